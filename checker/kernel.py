@@ -1,0 +1,303 @@
+"""Machine code made from a protocol: guards and invariants of many states at once, and successors one by one.
+
+What lives here: the LLVM IR of three kinds of functions, emitted straight from the expression nodes.
+
+- `unpack(states, columns, blocks)`: packed states (W words each) become one column of narrow lanes per leaf.
+- `guards(columns, rows, blocks)`: branch-free, a full vector register of states at a time; row r is a bit per state: for
+  r < actions whether action r is enabled, then for each state property whether the state *violates* it.
+- `fire_k(states, list, count, out, flags)`: the successors of `count` states, named by 16-bit indices, under action
+  instance k; where steps need checks, flags[j] gets one bit per violated check and the result is their union.
+
+What does not: the loops that call them (`loops.py`), compilation and caching (`native.py`).
+
+Lanes are as narrow as the intervals of all expressions allow, so one AVX-512 instruction handles 64 states of a small
+protocol. Booleans are mask registers. Nothing here depends on the vector width of the machine at hand: LLVM splits the
+vectors where registers are narrower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from model.expr import Expr, Op, evaluation_order
+from model.protocol import ActionInstance, Instance
+
+BATCH = 1024
+"""States that one call of the kernel handles at most; a multiple of every block size."""
+
+
+@dataclass(frozen=True)
+class StepCheck:
+    """A condition under which action instance `action` is in error: bit `bit` of its flags."""
+
+    action: int
+    bit: int
+    violated: Expr
+
+
+@dataclass(frozen=True)
+class KernelPlan:
+    """What the kernel evaluates: the protocol, violated-conditions of state properties, and checks of steps."""
+
+    instance: Instance
+    state_violations: tuple[Expr, ...]
+    step_checks: tuple[StepCheck, ...]
+
+    @property
+    def lane_bits(self) -> int:
+        """The width of a lane: 8, 16, 32 or 64 bits, signed."""
+        nodes = evaluation_order([*(item.guard for item in self.instance.actions), *self.state_violations])
+        fields = [leaf.cardinality - 1 for leaf in self.instance.schema.leaves]
+        hi = max([node.hi for node in nodes] + fields, default=0)
+        lo = min((node.lo for node in nodes), default=0)
+        return next(bits for bits in (8, 16, 32, 64) if -(1 << bits - 1) <= lo and hi < 1 << bits - 1)
+
+    @property
+    def block(self) -> int:
+        """States per vector: 512 bits of lanes."""
+        return 512 // self.lane_bits
+
+    @property
+    def rows(self) -> int:
+        """Rows of bits that `guards` writes."""
+        return len(self.instance.actions) + len(self.state_violations)
+
+    @property
+    def column_bytes(self) -> int:
+        """Bytes of one leaf's column."""
+        return BATCH * self.lane_bits // 8
+
+
+class _Code:
+    """Emits expressions as instructions on one type: a vector of lanes, or one 64-bit integer."""
+
+    def __init__(self, lane: str, lanes: int) -> None:
+        self.lane = lane
+        self.lanes = lanes
+        self.int_type = lane if lanes == 1 else f"<{lanes} x {lane}>"
+        self.bool_type = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        self.lines: list[str] = []
+        self._counter = 0
+
+    def let(self, text: str) -> str:
+        """One instruction with a result."""
+        self._counter += 1
+        name = f"%v{self._counter}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def do(self, text: str) -> None:
+        """One instruction without a result."""
+        self.lines.append(f"  {text}")
+
+    def literal(self, value: int, is_bool: bool = False) -> str:
+        """A constant in every lane."""
+        if is_bool:
+            if self.lanes == 1:
+                return "true" if value else "false"
+            return f"splat (i1 {'true' if value else 'false'})"
+        return str(value) if self.lanes == 1 else f"splat ({self.lane} {value})"
+
+    def expressions(self, roots: Sequence[Expr], fields: dict[int, str]) -> dict[int, str]:
+        """Operand text by node id; `fields` gives the operand of every leaf that occurs."""
+        value: dict[int, str] = {}
+        for node in evaluation_order(roots):
+            if node.op is Op.CONST:
+                value[node.id] = self.literal(node.value, node.is_bool)
+            elif node.op is Op.FIELD:
+                value[node.id] = fields[node.value]
+            else:
+                value[node.id] = self._node(node, [value[arg.id] for arg in node.args])
+        return value
+
+    def _node(self, node: Expr, args: list[str]) -> str:
+        op, t, b = node.op, self.int_type, self.bool_type
+        if op is Op.NOT:
+            return self.let(f"xor {b} {args[0]}, {self.literal(1, True)}")
+        if op is Op.AND:
+            return self.let(f"and {b} {args[0]}, {args[1]}")
+        if op is Op.OR:
+            return self.let(f"or {b} {args[0]}, {args[1]}")
+        if op is Op.EQ:
+            return self.let(f"icmp eq {b if node.args[0].is_bool else t} {args[0]}, {args[1]}")
+        if op is Op.LT:
+            return self.let(f"icmp slt {t} {args[0]}, {args[1]}")
+        if op is Op.ITE:
+            kind = b if node.is_bool else t
+            return self.let(f"select {b} {args[0]}, {kind} {args[1]}, {kind} {args[2]}")
+        if op is Op.MUL and node.args[1].is_const and node.args[1].value.bit_count() == 1 and node.args[1].value > 0:
+            return self.let(f"shl {t} {args[0]}, {self.literal(node.args[1].value.bit_length() - 1)}")
+        if op in (Op.DIV, Op.MOD):
+            return self._divide(node, args)
+        name = {
+            Op.ADD: "add", Op.SUB: "sub", Op.MUL: "mul", Op.BITAND: "and", Op.BITOR: "or", Op.BITXOR: "xor",
+            Op.SHL: "shl", Op.SHR: "ashr",
+        }[op]  # fmt: skip
+        return self.let(f"{name} {t} {args[0]}, {args[1]}")
+
+    def _divide(self, node: Expr, args: list[str]) -> str:
+        t, (a, b) = self.int_type, args
+        if node.args[0].lo >= 0:
+            return self.let(f"{'udiv' if node.op is Op.DIV else 'urem'} {t} {a}, {b}")
+        # The machine rounds towards zero, the language towards minus infinity.
+        remainder = self.let(f"srem {t} {a}, {b}")
+        negative = self.let(f"icmp slt {t} {remainder}, {self.literal(0)}")
+        if node.op is Op.MOD:
+            mended = self.let(f"add {t} {remainder}, {b}")
+            return self.let(f"select {self.bool_type} {negative}, {t} {mended}, {t} {remainder}")
+        quotient = self.let(f"sdiv {t} {a}, {b}")
+        mended = self.let(f"sub {t} {quotient}, {self.literal(1)}")
+        return self.let(f"select {self.bool_type} {negative}, {t} {mended}, {t} {quotient}")
+
+
+def _leaves_of(roots: Sequence[Expr]) -> list[int]:
+    return [node.value for node in evaluation_order(roots) if node.op is Op.FIELD]
+
+
+_LOOP_HEAD = """\
+entry:
+  %any = icmp ne i64 %count, 0
+  br i1 %any, label %loop, label %done
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+{phis}"""
+
+_LOOP_TAIL = """\
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+{result}
+}}
+"""
+
+
+def _looped(head: str, body: Sequence[str], phis: str = "", result: str = "  ret i64 0") -> str:
+    return "\n".join([f"define i64 {head} {{", _LOOP_HEAD.format(phis=phis), *body, _LOOP_TAIL.format(result=result)])
+
+
+def _unpack(plan: KernelPlan) -> str:
+    """Eight states at a time: deinterleave their words, then shift, mask and narrow every leaf."""
+    group = 8
+    schema = plan.instance.schema
+    words = schema.words
+    wide = f"<{group} x i64>"
+    code = _Code("i64", group)
+    start = code.let(f"mul nuw nsw i64 %i, {group}")
+    raw = code.let(f"getelementptr inbounds i64, ptr %states, i64 {code.let(f'mul nuw nsw i64 {start}, {words}')}")
+    loaded = code.let(f"load <{group * words} x i64>, ptr {raw}, align 8")
+    lanes = []
+    for word in range(words):
+        picks = ", ".join(f"i32 {k * words + word}" for k in range(group))
+        lanes.append(
+            code.let(
+                f"shufflevector <{group * words} x i64> {loaded}, <{group * words} x i64> poison, "
+                f"<{group} x i32> <{picks}>"
+            )
+        )
+    for index, leaf in enumerate(schema.leaves):
+        if leaf.bits == 0:
+            continue
+        value = lanes[leaf.word]
+        if leaf.shift:
+            value = code.let(f"lshr {wide} {value}, {code.literal(leaf.shift)}")
+        value = code.let(f"and {wide} {value}, {code.literal((1 << leaf.bits) - 1)}")
+        lane = f"i{plan.lane_bits}"
+        if plan.lane_bits < 64:
+            value = code.let(f"trunc {wide} {value} to <{group} x {lane}>")
+        column = code.let(f"getelementptr inbounds i8, ptr %columns, i64 {index * plan.column_bytes}")
+        target = code.let(f"getelementptr inbounds {lane}, ptr {column}, i64 {start}")
+        code.do(f"store <{group} x {lane}> {value}, ptr {target}, align {plan.lane_bits // 8}")
+    return _looped("@unpack(ptr noalias %states, ptr noalias %columns, i64 %count)", code.lines)
+
+
+def _guards(plan: KernelPlan) -> str:
+    block = plan.block
+    code = _Code(f"i{plan.lane_bits}", block)
+    roots = [*(item.guard for item in plan.instance.actions), *plan.state_violations]
+    start = code.let(f"mul nuw nsw i64 %i, {block}")
+    fields: dict[int, str] = {}
+    for leaf in _leaves_of(roots):
+        column = code.let(f"getelementptr inbounds i8, ptr %columns, i64 {leaf * plan.column_bytes}")
+        address = code.let(f"getelementptr inbounds {code.lane}, ptr {column}, i64 {start}")
+        fields[leaf] = code.let(f"load {code.int_type}, ptr {address}, align {block * plan.lane_bits // 8}")
+    values = code.expressions(roots, fields)
+    for row, root in enumerate(roots):
+        bits = code.let(f"bitcast {code.bool_type} {values[root.id]} to i{block}")
+        base = code.let(f"getelementptr inbounds i8, ptr %rows, i64 {row * BATCH // 8}")
+        address = code.let(f"getelementptr inbounds i{block}, ptr {base}, i64 %i")
+        code.do(f"store i{block} {bits}, ptr {address}, align {block // 8}")
+    return _looped("@guards(ptr noalias %columns, ptr noalias %rows, i64 %count)", code.lines)
+
+
+def _fire(plan: KernelPlan, index: int, step: ActionInstance) -> str:
+    schema = plan.instance.schema
+    checks = [check for check in plan.step_checks if check.action == index]
+    code = _Code("i64", 1)
+    pick = code.let("getelementptr inbounds i16, ptr %list, i64 %i")
+    narrow = code.let(f"load i16, ptr {pick}")
+    source = code.let(f"mul nuw nsw i64 {code.let(f'zext i16 {narrow} to i64')}, {schema.words}")
+    base = code.let(f"getelementptr inbounds i64, ptr %states, i64 {source}")
+    words = [
+        code.let(f"load i64, ptr {code.let(f'getelementptr inbounds i64, ptr {base}, i64 {word}')}")
+        for word in range(schema.words)
+    ]
+    roots = [*(new for _, new in step.updates), *(check.violated for check in checks)]
+    fields = {}
+    for number in _leaves_of(roots):
+        leaf = schema.leaves[number]
+        value = words[leaf.word]
+        if leaf.shift:
+            value = code.let(f"lshr i64 {value}, {leaf.shift}")
+        if leaf.shift + leaf.bits < 64:
+            value = code.let(f"and i64 {value}, {(1 << leaf.bits) - 1}")
+        fields[number] = value
+    values = code.expressions(roots, fields)
+    for word in range(schema.words):
+        changed = [(number, new) for number, new in step.updates if schema.leaves[number].word == word]
+        kept = (1 << 64) - 1
+        for number, _ in changed:
+            kept &= ~(((1 << schema.leaves[number].bits) - 1) << schema.leaves[number].shift)
+        result = words[word] if not changed else code.let(f"and i64 {words[word]}, {_signed(kept)}")
+        for number, new in changed:
+            leaf = schema.leaves[number]
+            value = values[new.id]
+            if new.lo < 0 or new.hi >= 1 << leaf.bits:  # such a step is flagged; it must not spill into neighbours
+                value = code.let(f"and i64 {value}, {(1 << leaf.bits) - 1}")
+            if leaf.shift:
+                value = code.let(f"shl i64 {value}, {leaf.shift}")
+            result = code.let(f"or i64 {result}, {value}")
+        place = code.let(f"mul nuw nsw i64 %i, {schema.words}")
+        target = code.let(f"getelementptr inbounds i64, ptr %out, i64 {code.let(f'add i64 {place}, {word}')}")
+        code.do(f"store i64 {result}, ptr {target}")
+    head = f"@fire_{index}(ptr noalias %states, ptr noalias %list, i64 %count, ptr noalias %out, ptr noalias %flags)"
+    if not checks:
+        return _looped(head, code.lines)
+    flags = "0"
+    for check in checks:
+        wide = code.let(f"zext i1 {values[check.violated.id]} to i64")
+        flags = code.let(f"or i64 {flags}, {code.let(f'shl i64 {wide}, {check.bit}')}")
+    code.do(f"store i64 {flags}, ptr {code.let('getelementptr inbounds i64, ptr %flags, i64 %i')}")
+    code.do(f"%union = or i64 %seen, {flags}")
+    return _looped(
+        head,
+        code.lines,
+        "  %seen = phi i64 [ 0, %entry ], [ %union, %loop ]",
+        "  %all = phi i64 [ 0, %entry ], [ %union, %loop ]\n  ret i64 %all",
+    )
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 64) if word >> 63 else word
+
+
+def vector_ir(plan: KernelPlan) -> str:
+    """LLVM IR of `unpack` and `guards`."""
+    return "\n".join([_unpack(plan), _guards(plan)])
+
+
+def fire_ir(plan: KernelPlan) -> Iterator[str]:
+    """LLVM IR of every `fire_k`."""
+    for index, step in enumerate(plan.instance.actions):
+        yield _fire(plan, index, step)

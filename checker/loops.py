@@ -1,0 +1,409 @@
+"""The native loops of a search: expanding a run of states, the exact visited set, and the backward step of traces.
+
+What lives here: functions in the subset of `lowlevel.py`, compiled for one protocol (the literals W, ACTIONS, PROPERTIES,
+CHECKS, BLOCK). What does not: levels, workers and verdicts (`search.py`).
+
+Every worker owns one shard: an append-only array of packed states, in order of discovery and so of levels, and an open
+addressing table of 64-bit slots beside it. A slot is 0 or `tag << 30 | index + 1`, with the 34 upper hash bits as tag; a
+tag that agrees is always confirmed against the whole state, so the set is exact. A slot's home is `tag * size >> 34`:
+homes ascend with tags, so the table can grow in place, by any factor, in one sweep from its end, without looking at a
+state.
+
+A worker's numbers and addresses stand in its context, an array of 64-bit slots named below.
+"""
+
+# The loops are translated, not run, so the type checker sees them only as far as the subset's names go.
+from __future__ import annotations
+
+from checker.kernel import BATCH
+from checker.lowlevel import (
+    P16,
+    P64,
+    U64,
+    at,
+    call,
+    copy,
+    high_product,
+    minimum,
+    p16,
+    p64,
+    prefetch,
+    trailing_zeros,
+    unrolled,
+)
+
+# Slots of a worker's context. The shard:
+STATES, COUNT, MAX_STATES, TABLE, SIZE, LIMIT, MAX_SIZE, BASE = range(8)
+# Workers and mail: outboxes are (words, actions) address pairs per owner, with their counts and common capacity.
+WORKERS, WORKER, OUTBOX, OUTBOX_COUNTS, OUTBOX_CAPACITY, STATUS = range(8, 14)
+# Scratch of one batch:
+COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, POSITIONS, FLAGS, SPARE = range(14, 23)
+# Code, counters, and the least violation found of every property:
+UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE = range(23, 31)
+CONTEXT_SLOTS = 32
+
+# Values of the STATUS slot.
+RUNNING, FULL, BROKEN = range(3)
+
+INDEX_BITS = 30
+INDEX_MASK = (1 << INDEX_BITS) - 1
+TAG_BITS = 64 - INDEX_BITS
+PAD = 4096
+"""Slots past the table's end, so that no probe wraps; the last one stays empty."""
+SPARE_SLOTS = 1 << 16
+AHEAD = 24
+"""How many candidates a slot, then a state, is prefetched before it is needed."""
+RING = 63
+LOAD_NUMERATOR, LOAD_DENOMINATOR = 4, 5
+DOUBLE_UNTIL = 1 << 21
+"""Smaller tables double; larger ones grow by half, which keeps the memory per state between 26 and 31 bytes at W=2."""
+
+# Literals of the compiled protocol; the values here only name them.
+W = ACTIONS = PROPERTIES = BLOCK = 1
+
+MIX_0, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
+
+
+def hash_state(words: P64) -> U64:
+    """A well-mixed 64-bit hash; the search stays exact whatever its quality."""
+    h = MIX_0
+    for w in unrolled(W):
+        x = (h ^ words[w]) + MIX_1
+        h = (x * MIX_2) ^ high_product(x, MIX_2)
+    return h * MIX_0 ^ (h >> 32)
+
+
+def owner_of(h: U64, workers: U64) -> U64:
+    """Which worker's shard a hash belongs to; uses the bits that the tag does not."""
+    return ((h & INDEX_MASK) * workers) >> INDEX_BITS
+
+
+def hash_all(candidates: P64, hashes: P64, n: U64) -> None:
+    """The hash of every candidate."""
+    for j in range(n):
+        hashes[j] = hash_state(at(candidates, j * W))
+
+
+def differ(a: P64, b: P64) -> U64:
+    """Nonzero if two states differ."""
+    d = 0
+    for w in unrolled(W):
+        d = d | (a[w] ^ b[w])
+    return d
+
+
+def less(a: P64, b: P64) -> U64:
+    """1 if state a comes before state b as a tuple of words."""
+    for w in unrolled(W):
+        if a[w] != b[w]:
+            return a[w] < b[w]
+    return 0
+
+
+def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64:
+    """Inserts candidates until all are in or the table must grow; returns how many are done.
+
+    Counts, by action, those whose target was not reached before this level.
+    """
+    states = p64(context[STATES])
+    table = p64(context[TABLE])
+    size = context[SIZE]
+    last = size + PAD - 1
+    limit = context[LIMIT]
+    count = context[COUNT]
+    base = context[BASE]
+    new = p64(context[NEW])
+    positions = p64(context[POSITIONS])
+    for t in range(n + 2 * AHEAD):
+        if t < n:
+            prefetch(table, ((hashes[t] >> INDEX_BITS) * size) >> TAG_BITS)
+        if t >= AHEAD and t < n + AHEAD:
+            j = t - AHEAD
+            tag = hashes[j] >> INDEX_BITS
+            position = (tag * size) >> TAG_BITS
+            entry = table[position]
+            while entry != 0 and (entry >> INDEX_BITS) != tag:
+                position += 1
+                entry = table[position]
+            positions[j & RING] = position
+            index = entry & INDEX_MASK
+            prefetch(states, (index - (index != 0)) * W)
+        if t >= 2 * AHEAD:
+            j = t - 2 * AHEAD
+            tag = hashes[j] >> INDEX_BITS
+            candidate = at(candidates, j * W)
+            position = positions[j & RING]
+            entry = table[position]
+            index = 0
+            while entry != 0:
+                if (entry >> INDEX_BITS) == tag:
+                    index = (entry & INDEX_MASK) - 1
+                    if differ(at(states, index * W), candidate) == 0:
+                        break
+                position += 1
+                entry = table[position]
+            if entry == 0:
+                if count >= limit or position >= last:
+                    context[COUNT] = count
+                    return j
+                table[position] = (tag << INDEX_BITS) | (count + 1)
+                target = at(states, count * W)
+                for w in unrolled(W):
+                    target[w] = candidate[w]
+                index = count
+                count += 1
+            if index >= base:
+                new[acts[j]] += 1
+    context[COUNT] = count
+    return n
+
+
+def place(table: P64, size: U64, entry: U64) -> None:
+    """Puts an entry into the first free slot from its home."""
+    position = ((entry >> INDEX_BITS) * size) >> TAG_BITS
+    while table[position] != 0:
+        position += 1
+    table[position] = entry
+
+
+def grow(context: P64) -> U64:
+    """Makes the table larger in place; 1 if done, 0 if the budget is reached (STATUS says so)."""
+    table = p64(context[TABLE])
+    spare = p64(context[SPARE])
+    old = context[SIZE]
+    size = old + old // 2
+    if old < DOUBLE_UNTIL:
+        size = 2 * old
+    size = minimum(size, context[MAX_SIZE])
+    if context[COUNT] >= context[MAX_STATES] or size <= old + old // 16:
+        context[STATUS] = FULL
+        return 0
+    spared = 0
+    p = old + PAD
+    while p > 0:
+        p -= 1
+        entry = table[p]
+        if entry != 0:
+            table[p] = 0
+            if ((entry >> INDEX_BITS) * size) >> TAG_BITS < p:
+                # Its new home may still hold an entry that has not moved: only near the start, for a few.
+                if spared == SPARE_SLOTS:
+                    context[STATUS] = BROKEN
+                    return 0
+                spare[spared] = entry
+                spared += 1
+            else:
+                place(table, size, entry)
+    for k in range(spared):
+        place(table, size, spare[k])
+    context[SIZE] = size
+    set_limit(context)
+    return 1
+
+
+def set_limit(context: P64) -> None:
+    """How many states fit before the table must grow or the budget is reached."""
+    context[LIMIT] = minimum(context[SIZE] // LOAD_DENOMINATOR * LOAD_NUMERATOR, context[MAX_STATES])
+
+
+def settle(context: P64, candidates: P64, acts: P16, n: U64) -> U64:
+    """Inserts all candidates, whose hashes stand in HASHES, growing as needed; 0 if the budget is reached."""
+    hashes = p64(context[HASHES])
+    done = absorb(context, candidates, hashes, acts, n)
+    while done < n:
+        if grow(context) == 0:
+            return 0
+        done += absorb(context, at(candidates, done * W), at(hashes, done), at(acts, done), n - done)
+    return 1
+
+
+def deal(row: P64, n: U64, target: P16) -> U64:
+    """Lists the positions of the one bits among the first n of a row; returns how many."""
+    m = 0
+    for word in range((n + 63) // 64):
+        bits = row[word]
+        if word * 64 + 64 > n:
+            bits = bits & ((1 << (n & 63)) - 1)
+        while bits != 0:
+            target[m] = word * 64 + trailing_zeros(bits)
+            bits = bits & (bits - 1)
+            m += 1
+    return m
+
+
+def note_states(context: P64, here: P64, n: U64) -> None:
+    """Keeps, for every state property, the least state of this batch that violates it."""
+    rows = p64(context[ROWS])
+    picked = p16(context[LIST])
+    for p in range(PROPERTIES):
+        m = deal(at(rows, (ACTIONS + p) * (BATCH // 64)), n, picked)
+        best = at(p64(context[BEST_STATES]), p * (W + 1))
+        for j in range(m):
+            state = at(here, picked[j] * W)
+            if best[0] == 0 or less(state, at(best, 1)):
+                best[0] = 1
+                copy(at(best, 1), state, W)
+
+
+def note_steps(context: P64, here: P64, action: U64, m: U64) -> None:
+    """Keeps, for every check of steps, the least (source, action) of this batch that violates it."""
+    picked = p16(context[LIST])
+    flags = p64(context[FLAGS])
+    for j in range(m):
+        bits = flags[j]
+        while bits != 0:
+            best = at(p64(context[BEST_STEPS]), trailing_zeros(bits) * (W + 2))
+            bits = bits & (bits - 1)
+            note_source(best, at(here, picked[j] * W), action)
+
+
+def note_source(best: P64, source: P64, action: U64) -> None:
+    """Keeps the lesser of (source, action) and what `best` holds: [valid, action, words…]."""
+    kept = at(best, 2)
+    if best[0] == 0 or less(source, kept) or (less(kept, source) == 0 and action < best[1]):
+        best[0] = 1
+        best[1] = action
+        copy(kept, source, W)
+
+
+def fire_all(context: P64, here: P64, n: U64) -> U64:
+    """Fires every enabled action of a batch whose guards stand in ROWS; returns the number of candidates in OUT."""
+    rows = p64(context[ROWS])
+    picked = p16(context[LIST])
+    out = p64(context[OUT])
+    acts = p16(context[ACTS])
+    fires = p64(context[FIRES])
+    enabled = p64(context[ENABLED])
+    total = 0
+    for k in range(ACTIONS):
+        m = deal(at(rows, k * (BATCH // 64)), n, picked)
+        if m != 0:
+            enabled[k] += m
+            if call(fires[k], here, picked, m, at(out, total * W), p64(context[FLAGS])):
+                note_steps(context, here, k, m)
+            for j in range(m):
+                acts[total + j] = k
+            total += m
+    return total
+
+
+def route(context: P64, n: U64) -> U64:
+    """Sends candidates to their owners' outboxes and closes ranks of those that stay; returns how many stay."""
+    out = p64(context[OUT])
+    acts = p16(context[ACTS])
+    hashes = p64(context[HASHES])
+    workers = context[WORKERS]
+    boxes = p64(context[OUTBOX])
+    counts = p64(context[OUTBOX_COUNTS])
+    me = context[WORKER]
+    kept = 0
+    for j in range(n):
+        h = hashes[j]
+        owner = owner_of(h, workers)
+        if owner == me:
+            hashes[kept] = h
+            acts[kept] = acts[j]
+            for w in unrolled(W):
+                out[kept * W + w] = out[j * W + w]
+            kept += 1
+        else:
+            k = counts[owner]
+            target = at(p64(boxes[2 * owner]), k * W)
+            for w in unrolled(W):
+                target[w] = out[j * W + w]
+            mailed = p16(boxes[2 * owner + 1])
+            mailed[k] = acts[j]
+            counts[owner] = k + 1
+    return kept
+
+
+def evaluate(context: P64, here: P64, n: U64) -> None:
+    """Fills ROWS for a batch of n states."""
+    call(context[UNPACK], here, p64(context[COLUMNS]), (n + 7) // 8)
+    call(context[GUARDS], p64(context[COLUMNS]), p64(context[ROWS]), (n + BLOCK - 1) // BLOCK)
+
+
+def expand(context: P64, begin: U64, end: U64) -> U64:
+    """Checks and expands the shard's states begin..end-1; returns where it stopped.
+
+    It stops early when an outbox is nearly full (empty it and go on) or when the budget is reached (STATUS).
+    """
+    workers = context[WORKERS]
+    counts = p64(context[OUTBOX_COUNTS])
+    out = p64(context[OUT])
+    acts = p16(context[ACTS])
+    i = begin
+    while i < end:
+        if workers > 1:
+            for w in range(workers):
+                if counts[w] + BATCH * ACTIONS > context[OUTBOX_CAPACITY]:
+                    return i
+        n = minimum(BATCH, end - i)
+        here = at(p64(context[STATES]), i * W)
+        evaluate(context, here, n)
+        note_states(context, here, n)
+        m = fire_all(context, here, n)
+        hash_all(out, p64(context[HASHES]), m)
+        if workers > 1:
+            m = route(context, m)
+        if settle(context, out, acts, m) == 0:
+            return i
+        i += n
+    return i
+
+
+def receive(context: P64, candidates: P64, acts: P16, n: U64) -> U64:
+    """Inserts what another worker sent, batch by batch; returns how many are in (all, unless the budget is reached)."""
+    i = 0
+    while i < n:
+        m = minimum(BATCH, n - i)
+        batch = at(candidates, i * W)
+        hash_all(batch, p64(context[HASHES]), m)
+        if settle(context, batch, at(acts, i), m) == 0:
+            return i
+        i += m
+    return n
+
+
+def find_source(context: P64, begin: U64, end: U64, target: P64) -> None:
+    """The least (state, action) among the shard's states begin..end-1 that leads to `target`, into BEST_SOURCE."""
+    rows = p64(context[ROWS])
+    picked = p16(context[LIST])
+    out = p64(context[OUT])
+    fires = p64(context[FIRES])
+    best = p64(context[BEST_SOURCE])
+    i = begin
+    while i < end:
+        n = minimum(BATCH, end - i)
+        here = at(p64(context[STATES]), i * W)
+        evaluate(context, here, n)
+        for k in range(ACTIONS):
+            m = deal(at(rows, k * (BATCH // 64)), n, picked)
+            call(fires[k], here, picked, m, out, p64(context[FLAGS]))
+            for j in range(m):
+                if differ(at(out, j * W), target) == 0:
+                    note_source(best, at(here, picked[j] * W), k)
+        i += n
+
+
+def probe(table: P64, mask: U64, seed: U64, n: U64) -> U64:
+    """Reads n independent random slots of a table, prefetched: the machine's own limit, for the benchmark."""
+    total = 0
+    x = seed
+    ahead = seed
+    for _k in range(64):
+        ahead = ahead * MIX_2 + MIX_0
+        prefetch(table, (ahead >> 20) & mask)
+    for _k in range(n):
+        ahead = ahead * MIX_2 + MIX_0
+        prefetch(table, (ahead >> 20) & mask)
+        x = x * MIX_2 + MIX_0
+        total += table[(x >> 20) & mask]
+    return total
+
+
+FUNCTIONS = (
+    hash_state, owner_of, hash_all, differ, less, absorb, place, set_limit, grow, settle, deal, note_states, note_source,
+    note_steps, fire_all, route, evaluate, expand, receive, find_source, probe,
+)  # fmt: skip
+"""Everything that is translated, callees first."""

@@ -1,0 +1,166 @@
+"""From expressions to running machine code: compilation, the cache of compiled objects, and loading.
+
+What lives here: `compile_kernel`, which returns portable bytes of object code, and `Kernel`, the same loaded into this
+process. What does not: what the code says (`kernel.py`, `loops.py`) and who calls it (`shard.py`, `search.py`).
+
+Compiled objects are cached in `$ACKED_CACHE_DIR`, else `$XDG_CACHE_HOME/acked`, else `~/.cache/acked`, by a hash of the
+expressions, of this code, of LLVM's version and of the processor. An entry carries its own checksum; one that does not
+match is made anew.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from checker import kernel, loops, lowlevel
+from checker.kernel import KernelPlan, fire_ir, vector_ir
+
+_CODEGEN_FAST, _CODEGEN_GOOD = 0, 2
+
+
+@dataclass(frozen=True)
+class ObjectCode:
+    """Relocatable object files of one kernel, for processors like `processor`."""
+
+    processor: str
+    objects: tuple[bytes, ...]
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def _target_machine(optimize: int) -> Any:
+    _initialize()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=optimize,
+        reloc="pic",
+        codemodel="small",
+    )
+
+
+def processor() -> str:
+    """The processor that compiled code is for: name and features."""
+    return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+
+
+def literals(plan: KernelPlan) -> dict[str, int]:
+    """The constants that the loops are compiled with."""
+    return {
+        "W": plan.instance.schema.words,
+        "ACTIONS": len(plan.instance.actions),
+        "PROPERTIES": len(plan.state_violations),
+        "BLOCK": plan.block,
+    }
+
+
+def _emit(ir: str, codegen: int, passes: int | None) -> bytes:
+    module = llvm.parse_assembly(ir)
+    module.verify()
+    machine = _target_machine(codegen)
+    if passes is not None:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=passes))
+        builder.getModulePassManager().run(module, builder)
+    return bytes(machine.emit_object(module))
+
+
+@cache
+def _source_hash() -> str:
+    sources = [Path(module.__file__ or "").read_bytes() for module in (kernel, loops, lowlevel)]
+    return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()
+
+
+def kernel_key(plan: KernelPlan) -> str:
+    """What the compiled code depends on, as a hash."""
+    checks = [(check.action, check.bit) for check in plan.step_checks]
+    expressions = [*plan.state_violations, *(check.violated for check in plan.step_checks)]
+    llvm_version = f"{llvmlite.__version__} {llvm.llvm_version_info}"
+    parts = [plan.instance.fingerprint(expressions), str(checks), _source_hash(), llvm_version, processor()]
+    return hashlib.sha256("\n".join([*parts, str(literals(plan))]).encode()).hexdigest()
+
+
+def compile_kernel(plan: KernelPlan) -> ObjectCode:
+    """Object code of the kernel, from the cache if it is there."""
+    key = kernel_key(plan)
+    parts: tuple[tuple[str, Callable[[], bytes]], ...] = (
+        # The vector code is one long basic block that needs no IR passes; the successors gain nothing from codegen
+        # optimisation; the loops are written with variables in memory and need the whole pipeline.
+        (f"{key}-vector", lambda: _emit(vector_ir(plan), _CODEGEN_GOOD, None)),
+        (f"{key}-fire", lambda: _emit("\n".join(fire_ir(plan)), _CODEGEN_FAST, None)),
+        (
+            hashlib.sha256(f"{_source_hash()} {llvmlite.__version__} {processor()} {literals(plan)}".encode()).hexdigest()
+            + "-loops",
+            lambda: _emit(lowlevel.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2),
+        ),
+    )
+    return ObjectCode(processor(), tuple(_cached(name, make) for name, make in parts))
+
+
+def cache_directory() -> Path:
+    """Where compiled code is kept between runs."""
+    chosen = os.environ.get("ACKED_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "acked"
+
+
+def _cached(name: str, make: Callable[[], bytes]) -> bytes:
+    path = cache_directory() / f"{name}.o"
+    try:
+        stored = path.read_bytes()
+        if hashlib.sha256(stored[32:]).digest() == stored[:32]:
+            return stored[32:]
+    except OSError:
+        pass
+    made = make()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as temporary:
+            temporary.write(hashlib.sha256(made).digest() + made)
+        os.replace(temporary.name, path)
+    except OSError:
+        pass  # A cache that cannot be written costs time, nothing else.
+    return made
+
+
+class Kernel:
+    """Object code loaded into this process; functions are called with addresses and numbers, without the GIL."""
+
+    def __init__(self, code: ObjectCode) -> None:
+        _initialize()
+        empty = llvm.parse_assembly("")
+        self._engine = llvm.create_mcjit_compiler(empty, _target_machine(_CODEGEN_FAST))
+        for data in code.objects:
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function is."""
+        return int(self._engine.get_function_address(name))
+
+    def function(self, name: str, arguments: int) -> Callable[..., int]:
+        """A function of so many 64-bit arguments (numbers or addresses)."""
+        prototype = ctypes.CFUNCTYPE(ctypes.c_uint64, *[ctypes.c_uint64] * arguments)
+        return prototype(self.address(name))
+
+
+def load_kernel(plan: KernelPlan) -> Kernel:
+    """Compiles (or takes from the cache) and loads."""
+    return Kernel(compile_kernel(plan))
+

@@ -1,0 +1,195 @@
+"""One worker's part of a search: its memory, its context for the native loops, and the calls into them.
+
+What lives here: `Shard`, the owner of a hash range of the state space. What does not: what the levels mean
+(`levels.py`) and how several shards take turns (`search.py`).
+"""
+
+from __future__ import annotations
+
+import mmap
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from checker import loops
+from checker.kernel import BATCH, KernelPlan
+from checker.native import Kernel
+
+Words = tuple[int, ...]
+Array = npt.NDArray[np.uint64]
+
+OUTBOX_CANDIDATES = 1 << 17
+"""What an outbox holds besides room for one batch's worst case."""
+FIRST_SLOTS = 1 << 12
+_NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
+
+
+def reserve(count: int, dtype: npt.DTypeLike = np.uint64, huge: bool = True) -> npt.NDArray[np.uint64]:
+    """Address space for `count` numbers, zero until written; physical memory comes with the first touch."""
+    size = max(count, 1) * np.dtype(dtype).itemsize
+    region = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
+    if huge and hasattr(mmap, "MADV_HUGEPAGE"):
+        try:
+            region.madvise(mmap.MADV_HUGEPAGE)
+        except OSError:
+            pass  # A kernel without huge pages is only slower.
+    return np.frombuffer(region, dtype=dtype)
+
+
+def address(array: npt.NDArray[np.uint64]) -> int:
+    """Where an array's memory begins."""
+    return int(array.ctypes.data)
+
+
+class Shard:
+    """The states whose hash belongs to one worker, in order of discovery, and the table that finds them."""
+
+    def __init__(self, plan: KernelPlan, kernel: Kernel, worker: int, workers: int, memory: int) -> None:
+        self.words = plan.instance.schema.words
+        self._properties = len(plan.state_violations)
+        self._checks = 1 + max((check.bit for check in plan.step_checks), default=0)
+        actions = len(plan.instance.actions)
+        # A state costs its words, and 8 bytes a slot at the greatest load.
+        per_state = 8 * self.words + 8 * loops.LOAD_DENOMINATOR / loops.LOAD_NUMERATOR
+        most = max(int((memory - 8 * loops.PAD) / per_state), 1)
+        most = min(most, loops.INDEX_MASK * loops.LOAD_NUMERATOR // loops.LOAD_DENOMINATOR)
+        slots = most * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR + 1
+        self.states = reserve((most + BATCH) * self.words)
+        self._table = reserve(slots + loops.PAD)
+        worst = BATCH * max(actions, 1)
+        self._columns = reserve(len(plan.instance.schema.leaves) * plan.column_bytes // 8, huge=False)
+        self._rows = np.zeros(max(plan.rows, 1) * BATCH // 64 + 8, dtype=np.uint64)
+        self._scratch = {
+            loops.LIST: reserve(BATCH // 4 + 1, huge=False),
+            loops.OUT: reserve(worst * self.words, huge=False),
+            loops.ACTS: reserve(worst // 4 + 1, huge=False),
+            loops.HASHES: reserve(worst, huge=False),
+            loops.POSITIONS: reserve(loops.RING + 1, huge=False),
+            loops.FLAGS: reserve(BATCH, huge=False),
+            loops.SPARE: reserve(loops.SPARE_SLOTS, huge=False),
+        }
+        self._fires = np.array([kernel.address(f"fire_{k}") for k in range(actions)] or [0], dtype=np.uint64)
+        self.enabled: Array = np.zeros(max(actions, 1), dtype=np.uint64)
+        self.new: Array = np.zeros(max(actions, 1), dtype=np.uint64)
+        self._best_states = np.zeros(max(self._properties, 1) * (self.words + 1), dtype=np.uint64)
+        self._best_steps = np.zeros(self._checks * (self.words + 2), dtype=np.uint64)
+        self._best_source = np.zeros(self.words + 2, dtype=np.uint64)
+        self.box_counts = np.zeros(workers, dtype=np.uint64)
+        capacity = OUTBOX_CANDIDATES + worst
+        self._boxes = [
+            (reserve(capacity * self.words, huge=False), reserve(capacity // 4 + 1, huge=False))
+            if owner != worker
+            else (self._fires, self._fires)
+            for owner in range(workers)
+        ]
+        self._box_table = np.array([address(part) for box in self._boxes for part in box], dtype=np.uint64)
+        self.context = np.zeros(loops.CONTEXT_SLOTS, dtype=np.uint64)
+        self._fill_context(kernel, worker, workers, most, slots, capacity)
+        self._expand = kernel.function("expand", 3)
+        self._receive = kernel.function("receive", 4)
+        self._find_source = kernel.function("find_source", 4)
+        self._hash_state = kernel.function("hash_state", 1)
+
+    def _fill_context(
+        self, kernel: Kernel, worker: int, workers: int, most: int, slots: int, capacity: int
+    ) -> None:
+        values = {
+            loops.STATES: address(self.states),
+            loops.MAX_STATES: most,
+            loops.TABLE: address(self._table),
+            loops.SIZE: min(FIRST_SLOTS, slots),
+            loops.MAX_SIZE: slots,
+            loops.WORKERS: workers,
+            loops.WORKER: worker,
+            loops.OUTBOX: address(self._box_table),
+            loops.OUTBOX_COUNTS: address(self.box_counts),
+            loops.OUTBOX_CAPACITY: capacity,
+            loops.COLUMNS: address(self._columns),
+            loops.ROWS: address(self._rows),
+            loops.UNPACK: kernel.address("unpack"),
+            loops.GUARDS: kernel.address("guards"),
+            loops.FIRES: address(self._fires),
+            loops.ENABLED: address(self.enabled),
+            loops.NEW: address(self.new),
+            loops.BEST_STATES: address(self._best_states),
+            loops.BEST_STEPS: address(self._best_steps),
+            loops.BEST_SOURCE: address(self._best_source),
+        }
+        values.update({slot: address(array) for slot, array in self._scratch.items()})
+        for slot, value in values.items():
+            self.context[slot] = value
+        kernel.function("set_limit", 1)(address(self.context))
+
+    # -- the search's calls ---------------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """How many states the shard holds."""
+        return int(self.context[loops.COUNT])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the memory budget stopped the last call."""
+        return bool(self.context[loops.STATUS] == loops.FULL)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the table could not be rearranged; never seen, and reported rather than risked."""
+        return bool(self.context[loops.STATUS] == loops.BROKEN)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of states and table in use."""
+        return 8 * (self.count * self.words + int(self.context[loops.SIZE]) + loops.PAD)
+
+    def owns(self, state: Words) -> bool:
+        """Whether a state belongs to this shard."""
+        buffer = np.array(state, dtype=np.uint64)
+        workers, worker = int(self.context[loops.WORKERS]), int(self.context[loops.WORKER])
+        low = self._hash_state(address(buffer)) & loops.INDEX_MASK
+        return low * workers >> loops.INDEX_BITS == worker
+
+    def begin_level(self) -> None:
+        """States found from now on belong to the next level; counters and violations start anew."""
+        self.context[loops.BASE] = self.count
+        for array in (self.enabled, self.new, self._best_states, self._best_steps):
+            array.fill(0)
+
+    def insert(self, states: Sequence[Words]) -> None:
+        """Inserts initial states."""
+        words = np.array(states, dtype=np.uint64).reshape(-1)
+        self._receive(address(self.context), address(words), address(np.zeros(len(states), np.uint64)), len(states))
+
+    def expand(self, begin: int, end: int) -> int:
+        """Checks and expands states begin..end-1; where it stopped (outbox or budget)."""
+        return self._expand(address(self.context), begin, end)
+
+    def receive_from(self, other: Shard) -> int:
+        """Inserts what `other` has for this shard; returns how many candidates came."""
+        me = int(self.context[loops.WORKER])
+        count = int(other.box_counts[me])
+        if count:
+            words, actions = other._boxes[me]
+            self._receive(address(self.context), address(words), address(actions), count)
+            other.box_counts[me] = 0
+        return count
+
+    def violating_states(self) -> dict[int, Words]:
+        """By state property: the least state of the level, among those expanded, that violates it."""
+        rows = self._best_states.reshape(-1, self.words + 1).tolist()
+        return {p: tuple(row[1:]) for p, row in enumerate(rows[: self._properties]) if row[0]}
+
+    def violating_steps(self) -> dict[int, tuple[Words, int]]:
+        """By check of steps: the least (source, action) of the level that violates it."""
+        rows = self._best_steps.reshape(-1, self.words + 2).tolist()
+        return {bit: (tuple(row[2:]), row[1]) for bit, row in enumerate(rows) if row[0]}
+
+    def find_source(self, begin: int, end: int, target: Words) -> tuple[Words, int] | None:
+        """The least (state, action) among states begin..end-1 whose successor is `target`."""
+        self._best_source.fill(0)
+        wanted = np.array(target, dtype=np.uint64)
+        self._find_source(address(self.context), begin, end, address(wanted))
+        row = self._best_source.tolist()
+        return (tuple(row[2:]), row[1]) if row[0] else None

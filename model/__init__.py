@@ -1,0 +1,1 @@
+"""What the protocol is: the expression language, typed state, actions, and each protocol."""

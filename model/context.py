@@ -1,0 +1,95 @@
+"""Constants, and the context in which a protocol's functions are traced.
+
+What lives here: `Constant` (declared once, bound per run) and `Context`, the dynamic scope that gives the free functions
+of the language (`require`, `every`, `ite`) their pool and the constants' values. What does not: tracing (`protocol.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from model.errors import ModelError
+from model.expr import Expr, Pool
+
+if TYPE_CHECKING:
+    from model.protocol import Guard
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number that a spec chooses: `lo <= value <= hi`. Usable as a bound of types and inside actions."""
+
+    name: str
+    lo: int
+    hi: int
+    doc: str
+
+    def __add__(self, offset: int) -> Size:
+        return Size(self, offset)
+
+    def __sub__(self, offset: int) -> Size:
+        return Size(self, -offset)
+
+    def __index__(self) -> int:
+        return resolve(self)
+
+
+@dataclass(frozen=True)
+class Size:
+    """A constant plus a fixed number, such as `max_leader_epoch + 1`."""
+
+    constant: Constant
+    offset: int
+
+    def __index__(self) -> int:
+        return resolve(self)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the language's free functions need while one function is traced; `guards` is None outside actions."""
+
+    pool: Pool
+    constants: Mapping[str, int]
+    guards: list[Guard] | None = field(default=None)
+
+
+_ACTIVE: ContextVar[Context | None] = ContextVar("acked_trace", default=None)
+
+
+def current() -> Context:
+    """The context of the trace that is under way; `ModelError` outside one."""
+    context = _ACTIVE.get()
+    if context is None:
+        raise ModelError("this part of the language works only while an action or a property is traced")
+    return context
+
+
+@contextmanager
+def active(context: Context) -> Iterator[Context]:
+    """Make `context` current within the block."""
+    token = _ACTIVE.set(context)
+    try:
+        yield context
+    finally:
+        _ACTIVE.reset(token)
+
+
+def resolve(size: int | Constant | Size, constants: Mapping[str, int] | None = None) -> int:
+    """The number that a bound stands for, under the given constants or those of the current trace."""
+    if isinstance(size, int):
+        return size
+    bound = current().constants if constants is None else constants
+    constant, offset = (size.constant, size.offset) if isinstance(size, Size) else (size, 0)
+    if constant.name not in bound:
+        raise ModelError(f"constant {constant.name} is used but the protocol does not declare it")
+    return bound[constant.name] + offset
+
+
+def literal(value: int) -> Expr:
+    """The Int literal in the current pool."""
+    return current().pool.int(value)

@@ -1,0 +1,15 @@
+"""The errors a protocol author can cause, each one sentence with its fix.
+
+What lives here: the exception classes of `model/`. What does not: the texts of spec-file errors
+(`checker/errors.py`), which speak to users rather than to authors of protocols.
+"""
+
+from __future__ import annotations
+
+
+class ModelError(Exception):
+    """A protocol, a property or a constant is wrong; the message is one sentence that says what and how to mend it."""
+
+
+class DomainOverflow(ModelError):
+    """An action fired in a reachable state assigns a value outside its field's domain."""

@@ -1,0 +1,358 @@
+"""Protocols: constants, a state, actions traced from ordinary Python; and their finite instances.
+
+What lives here: `Protocol`, the `action` decorator, `require`, and `Instance`, a protocol under given constants with one
+guarded update per binding of each action's parameters. What does not: any particular protocol (`model/replication/`),
+properties (`invariants/`), search (`checker/`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path as FilePath
+from typing import Any, TypeVar, get_type_hints
+
+from model.context import Constant, Context, active, current
+from model.domain import LeafDomain, Schema, as_leaf, is_name
+from model.errors import DomainOverflow, ModelError
+from model.evaluate import Evaluator
+from model.expr import Expr, Pool, evaluation_order
+from model.state import Store, Struct, decode_view
+from model.values import Bool
+
+_CORE = {
+    str(FilePath(__file__).with_name(f"{name}.py"))
+    for name in ("context", "domain", "evaluate", "expr", "protocol", "quantify", "state", "values")
+}
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One labelled clause of an action's guard and the source line that states it."""
+
+    label: str
+    condition: Expr
+    file: str
+    line: int
+
+
+def require(label: str, condition: Bool | bool) -> None:
+    """States that the action is enabled only where `condition` holds; the label names the clause everywhere."""
+    context = current()
+    if context.guards is None:
+        raise ModelError("require(…) states a guard and belongs into an action")
+    if any(guard.label == label for guard in context.guards):
+        raise ModelError(f"two clauses are labelled {label!r}; give each require its own label")
+    caller = sys._getframe(1)
+    context.guards.append(Guard(label, Bool.lift(condition), caller.f_code.co_filename, caller.f_lineno))
+
+
+class Telling:
+    """What an action's words are made of: `before` and `after` (plain states by attribute) and its parameters."""
+
+    def __init__(self, before: Mapping[str, Any], after: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+        self.before = decode_view(before)
+        self.after = decode_view(after)
+        self.arguments = dict(arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.arguments[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+Words = Callable[[Any], str]
+F = TypeVar("F", bound=Callable[..., None])
+
+
+@dataclass(frozen=True)
+class Action:
+    """A transition rule: an ordinary function of the state and of finite-domain parameters, with its words."""
+
+    name: str
+    function: Callable[..., None]
+    says: Words | None
+    doc: str
+    file: str
+    line: int
+
+    def parameters(self) -> dict[str, LeafDomain]:
+        """The domain of every parameter after the state, from the annotations."""
+        names = list(inspect.signature(self.function).parameters)[1:]
+        hints = get_type_hints(self.function)
+        missing = [name for name in names if name not in hints]
+        if missing:
+            raise ModelError(f"action {self.name}: parameter {missing[0]!r} needs a type, such as `leader: Replica`")
+        return {name: as_leaf(hints[name]) for name in names}
+
+
+def action(*, says: Words | None = None) -> Callable[[Callable[..., None]], Action]:
+    """Makes an action of a function; `says` writes one plain sentence about a step (see `Telling`)."""
+
+    def decorate(function: Callable[..., None]) -> Action:
+        name = "".join(part.capitalize() for part in function.__name__.split("_"))
+        code = function.__code__
+        doc = inspect.getdoc(function) or ""
+        return Action(name, function, says, doc, code.co_filename, code.co_firstlineno)
+
+    return decorate
+
+
+class Protocol:
+    """A named set of actions over one state, with declared constants.
+
+    `source` says where the rules come from (KIP, JIRA id); `actions` are those shared with other protocols, further ones
+    are added with `@protocol.action(…)`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        state: type[Struct],
+        *,
+        title: str,
+        source: str,
+        constants: Sequence[Constant],
+        initial: Callable[[Any], None],
+        actions: Sequence[Action] = (),
+    ) -> None:
+        self.name = name
+        self.state = state
+        self.title = title
+        self.source = source
+        self.constants = tuple(constants)
+        self.actions: tuple[Action, ...] = tuple(actions)
+        self._initial = initial
+        for constant in constants:
+            if not is_name(constant.name):
+                raise ModelError(f"{name}: constant {constant.name!r} is no name; use letters, digits and _")
+
+    def action(self, *, says: Words | None = None) -> Callable[[Callable[..., None]], Action]:
+        """Like the free `action`, and adds the action to this protocol."""
+
+        def decorate(function: Callable[..., None]) -> Action:
+            made = action(says=says)(function)
+            self.actions = (*self.actions, made)
+            return made
+
+        return decorate
+
+    def bind(self, constants: Mapping[str, int]) -> dict[str, int]:
+        """The constants in declared order, checked: each given, none unknown, every value an integer in range."""
+        declared = {constant.name: constant for constant in self.constants}
+        for name in constants:
+            if name not in declared:
+                raise ModelError(f"{self.name} has no constant {name!r}; it has {', '.join(declared)}")
+        for constant in self.constants:
+            if constant.name not in constants:
+                raise ModelError(
+                    f"{self.name} needs constant {constant.name!r} ({constant.doc}), {constant.lo} to {constant.hi}"
+                )
+            value = constants[constant.name]
+            if isinstance(value, bool) or not isinstance(value, int) or not constant.lo <= value <= constant.hi:
+                raise ModelError(
+                    f"constant {constant.name} is {value!r} and must be an integer from {constant.lo} to {constant.hi}"
+                )
+        return {constant.name: constants[constant.name] for constant in self.constants}
+
+    def instantiate(self, constants: Mapping[str, int], drop: Iterable[tuple[str, str]] = ()) -> Instance:
+        """The protocol under given constants; `drop` names (action, label) guard clauses to leave out."""
+        return Instance(self, self.bind(constants), frozenset(drop))
+
+    def run_initial(self, state: Struct) -> None:
+        """Applies the initial assignments to a state of zeros, nones and empty sets."""
+        self._initial(state)
+
+
+@dataclass(frozen=True)
+class ActionInstance:
+    """An action with its parameters bound: enabled where every guard holds, then the updates happen at once.
+
+    `updates` maps leaf index to the new code; `overflows` lists, for updates not evidently in their domain, the leaf and
+    the condition under which it leaves its domain (such a step is an error of the protocol).
+    """
+
+    action: Action
+    arguments: dict[str, Any]
+    guards: tuple[Guard, ...]
+    guard: Expr
+    updates: tuple[tuple[int, Expr], ...]
+    overflows: tuple[tuple[int, Expr], ...]
+
+    @property
+    def label(self) -> str:
+        """`LeaderWrite(replica=1)`."""
+        return f"{self.action.name}({', '.join(f'{k}={v}' for k, v in self.arguments.items())})"
+
+
+class Instance:
+    """A protocol under given constants: the layout, the initial state, and every action instance that can be enabled."""
+
+    def __init__(self, protocol: Protocol, constants: dict[str, int], drop: frozenset[tuple[str, str]]) -> None:
+        self.protocol = protocol
+        self.constants = constants
+        self.schema = Schema(protocol.state, constants)
+        self.pool = Pool()
+        self.fields = [self.pool.field(i, leaf.cardinality) for i, leaf in enumerate(self.schema.leaves)]
+        self._dropped: set[tuple[str, str]] = set()
+        self._drop = drop
+        names = [item.name for item in protocol.actions]
+        for name in names:
+            if names.count(name) > 1:
+                raise ModelError(f"{protocol.name}: two actions are named {name}; rename one")
+        self.initial: tuple[tuple[int, ...], ...] = (self._trace_initial(),)
+        self.actions: tuple[ActionInstance, ...] = tuple(
+            made for item in protocol.actions for made in self._trace_action(item)
+        )
+        for name, label in drop - self._dropped:
+            raise ModelError(f"{protocol.name} has no clause {label!r} in an action {name!r}")
+        self._evaluators: list[tuple[Evaluator, int]] | None = None
+
+    # -- tracing ------------------------------------------------------------------------------------------------
+
+    def _context(self, guards: list[Guard] | None = None) -> Context:
+        return Context(self.pool, self.constants, guards)
+
+    def _store(self) -> Store:
+        return Store(self.schema, list(self.fields))
+
+    def _root(self, store: Store) -> Struct:
+        return self.protocol.state.at(store, ())
+
+    def _trace_initial(self) -> tuple[int, ...]:
+        store = Store(self.schema, [self.pool.int(0)] * len(self.fields))
+        with active(self._context()), _located(f"{self.protocol.name}: the initial state"):
+            self.protocol.run_initial(self._root(store))
+        return self.schema.pack([code.value for code in store.codes])
+
+    def _trace_action(self, item: Action) -> Iterator[ActionInstance]:
+        parameters = item.parameters()
+        with active(self._context()):
+            sizes = [domain.cardinality(self.constants) for domain in parameters.values()]
+        for codes in product(*map(range, sizes)):
+            made = self._trace_binding(item, parameters, codes)
+            if made is not None:
+                yield made
+
+    def _trace_binding(
+        self, item: Action, parameters: Mapping[str, LeafDomain], codes: Sequence[int]
+    ) -> ActionInstance | None:
+        guards: list[Guard] = []
+        store = self._store()
+        with active(self._context(guards)), _located(f"{self.protocol.name}: action {item.name}"):
+            bound = {
+                name: domain.wrap(self.pool.int(code))
+                for (name, domain), code in zip(parameters.items(), codes, strict=True)
+            }
+            item.function(self._root(store), **bound)
+        dropped = {(item.name, guard.label) for guard in guards} & self._drop
+        self._dropped |= dropped
+        kept = tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
+        guard = self.pool.all(guard.condition for guard in kept)
+        if guard is self.pool.false:
+            return None
+        updates = tuple(
+            (leaf, new) for leaf, (old, new) in enumerate(zip(self.fields, store.codes, strict=True)) if old is not new
+        )
+        overflows = tuple((leaf, bad) for leaf, new in updates if (bad := self._outside(leaf, new)) is not None)
+        arguments = {
+            name: domain.to_plain(code, self.constants)
+            for (name, domain), code in zip(parameters.items(), codes, strict=True)
+        }
+        return ActionInstance(item, arguments, kept, guard, updates, overflows)
+
+    def _outside(self, leaf: int, code: Expr) -> Expr | None:
+        cardinality = self.schema.leaves[leaf].cardinality
+        if code.lo >= 0 and code.hi < cardinality:
+            return None
+        pool = self.pool
+        return pool.or_(pool.lt(code, pool.int(0)), pool.le(pool.int(cardinality), code))
+
+    # -- properties ---------------------------------------------------------------------------------------------
+
+    def state_predicate(self, name: str, predicate: Callable[[Any], Bool]) -> Expr:
+        """A predicate over one state, as an expression over the leaves."""
+        with active(self._context()), _located(f"{self.protocol.name}: property {name}"):
+            return Bool.lift(predicate(self._root(self._store())))
+
+    def step_predicate(self, name: str, predicate: Callable[[Any, Any], Bool], step: ActionInstance) -> Expr:
+        """A predicate over a state and its successor by `step`, as an expression over the leaves of the former."""
+        after = list(self.fields)
+        for leaf, code in step.updates:
+            after[leaf] = code
+        with active(self._context()), _located(f"{self.protocol.name}: property {name}"):
+            return Bool.lift(predicate(self._root(self._store()), self._root(Store(self.schema, after))))
+
+    # -- plain evaluation ---------------------------------------------------------------------------------------
+
+    def enabled(self, codes: Sequence[int]) -> list[ActionInstance]:
+        """The action instances enabled in a state, by the plain evaluator."""
+        guards = Evaluator([item.guard for item in self.actions])(codes)
+        return [item for item, holds in zip(self.actions, guards, strict=True) if holds]
+
+    def fire(self, step: ActionInstance, codes: Sequence[int]) -> list[int]:
+        """The successor by an enabled action instance; `DomainOverflow` if it leaves a field's domain."""
+        results = Evaluator([code for _, code in step.updates])(codes)
+        after = list(codes)
+        for (leaf, _), value in zip(step.updates, results, strict=True):
+            target = self.schema.leaves[leaf]
+            if not 0 <= value < target.cardinality:
+                raise DomainOverflow(
+                    f"{self.protocol.name}: {step.label} assigns {target.name} a value outside its domain "
+                    f"(code {value} of 0..{target.cardinality - 1}) in state {self.schema.decode(codes)}"
+                )
+            after[leaf] = value
+        return after
+
+    def tell(self, step: ActionInstance, before: Sequence[int], after: Sequence[int]) -> str:
+        """One plain sentence about a step, in the action's own words."""
+        if step.action.says is None:
+            return step.label
+        telling = Telling(self.schema.decode(before), self.schema.decode(after), step.arguments)
+        return step.action.says(telling)
+
+    # -- identity -----------------------------------------------------------------------------------------------
+
+    def fingerprint(self, extra: Iterable[Expr] = ()) -> str:
+        """A hash of everything a search depends on: layout, initial state, guards, updates, and `extra` expressions."""
+        roots: list[Expr] = list(extra)
+        lines = [f"{leaf.name} {leaf.cardinality} {leaf.word} {leaf.shift}" for leaf in self.schema.leaves]
+        lines += [str(words) for words in self.initial]
+        for item in self.actions:
+            lines.append(f"{item.label} {[guard.label for guard in item.guards]} {[leaf for leaf, _ in item.updates]}")
+            roots += [item.guard, *(code for _, code in item.updates), *(bad for _, bad in item.overflows)]
+        return hashlib.sha256("\n".join([*lines, *serialize(roots)]).encode()).hexdigest()
+
+
+def serialize(roots: Sequence[Expr]) -> Iterator[str]:
+    """The expressions as text lines that do not depend on how their pool came about."""
+    number: dict[int, int] = {}
+    for node in evaluation_order(roots):
+        number[node.id] = len(number)
+        yield f"{node.op.value} {int(node.is_bool)} {node.value} {[number[arg.id] for arg in node.args]}"
+    yield str([number[root.id] for root in roots])
+
+
+class _located:  # noqa: N801
+    """Adds to an error raised by an author's function what was traced and which line of it was at work."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: Any) -> None:
+        if not isinstance(error, Exception):
+            return
+        frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(tb)]
+        authors = [(file, line) for file, line in frames if file not in _CORE]
+        where = f" ({FilePath(authors[-1][0]).name}:{authors[-1][1]})" if authors else ""
+        text = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
+        raise ModelError(f"{self.what}{where}: {text}") from error

@@ -1,0 +1,103 @@
+"""Combinators: quantification, choice and implication, written once and readable by every engine.
+
+What lives here: `every`, `some`, `greatest`, `least`, `ite`, `implies`. The finite engines unroll them over the values of
+a type; nothing in a protocol depends on how. What does not: operations of one type (`values.py`, `state.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast, overload
+
+from model.context import current, literal
+from model.domain import LeafDomain, as_leaf
+from model.errors import ModelError
+from model.expr import Expr
+from model.state import Struct
+from model.values import Bool, Id, Int, OptionalValue, SetValue, Value, type_name_of
+
+V = TypeVar("V", bound=Value)
+N = TypeVar("N", bound=Int)
+I = TypeVar("I", bound=Id)  # noqa: E741
+T = TypeVar("T")
+
+
+def _values(domain: LeafDomain) -> list[Any]:
+    return [domain.wrap(literal(code)) for code in range(domain.cardinality(current().constants))]
+
+
+def _cases(over: Any, body: Callable[[Any], Bool]) -> list[tuple[Expr, Expr]]:
+    """(is this value meant?, body of it) for every value of the type or of the set's type."""
+    pool = current().pool
+    if isinstance(over, SetValue):
+        members = _values(as_leaf(over.item))
+        return [(over.contains(member).expr, Bool.lift(body(member))) for member in members]
+    return [(pool.true, Bool.lift(body(value))) for value in _values(as_leaf(over))]
+
+
+@overload
+def every(over: type[V], body: Callable[[V], Bool]) -> Bool: ...
+@overload
+def every(over: SetValue[I], body: Callable[[I], Bool]) -> Bool: ...
+def every(over: Any, body: Callable[[Any], Bool]) -> Bool:
+    """Whether the body holds for every value of a type, or for every member of a set."""
+    pool = current().pool
+    return Bool(pool.all(pool.or_(pool.not_(meant), holds) for meant, holds in _cases(over, body)))
+
+
+@overload
+def some(over: type[V], body: Callable[[V], Bool]) -> Bool: ...
+@overload
+def some(over: SetValue[I], body: Callable[[I], Bool]) -> Bool: ...
+def some(over: Any, body: Callable[[Any], Bool]) -> Bool:
+    """Whether the body holds for some value of a type, or for some member of a set."""
+    pool = current().pool
+    return Bool(pool.any(pool.and_(meant, holds) for meant, holds in _cases(over, body)))
+
+
+def greatest(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
+    """The greatest value for which the body holds; if there is none, `otherwise`, or the least value if not given."""
+    return _first(list(reversed(_values(as_leaf(over)))), body, otherwise)
+
+
+def least(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
+    """The least value for which the body holds; if there is none, `otherwise`, or the greatest value if not given."""
+    return _first(_values(as_leaf(over)), body, otherwise)
+
+
+def _first(values: list[N], body: Callable[[N], Bool], otherwise: N | None) -> N:
+    if otherwise is None:
+        *values, otherwise = values
+    result = otherwise
+    for value in reversed(values):
+        result = ite(body(value), value, result)
+    return result
+
+
+def implies(antecedent: Bool, consequent: Bool) -> Bool:
+    """Whether the consequent holds or the antecedent does not."""
+    return ~antecedent | consequent
+
+
+@overload
+def ite(condition: Bool, then: OptionalValue[V], other: OptionalValue[V] | V | None) -> OptionalValue[V]: ...
+@overload
+def ite(condition: Bool, then: V | None, other: OptionalValue[V]) -> OptionalValue[V]: ...
+@overload
+def ite(condition: Bool, then: T, other: T) -> T: ...
+def ite(condition: Bool, then: Any, other: Any) -> Any:
+    """`then` where the condition holds, else `other`; the two must be of one type."""
+    pool = current().pool
+    test = Bool.lift(condition)
+    for model, kind in ((then, OptionalValue), (other, OptionalValue), (then, SetValue)):
+        if isinstance(model, kind):
+            code = model.code_of if isinstance(model, OptionalValue) else model.mask_of
+            return type(model)(pool.ite(test, code(then), code(other)), model.item)
+    if isinstance(then, Struct) and type(other) is type(then):
+        parts = {name: ite(condition, getattr(then, name), getattr(other, name)) for name in then.fields()}
+        return type(then)(**parts)
+    typed = then if isinstance(then, Value) else other
+    if not isinstance(typed, Value):
+        raise ModelError(f"ite(…) needs a symbolic value, got {type_name_of(then)} and {type_name_of(other)}")
+    lift = cast(Any, type(typed)).lift
+    return type(typed)(pool.ite(test, lift(then), lift(other)))

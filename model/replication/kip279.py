@@ -1,0 +1,27 @@
+"""kip279: a new follower truncates to the point up to which its log agrees with the leader's.
+
+What lives here: that one rule (KIP-279, Kafka 2.0; KAFKA-6361). Asking epoch by epoch finds the last offset at which both
+logs hold the same record, which is what the rule states. Nothing fences a leader or follower of an old epoch (KIP-320).
+"""
+
+from __future__ import annotations
+
+from model.protocol import Protocol
+from model.replication.common import BEFORE_KIP_320, become_follower, matching_point, says_become_follower
+from model.replication.state import CONSTANTS, Epoch, Replica, State, initial
+
+kip279 = Protocol(
+    "kip279",
+    State,
+    title="a new follower truncates to where its log and the leader's agree",
+    source="KIP-279, Kafka 2.0; KAFKA-6361",
+    constants=CONSTANTS,
+    initial=initial,
+    actions=BEFORE_KIP_320,
+)
+
+
+@kip279.action(says=says_become_follower)
+def become_follower_truncate_kip279(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
+    """A broker becomes a follower and truncates to the matching point of the two logs."""
+    become_follower(s, leader, replica, epoch, truncate_to=matching_point(s, leader, replica))

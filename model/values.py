@@ -1,0 +1,365 @@
+"""Typed symbolic values: what an author of a protocol computes with.
+
+What lives here: `Bool`, `Int` and `Id` (whose subclasses are a protocol's own types, such as `Offset` or `Replica`),
+optional values and sets, each a thin typed coat over an expression. What does not: where values are stored
+(`domain.py`, `state.py`) and the combinators that quantify over them (`quantify.py`).
+
+The types keep what they are: an `Id` can only be compared for equality, an `Int` of one unit only with its own unit, and
+bit tricks stay inside this module. That is what lets the same source be read as first-order logic later.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
+
+from model.context import Constant, Size, current, literal, resolve
+from model.errors import ModelError
+from model.expr import Expr
+
+IntLike = int | Constant | Size
+"""What stands for a number beside a typed `Int`."""
+
+B = TypeVar("B", "Bool", bool)
+
+
+class Value:
+    """A symbolic value; refuses every use that would need its concrete value while a protocol is traced."""
+
+    __slots__ = ("expr",)
+    type_name: ClassVar[str] = "value"
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+
+    def __bool__(self) -> NoReturn:
+        raise ModelError(
+            f"a symbolic {self.type_name} has no truth value; write `&`, `|`, `~`, implies(…) or ite(…) instead of "
+            "`and`, `or`, `not`, `if` or a chained comparison"
+        )
+
+    def __index__(self) -> NoReturn:
+        raise ModelError(
+            f"a symbolic {self.type_name} cannot bound a loop or index a Python list; use every(…), some(…), "
+            "greatest(…) or least(…)"
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise ModelError(f"a symbolic {self.type_name} cannot be looped over; use every(…) or some(…)")
+
+    def __hash__(self) -> int:
+        raise ModelError(f"a symbolic {self.type_name} cannot be a dictionary key or a member of a Python set")
+
+
+def _mismatch(expected: str, got: object) -> ModelError:
+    return ModelError(f"expected {_a(expected)}, got {_a(type_name_of(got))}")
+
+
+def _a(name: str) -> str:
+    return f"an {name}" if name[:1] in "aeiou" else f"a {name}"
+
+
+def type_name_of(value: object) -> str:
+    """How an error names the type of a value."""
+    return getattr(value, "type_name", None) or ("None" if value is None else type(value).__name__)
+
+
+class Bool(Value):
+    """A truth value that depends on the state."""
+
+    __slots__ = ()
+    type_name = "Bool"
+
+    @staticmethod
+    def lift(value: object) -> Expr:
+        """The expression of a `Bool` or a Python bool; `ModelError` for anything else."""
+        if isinstance(value, Bool):
+            return value.expr
+        if isinstance(value, bool):
+            return current().pool.bool(value)
+        raise _mismatch("Bool", value)
+
+    def __and__(self, other: Bool | bool) -> Bool:
+        return Bool(self.expr.pool.and_(self.expr, Bool.lift(other)))
+
+    def __or__(self, other: Bool | bool) -> Bool:
+        return Bool(self.expr.pool.or_(self.expr, Bool.lift(other)))
+
+    def __invert__(self) -> Bool:
+        return Bool(self.expr.pool.not_(self.expr))
+
+    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
+        return Bool(self.expr.pool.eq(self.expr, Bool.lift(other)))
+
+    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
+        return ~(self == other)
+
+    __rand__ = __and__
+    __ror__ = __or__
+    __hash__ = Value.__hash__
+
+
+class Int(Value):
+    """A bounded integer of one unit; subclass it per unit: `class Offset(Int, lo=0, hi=log_size)`.
+
+    Arithmetic keeps the unit. Comparing or adding two units is an error; plain numbers and constants fit every unit.
+    """
+
+    __slots__ = ()
+    type_name = "Int"
+    lo: ClassVar[IntLike] = 0
+    hi: ClassVar[IntLike] = 0
+
+    def __init_subclass__(cls, *, lo: IntLike = 0, hi: IntLike, name: str | None = None) -> None:
+        cls.lo, cls.hi = lo, hi
+        cls.type_name = name or _words(cls.__name__)
+
+    @classmethod
+    def lift(cls, value: object) -> Expr:
+        """The expression of a value of this unit, a number or a constant; `ModelError` for anything else."""
+        if isinstance(value, Int):
+            if type(value) is cls:
+                return value.expr
+        elif isinstance(value, (int, Constant, Size)) and not isinstance(value, bool):
+            return literal(resolve(value))
+        raise _mismatch(cls.type_name, value)
+
+    def __add__(self, other: Self | IntLike) -> Self:
+        return type(self)(self.expr.pool.add(self.expr, self.lift(other)))
+
+    def __sub__(self, other: Self | IntLike) -> Self:
+        return type(self)(self.expr.pool.sub(self.expr, self.lift(other)))
+
+    def __mul__(self, other: Self | IntLike) -> Self:
+        return type(self)(self.expr.pool.mul(self.expr, self.lift(other)))
+
+    def __floordiv__(self, other: Self | IntLike) -> Self:
+        return type(self)(self.expr.pool.div(self.expr, self.lift(other)))
+
+    def __mod__(self, other: Self | IntLike) -> Self:
+        return type(self)(self.expr.pool.mod(self.expr, self.lift(other)))
+
+    def __lt__(self, other: Self | IntLike) -> Bool:
+        return Bool(self.expr.pool.lt(self.expr, self.lift(other)))
+
+    def __le__(self, other: Self | IntLike) -> Bool:
+        return Bool(self.expr.pool.le(self.expr, self.lift(other)))
+
+    def __gt__(self, other: Self | IntLike | OptionalValue[Self]) -> Bool:
+        if isinstance(other, OptionalValue):
+            return other < self
+        return Bool(self.expr.pool.lt(self.lift(other), self.expr))
+
+    def __ge__(self, other: Self | IntLike) -> Bool:
+        return Bool(self.expr.pool.le(self.lift(other), self.expr))
+
+    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
+        if isinstance(other, OptionalValue):
+            return other == self
+        return Bool(self.expr.pool.eq(self.expr, self.lift(other)))
+
+    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
+        return ~(self == other)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+    __hash__ = Value.__hash__
+
+
+class Id(Value):
+    """One of n interchangeable things, only ever compared for equality: `class Replica(Id, size=replicas)`."""
+
+    __slots__ = ()
+    type_name = "Id"
+    size: ClassVar[IntLike] = 1
+
+    def __init_subclass__(cls, *, size: IntLike, name: str | None = None) -> None:
+        cls.size = size
+        cls.type_name = name or _words(cls.__name__)
+
+    @classmethod
+    def lift(cls, value: object) -> Expr:
+        """The expression of a value of this sort or a plain index in range; `ModelError` for anything else."""
+        if isinstance(value, Id):
+            if type(value) is cls:
+                return value.expr
+        elif isinstance(value, int) and not isinstance(value, bool):
+            if not 0 <= value < resolve(cls.size):
+                raise ModelError(f"{cls.type_name} {value} does not exist: there are {resolve(cls.size)}, from 0")
+            return literal(value)
+        raise _mismatch(cls.type_name, value)
+
+    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
+        if isinstance(other, OptionalValue):
+            return other == self
+        return Bool(self.expr.pool.eq(self.expr, self.lift(other)))
+
+    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
+        return ~(self == other)
+
+    __hash__ = Value.__hash__
+
+
+V = TypeVar("V", bound=Value)
+
+
+class OptionalValue(Value, Generic[V]):
+    """A value or none. In comparisons by `<` none is below every value; `==` with a value is false of none.
+
+    The expression is a code: 0 is none, 1 + k the k-th value of the type.
+    """
+
+    __slots__ = ("item",)
+
+    def __init__(self, code: Expr, item: type[V]) -> None:
+        super().__init__(code)
+        self.item = item
+
+    @property
+    def type_name(self) -> str:  # type: ignore[override]
+        """How errors name the type."""
+        return f"optional {self.item.type_name}"
+
+    @property
+    def is_none(self) -> Bool:
+        """Whether there is no value."""
+        return Bool(self.expr.pool.eq(self.expr, literal(0)))
+
+    @property
+    def is_some(self) -> Bool:
+        """Whether there is a value."""
+        return ~self.is_none
+
+    @property
+    def value(self) -> V:
+        """The value. Of none this is one below the type's least: assigning it is caught as leaving the domain."""
+        return self.item(self.expr.pool.add(self.expr, literal(self._base - 1)))
+
+    @property
+    def _base(self) -> int:
+        return resolve(self.item.lo) if issubclass(self.item, Int) else 0
+
+    def code_of(self, other: object) -> Expr:
+        """The code of a value, of None or of another optional of the same type."""
+        pool = self.expr.pool
+        if other is None:
+            return literal(0)
+        if isinstance(other, OptionalValue):
+            if other.item is not self.item:
+                raise _mismatch(self.type_name, other)
+            return other.expr
+        lift = cast(Any, self.item).lift
+        return pool.add(lift(other), literal(1 - self._base))
+
+    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
+        return Bool(self.expr.pool.eq(self.expr, self.code_of(other)))
+
+    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
+        return ~(self == other)
+
+    def __lt__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
+        self._ordered()
+        return Bool(self.expr.pool.lt(self.expr, self.code_of(other)))
+
+    def __gt__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
+        self._ordered()
+        return Bool(self.expr.pool.lt(self.code_of(other), self.expr))
+
+    def __le__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
+        return ~(self > other)
+
+    def __ge__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
+        return ~(self < other)
+
+    def _ordered(self) -> None:
+        if not issubclass(self.item, Int):
+            raise ModelError(f"{_a(self.item.type_name)} has no order; compare with == or !=")
+
+    __hash__ = Value.__hash__
+
+
+I = TypeVar("I", bound=Id)  # noqa: E741
+
+
+class SetValue(Value, Generic[I]):
+    """A set of ids. The expression is a mask: bit k stands for id k."""
+
+    __slots__ = ("item",)
+
+    def __init__(self, mask: Expr, item: type[I]) -> None:
+        super().__init__(mask)
+        self.item = item
+
+    @property
+    def type_name(self) -> str:  # type: ignore[override]
+        """How errors name the type."""
+        return f"set of {self.item.type_name}s"
+
+    @property
+    def is_empty(self) -> Bool:
+        """Whether nothing is in the set."""
+        return Bool(self.expr.pool.eq(self.expr, literal(0)))
+
+    @property
+    def size(self) -> Expr:
+        """The number of members, as a plain expression."""
+        pool = self.expr.pool
+        total = literal(0)
+        for k in range(resolve(self.item.size)):
+            total = pool.add(total, pool.ite(self.contains(self.item(literal(k))).expr, literal(1), literal(0)))
+        return total
+
+    def contains(self, member: I) -> Bool:
+        """Whether `member` is in the set."""
+        pool = self.expr.pool
+        bit = pool.bitand(self.expr, self._bit(member))
+        return Bool(pool.not_(pool.eq(bit, literal(0))))
+
+    def add(self, member: I) -> SetValue[I]:
+        """The set with `member`."""
+        return SetValue(self.expr.pool.bitor(self.expr, self._bit(member)), self.item)
+
+    def remove(self, member: I) -> SetValue[I]:
+        """The set without `member`."""
+        return self - SetValue(self._bit(member), self.item)
+
+    def is_only(self, member: I) -> Bool:
+        """Whether `member` is the only one in the set."""
+        return Bool(self.expr.pool.eq(self.expr, self._bit(member)))
+
+    def issubset(self, other: SetValue[I]) -> Bool:
+        """Whether every member is in `other` too."""
+        return (self - other).is_empty
+
+    def __or__(self, other: SetValue[I]) -> SetValue[I]:
+        return SetValue(self.expr.pool.bitor(self.expr, self.mask_of(other)), self.item)
+
+    def __and__(self, other: SetValue[I]) -> SetValue[I]:
+        return SetValue(self.expr.pool.bitand(self.expr, self.mask_of(other)), self.item)
+
+    def __sub__(self, other: SetValue[I]) -> SetValue[I]:
+        pool = self.expr.pool
+        outside = pool.bitxor(self.mask_of(other), literal((1 << resolve(self.item.size)) - 1))
+        return SetValue(pool.bitand(self.expr, outside), self.item)
+
+    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
+        return Bool(self.expr.pool.eq(self.expr, self.mask_of(other)))
+
+    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
+        return ~(self == other)
+
+    def mask_of(self, other: object) -> Expr:
+        """The mask of another set of the same type; `ModelError` for anything else."""
+        if isinstance(other, SetValue) and other.item is self.item:
+            return other.expr
+        raise _mismatch(self.type_name, other)
+
+    def _bit(self, member: I) -> Expr:
+        return self.expr.pool.shl(literal(1), self.item.lift(member))
+
+    __hash__ = Value.__hash__
+
+
+def _words(name: str) -> str:
+    """`LeaderEpoch` as errors say it: "leader epoch"."""
+    spaced = "".join(f" {c.lower()}" if c.isupper() else c for c in name)
+    return spaced.strip()
