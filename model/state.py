@@ -301,10 +301,10 @@ class LogView(Generic[S, N]):
         return (offset >= 0) & (offset < self.end)
 
     def at(self, offset: N) -> S:
-        """The record at `offset`; meaningful only where `has(offset)`."""
-        index = _index(self._domain.offset.lift(offset), self._slots() + 1, "offset")
+        """The record at `offset`; meaningful only where `has(offset)`, elsewhere some record of the same log."""
+        index = _plain(self._domain.offset.lift(offset))
         if isinstance(index, int):
-            index = min(index, self._slots() - 1)
+            index = min(max(index, 0), self._slots() - 1)
         return cast(S, self._domain.record.at(self._store, (*self._path, LogDomain.RECORDS, index)))
 
     def same_record_at(self, other: LogView[S, N], offset: N) -> Bool:

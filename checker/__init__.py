@@ -1,0 +1,1 @@
+"""How a question is decided: native kernel, local search, traces, spec files. Nothing here prints."""

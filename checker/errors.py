@@ -1,0 +1,51 @@
+"""What can go wrong outside the protocols, each error one sentence with its fix, and the exit codes.
+
+What lives here: the exit codes of DESIGN (they follow TLC's) and the exceptions that carry them. What does not: errors of
+protocol authors (`model/errors.py`).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, unique
+
+
+@unique
+class ExitCode(IntEnum):
+    """How the command ends."""
+
+    HOLDS = 0
+    UNMET_EXPECTATION = 1
+    ASSUMPTION = 10
+    DEADLOCK = 11
+    INVARIANT = 12
+    STEP_OR_LIVENESS = 13
+    INTERRUPTED = 130
+    SPEC_UNREADABLE = 150
+    CONFIGURATION = 151
+    TOO_LARGE = 152
+    SYSTEM = 153
+    OTHER = 255
+
+
+class AckedError(Exception):
+    """Base of the errors that end a command with one sentence."""
+
+    exit_code = ExitCode.OTHER
+
+
+class SpecUnreadable(AckedError):
+    """A spec or trace file cannot be read as what it should be."""
+
+    exit_code = ExitCode.SPEC_UNREADABLE
+
+
+class ConfigurationError(AckedError):
+    """A name, constant or option is unknown, out of range or contradicts another."""
+
+    exit_code = ExitCode.CONFIGURATION
+
+
+class SystemFailure(AckedError):
+    """The machine refuses: a path, a disk, memory, a runtime."""
+
+    exit_code = ExitCode.SYSTEM

@@ -1,0 +1,193 @@
+"""What a level means: when its counts are committed, where a violated search stops, which violation is reported.
+
+What lives here: the semantics that every engine shares (DESIGN §4). An engine expands one level at a time and reports
+totals; the ledger decides whether to go on. What does not: how a level is expanded, or where its states are kept.
+
+A level is complete once all its states are known and every property is decided on it. Counts cover the complete levels
+1..d: their states, and the firings from levels 1..d-1; once nothing new is found, also those of the last level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum, unique
+
+from checker.question import OVERFLOW_BIT, Question
+from checker.result import ActionCount, StopReason, Words
+from model.errors import DomainOverflow
+
+
+@unique
+class StopPolicy(Enum):
+    """When a search ends before the space does."""
+
+    FIRST_VIOLATION = "report the shortest violation"
+    EVERY_PROPERTY = "go on, and report one shortest violation of every property"
+
+
+@dataclass(frozen=True)
+class LevelReport:
+    """One expanded level: firings by action instance, and the least violations by kernel position and by check bit."""
+
+    states: int
+    next_states: int
+    enabled: Sequence[int]
+    new: Sequence[int]
+    bad_states: dict[int, Words]
+    bad_steps: dict[int, tuple[Words, int]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The canonical violation of a property: a state of level `depth`, or the edge from one by an action instance."""
+
+    position: int
+    depth: int
+    state: Words
+    action: int | None
+
+    @property
+    def trace_length(self) -> int:
+        """States in the trace."""
+        return self.depth + (self.action is not None)
+
+
+@dataclass(frozen=True)
+class _Counts:
+    sizes: tuple[int, ...] = ()
+    enabled: tuple[int, ...] = ()
+    new: tuple[int, ...] = ()
+
+    def plus(self, enabled: Sequence[int], new: Sequence[int]) -> _Counts:
+        return _Counts(
+            self.sizes,
+            tuple(a + b for a, b in zip(self.enabled, enabled, strict=True)),
+            tuple(a + b for a, b in zip(self.new, new, strict=True)),
+        )
+
+
+@dataclass
+class Ledger:
+    """Commits levels one by one and decides when to stop."""
+
+    question: Question
+    policy: StopPolicy
+    max_depth: int | None = None
+    findings: dict[int, Finding] = field(default_factory=dict)
+    stopped: StopReason | None = None
+    _counts: _Counts = field(default_factory=_Counts)
+    _pending: LevelReport | None = None
+    _ahead: tuple[_Counts, Finding] | None = None
+
+    def __post_init__(self) -> None:
+        zero = (0,) * len(self.question.instance.actions)
+        self._counts = _Counts((), zero, zero)
+
+    @property
+    def depth(self) -> int:
+        """Complete levels."""
+        return len(self._counts.sizes)
+
+    @property
+    def level_sizes(self) -> tuple[int, ...]:
+        """States of every complete level."""
+        return self._counts.sizes
+
+    @property
+    def distinct_states(self) -> int:
+        """States of the complete levels."""
+        return sum(self._counts.sizes)
+
+    @property
+    def generated_states(self) -> int:
+        """Initial states and firings covered by the counts."""
+        return sum(self._counts.sizes[:1]) + sum(self._counts.enabled)
+
+    def action_counts(self) -> dict[str, ActionCount]:
+        """Firings by action name, instances added up, every action of the protocol listed."""
+        instance = self.question.instance
+        counts = {item.name: ActionCount() for item in instance.protocol.actions}
+        for step, enabled, new in zip(instance.actions, self._counts.enabled, self._counts.new, strict=True):
+            old = counts[step.action.name]
+            counts[step.action.name] = ActionCount(old.enabled + enabled, old.new + new)
+        return counts
+
+    def reported(self) -> list[Finding]:
+        """The violations to report, shortest first, ties by the spec's order."""
+        ordered = sorted(self.findings.values(), key=lambda found: (found.trace_length, found.position))
+        return ordered[:1] if self.policy is StopPolicy.FIRST_VIOLATION else ordered
+
+    def commit(self, report: LevelReport) -> bool:
+        """Takes an expanded level into account; whether to expand the next one."""
+        if self._pending is not None:
+            self._counts = self._counts.plus(self._pending.enabled, self._pending.new)
+        self._counts = _Counts((*self._counts.sizes, report.states), self._counts.enabled, self._counts.new)
+        self._pending = report
+        self._refuse_overflow(report)
+        fresh = self._take_findings(report)
+        if self._ahead is not None:
+            return self._settle_look_ahead(fresh)
+        if fresh and self.policy is StopPolicy.FIRST_VIOLATION:
+            least = self.reported()[0]
+            if least.action is not None and self._may_be_beaten(least) and report.next_states:
+                self._ahead = (self._counts, least)
+                return True
+            return self._stop(StopReason.VIOLATION)
+        if report.next_states == 0:
+            self._counts = self._counts.plus(report.enabled, report.new)
+            return self._stop(StopReason.COMPLETE)
+        if self.max_depth is not None and self.depth >= self.max_depth:
+            return self._stop(StopReason.MAX_DEPTH)
+        return True
+
+    def abandon(self, reason: StopReason) -> None:
+        """The engine gives up in the middle of a level, which does not count."""
+        if self._ahead is not None:
+            self._settle_look_ahead([])
+        else:
+            self._stop(reason)
+
+    def _stop(self, reason: StopReason) -> bool:
+        self.stopped = reason
+        return False
+
+    def _refuse_overflow(self, report: LevelReport) -> None:
+        if OVERFLOW_BIT in report.bad_steps:
+            words, action = report.bad_steps[OVERFLOW_BIT]
+            instance = self.question.instance
+            instance.fire(instance.actions[action], instance.schema.unpack(words))
+            raise DomainOverflow(
+                f"{instance.protocol.name}: {instance.actions[action].label} is reported to leave a domain by the native "
+                "kernel but not by the plain evaluator; please report this as a defect of acked"
+            )
+
+    def _take_findings(self, report: LevelReport) -> list[Finding]:
+        fresh = [
+            Finding(self.question.state_properties[p], self.depth, words, None)
+            for p, words in report.bad_states.items()
+        ]
+        fresh += [
+            Finding(self.question.step_properties[bit - 1], self.depth, words, action)
+            for bit, (words, action) in report.bad_steps.items()
+            if bit != OVERFLOW_BIT
+        ]
+        fresh = [found for found in fresh if found.position not in self.findings]
+        self.findings.update({found.position: found for found in fresh})
+        return fresh
+
+    def _may_be_beaten(self, least: Finding) -> bool:
+        """Whether an invariant that the spec names before this step property could fail in a trace of equal length."""
+        return any(position < least.position for position in self.question.state_properties)
+
+    def _settle_look_ahead(self, fresh: list[Finding]) -> bool:
+        assert self._ahead is not None
+        counts, least = self._ahead
+        equal = [found for found in fresh if found.action is None and found.position < least.position]
+        if equal:
+            best = min(equal, key=lambda found: found.position)
+            self.findings = {best.position: best}
+        else:
+            self.findings = {least.position: least}
+            self._counts = counts
+        return self._stop(StopReason.VIOLATION)

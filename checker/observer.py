@@ -1,0 +1,30 @@
+"""The one interface through which engines report while they work; `reports` renders it.
+
+What lives here: `Observer`, which does nothing by itself, and what it is told. What does not: anything that prints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search stands. `depth` is the level being expanded, `frontier` its states still to come."""
+
+    depth: int
+    distinct_states: int
+    generated_states: int
+    frontier: int
+    seconds: float
+    memory_bytes: int
+
+
+class Observer:
+    """Told what an engine does; every method may be overridden, none needs to be."""
+
+    def phase(self, name: str) -> None:
+        """A named part of the work begins: "compiling", "searching", "rebuilding the trace"."""
+
+    def progress(self, now: Progress) -> None:
+        """The search has moved on; called several times a second."""

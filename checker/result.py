@@ -1,0 +1,110 @@
+"""What an engine answers. What does not live here: how it is shown (`reports/`) or compared with `[expect]` (`spec.py`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, unique
+
+from checker.errors import ExitCode
+from checker.question import Question
+from invariants.property import Kind, Property
+from model.protocol import ActionInstance
+
+Words = tuple[int, ...]
+
+
+@unique
+class Verdict(Enum):
+    """`HOLDS` is said only if every reachable state was seen and something was asked."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    INCOMPLETE = "incomplete"
+
+
+@unique
+class StopReason(Enum):
+    """Why a search ended."""
+
+    COMPLETE = "every reachable state was seen"
+    VIOLATION = "a property is violated"
+    MAX_DEPTH = "the depth bound was reached"
+    MAX_STATES = "the bound on states was reached"
+    MEMORY = "the memory budget was reached"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of the protocol: packed states, and between each two the action instance that was fired."""
+
+    states: tuple[Words, ...]
+    actions: tuple[ActionInstance, ...]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A property and the canonical shortest run that violates it, in its last state or by its last step."""
+
+    property: Property
+    run: Run
+
+    @property
+    def trace_length(self) -> int:
+        """States in the run."""
+        return len(self.run.states)
+
+
+@dataclass(frozen=True)
+class ActionCount:
+    """How often an action was fired, and how often into a state not reached in an earlier level."""
+
+    enabled: int = 0
+    new: int = 0
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer of an exhaustive search; counts cover exactly the levels 1..depth (see `levels.py`)."""
+
+    question: Question
+    engine: str
+    workers: int
+    stopped: StopReason
+    distinct_states: int
+    generated_states: int
+    depth: int
+    level_sizes: tuple[int, ...]
+    actions: dict[str, ActionCount]
+    violations: tuple[Violation, ...]
+    seconds: float
+    memory_bytes: int
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the search decided."""
+        if self.violations:
+            return Verdict.VIOLATED
+        if self.stopped is StopReason.COMPLETE and self.question.properties:
+            return Verdict.HOLDS
+        return Verdict.INCOMPLETE
+
+    @property
+    def never_fired(self) -> list[str]:
+        """Actions that were enabled nowhere in what was covered."""
+        return [name for name, count in self.actions.items() if count.enabled == 0]
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """By verdict; of several violations the shortest counts, ties by the spec's order."""
+        if self.violations:
+            shortest = min(self.violations, key=lambda violation: violation.trace_length)
+            return {
+                Kind.STATE: ExitCode.INVARIANT,
+                Kind.STEP: ExitCode.STEP_OR_LIVENESS,
+                Kind.DEADLOCK: ExitCode.DEADLOCK,
+            }[shortest.property.kind]
+        if self.stopped is StopReason.INTERRUPTED:
+            return ExitCode.INTERRUPTED
+        return ExitCode.HOLDS if self.verdict is Verdict.HOLDS else ExitCode.TOO_LARGE

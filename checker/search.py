@@ -1,0 +1,239 @@
+"""The local search: level by level, one shard per worker, all of it in native code between two levels.
+
+What lives here: how workers take turns (expand, then receive each other's candidates), the bounds of a run, and the walk
+back from a violation to an initial state. What does not: what a level means (`levels.py`), the loops (`loops.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from checker.errors import SystemFailure
+from checker.levels import Finding, Ledger, LevelReport, StopPolicy
+from checker.native import load_kernel
+from checker.observer import Observer, Progress
+from checker.question import Question
+from checker.result import Result, Run, StopReason, Violation, Words
+from checker.shard import Shard
+
+CHUNK = 1 << 16
+"""States that a worker expands between two looks at the clock, the keyboard and the other workers."""
+
+T = TypeVar("T")
+
+
+def default_workers() -> int:
+    """The processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def default_memory() -> int:
+    """Four fifths of the memory that is free now, in bytes."""
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 4 // 5
+    except (ValueError, OSError):
+        return 4 << 30
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Limits of a run: workers, bytes for states and table, levels, states."""
+
+    workers: int = field(default_factory=default_workers)
+    memory: int = field(default_factory=default_memory)
+    max_depth: int | None = None
+    max_states: int | None = None
+
+
+class _Abandoned(Exception):
+    def __init__(self, reason: StopReason) -> None:
+        self.reason = reason
+
+
+class LocalSearch:
+    """One exhaustive search in this process; `run` may be called once."""
+
+    def __init__(
+        self,
+        question: Question,
+        bounds: Bounds | None = None,
+        policy: StopPolicy = StopPolicy.FIRST_VIOLATION,
+        observer: Observer | None = None,
+    ) -> None:
+        self.question = question
+        self.bounds = bounds or Bounds()
+        self.observer = observer or Observer()
+        self.ledger = Ledger(question, policy, self.bounds.max_depth)
+        self._levels: list[list[tuple[int, int]]] = []
+        self._started = 0.0
+
+    def run(self) -> Result:
+        """Searches until the space, a bound, a violation or Ctrl-C ends it."""
+        self.observer.phase("compiling")
+        plan = self.question.plan
+        kernel = load_kernel(plan)
+        workers = self.bounds.workers
+        try:
+            self.shards = [
+                Shard(plan, kernel, worker, workers, self.bounds.memory // workers) for worker in range(workers)
+            ]
+        except (OSError, ValueError, OverflowError) as error:
+            raise SystemFailure(
+                f"cannot reserve {self.bounds.memory} bytes of address space ({error}); lower --memory"
+            ) from None
+        self.observer.phase("searching")
+        self._started = time.perf_counter()
+        with ThreadPoolExecutor(workers) as self._pool:
+            try:
+                self._search()
+            except _Abandoned as abandoned:
+                self.ledger.abandon(abandoned.reason)
+            except KeyboardInterrupt:
+                self.ledger.abandon(StopReason.INTERRUPTED)
+            seconds = time.perf_counter() - self._started
+            if self.ledger.findings:
+                self.observer.phase("rebuilding the shortest run")
+            violations = tuple(self._violation(found) for found in self.ledger.reported())
+        stopped = self.ledger.stopped
+        assert stopped is not None
+        return Result(
+            question=self.question,
+            engine="local",
+            workers=workers,
+            stopped=stopped,
+            distinct_states=self.ledger.distinct_states,
+            generated_states=self.ledger.generated_states,
+            depth=self.ledger.depth,
+            level_sizes=self.ledger.level_sizes,
+            actions=self.ledger.action_counts(),
+            violations=violations,
+            seconds=seconds,
+            memory_bytes=sum(shard.memory_bytes for shard in self.shards),
+        )
+
+    # -- levels ---------------------------------------------------------------------------------------------------
+
+    def _search(self) -> None:
+        for state in sorted(set(self.question.instance.initial)):
+            next(shard for shard in self.shards if shard.owns(state)).insert([state])
+        begins = [0] * len(self.shards)
+        while True:
+            ends = [shard.count for shard in self.shards]
+            self._levels.append(list(zip(begins, ends, strict=True)))
+            for shard in self.shards:
+                shard.begin_level()
+            self._expand_level(begins, ends)
+            if not self.ledger.commit(self._report(begins, ends)):
+                return
+            begins = ends
+
+    def _expand_level(self, begins: Sequence[int], ends: Sequence[int]) -> None:
+        done = list(begins)
+        while any(at < end for at, end in zip(done, ends, strict=True)):
+            done = self._each(
+                lambda worker, shard: shard.expand(done[worker], min(done[worker] + CHUNK, ends[worker]))  # noqa: B023
+            )
+            if len(self.shards) > 1:
+                self._each(lambda _, shard: self._exchange(shard))
+            self._mind_the_bounds()
+            self._tell(sum(ends) - sum(done))
+
+    def _exchange(self, shard: Shard) -> int:
+        return sum(shard.receive_from(other) for other in self.shards if other is not shard)
+
+    def _report(self, begins: Sequence[int], ends: Sequence[int]) -> LevelReport:
+        bad_states: dict[int, Words] = {}
+        bad_steps: dict[int, tuple[Words, int]] = {}
+        for shard in self.shards:
+            for p, words in shard.violating_states().items():
+                bad_states[p] = min(bad_states.get(p, words), words)
+            for bit, edge in shard.violating_steps().items():
+                bad_steps[bit] = min(bad_steps.get(bit, edge), edge)
+        actions = len(self.question.instance.actions)
+        return LevelReport(
+            states=sum(ends) - sum(begins),
+            next_states=sum(shard.count for shard in self.shards) - sum(ends),
+            enabled=[sum(int(shard.enabled[k]) for shard in self.shards) for k in range(actions)],
+            new=[sum(int(shard.new[k]) for shard in self.shards) for k in range(actions)],
+            bad_states=bad_states,
+            bad_steps=bad_steps,
+        )
+
+    def _mind_the_bounds(self) -> None:
+        if any(shard.is_broken for shard in self.shards):
+            raise SystemFailure("the table of visited states could not be rearranged; please report this with the spec")
+        if any(shard.is_full for shard in self.shards):
+            raise _Abandoned(StopReason.MEMORY)
+        limit = self.bounds.max_states
+        if limit is not None and sum(shard.count for shard in self.shards) > limit:
+            raise _Abandoned(StopReason.MAX_STATES)
+
+    def _tell(self, frontier: int) -> None:
+        fired = sum(int(shard.enabled.sum()) for shard in self.shards)
+        self.observer.progress(
+            Progress(
+                depth=self.ledger.depth + 1,
+                distinct_states=sum(shard.count for shard in self.shards),
+                generated_states=self.ledger.generated_states + fired,
+                frontier=frontier,
+                seconds=time.perf_counter() - self._started,
+                memory_bytes=sum(shard.memory_bytes for shard in self.shards),
+            )
+        )
+
+    def _each(self, work: Callable[[int, Shard], T]) -> list[T]:
+        """The work done by every worker at once; a Ctrl-C waits until the native calls are back."""
+        if len(self.shards) == 1:
+            return [work(0, self.shards[0])]
+        futures: list[Future[T]] = [
+            self._pool.submit(work, worker, shard) for worker, shard in enumerate(self.shards)
+        ]
+        return _results(futures)
+
+    # -- traces ---------------------------------------------------------------------------------------------------
+
+    def _violation(self, found: Finding) -> Violation:
+        instance = self.question.instance
+        states, actions = [found.state], []
+        for depth in range(found.depth - 1, 0, -1):
+            state, action = self._source(depth, states[-1])
+            states.append(state)
+            actions.append(instance.actions[action])
+        states.reverse()
+        actions.reverse()
+        if found.action is not None:
+            step = instance.actions[found.action]
+            actions.append(step)
+            states.append(instance.schema.pack(instance.fire(step, instance.schema.unpack(states[-1]))))
+        return Violation(self.question.properties[found.position], Run(tuple(states), tuple(actions)))
+
+    def _source(self, depth: int, target: Words) -> tuple[Words, int]:
+        """The least (state of level `depth`, action) that leads to `target`."""
+        ranges = self._levels[depth - 1]
+        found = self._each(lambda worker, shard: shard.find_source(*ranges[worker], target))
+        return min(edge for edge in found if edge is not None)
+
+
+def _results(futures: Iterable[Future[T]]) -> list[T]:
+    pending = list(futures)
+    try:
+        return [future.result() for future in pending]
+    except KeyboardInterrupt:
+        for future in pending:
+            future.exception()
+        raise
+
+
+def search(
+    question: Question,
+    bounds: Bounds | None = None,
+    policy: StopPolicy = StopPolicy.FIRST_VIOLATION,
+    observer: Observer | None = None,
+) -> Result:
+    """Answers a question by exhaustive search on this machine."""
+    return LocalSearch(question, bounds, policy, observer).run()

@@ -1,0 +1,310 @@
+"""Spec files: one question each, in TOML, with the expected answer.
+
+What lives here: reading a spec into a `Spec`, strictly (an unknown key, name or value is an error that names file, line,
+key and choices), making its `Question`, and comparing a `Result` with its `[expect]`. What does not: where bundled specs
+are (`acked/bundle.py`) and how answers are shown (`reports/`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from checker.errors import ConfigurationError, SpecUnreadable
+from checker.files import read_text
+from checker.question import DEADLOCK, Question
+from checker.result import Result, Verdict
+from invariants.catalogue import properties_of
+from invariants.property import Property
+from model.catalogue import PROTOCOLS
+from model.errors import ModelError
+from model.protocol import Protocol
+
+_TOP = ("title", "protocol", "slow", "constants", "check", "expect")
+_CHECK = ("invariants", "deadlock", "symmetry", "count_only")
+_EXPECT = ("verdict", "violates", "trace_length", "distinct_states", "generated_states", "depth", "never_fired")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What a spec says the answer is; None where it says nothing. `violates` names every violated property."""
+
+    verdict: Verdict
+    violates: tuple[str, ...] = ()
+    trace_length: int | None = None
+    distinct_states: int | None = None
+    generated_states: int | None = None
+    depth: int | None = None
+    never_fired: tuple[str, ...] = ()
+
+    def differences(self, result: Result) -> list[str]:
+        """How a result differs, one sentence each; nothing if it meets the expectation."""
+        found = [] if result.verdict is self.verdict else [
+            f"verdict is {result.verdict.value}, expected {self.verdict.value}"
+        ]
+        violated = [violation.property.name for violation in result.violations]
+        if self.violates and set(violated) != set(self.violates):
+            found.append(f"violated: {', '.join(violated) or 'nothing'}; expected: {', '.join(self.violates)}")
+        shortest = min((violation.trace_length for violation in result.violations), default=None)
+        pins = (
+            ("trace_length", shortest, self.trace_length),
+            ("distinct_states", result.distinct_states, self.distinct_states),
+            ("generated_states", result.generated_states, self.generated_states),
+            ("depth", result.depth, self.depth),
+        )
+        found += [f"{name} is {got}, expected {want}" for name, got, want in pins if want is not None and got != want]
+        if self.verdict is Verdict.HOLDS and (silent := set(result.never_fired) - set(self.never_fired)):
+            found.append(f"never fired: {', '.join(sorted(silent))}; list them in never_fired if that is meant")
+        return found
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One question and its expected answer. `name` is the file's name without its ending."""
+
+    name: str
+    path: Path | None
+    title: str
+    protocol: Protocol
+    constants: dict[str, int]
+    properties: tuple[Property, ...]
+    count_only: bool = False
+    slow: bool = False
+    expect: Expectation | None = None
+    line_of: Mapping[str, int] = field(default_factory=dict)
+
+    def question(self) -> Question:
+        """The question, with the protocol instantiated; `ConfigurationError` if its constants do not fit."""
+        try:
+            return Question(self.protocol.instantiate(self.constants), self.properties)
+        except ModelError as error:
+            raise ConfigurationError(f"{self.where()}{error}") from None
+
+    def where(self, key: str = "") -> str:
+        """`specs/kip320.toml:7: ` for error messages."""
+        if self.path is None:
+            return ""
+        line = self.line_of.get(key)
+        return f"{self.path}:{line}: " if line else f"{self.path}: "
+
+    @property
+    def wants_every_property(self) -> bool:
+        """Whether the expectation names several violated properties, which takes a search that goes on."""
+        return self.expect is not None and len(self.expect.violates) > 1
+
+
+def load_spec(path: Path) -> Spec:
+    """Reads a spec file; `SpecUnreadable` if it is no TOML, `ConfigurationError` if it says something impossible."""
+    return parse_spec(read_text(path, "spec file"), path)
+
+
+def parse_spec(text: str, path: Path) -> Spec:
+    """Like `load_spec`, of text already read; `path` is for messages and the name."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecUnreadable(f"{path} is not valid TOML: {error}") from None
+    return _Reader(path, document, _lines(text)).spec()
+
+
+def choices(names: Iterable[str]) -> str:
+    """A list of names for an error message."""
+    return ", ".join(names)
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """` (did you mean …?)`, if something is close."""
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def property_named(protocol: Protocol, name: str) -> Property:
+    """A property of a protocol; `ConfigurationError` lists the choices."""
+    known = properties_of(protocol)
+    if name == DEADLOCK.name:
+        return DEADLOCK
+    if name not in known:
+        raise ConfigurationError(
+            f"{protocol.name} has no property {name!r}{near(name, known)}; it has {choices(known)}"
+        )
+    return known[name]
+
+
+def protocol_named(name: str) -> Protocol:
+    """A shipped protocol; `ConfigurationError` lists the choices."""
+    if name not in PROTOCOLS:
+        raise ConfigurationError(
+            f"there is no protocol {name!r}{near(name, PROTOCOLS)}; the protocols are {choices(PROTOCOLS)}"
+        )
+    return PROTOCOLS[name]
+
+
+def bind_constants(protocol: Protocol, constants: Mapping[str, Any]) -> dict[str, int]:
+    """Checked constants; `ConfigurationError` names the one that does not fit."""
+    try:
+        return protocol.bind(constants)
+    except ModelError as error:
+        raise ConfigurationError(str(error)) from None
+
+
+class _Reader:
+    """Reads one document; every refusal names file, line and key."""
+
+    def __init__(self, path: Path, document: dict[str, Any], lines: dict[str, int]) -> None:
+        self.path = path
+        self.document = document
+        self.lines = lines
+
+    def refuse(self, key: str, message: str) -> NoReturn:
+        line = self.lines.get(key)
+        raise ConfigurationError(f"{self.path}:{line}: {message}" if line else f"{self.path}: {message}")
+
+    def spec(self) -> Spec:
+        self.keys("", self.document, _TOP)
+        title = self.get("title", str, required=True)
+        protocol = self.named("protocol", lambda: protocol_named(self.get("protocol", str, required=True)))
+        table = self.table("constants")
+        for name in table:
+            if name not in {constant.name for constant in protocol.constants}:
+                known = [constant.name for constant in protocol.constants]
+                self.refuse(
+                    f"constants.{name}",
+                    f"{protocol.name} has no constant {name!r}{near(name, known)}; it has {choices(known)}",
+                )
+        wrong = next((name for name in table if _is_out_of_range(protocol, name, table[name])), "")
+        key = f"constants.{wrong}" if wrong else "constants"
+        constants = self.named(key, lambda: bind_constants(protocol, table))
+        self.keys("check", self.table("check"), _CHECK)
+        if self.get("check.symmetry", bool, default=False):
+            self.refuse("check.symmetry", "symmetry reduction is not available in this version; remove the line")
+        count_only = self.get("check.count_only", bool, default=False)
+        names = self.names("check.invariants")
+        properties = [
+            self.named("check.invariants", lambda name=name: property_named(protocol, name)) for name in names
+        ]
+        if self.get("check.deadlock", bool, default=False):
+            properties.append(DEADLOCK)
+        if repeated := sorted({item.name for item in properties if properties.count(item) > 1}):
+            self.refuse("check.invariants", f"{choices(repeated)} is asked twice; name each property once")
+        if count_only and properties:
+            self.refuse("check.count_only", "count_only = true asks nothing, so [check] may name no invariants")
+        if not count_only and not properties:
+            self.refuse(
+                "check.invariants",
+                "[check] asks nothing: name invariants (see `acked list invariants`) or set count_only = true",
+            )
+        return Spec(
+            name=self.path.stem,
+            path=self.path,
+            title=title,
+            protocol=protocol,
+            constants=constants,
+            properties=tuple(properties),
+            count_only=count_only,
+            slow=self.get("slow", bool, default=False),
+            expect=self.expectation(properties, protocol) if "expect" in self.document else None,
+            line_of=self.lines,
+        )
+
+    def expectation(self, properties: list[Property], protocol: Protocol) -> Expectation:
+        table = self.table("expect")
+        self.keys("expect", table, _EXPECT)
+        text = self.get("expect.verdict", str, required=True)
+        if text not in (verdicts := [verdict.value for verdict in Verdict]):
+            self.refuse("expect.verdict", f"verdict {text!r} is none of {choices(verdicts)}")
+        verdict = Verdict(text)
+        violates = self.names("expect.violates") if "violates" in table else []
+        asked = [item.name for item in properties]
+        for name in violates:
+            if name not in asked:
+                self.refuse(
+                    "expect.violates", f"{name!r} is expected to be violated but not asked; [check] asks {choices(asked)}"
+                )
+        if violates and verdict is not Verdict.VIOLATED:
+            self.refuse("expect.violates", f"violates is given but the expected verdict is {text}")
+        if verdict is Verdict.VIOLATED and not violates:
+            self.refuse("expect.verdict", "a violated spec says which property: add violates = \"…\"")
+        actions = [item.name for item in protocol.actions]
+        silent = self.names("expect.never_fired") if "never_fired" in table else []
+        for name in silent:
+            if name not in actions:
+                self.refuse(
+                    "expect.never_fired",
+                    f"{protocol.name} has no action {name!r}{near(name, actions)}; it has {choices(actions)}",
+                )
+        pins = {key: self.pin(f"expect.{key}") for key in ("trace_length", "distinct_states", "generated_states", "depth")}
+        return Expectation(verdict, tuple(violates), never_fired=tuple(silent), **pins)
+
+    # -- values -----------------------------------------------------------------------------------------------------
+
+    def keys(self, table: str, values: Mapping[str, Any], known: Iterable[str]) -> None:
+        for key in values:
+            if key not in known:
+                place = f"[{table}]" if table else "the top of the file"
+                full = f"{table}.{key}".lstrip(".")
+                self.refuse(full, f"unknown key {key!r} in {place}{near(key, known)}; known are {choices(known)}")
+
+    def table(self, name: str) -> dict[str, Any]:
+        value = self.document.get(name, {})
+        if not isinstance(value, dict):
+            self.refuse(name, f"{name} must be a table: write [{name}]")
+        return value
+
+    def get(self, key: str, kind: type, *, default: Any = None, required: bool = False) -> Any:
+        table, _, name = key.rpartition(".")
+        values = self.table(table) if table else self.document
+        if name not in values:
+            if required:
+                self.refuse(table or key, f"{key} is missing")
+            return default
+        if type(values[name]) is not kind:
+            wanted = {str: "text in quotes", bool: "true or false", int: "an integer"}[kind]
+            self.refuse(key, f"{key} is {values[name]!r} and must be {wanted}")
+        return values[name]
+
+    def names(self, key: str) -> list[str]:
+        table, _, name = key.rpartition(".")
+        value = self.table(table).get(name, [])
+        listed = [value] if isinstance(value, str) else value
+        if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
+            self.refuse(key, f"{key} must be a name in quotes or a list of such")
+        return listed
+
+    def pin(self, key: str) -> int | None:
+        value: int | None = self.get(key, int)
+        if value is not None and value < 1:
+            self.refuse(key, f"{key} is {value} and must be at least 1")
+        return value
+
+    def named(self, key: str, make: Any) -> Any:
+        try:
+            return make()
+        except ConfigurationError as error:
+            self.refuse(key, str(error))
+
+
+def _is_out_of_range(protocol: Protocol, name: str, value: Any) -> bool:
+    constant = next(item for item in protocol.constants if item.name == name)
+    return type(value) is not int or not constant.lo <= value <= constant.hi
+
+
+_TABLE = re.compile(r"\s*\[\s*([A-Za-z0-9_.-]+)\s*\]")
+_KEY = re.compile(r"\s*\"?([A-Za-z0-9_.-]+)\"?\s*=")
+
+
+def _lines(text: str) -> dict[str, int]:
+    """The line of every table and key, for messages: tomllib says nothing about lines once a file has parsed."""
+    lines: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if match := _TABLE.match(line):
+            table = match[1]
+            lines.setdefault(table, number)
+        elif match := _KEY.match(line):
+            lines.setdefault(f"{table}.{match[1]}".lstrip("."), number)
+    return lines

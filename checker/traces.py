@@ -1,0 +1,119 @@
+"""Trace files: reading one back and replaying it with the plain evaluator.
+
+What lives here: `read_trace`, which believes nothing that the file says: the run is fired step by step and every state
+compared. What does not: how the document is made (`reports/document.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checker.errors import ConfigurationError, SpecUnreadable
+from checker.files import read_text
+from checker.question import Question
+from checker.result import Run, Words
+from checker.spec import bind_constants, property_named, protocol_named
+from model.errors import ModelError
+from model.evaluate import Evaluator
+from model.protocol import ActionInstance
+
+FORMAT = "acked-trace/1"
+
+
+@dataclass(frozen=True)
+class ReplayedTrace:
+    """A trace file that is a run of its spec."""
+
+    title: str
+    question: Question
+    run: Run
+    violates: str | None
+    document: Mapping[str, Any]
+
+
+def read_trace(path: Path) -> ReplayedTrace:
+    """Reads and replays a trace; `SpecUnreadable` says which part is not a trace, or which step is no step."""
+    try:
+        document = json.loads(read_text(path, "trace file"))
+    except ValueError as error:
+        raise SpecUnreadable(f"{path} is no trace file: not valid JSON ({error})") from None
+    except RecursionError:
+        raise SpecUnreadable(f"{path} is no trace file: its JSON is nested too deeply") from None
+    try:
+        return replay(document)
+    except (SpecUnreadable, ConfigurationError) as error:
+        raise SpecUnreadable(f"{path}: {error}") from None
+
+
+def replay(document: Any) -> ReplayedTrace:
+    """Replays a trace document; `SpecUnreadable` or `ConfigurationError` if it is not a run of its spec."""
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise SpecUnreadable(f"not a trace file: its format should be {FORMAT!r}")
+    spec = _part(document, "spec", dict)
+    protocol = protocol_named(_part(spec, "protocol", str))
+    constants = bind_constants(protocol, _part(spec, "constants", dict))
+    names = _part(spec, "properties", list)
+    properties = tuple(property_named(protocol, str(name)) for name in names)
+    try:
+        question = Question(protocol.instantiate(constants), properties)
+    except ModelError as error:
+        raise ConfigurationError(str(error)) from None
+    steps = _part(document, "steps", list)
+    if not steps:
+        raise SpecUnreadable("the trace has no steps")
+    states = [_state(question, step, 0) for step in steps[:1]]
+    if states[0] not in question.instance.initial:
+        raise SpecUnreadable("step 0 is not an initial state of the protocol")
+    actions: list[ActionInstance] = []
+    for index, step in enumerate(steps[1:], start=1):
+        codes = question.instance.schema.unpack(states[-1])
+        action = _action(question, step, index, codes)
+        try:
+            reached = question.instance.schema.pack(question.instance.fire(action, codes))
+        except ModelError as error:
+            raise SpecUnreadable(f"step {index} is no step: {error}") from None
+        if reached != _state(question, step, index):
+            raise SpecUnreadable(f"the state of step {index} is not what {action.label} leads to")
+        actions.append(action)
+        states.append(reached)
+    violates = spec.get("violates")
+    if violates is not None and violates not in [item.name for item in properties]:
+        raise SpecUnreadable(f"the trace claims to violate {violates!r}, which it does not ask")
+    title = spec.get("title")
+    return ReplayedTrace(
+        title if isinstance(title, str) else protocol.name, question, Run(tuple(states), tuple(actions)), violates, document
+    )
+
+
+def _part(document: Mapping[str, Any], key: str, kind: type) -> Any:
+    if not isinstance(document.get(key), kind):
+        raise SpecUnreadable(f"not a trace file: {key!r} is missing or is not a {kind.__name__}")
+    return document[key]
+
+
+def _state(question: Question, step: Any, index: int) -> Words:
+    schema = question.instance.schema
+    try:
+        return schema.pack(schema.encode(step["state"]))
+    except (KeyError, TypeError):
+        raise SpecUnreadable(f"step {index} has no state") from None
+    except ModelError as error:
+        raise SpecUnreadable(f"the state of step {index} is no state of the protocol: {error}") from None
+
+
+def _action(question: Question, step: Any, index: int, codes: list[int]) -> ActionInstance:
+    if not isinstance(step, dict) or not isinstance(step.get("params"), dict):
+        raise SpecUnreadable(f"step {index} has no action with params")
+    name, arguments = step.get("action"), step["params"]
+    for item in question.instance.actions:
+        if item.action.name == name and item.arguments == arguments:
+            holds = Evaluator([guard.condition for guard in item.guards])(codes)
+            false = [guard.label for guard, value in zip(item.guards, holds, strict=True) if not value]
+            if false:
+                raise SpecUnreadable(f"step {index} is no step: {item.label} is not enabled, {false[0]!r} does not hold")
+            return item
+    raise SpecUnreadable(f"step {index} is no step: {name!r} with {arguments} is never enabled in this protocol")

@@ -1,0 +1,38 @@
+"""What a property is. What does not live here: any particular property (`replication.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, unique
+from typing import Any
+
+from model.values import Bool
+
+
+@unique
+class Kind(Enum):
+    """What a property speaks about; the values are those of JSON results."""
+
+    STATE = "invariant"
+    STEP = "step property"
+    DEADLOCK = "deadlock"
+
+
+@dataclass(frozen=True)
+class Property:
+    """A named promise of a protocol.
+
+    `predicate` takes the state (STATE) or the states before and after a step (STEP). `promise` tells a user of Kafka what
+    it means, `source` where it comes from, and `since` from which variant or release on it holds.
+    """
+
+    name: str
+    kind: Kind
+    predicate: Callable[..., Bool]
+    promise: str
+    source: str
+    since: str
+
+    def __call__(self, *states: Any) -> Bool:
+        return self.predicate(*states)
