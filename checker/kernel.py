@@ -49,9 +49,15 @@ class KernelPlan:
         """The width of a lane: 8, 16, 32 or 64 bits, signed."""
         nodes = evaluation_order([*(item.guard for item in self.instance.actions), *self.state_violations])
         fields = [leaf.cardinality - 1 for leaf in self.instance.schema.leaves]
+        # A machine shift by the lane's width or more is undefined, even where the result would fit the lane.
+        shifts = [node.args[1].hi + 1 for node in nodes if node.op in (Op.SHL, Op.SHR)]
         hi = max([node.hi for node in nodes] + fields, default=0)
         lo = min((node.lo for node in nodes), default=0)
-        return next(bits for bits in (8, 16, 32, 64) if -(1 << bits - 1) <= lo and hi < 1 << bits - 1)
+        return next(
+            bits
+            for bits in (8, 16, 32, 64)
+            if -(1 << bits - 1) <= lo and hi < 1 << bits - 1 and max(shifts, default=0) <= bits
+        )
 
     @property
     def block(self) -> int:
@@ -255,7 +261,8 @@ def _fire(plan: KernelPlan, index: int, step: ActionInstance) -> str:
         fields[number] = value
     values = code.expressions(roots, fields)
     for word in range(schema.words):
-        changed = [(number, new) for number, new in step.updates if schema.leaves[number].word == word]
+        # A leaf of one value has no bits to change; its shift may be the word's width.
+        changed = [(k, new) for k, new in step.updates if schema.leaves[k].word == word and schema.leaves[k].bits]
         kept = (1 << 64) - 1
         for number, _ in changed:
             kept &= ~(((1 << schema.leaves[number].bits) - 1) << schema.leaves[number].shift)

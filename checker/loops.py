@@ -3,11 +3,11 @@
 What lives here: functions in the subset of `lowlevel.py`, compiled for one protocol (the literals W, ACTIONS, PROPERTIES,
 CHECKS, BLOCK). What does not: levels, workers and verdicts (`search.py`).
 
-Every worker owns one shard: an append-only array of packed states, in order of discovery and so of levels, and an open
-addressing table of 64-bit slots beside it. A slot is 0 or `tag << 30 | index + 1`, with the 34 upper hash bits as tag; a
-tag that agrees is always confirmed against the whole state, so the set is exact. A slot's home is `tag * size >> 34`:
-homes ascend with tags, so the table can grow in place, by any factor, in one sweep from its end, without looking at a
-state.
+Every worker owns one shard: an append-only array of packed states, in order of discovery and so of levels, and a hash
+table beside it, in buckets of eight 64-bit slots, a cache line each. A slot is 0 or `tag << 30 | index + 1`, with the 34
+upper hash bits as tag; a tag that agrees is always confirmed against the whole state, so the set is exact. An entry
+stands in the first bucket with room from its home `tag * buckets >> 34` on. Homes ascend with tags, so the table can
+grow in place, by any factor, in one sweep from its end, without looking at a state.
 
 A worker's numbers and addresses stand in its context, an array of 64-bit slots named below.
 """
@@ -24,6 +24,7 @@ from checker.lowlevel import (
     call,
     copy,
     high_product,
+    match_bucket,
     minimum,
     p16,
     p64,
@@ -33,14 +34,17 @@ from checker.lowlevel import (
 )
 
 # Slots of a worker's context. The shard:
-STATES, COUNT, MAX_STATES, TABLE, SIZE, LIMIT, MAX_SIZE, BASE = range(8)
+STATES, COUNT, MAX_STATES, TABLE, BUCKETS, LIMIT, MAX_BUCKETS, BASE = range(8)
 # Workers and mail: outboxes are (words, actions) address pairs per owner, with their counts and common capacity.
 WORKERS, WORKER, OUTBOX, OUTBOX_COUNTS, OUTBOX_CAPACITY, STATUS = range(8, 14)
 # Scratch of one batch:
-COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, POSITIONS, FLAGS, SPARE = range(14, 23)
+COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE = range(14, 22)
 # Code, counters, and the least violation found of every property:
-UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE = range(23, 31)
+UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE = range(22, 30)
 CONTEXT_SLOTS = 32
+
+NOWHERE = (1 << 64) - 1
+"""The index of a state that has not been found."""
 
 # Values of the STATUS slot.
 RUNNING, FULL, BROKEN = range(3)
@@ -48,14 +52,15 @@ RUNNING, FULL, BROKEN = range(3)
 INDEX_BITS = 30
 INDEX_MASK = (1 << INDEX_BITS) - 1
 TAG_BITS = 64 - INDEX_BITS
-PAD = 4096
-"""Slots past the table's end, so that no probe wraps; the last one stays empty."""
+SLOTS = 8
+"""Slots of a bucket: one cache line."""
+PAD = 512
+"""Buckets past the table's end, so that no probe wraps; the last one stays empty."""
 SPARE_SLOTS = 1 << 16
 AHEAD = 24
-"""How many candidates a slot, then a state, is prefetched before it is needed."""
-RING = 63
+"""How many candidates a bucket, then a state, is prefetched before it is needed."""
 LOAD_NUMERATOR, LOAD_DENOMINATOR = 4, 5
-DOUBLE_UNTIL = 1 << 21
+DOUBLE_UNTIL = 1 << 18
 """Smaller tables double; larger ones grow by half, which keeps the memory per state between 26 and 31 bytes at W=2."""
 
 # Literals of the compiled protocol; the values here only name them.
@@ -107,103 +112,106 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64
     """
     states = p64(context[STATES])
     table = p64(context[TABLE])
-    size = context[SIZE]
-    last = size + PAD - 1
+    buckets = context[BUCKETS]
+    last = buckets + PAD - 1
     limit = context[LIMIT]
     count = context[COUNT]
     base = context[BASE]
     new = p64(context[NEW])
-    positions = p64(context[POSITIONS])
     for t in range(n + 2 * AHEAD):
         if t < n:
-            prefetch(table, ((hashes[t] >> INDEX_BITS) * size) >> TAG_BITS)
+            prefetch(table, ((hashes[t] >> INDEX_BITS) * buckets) >> TAG_BITS << 3)
         if t >= AHEAD and t < n + AHEAD:
-            j = t - AHEAD
-            tag = hashes[j] >> INDEX_BITS
-            position = (tag * size) >> TAG_BITS
-            entry = table[position]
-            while entry != 0 and (entry >> INDEX_BITS) != tag:
-                position += 1
-                entry = table[position]
-            positions[j & RING] = position
-            index = entry & INDEX_MASK
-            prefetch(states, (index - (index != 0)) * W)
+            tag = hashes[t - AHEAD] >> INDEX_BITS
+            bucket = at(table, (tag * buckets) >> TAG_BITS << 3)
+            matches = match_bucket(bucket, INDEX_BITS, tag) & 255
+            index = bucket[trailing_zeros(matches | 128)] & INDEX_MASK
+            # Without a match the next insertion comes into question, and its line is near already.
+            prefetch(states, (index - 1 if matches else count) * W)
         if t >= 2 * AHEAD:
             j = t - 2 * AHEAD
             tag = hashes[j] >> INDEX_BITS
             candidate = at(candidates, j * W)
-            position = positions[j & RING]
-            entry = table[position]
-            index = 0
-            while entry != 0:
-                if (entry >> INDEX_BITS) == tag:
-                    index = (entry & INDEX_MASK) - 1
-                    if differ(at(states, index * W), candidate) == 0:
+            number = (tag * buckets) >> TAG_BITS
+            index = NOWHERE
+            while index == NOWHERE:
+                bucket = at(table, number << 3)
+                found = match_bucket(bucket, INDEX_BITS, tag)
+                matches = found & 255
+                while matches != 0:
+                    seen = (bucket[trailing_zeros(matches)] & INDEX_MASK) - 1
+                    if differ(at(states, seen * W), candidate) == 0:
+                        index = seen
                         break
-                position += 1
-                entry = table[position]
-            if entry == 0:
-                if count >= limit or position >= last:
-                    context[COUNT] = count
-                    return j
-                table[position] = (tag << INDEX_BITS) | (count + 1)
-                target = at(states, count * W)
-                for w in unrolled(W):
-                    target[w] = candidate[w]
-                index = count
-                count += 1
+                    matches = matches & (matches - 1)
+                if index == NOWHERE:
+                    free = found >> 8
+                    if free != 0:
+                        if count >= limit or number >= last:
+                            context[COUNT] = count
+                            return j
+                        bucket[trailing_zeros(free)] = (tag << INDEX_BITS) | (count + 1)
+                        target = at(states, count * W)
+                        for w in unrolled(W):
+                            target[w] = candidate[w]
+                        index = count
+                        count += 1
+                    number += 1
             if index >= base:
                 new[acts[j]] += 1
     context[COUNT] = count
     return n
 
 
-def place(table: P64, size: U64, entry: U64) -> None:
-    """Puts an entry into the first free slot from its home."""
-    position = ((entry >> INDEX_BITS) * size) >> TAG_BITS
-    while table[position] != 0:
-        position += 1
-    table[position] = entry
+def place(table: P64, buckets: U64, entry: U64) -> None:
+    """Puts an entry into the first bucket with room from its home."""
+    tag = entry >> INDEX_BITS
+    bucket = at(table, (tag * buckets) >> TAG_BITS << 3)
+    free = match_bucket(bucket, INDEX_BITS, tag) >> 8
+    while free == 0:
+        bucket = at(bucket, SLOTS)
+        free = match_bucket(bucket, INDEX_BITS, tag) >> 8
+    bucket[trailing_zeros(free)] = entry
 
 
 def grow(context: P64) -> U64:
     """Makes the table larger in place; 1 if done, 0 if the budget is reached (STATUS says so)."""
     table = p64(context[TABLE])
     spare = p64(context[SPARE])
-    old = context[SIZE]
-    size = old + old // 2
+    old = context[BUCKETS]
+    buckets = old + old // 2
     if old < DOUBLE_UNTIL:
-        size = 2 * old
-    size = minimum(size, context[MAX_SIZE])
-    if context[COUNT] >= context[MAX_STATES] or size <= old + old // 16:
+        buckets = 2 * old
+    buckets = minimum(buckets, context[MAX_BUCKETS])
+    if context[COUNT] >= context[MAX_STATES] or buckets <= old + old // 16:
         context[STATUS] = FULL
         return 0
     spared = 0
-    p = old + PAD
+    p = (old + PAD) * SLOTS
     while p > 0:
         p -= 1
         entry = table[p]
         if entry != 0:
             table[p] = 0
-            if ((entry >> INDEX_BITS) * size) >> TAG_BITS < p:
-                # Its new home may still hold an entry that has not moved: only near the start, for a few.
+            if ((entry >> INDEX_BITS) * buckets) >> TAG_BITS << 3 < p:
+                # Buckets from its new home on may still hold entries that have not moved: only near the start, for a few.
                 if spared == SPARE_SLOTS:
                     context[STATUS] = BROKEN
                     return 0
                 spare[spared] = entry
                 spared += 1
             else:
-                place(table, size, entry)
+                place(table, buckets, entry)
     for k in range(spared):
-        place(table, size, spare[k])
-    context[SIZE] = size
+        place(table, buckets, spare[k])
+    context[BUCKETS] = buckets
     set_limit(context)
     return 1
 
 
 def set_limit(context: P64) -> None:
     """How many states fit before the table must grow or the budget is reached."""
-    context[LIMIT] = minimum(context[SIZE] // LOAD_DENOMINATOR * LOAD_NUMERATOR, context[MAX_STATES])
+    context[LIMIT] = minimum(context[BUCKETS] * SLOTS // LOAD_DENOMINATOR * LOAD_NUMERATOR, context[MAX_STATES])
 
 
 def settle(context: P64, candidates: P64, acts: P16, n: U64) -> U64:

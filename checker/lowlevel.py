@@ -85,6 +85,11 @@ def at(pointer: P64, index: U64) -> P64:
     _only_native(pointer, index)
 
 
+def match_bucket(slots: P64, shift: int, tag: U64) -> U64:
+    """Of eight slots: bit k of the result if `slots[k] >> shift == tag`, bit 8 + k if slot k is zero."""
+    _only_native(slots, shift, tag)
+
+
 def copy(target: P64, source: P64, count: U64) -> None:
     """Copies `count` 64-bit numbers; the two must not overlap."""
     _only_native(target, source, count)
@@ -398,6 +403,8 @@ class _Translator:
             size = self._let(f"shl i64 {texts[2]}, 3", "U64")
             self._emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {texts[0]}, ptr {texts[1]}, i64 {size.text}, i1 false)")
             return _Value("0", "U64")
+        if name == "match_bucket":
+            return self._match_bucket(*texts)
         if name == "trailing_zeros":
             return self._let(f"call i64 @llvm.cttz.i64(i64 {texts[0]}, i1 false)", "U64")
         if name == "minimum":
@@ -410,6 +417,19 @@ class _Translator:
             target = self._let(f"inttoptr i64 {texts[0]} to ptr", "P8").text
             return self._let(f"call i64 {target}({self._arguments(arguments[1:])})", "U64")
         self._fail(node, f"{name} is no word of the subset")
+
+    def _match_bucket(self, slots: str, shift: str, tag: str) -> _Value:
+        wide, bits = "<8 x i64>", "<8 x i1>"
+        loaded = self._let(f"load {wide}, ptr {slots}, align 64", "U64").text
+        tags = self._let(f"lshr {wide} {loaded}, splat (i64 {shift})", "U64").text
+        single = self._let(f"insertelement {wide} poison, i64 {tag}, i64 0", "U64").text
+        wanted = self._let(f"shufflevector {wide} {single}, {wide} poison, <8 x i32> zeroinitializer", "U64").text
+        masks = []
+        for test in (f"icmp eq {wide} {tags}, {wanted}", f"icmp eq {wide} {loaded}, zeroinitializer"):
+            packed = self._let(f"bitcast {bits} {self._let(test, 'Bool').text} to i8", "U64").text
+            masks.append(self._let(f"zext i8 {packed} to i64", "U64").text)
+        free = self._let(f"shl i64 {masks[1]}, 8", "U64").text
+        return self._let(f"or i64 {masks[0]}, {free}", "U64")
 
     @staticmethod
     def _arguments(arguments: Sequence[_Value]) -> str:

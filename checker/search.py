@@ -158,8 +158,8 @@ class LocalSearch:
         return LevelReport(
             states=sum(ends) - sum(begins),
             next_states=sum(shard.count for shard in self.shards) - sum(ends),
-            enabled=[sum(int(shard.enabled[k]) for shard in self.shards) for k in range(actions)],
-            new=[sum(int(shard.new[k]) for shard in self.shards) for k in range(actions)],
+            enabled=[sum(shard.enabled[k] for shard in self.shards) for k in range(actions)],
+            new=[sum(shard.new[k] for shard in self.shards) for k in range(actions)],
             bad_states=bad_states,
             bad_steps=bad_steps,
         )
@@ -174,7 +174,7 @@ class LocalSearch:
             raise _Abandoned(StopReason.MAX_STATES)
 
     def _tell(self, frontier: int) -> None:
-        fired = sum(int(shard.enabled.sum()) for shard in self.shards)
+        fired = sum(sum(shard.enabled) for shard in self.shards)
         self.observer.progress(
             Progress(
                 depth=self.ledger.depth + 1,

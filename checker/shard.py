@@ -6,41 +6,43 @@ What lives here: `Shard`, the owner of a hash range of the state space. What doe
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import sys
-from collections.abc import Sequence
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Iterable, Sequence
 
 from checker import loops
 from checker.kernel import BATCH, KernelPlan
 from checker.native import Kernel
 
 Words = tuple[int, ...]
-Array = npt.NDArray[np.uint64]
 
 OUTBOX_CANDIDATES = 1 << 17
 """What an outbox holds besides room for one batch's worst case."""
-FIRST_SLOTS = 1 << 12
+FIRST_BUCKETS = 1 << 9
 _NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
-def reserve(count: int, dtype: npt.DTypeLike = np.uint64, huge: bool = True) -> npt.NDArray[np.uint64]:
-    """Address space for `count` numbers, zero until written; physical memory comes with the first touch."""
-    size = max(count, 1) * np.dtype(dtype).itemsize
-    region = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
+def numbers(values: Iterable[int]) -> ctypes.Array[ctypes.c_uint64]:
+    """A small array of 64-bit numbers; plain ctypes, because importing an array library takes longer than most searches."""
+    listed = list(values)
+    return (ctypes.c_uint64 * max(len(listed), 1))(*listed)
+
+
+def reserve(count: int, huge: bool = False) -> ctypes.Array[ctypes.c_uint64]:
+    """Address space for `count` 64-bit numbers, zero until written; physical memory comes with the first touch."""
+    region = mmap.mmap(-1, max(count, 1) * 8, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
     if huge and hasattr(mmap, "MADV_HUGEPAGE"):
         try:
             region.madvise(mmap.MADV_HUGEPAGE)
         except OSError:
             pass  # A kernel without huge pages is only slower.
-    return np.frombuffer(region, dtype=dtype)
+    return (ctypes.c_uint64 * max(count, 1)).from_buffer(region)
 
 
-def address(array: npt.NDArray[np.uint64]) -> int:
+def address(array: ctypes.Array[ctypes.c_uint64]) -> int:
     """Where an array's memory begins."""
-    return int(array.ctypes.data)
+    return ctypes.addressof(array)
 
 
 class Shard:
@@ -53,54 +55,53 @@ class Shard:
         actions = len(plan.instance.actions)
         # A state costs its words, and 8 bytes a slot at the greatest load.
         per_state = 8 * self.words + 8 * loops.LOAD_DENOMINATOR / loops.LOAD_NUMERATOR
-        most = max(int((memory - 8 * loops.PAD) / per_state), 1)
+        most = max(int((memory - 8 * loops.SLOTS * loops.PAD) / per_state), 1)
         most = min(most, loops.INDEX_MASK * loops.LOAD_NUMERATOR // loops.LOAD_DENOMINATOR)
-        slots = most * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR + 1
-        self.states = reserve((most + BATCH) * self.words)
-        self._table = reserve(slots + loops.PAD)
+        buckets = most * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR // loops.SLOTS + 1
+        self.states = reserve((most + BATCH) * self.words, huge=True)
+        self._table = reserve((buckets + loops.PAD) * loops.SLOTS, huge=True)
         worst = BATCH * max(actions, 1)
-        self._columns = reserve(len(plan.instance.schema.leaves) * plan.column_bytes // 8, huge=False)
-        self._rows = np.zeros(max(plan.rows, 1) * BATCH // 64 + 8, dtype=np.uint64)
+        self._columns = reserve(len(plan.instance.schema.leaves) * plan.column_bytes // 8)
+        self._rows = reserve(max(plan.rows, 1) * BATCH // 64)
         self._scratch = {
-            loops.LIST: reserve(BATCH // 4 + 1, huge=False),
-            loops.OUT: reserve(worst * self.words, huge=False),
-            loops.ACTS: reserve(worst // 4 + 1, huge=False),
-            loops.HASHES: reserve(worst, huge=False),
-            loops.POSITIONS: reserve(loops.RING + 1, huge=False),
-            loops.FLAGS: reserve(BATCH, huge=False),
-            loops.SPARE: reserve(loops.SPARE_SLOTS, huge=False),
+            loops.LIST: reserve(BATCH // 4 + 1),
+            loops.OUT: reserve(worst * self.words),
+            loops.ACTS: reserve(worst // 4 + 1),
+            loops.HASHES: reserve(worst),
+                        loops.FLAGS: reserve(BATCH),
+            loops.SPARE: reserve(loops.SPARE_SLOTS),
         }
-        self._fires = np.array([kernel.address(f"fire_{k}") for k in range(actions)] or [0], dtype=np.uint64)
-        self.enabled: Array = np.zeros(max(actions, 1), dtype=np.uint64)
-        self.new: Array = np.zeros(max(actions, 1), dtype=np.uint64)
-        self._best_states = np.zeros(max(self._properties, 1) * (self.words + 1), dtype=np.uint64)
-        self._best_steps = np.zeros(self._checks * (self.words + 2), dtype=np.uint64)
-        self._best_source = np.zeros(self.words + 2, dtype=np.uint64)
-        self.box_counts = np.zeros(workers, dtype=np.uint64)
+        self._fires = numbers(kernel.address(f"fire_{k}") for k in range(actions))
+        self.enabled = numbers([0] * actions)
+        self.new = numbers([0] * actions)
+        self._best_states = numbers([0] * self._properties * (self.words + 1))
+        self._best_steps = numbers([0] * self._checks * (self.words + 2))
+        self._best_source = numbers([0] * (self.words + 2))
+        self.box_counts = numbers([0] * workers)
         capacity = OUTBOX_CANDIDATES + worst
         self._boxes = [
-            (reserve(capacity * self.words, huge=False), reserve(capacity // 4 + 1, huge=False))
+            (reserve(capacity * self.words), reserve(capacity // 4 + 1))
             if owner != worker
             else (self._fires, self._fires)
             for owner in range(workers)
         ]
-        self._box_table = np.array([address(part) for box in self._boxes for part in box], dtype=np.uint64)
-        self.context = np.zeros(loops.CONTEXT_SLOTS, dtype=np.uint64)
-        self._fill_context(kernel, worker, workers, most, slots, capacity)
+        self._box_table = numbers(address(part) for box in self._boxes for part in box)
+        self.context = numbers([0] * loops.CONTEXT_SLOTS)
+        self._fill_context(kernel, worker, workers, most, buckets, capacity)
         self._expand = kernel.function("expand", 3)
         self._receive = kernel.function("receive", 4)
         self._find_source = kernel.function("find_source", 4)
         self._hash_state = kernel.function("hash_state", 1)
 
     def _fill_context(
-        self, kernel: Kernel, worker: int, workers: int, most: int, slots: int, capacity: int
+        self, kernel: Kernel, worker: int, workers: int, most: int, buckets: int, capacity: int
     ) -> None:
         values = {
             loops.STATES: address(self.states),
             loops.MAX_STATES: most,
             loops.TABLE: address(self._table),
-            loops.SIZE: min(FIRST_SLOTS, slots),
-            loops.MAX_SIZE: slots,
+            loops.BUCKETS: min(FIRST_BUCKETS, buckets),
+            loops.MAX_BUCKETS: buckets,
             loops.WORKERS: workers,
             loops.WORKER: worker,
             loops.OUTBOX: address(self._box_table),
@@ -142,11 +143,11 @@ class Shard:
     @property
     def memory_bytes(self) -> int:
         """Bytes of states and table in use."""
-        return 8 * (self.count * self.words + int(self.context[loops.SIZE]) + loops.PAD)
+        return 8 * (self.count * self.words + (self.context[loops.BUCKETS] + loops.PAD) * loops.SLOTS)
 
     def owns(self, state: Words) -> bool:
         """Whether a state belongs to this shard."""
-        buffer = np.array(state, dtype=np.uint64)
+        buffer = numbers(state)
         workers, worker = int(self.context[loops.WORKERS]), int(self.context[loops.WORKER])
         low = self._hash_state(address(buffer)) & loops.INDEX_MASK
         return low * workers >> loops.INDEX_BITS == worker
@@ -155,12 +156,12 @@ class Shard:
         """States found from now on belong to the next level; counters and violations start anew."""
         self.context[loops.BASE] = self.count
         for array in (self.enabled, self.new, self._best_states, self._best_steps):
-            array.fill(0)
+            ctypes.memset(array, 0, ctypes.sizeof(array))
 
     def insert(self, states: Sequence[Words]) -> None:
         """Inserts initial states."""
-        words = np.array(states, dtype=np.uint64).reshape(-1)
-        self._receive(address(self.context), address(words), address(np.zeros(len(states), np.uint64)), len(states))
+        words = numbers(word for state in states for word in state)
+        self._receive(address(self.context), address(words), address(numbers([0] * len(states))), len(states))
 
     def expand(self, begin: int, end: int) -> int:
         """Checks and expands states begin..end-1; where it stopped (outbox or budget)."""
@@ -178,18 +179,23 @@ class Shard:
 
     def violating_states(self) -> dict[int, Words]:
         """By state property: the least state of the level, among those expanded, that violates it."""
-        rows = self._best_states.reshape(-1, self.words + 1).tolist()
-        return {p: tuple(row[1:]) for p, row in enumerate(rows[: self._properties]) if row[0]}
+        rows = _rows(self._best_states, self.words + 1)[: self._properties]
+        return {p: tuple(row[1:]) for p, row in enumerate(rows) if row[0]}
 
     def violating_steps(self) -> dict[int, tuple[Words, int]]:
         """By check of steps: the least (source, action) of the level that violates it."""
-        rows = self._best_steps.reshape(-1, self.words + 2).tolist()
+        rows = _rows(self._best_steps, self.words + 2)
         return {bit: (tuple(row[2:]), row[1]) for bit, row in enumerate(rows) if row[0]}
 
     def find_source(self, begin: int, end: int, target: Words) -> tuple[Words, int] | None:
         """The least (state, action) among states begin..end-1 whose successor is `target`."""
-        self._best_source.fill(0)
-        wanted = np.array(target, dtype=np.uint64)
+        ctypes.memset(self._best_source, 0, ctypes.sizeof(self._best_source))
+        wanted = numbers(target)
         self._find_source(address(self.context), begin, end, address(wanted))
-        row = self._best_source.tolist()
+        row = list(self._best_source)
         return (tuple(row[2:]), row[1]) if row[0] else None
+
+
+def _rows(array: ctypes.Array[ctypes.c_uint64], width: int) -> list[list[int]]:
+    values = list(array)
+    return [values[at : at + width] for at in range(0, len(values) - width + 1, width)]
