@@ -25,7 +25,8 @@ from model.catalogue import PROTOCOLS
 from model.errors import ModelError
 from model.protocol import Protocol
 
-_TOP = ("title", "protocol", "slow", "constants", "check", "expect")
+_TOP = ("title", "protocol", "slow", "constants", "weaken", "check", "expect")
+_WEAKEN = ("drop",)
 _CHECK = ("invariants", "deadlock", "symmetry", "count_only")
 _EXPECT = ("verdict", "violates", "trace_length", "distinct_states", "generated_states", "depth", "never_fired")
 
@@ -65,7 +66,11 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Spec:
-    """One question and its expected answer. `name` is the file's name without its ending."""
+    """One question and its expected answer.
+
+    `name` is the file's name without its ending; `drop` names guard clauses, as (action, label), that the spec leaves out
+    of the protocol to show what they protect.
+    """
 
     name: str
     path: Path | None
@@ -73,6 +78,7 @@ class Spec:
     protocol: Protocol
     constants: dict[str, int]
     properties: tuple[Property, ...]
+    drop: frozenset[tuple[str, str]] = frozenset()
     count_only: bool = False
     slow: bool = False
     expect: Expectation | None = None
@@ -81,7 +87,7 @@ class Spec:
     def question(self) -> Question:
         """The question, with the protocol instantiated; `ConfigurationError` if its constants do not fit."""
         try:
-            return Question(self.protocol.instantiate(self.constants), self.properties)
+            return Question(self.protocol.instantiate(self.constants, self.drop), self.properties)
         except ModelError as error:
             raise ConfigurationError(f"{self.where()}{error}") from None
 
@@ -133,6 +139,17 @@ def property_named(protocol: Protocol, name: str) -> Property:
             f"{protocol.name} has no property {name!r}{near(name, known)}; it has {choices(known)}"
         )
     return known[name]
+
+
+def clause_named(protocol: Protocol, text: str) -> tuple[str, str]:
+    """`LeaderWrite: room in the log` as (action, label); whether the action has the clause shows when it is traced."""
+    action, separator, label = text.partition(":")
+    actions = [item.name for item in protocol.actions]
+    if not separator or action.strip() not in actions:
+        raise ConfigurationError(
+            f"{text!r} names no guard clause; write \"Action: label\" with one of the actions {choices(actions)}"
+        )
+    return action.strip(), label.strip()
 
 
 def protocol_named(name: str) -> Protocol:
@@ -205,10 +222,17 @@ class _Reader:
             protocol=protocol,
             constants=constants,
             properties=tuple(properties),
+            drop=self.dropped(protocol),
             count_only=count_only,
             slow=self.get("slow", bool, default=False),
             expect=self.expectation(properties, protocol) if "expect" in self.document else None,
             line_of=self.lines,
+        )
+
+    def dropped(self, protocol: Protocol) -> frozenset[tuple[str, str]]:
+        self.keys("weaken", self.table("weaken"), _WEAKEN)
+        return frozenset(
+            self.named("weaken.drop", lambda text=text: clause_named(protocol, text)) for text in self.names("weaken.drop")
         )
 
     def expectation(self, properties: list[Property], protocol: Protocol) -> Expectation:

@@ -16,7 +16,7 @@ from checker.errors import ConfigurationError, SpecUnreadable
 from checker.files import read_text
 from checker.question import Question
 from checker.result import Run, Words
-from checker.spec import bind_constants, property_named, protocol_named
+from checker.spec import bind_constants, clause_named, property_named, protocol_named
 from model.errors import ModelError
 from model.evaluate import Evaluator
 from model.protocol import ActionInstance
@@ -58,8 +58,9 @@ def replay(document: Any) -> ReplayedTrace:
     constants = bind_constants(protocol, _part(spec, "constants", dict))
     names = _part(spec, "properties", list)
     properties = tuple(property_named(protocol, str(name)) for name in names)
+    dropped = [clause_named(protocol, str(text)) for text in spec.get("drop") or []]
     try:
-        question = Question(protocol.instantiate(constants), properties)
+        question = Question(protocol.instantiate(constants, dropped), properties)
     except ModelError as error:
         raise ConfigurationError(str(error)) from None
     steps = _part(document, "steps", list)

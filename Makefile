@@ -1,0 +1,65 @@
+# The jobs of this checkout. Every job sets .venv up first, when it is missing, broken, moved or older than pyproject.toml.
+# `make check` runs the main job, `make test` all tests, `make test-fast` those of an edit-and-run cycle.
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+# The stamp's name depends on where the checkout is, because scripts and an editable installation name their place.
+STAMP := $(VENV)/.installed-$(shell echo "$(CURDIR)" | cksum | cut -d ' ' -f 1)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup check test test-fast bench lint clean
+
+help:
+	@echo 'make check      run the main job: one specification that holds and one that is violated'
+	@echo 'make test       run all tests'
+	@echo 'make test-fast  run the tests that are neither slow nor need Spark or a browser, on all cores'
+	@echo 'make bench      measure this machine'
+	@echo 'make lint       ruff, mypy --strict and the layering of the packages'
+	@echo 'make clean      remove .venv, caches and build results'
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	@command -v "$(PYTHON)" > /dev/null 2>&1 || \
+	  { echo 'make: "$(PYTHON)" is not found; install Python 3.11 or newer, or name it: make PYTHON=/path/to/python3.' >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo 'make: "$(PYTHON)" is too old; acked needs Python 3.11 or newer: make PYTHON=/path/to/python3.' >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2> /dev/null || \
+	  { echo 'make: "$(PYTHON)" cannot create virtual environments; install its venv module (often a package called python3-venv).' >&2; exit 1; }
+	@if [ -x $(BIN)/python ] && $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null \
+	    && grep -qF "$(CURDIR)/$(BIN)/python" $(BIN)/pip 2> /dev/null; \
+	then echo 'Updating $(VENV) …'; \
+	else echo 'Setting up $(VENV) (once, a few minutes) …'; "$(PYTHON)" -m venv --clear $(VENV); fi
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+check: $(STAMP)
+	@echo '$$ acked check kip320'
+	@$(BIN)/acked check kip320
+	@echo
+	@echo '$$ acked check truncate-to-hw'
+	@$(BIN)/acked check truncate-to-hw; code=$$?; \
+	  if [ $$code -eq 12 ]; then echo 'Exit code 12, as expected: that protocol loses records.'; \
+	  else echo "make: truncate-to-hw should exit with 12 (violated) but exited with $$code." >&2; exit 1; fi
+
+test: $(STAMP)
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-fast: $(STAMP)
+	@$(BIN)/python -m pytest -q -m 'not slow and not spark and not browser' --numprocesses auto $(PYTEST_ARGS)
+
+bench: $(STAMP)
+	@$(BIN)/python benchmarks/local.py
+
+lint: $(STAMP)
+	@$(BIN)/python -m ruff check .
+	@$(BIN)/python -m mypy --strict
+	@$(BIN)/lint-imports --no-logo
+
+clean:
+	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

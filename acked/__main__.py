@@ -1,0 +1,25 @@
+"""Where the command `acked` and `python -m acked` begin.
+
+What lives here: the order of the first two steps. What does not: the command line itself (`acked/cli.py`), which
+imports our other packages and so may only be imported once `acked.rooms` has claimed their names.
+"""
+
+import sys
+
+from acked import rooms
+
+rooms.claim()
+
+
+def main() -> int:
+    """Runs the command and returns its exit code."""
+    if stranger := rooms.stranger():
+        print(f"acked: {stranger}", file=sys.stderr)
+        return 153
+    from acked.cli import main as run
+
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,331 @@
+"""The command line: options in, questions asked, answers shown, exit codes out.
+
+What lives here: click commands, and the translation of every foreseen failure into one sentence and its exit code. What
+does not: search (`checker/`), drawing (`reports/`). Heavy imports wait inside the commands, so that `--help` and small
+specs answer at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from acked import __version__
+from acked.bundle import bundled_specs
+from checker.errors import AckedError, ConfigurationError, ExitCode, SpecUnreadable
+from checker.files import check_writable, write_text
+from checker.spec import Spec, load_spec, near
+from model.errors import DomainOverflow, ModelError
+
+if TYPE_CHECKING:
+    from checker.result import Result
+
+_STARTED = time.perf_counter()
+_FORMATS = click.Choice(["text", "json"])
+
+
+class _Paragraphs(click.Group):
+    """A group whose help keeps the examples as they are written."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        for line in (self.epilog or "").splitlines():
+            formatter.write(f"  {line}\n" if line else "\n")
+
+
+@click.group(
+    cls=_Paragraphs,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""\
+Examples:
+
+  acked check kip320                     explore every reachable state of a bundled spec
+  acked check truncate-to-hw             ... of one that fails: see the shortest run that breaks it
+  acked check my.toml --trace-out t.json keep that run, and
+  acked show t.json                      look at it again (it is replayed, not believed)
+  acked check kip320 -c replicas=2       the same question with other constants
+  acked list specs                       what can be checked by name
+  acked list protocols                   their rules, constants and actions
+
+A spec is a TOML file that asks one question:
+
+  title    = "KIP-320 fencing keeps every committed record"
+  protocol = "kip320"
+  [constants]
+  replicas = 3
+  log_size = 2
+  max_records = 2
+  max_leader_epoch = 2
+  [check]
+  invariants = ["WeakIsr", "StrongIsr"]
+  [expect]
+  verdict = "holds"
+
+Exit codes: 0 holds, 11 deadlock, 12 invariant violated, 13 step property violated, 1 holds but not as
+expected, 152 incomplete, 130 interrupted, 150 file unreadable, 151 usage or configuration, 153 system.""",
+)
+@click.version_option(__version__, prog_name="acked")
+def cli() -> None:
+    """Does your Kafka keep what it acknowledged?
+
+    acked explores every reachable state of Kafka's partition replication protocol and answers with a verdict, or with the
+    shortest run that breaks a promise.
+    """
+
+
+class _Memory(click.ParamType):
+    """A number of bytes such as 800MB or 4GiB."""
+
+    name = "size"
+    _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}  # noqa: RUF012
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", str(value), re.IGNORECASE)
+        size = float(match[1]) * self._UNITS[match[2].upper()] if match else 0
+        if not 1 <= size < 1 << 62:
+            self.fail(f"{value!r} is no amount of memory; write, say, 800MB or 4GB", param, ctx)
+        return int(size)
+
+
+class _Binding(click.ParamType):
+    """NAME=VALUE."""
+
+    name = "name=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        name, separator, number = str(value).partition("=")
+        if not separator or not re.fullmatch(r"-?\d{1,18}", number.strip()):
+            self.fail(f"{value!r} binds no constant; write, say, replicas=2", param, ctx)
+        return name.strip(), int(number)
+
+
+@cli.command()
+@click.argument("spec")
+@click.option("-c", "--constant", "constants", type=_Binding(), multiple=True, help="Change a constant of the spec.")
+@click.option("-w", "--workers", type=click.IntRange(1, 256), help="Threads that search; default: one per core.")
+@click.option("--continue", "go_on", is_flag=True, help="Go on after a violation; one shortest trace per property.")
+@click.option("--deadlock", is_flag=True, help="Also ask whether some action is enabled in every reachable state.")
+@click.option("--max-depth", type=click.IntRange(1), help="Stop after so many levels.")
+@click.option("--max-states", type=click.IntRange(1), help="Stop when more distinct states are known.")
+@click.option("--memory", type=_Memory(), help="Bytes for the visited states, e.g. 4GB; default: most of what is free.")
+@click.option("--trace-out", type=click.Path(path_type=Path), help="Write the shortest violating run to this file.")
+@click.option("--format", "form", type=_FORMATS, default="text", help="What stdout gets.", show_default=True)
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+def check(
+    spec: str,
+    constants: tuple[tuple[str, int], ...],
+    workers: int | None,
+    go_on: bool,
+    deadlock: bool,
+    max_depth: int | None,
+    max_states: int | None,
+    memory: int | None,
+    trace_out: Path | None,
+    form: str,
+    quiet: bool,
+) -> int:
+    """Explore every reachable state of SPEC, a TOML file or the name of a bundled spec.
+
+    Level by level from the initial state; the properties are decided in every state and on every step, and the first
+    violation is the shortest there is. The exit code tells the verdict: 0 only if everything was seen and holds.
+    """
+    from checker.levels import StopPolicy
+    from checker.search import Bounds, default_memory, default_workers, search
+    from reports.progress import ProgressReporter
+
+    chosen = find_spec(spec)
+    if constants or deadlock:
+        chosen = _changed(chosen, dict(constants), deadlock)
+    if trace_out is not None:
+        check_writable(trace_out, "trace")
+    bounds = Bounds(workers or default_workers(), memory or default_memory(), max_depth, max_states)
+    policy = StopPolicy.EVERY_PROPERTY if go_on or chosen.wants_every_property else StopPolicy.FIRST_VIOLATION
+    question = chosen.question()
+    with ProgressReporter(sys.stderr, quiet=quiet) as observer:
+        result = search(question, bounds, policy, observer)
+    seconds = time.perf_counter() - _STARTED
+    differences = chosen.expect.differences(result) if chosen.expect else None
+    if trace_out is not None and result.violations:
+        from reports.document import trace_document
+
+        first = result.violations[0]
+        document = trace_document(chosen.title, question, first.run, first.property.name)
+        write_text(trace_out, json.dumps(document, indent=1) + "\n", "trace")
+    if form == "json":
+        _print_json(spec, chosen, result, seconds, differences)
+    else:
+        _print_text(chosen, result, seconds, differences)
+        if trace_out is not None:
+            _say(f"the trace is in {trace_out}" if result.violations else "nothing is violated, so no trace was written")
+    code = result.exit_code
+    return int(ExitCode.UNMET_EXPECTATION if differences and code == ExitCode.HOLDS else code)
+
+
+def _print_json(name: str, spec: Spec, result: Result, seconds: float, differences: list[str] | None) -> None:
+    from reports.document import check_document
+
+    expectation = None if differences is None else {"met": not differences, "differences": differences}
+    click.echo(json.dumps(check_document(name, spec.title, result, seconds, expectation), indent=1))
+
+
+def _print_text(spec: Spec, result: Result, seconds: float, differences: list[str] | None) -> None:
+    from reports.console import open_console
+    from reports.summary import print_expectation, print_result
+    from reports.terminal import print_trace
+    from reports.view import view_of
+
+    console = open_console(sys.stdout)
+    for violation in result.violations:
+        print_trace(console, view_of(spec.title, result.question, violation.run, violation.property))
+        console.print()
+    print_result(console, spec.title, result, seconds)
+    if differences is not None:
+        print_expectation(console, differences)
+
+
+@cli.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option("--format", "form", type=_FORMATS, default="text", help="What stdout gets.", show_default=True)
+def show(trace: Path, form: str) -> None:
+    """Show a trace that `check --trace-out` wrote.
+
+    The run is replayed with the plain evaluator first: a file that is not a run of its protocol is refused, with the step
+    and the clause that forbids it.
+    """
+    from checker.traces import read_trace
+    from reports.document import trace_document
+
+    replayed = read_trace(trace)
+    question, run = replayed.question, replayed.run
+    document = trace_document(replayed.title, question, run, replayed.violates)
+    if (mistake := _first_difference(replayed.document, document)) is not None:
+        raise SpecUnreadable(f"{trace}: {mistake} is not what the run shows; the file was edited")
+    if form == "json":
+        click.echo(json.dumps(document, indent=1))
+        return
+    from reports.console import open_console
+    from reports.terminal import print_trace
+    from reports.view import view_of
+
+    violated = next((item for item in question.properties if item.name == replayed.violates), None)
+    print_trace(open_console(sys.stdout), view_of(replayed.title, question, run, violated))
+
+
+def _first_difference(given: Any, expected: Any, where: str = "") -> str | None:
+    """Where a trace file departs from what its own run shows; `title` and `fingerprint` are not the run's business."""
+    if isinstance(expected, dict) and isinstance(given, dict):
+        for key in expected:
+            if where == "spec" and key in ("title", "fingerprint"):
+                continue
+            found = _first_difference(given.get(key), expected[key], f"{where}.{key}".lstrip("."))
+            if found is not None:
+                return found
+        return None
+    if isinstance(expected, list) and isinstance(given, list) and len(given) == len(expected):
+        pairs = enumerate(zip(given, expected, strict=True))
+        return next((found for k, (a, b) in pairs if (found := _first_difference(a, b, f"{where}[{k}]"))), None)
+    return None if given == expected else where
+
+
+@cli.command("list")
+@click.argument("what", type=click.Choice(["protocols", "invariants", "constants", "specs", "all"]), default="all")
+@click.option("--format", "form", type=_FORMATS, default="text", help="What stdout gets.", show_default=True)
+def list_(what: str, form: str) -> None:
+    """List protocols, invariants, constants or bundled specs, with their docs."""
+    from acked.listing import as_document, print_listing
+
+    if form == "json":
+        click.echo(json.dumps(as_document(what), indent=1))
+    else:
+        print_listing(what)
+
+
+def all_bundled() -> Iterator[Path]:
+    """Every bundled spec file, in order of name, those at the top first."""
+    root = bundled_specs()
+    yield from sorted(root.rglob("*.toml"), key=lambda path: (len(path.relative_to(root).parts), path.stem))
+
+
+def find_spec(name: str) -> Spec:
+    """A spec by path, or a bundled one by name; `SpecUnreadable` if there is neither."""
+    path = Path(name)
+    if path.suffix == ".toml" or os.sep in name or path.is_file():
+        return load_spec(path)
+    known = {item.stem: item for item in all_bundled()}
+    if name in known:
+        return load_spec(known[name])
+    if path.is_dir():
+        return load_spec(path)
+    raise SpecUnreadable(
+        f"there is no file {name} and no bundled spec of that name{near(name, known)}; see `acked list specs`"
+    )
+
+
+def _changed(spec: Spec, constants: dict[str, int], deadlock: bool) -> Spec:
+    """The spec with other constants or another question; its expectation does not speak of that."""
+    from dataclasses import replace
+
+    from checker.question import DEADLOCK
+    from checker.spec import bind_constants
+
+    for name in constants:
+        if name not in spec.constants:
+            raise ConfigurationError(
+                f"{spec.protocol.name} has no constant {name!r}{near(name, spec.constants)}; "
+                f"it has {', '.join(spec.constants)}"
+            )
+    properties = spec.properties
+    if deadlock and DEADLOCK not in properties:
+        properties = (*properties, DEADLOCK)
+    bound = bind_constants(spec.protocol, {**spec.constants, **constants})
+    return replace(spec, constants=bound, properties=properties, expect=None, count_only=False)
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command; every foreseen failure is one sentence on stderr and its exit code, never a traceback."""
+    try:
+        code = cli.main(arguments, prog_name="acked", standalone_mode=False)
+        sys.stdout.flush()
+        return int(code or 0)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.Abort:
+        return _fail("interrupted", ExitCode.INTERRUPTED)
+    except click.UsageError as error:
+        hint = f"; try `{error.ctx.command_path} --help`" if error.ctx else ""
+        return _fail(f"{error.format_message().rstrip('.')}{hint}", ExitCode.CONFIGURATION)
+    except click.ClickException as error:
+        return _fail(error.format_message(), ExitCode.CONFIGURATION)
+    except AckedError as error:
+        return _fail(str(error), error.exit_code)
+    except DomainOverflow as error:
+        return _fail(str(error), ExitCode.ASSUMPTION)
+    except ModelError as error:
+        return _fail(str(error), ExitCode.CONFIGURATION)
+    except KeyboardInterrupt:
+        return _fail("interrupted", ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever reads stdout has gone; nothing is wrong, but Python must not try to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(ExitCode.SYSTEM)
+    except MemoryError:
+        return _fail("out of memory; use smaller constants or lower --memory", ExitCode.SYSTEM)
+    except OSError as error:
+        return _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", ExitCode.SYSTEM)
+
+
+def _fail(message: str, code: ExitCode) -> int:
+    _say(f"acked: {message}")
+    return int(code)

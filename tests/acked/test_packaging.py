@@ -1,0 +1,183 @@
+"""What is built is what works: the wheel in a clean environment outside the checkout, and what the archives contain.
+
+What lives here: builds and installations. What does not: the command's own behaviour.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import tomllib
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import acked
+from acked.bundle import bundled_specs
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PACKAGES = {"acked", "checker", "invariants", "model", "reports"}
+
+
+class Archives(NamedTuple):
+    """What a build leaves."""
+
+    wheel: Path
+    sdist: Path
+
+
+def outside(*command: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command in `cwd` without any PYTHON… variable but those given."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=environment | variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def build(source: Path, target: Path) -> Archives:
+    """Builds wheel and sdist of `source` into `target` with the build backend of this environment."""
+    done = outside(sys.executable, "-m", "hatchling", "build", "-d", target, cwd=source)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [wheel], [sdist] = target.glob("*.whl"), target.glob("*.tar.gz")
+    return Archives(wheel, sdist)
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> Archives:
+    return build(CHECKOUT, tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def installed(archives: Archives, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of scripts of a clean environment that holds the wheel.
+
+    The dependencies are those of the test environment, appended as a plain folder: its `.pth` files, and so its
+    editable installation of this checkout, do not take effect.
+    """
+    home = tmp_path_factory.mktemp("clean") / "environment"
+    made = outside(sys.executable, "-m", "venv", "--without-pip", home, cwd=home.parent)
+    assert made.returncode == 0, made.stderr
+    python = home / "bin" / "python"
+    pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
+    put = outside(*pip, "install", "--quiet", "--no-deps", "--no-index", archives.wheel, cwd=home.parent)
+    assert put.returncode == 0, put.stderr
+    [packages] = home.glob("lib/python*/site-packages")
+    dependencies = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+    (packages / "zz_dependencies.pth").write_text("\n".join(dependencies) + "\n")
+    return home / "bin"
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    """A working directory with a `model` of its own that raises when it is imported."""
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "__init__.py").write_text("raise RuntimeError('the foreign model was imported')\n")
+    return tmp_path
+
+
+def wheel_names(archives: Archives) -> set[str]:
+    with zipfile.ZipFile(archives.wheel) as archive:
+        return set(archive.namelist())
+
+
+def sdist_names(archives: Archives) -> set[str]:
+    with tarfile.open(archives.sdist) as archive:
+        return {name.partition("/")[2] for name in archive.getnames()}
+
+
+def specs() -> set[str]:
+    return {path.relative_to(CHECKOUT / "specs").as_posix() for path in (CHECKOUT / "specs").rglob("*.toml")}
+
+
+def metadata(archives: Archives) -> tuple[str, list[str]]:
+    """Version and required distributions of the wheel, without extras."""
+    with zipfile.ZipFile(archives.wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        message = Parser().parsestr(archive.read(name).decode())
+    requirements = [str(line) for line in message.get_all("Requires-Dist", []) if "extra ==" not in str(line)]
+    return str(message["Version"]), requirements
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_our_packages_and_the_specs_and_nothing_else(archives: Archives) -> None:
+    names = wheel_names(archives)
+    assert {name.partition("/")[0] for name in names} == PACKAGES | {f"acked-{acked.__version__}.dist-info"}
+    assert {name.removeprefix("acked/specs/") for name in names if name.startswith("acked/specs/")} >= specs()
+    assert not [name for name in names if "test" in Path(name).name.lower().split("_") or "__pycache__" in name]
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_every_module_of_the_checkout(archives: Archives) -> None:
+    modules = {
+        path.relative_to(CHECKOUT).as_posix() for package in PACKAGES for path in (CHECKOUT / package).rglob("*.py")
+    }
+    assert modules <= wheel_names(archives)
+
+
+@pytest.mark.slow
+def test_the_sdist_holds_specs_and_licence_and_no_tests(archives: Archives) -> None:
+    names = sdist_names(archives)
+    assert {f"specs/{name}" for name in specs()} | {"LICENSE", "README.md", "pyproject.toml"} <= names
+    assert not [name for name in names if name.split("/")[0] in {"tests", "benchmarks", "docs", ".ci"}]
+
+
+@pytest.mark.slow
+def test_the_sdist_builds_the_same_wheel_as_the_checkout(archives: Archives, tmp_path: Path) -> None:
+    with tarfile.open(archives.sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    again = build(tmp_path / f"acked-{acked.__version__}", tmp_path / "dist")
+    assert wheel_names(again) == wheel_names(archives)
+
+
+@pytest.mark.slow
+def test_the_wheel_declares_what_pyproject_declares(archives: Archives) -> None:
+    declared = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["dependencies"]
+    version, required = metadata(archives)
+    assert version == acked.__version__
+    assert sorted(required) == sorted(declared)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variables", [{}, {"PYTHONPATH": "."}], ids=["plain", "pythonpath-is-here"])
+@pytest.mark.parametrize("command", [("list", "specs"), ("check", "kip320")], ids=" ".join)
+@pytest.mark.parametrize("start", ["script", "module"])
+def test_the_installed_command_works_beside_a_foreign_model(
+    installed: Path, foreign: Path, start: str, command: tuple[str, ...], variables: dict[str, str]
+) -> None:
+    prefix = [installed / "acked"] if start == "script" else [installed / "python", "-m", "acked"]
+    done = outside(*prefix, *command, cwd=foreign, **variables)
+    assert done.returncode == 0, done.stderr
+    assert "kip320" in done.stdout or "KIP-320" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_installed_packages_are_those_of_the_clean_environment(installed: Path, foreign: Path) -> None:
+    program = (
+        "import acked.__main__, acked.bundle, model, invariants, checker, reports, click\n"
+        "print(*(m.__file__ for m in (acked, model, invariants, checker, reports)), sep='\\n')\n"
+        "print(acked.bundle.bundled_specs())"
+    )
+    done = outside(installed / "python", "-c", program, cwd=foreign)
+    assert done.returncode == 0, done.stderr
+    places = [Path(line).resolve() for line in done.stdout.splitlines()]
+    assert len(places) == 6
+    assert all(place.is_relative_to(installed.parent.resolve()) for place in places), done.stdout
+    assert places[-1].parts[-2:] == ("acked", "specs")
+
+
+def test_in_a_checkout_the_bundled_specs_are_those_of_the_checkout() -> None:
+    assert bundled_specs() == CHECKOUT / "specs"
+    assert (bundled_specs() / "kip320.toml").is_file()
+    assert (bundled_specs() / "truncate-to-hw.toml").is_file()

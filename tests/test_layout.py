@@ -1,0 +1,100 @@
+"""House rules that are cheap to check: docstrings, no machine's names in files, and a manifest that is up to date.
+
+What lives here: rules about files. What does not: the layering of imports (import-linter) and style (ruff).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+ROOMS = ("model", "invariants", "checker", "reports", "acked")
+PRIVATE = re.compile(r"(?<![\w.])/(?:(?:h[o]me|U[s]ers)/\w|r[o]ot\b)")
+"""The beginning of an absolute home path, written so that it does not match itself."""
+HOSTS = [
+    ".".join(parts)
+    for parts in (
+        ("pypi", "org"),
+        ("pythonhosted", "org"),
+        ("anaconda", "org"),
+        ("repo1", "maven"),
+        ("maven", "apache", "org"),
+        ("npmjs", "org"),
+        ("npmjs", "com"),
+    )
+]
+"""Package registries, spelled in parts so that this file does not name one."""
+
+
+@cache
+def files() -> tuple[Path, ...]:
+    """Every file of the checkout that git tracks or would offer to track."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
+    paths = [CHECKOUT / name for name in sorted(set(listed.split("\0"))) if name]
+    return tuple(path for path in paths if path.is_file())
+
+
+def name(path: Path) -> str:
+    return path.relative_to(CHECKOUT).as_posix()
+
+
+def modules() -> list[Path]:
+    return [path for path in files() if path.suffix == ".py"]
+
+
+def test_every_python_module_opens_with_a_docstring() -> None:
+    bare = [name(path) for path in modules() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
+    assert bare == []
+
+
+def test_every_python_file_of_our_packages_lies_in_a_package() -> None:
+    folders = {path.parent for path in modules() if path.relative_to(CHECKOUT).parts[0] in ROOMS}
+    assert [name(folder) for folder in sorted(folders) if not (folder / "__init__.py").is_file()] == []
+    assert {folder.relative_to(CHECKOUT).parts[0] for folder in folders} == set(ROOMS)
+
+
+def test_no_file_names_a_package_registry_or_a_home_folder() -> None:
+    found = []
+    for path in files():
+        text = path.read_bytes().decode("utf-8", "replace")
+        for number, line in enumerate(text.splitlines(), 1):
+            if any(host in line for host in HOSTS) or PRIVATE.search(line):
+                found.append(f"{name(path)}:{number}: {line.strip()[:100]}")
+    assert found == []
+
+
+@pytest.mark.parametrize("text", ["cd /ho" + "me/me/acked", '"/Us' + 'ers/me"', "PATH=/ro" + "ot/bin", "/ro" + "ot is"])
+def test_the_search_for_home_folders_finds_them(text: str) -> None:
+    assert PRIVATE.search(text)
+
+
+@pytest.mark.parametrize("text", ["docs/home/index.md", "the/root/of", "./root/x", "/rooted", "example.org/home/x"])
+def test_the_search_for_home_folders_leaves_other_paths_alone(text: str) -> None:
+    assert not PRIVATE.search(text)
+
+
+def test_architecture_names_every_folder_and_module_and_no_other() -> None:
+    """ARCHITECTURE.md names folders as `model/` and modules as `model/expr.py`, in backticks, from the top."""
+    manifest = CHECKOUT / "ARCHITECTURE.md"
+    if not manifest.is_file():
+        pytest.fail("ARCHITECTURE.md does not exist: write the manifest of every top-level folder and module file.")
+    named = set(re.findall(r"`([\w.-]+(?:/[\w.-]+)*(?:/|\.py))`", manifest.read_text("utf-8")))
+    folders = {f"{path.relative_to(CHECKOUT).parts[0]}/" for path in files() if path.parent != CHECKOUT}
+    ours = {name(path) for path in modules() if path.relative_to(CHECKOUT).parts[0] in ROOMS}
+    assert sorted(folders - named) == [], "folders that ARCHITECTURE.md does not name"
+    assert sorted(entry for entry in ours - named if not entry.endswith("/__init__.py")) == [], "unnamed modules"
+    assert sorted(entry for entry in named if not (CHECKOUT / entry).exists()) == [], "named, but not there"
+
+
+def test_ci_runs_the_command_that_the_readme_gives_for_tests() -> None:
+    readme = (CHECKOUT / "README.md").read_text("utf-8")
+    script = [line for line in (CHECKOUT / ".ci" / "run").read_text("utf-8").splitlines() if line.startswith("make ")]
+    assert script == ["make lint", "make test"]
+    assert [command for command in script if command not in readme] == []
