@@ -81,7 +81,7 @@ def cli() -> None:
     """
 
 
-class _Memory(click.ParamType):
+class _Memory(click.ParamType[int]):
     """A number of bytes such as 800MB or 4GiB."""
 
     name = "size"
@@ -95,7 +95,7 @@ class _Memory(click.ParamType):
         return int(size)
 
 
-class _Binding(click.ParamType):
+class _Binding(click.ParamType[tuple[str, int]]):
     """NAME=VALUE."""
 
     name = "name=value"

@@ -60,7 +60,7 @@ SPARE_SLOTS = 1 << 16
 AHEAD = 24
 """How many candidates a bucket, then a state, is prefetched before it is needed."""
 LOAD_NUMERATOR, LOAD_DENOMINATOR = 4, 5
-DOUBLE_UNTIL = 1 << 18
+DOUBLE_UNTIL = 1 << 19
 """Smaller tables double; larger ones grow by half, which keeps the memory per state between 26 and 31 bytes at W=2."""
 
 # Literals of the compiled protocol; the values here only name them.
@@ -101,7 +101,7 @@ def less(a: P64, b: P64) -> U64:
     """1 if state a comes before state b as a tuple of words."""
     for w in unrolled(W):
         if a[w] != b[w]:
-            return a[w] < b[w]
+            return 1 if a[w] < b[w] else 0
     return 0
 
 
@@ -164,14 +164,14 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64
 
 
 def place(table: P64, buckets: U64, entry: U64) -> None:
-    """Puts an entry into the first bucket with room from its home."""
-    tag = entry >> INDEX_BITS
-    bucket = at(table, (tag * buckets) >> TAG_BITS << 3)
-    free = match_bucket(bucket, INDEX_BITS, tag) >> 8
-    while free == 0:
-        bucket = at(bucket, SLOTS)
-        free = match_bucket(bucket, INDEX_BITS, tag) >> 8
-    bucket[trailing_zeros(free)] = entry
+    """Puts an entry into the first free slot from its home on; slots of a bucket fill from the first.
+
+    Slot by slot: a vector load right after the stores that the sweep makes to the same line would stall.
+    """
+    slot = ((entry >> INDEX_BITS) * buckets) >> TAG_BITS << 3
+    while table[slot] != 0:
+        slot += 1
+    table[slot] = entry
 
 
 def grow(context: P64) -> U64:

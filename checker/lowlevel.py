@@ -309,9 +309,9 @@ class _Translator:
         """Branches on a condition; `and`, `or` and `not` are lazy."""
         if isinstance(node, ast.BoolOp):
             is_and = isinstance(node.op, ast.And)
-            for value in node.values[:-1]:
+            for part in node.values[:-1]:
                 following = self._new("next")
-                self._condition(value, following if is_and else then, other if is_and else following)
+                self._condition(part, following if is_and else then, other if is_and else following)
                 self._label(following)
             self._condition(node.values[-1], then, other)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):

@@ -7,6 +7,7 @@ back from a violation to an initial state. What does not: what a level means (`l
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -88,7 +89,7 @@ class LocalSearch:
             ) from None
         self.observer.phase("searching")
         self._started = time.perf_counter()
-        with ThreadPoolExecutor(workers) as self._pool:
+        with ThreadPoolExecutor(workers) as self._pool, _TouchingAhead(self.shards):
             try:
                 self._search()
             except _Abandoned as abandoned:
@@ -217,6 +218,32 @@ class LocalSearch:
         ranges = self._levels[depth - 1]
         found = self._each(lambda worker, shard: shard.find_source(*ranges[worker], target))
         return min(edge for edge in found if edge is not None)
+
+
+class _TouchingAhead:
+    """Touches memory ahead of the shards from a thread of its own, where a processor is left for it.
+
+    The first touch of a page costs more than anything the search does with it.
+    """
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        self._shards = shards
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._touch, daemon=True)
+
+    def __enter__(self) -> None:
+        if len(self._shards) < default_workers():
+            self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _touch(self) -> None:
+        while not self._done.wait(0.002):
+            if not all(shard.touch_ahead() for shard in self._shards):
+                return
 
 
 def _results(futures: Iterable[Future[T]]) -> list[T]:

@@ -20,6 +20,10 @@ Words = tuple[int, ...]
 OUTBOX_CANDIDATES = 1 << 17
 """What an outbox holds besides room for one batch's worst case."""
 FIRST_BUCKETS = 1 << 9
+TOUCH_AHEAD = 4 << 20
+"""Bytes of the state array that are touched before they are needed."""
+_POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of Linux 5.14, which Python has no name for yet
+_PAGE = 2 << 20
 _NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
@@ -88,6 +92,7 @@ class Shard:
         self._box_table = numbers(address(part) for box in self._boxes for part in box)
         self.context = numbers([0] * loops.CONTEXT_SLOTS)
         self._fill_context(kernel, worker, workers, most, buckets, capacity)
+        self._touched = {address(self.states): 0, address(self._table): 0}
         self._expand = kernel.function("expand", 3)
         self._receive = kernel.function("receive", 4)
         self._find_source = kernel.function("find_source", 4)
@@ -145,6 +150,27 @@ class Shard:
         """Bytes of states and table in use."""
         return 8 * (self.count * self.words + (self.context[loops.BUCKETS] + loops.PAD) * loops.SLOTS)
 
+    def touch_ahead(self) -> bool:
+        """Has the kernel provide memory that will be needed soon, so that the search does not wait for it.
+
+        To be called from a thread of its own while the search runs. False where the system cannot do that.
+        """
+        states = self.count * self.words * 8 + TOUCH_AHEAD
+        # The table grows by half, beginning at its new end, so memory for that comes first; little by little, because the
+        # search may end before.
+        buckets, limit = self.context[loops.BUCKETS], self.context[loops.LIMIT]
+        late = max(self.count - limit // 8 * 7, 0)
+        table = 8 * loops.SLOTS * (buckets + (buckets // 2) * late // (limit // 8 + 1)) if late else 0
+        return self._touch(self.states, states) and self._touch(self._table, table)
+
+    def _touch(self, array: ctypes.Array[ctypes.c_uint64], size: int) -> bool:
+        base = address(array)
+        begin, end = self._touched[base], min(size // _PAGE * _PAGE, ctypes.sizeof(array) // _PAGE * _PAGE)
+        if begin >= end:
+            return True
+        self._touched[base] = end
+        return _madvise(base + begin, end - begin) == 0
+
     def owns(self, state: Words) -> bool:
         """Whether a state belongs to this shard."""
         buffer = numbers(state)
@@ -199,3 +225,11 @@ class Shard:
 def _rows(array: ctypes.Array[ctypes.c_uint64], width: int) -> list[list[int]]:
     values = list(array)
     return [values[at : at + width] for at in range(0, len(values) - width + 1, width)]
+
+
+def _madvise(start: int, length: int) -> int:
+    # Through ctypes, which releases the GIL for as long as the kernel clears pages.
+    madvise = getattr(ctypes.CDLL(None), "madvise", None)
+    if madvise is None:
+        return -1
+    return int(madvise(ctypes.c_void_p(start), ctypes.c_size_t(length), _POPULATE_WRITE))

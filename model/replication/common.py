@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from model.protocol import action, require
-from model.quantify import every, greatest, implies, ite
+from model.quantify import every, greatest, ite
 from model.replication.state import Epoch, Offset, Record, Replica, State, log_size, max_leader_epoch, max_records
-from model.state import none_of
-from model.values import Bool, Id, OptionalValue, SetValue
+from model.values import Bool, OptionalValue, SetValue
 
 # -- vocabulary ----------------------------------------------------------------------------------------------------
 
