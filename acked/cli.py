@@ -286,7 +286,7 @@ def _changed(spec: Spec, constants: dict[str, int], deadlock: bool) -> Spec:
     if deadlock and DEADLOCK not in properties:
         properties = (*properties, DEADLOCK)
     bound = bind_constants(spec.protocol, {**spec.constants, **constants})
-    return replace(spec, constants=bound, properties=properties, expect=None, count_only=False)
+    return replace(spec, constants=bound, properties=properties, expect=None)
 
 
 def _say(text: str) -> None:

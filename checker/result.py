@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass, field
 from enum import Enum, unique
 
@@ -49,7 +50,7 @@ class Violation:
     property: Property
     run: Run
 
-    @property
+    @builtins.property  # the field of that name hides the decorator here
     def trace_length(self) -> int:
         """States in the run."""
         return len(self.run.states)

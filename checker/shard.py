@@ -187,7 +187,8 @@ class Shard:
     def insert(self, states: Sequence[Words]) -> None:
         """Inserts initial states."""
         words = numbers(word for state in states for word in state)
-        self._receive(address(self.context), address(words), address(numbers([0] * len(states))), len(states))
+        actions = numbers([0] * len(states))  # kept in a variable: an address does not keep its array alive
+        self._receive(address(self.context), address(words), address(actions), len(states))
 
     def expand(self, begin: int, end: int) -> int:
         """Checks and expands states begin..end-1; where it stopped (outbox or budget)."""

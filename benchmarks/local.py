@@ -1,0 +1,140 @@
+"""Measures the local search: rates, memory per state, start-up, and the distance from the machine's own limit.
+
+What lives here: whole commands run several times in turn, with medians, and one in-process measurement of random memory
+access. What does not: pass or fail; machines differ and are noisy, so read ratios first. Every figure is printed with the
+command that reproduces it.
+
+    python benchmarks/local.py [--runs N] [--spec NAME]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+SMALL = ("-c", "replicas=1", "-c", "log_size=1", "-c", "max_records=1", "-c", "max_leader_epoch=0")
+PROBES = 1 << 24
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished command: wall seconds and peak resident bytes of the process, and the JSON it printed."""
+
+    seconds: float
+    peak_bytes: int
+    answer: dict[str, Any]
+
+
+def acked() -> list[str]:
+    """The command of this checkout's environment."""
+    beside = Path(sys.executable).with_name("acked")
+    return [str(beside)] if beside.exists() else [sys.executable, "-P", "-m", "acked"]
+
+
+def run(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Run:
+    """Runs one `acked` command and waits for it, with the operating system's own account of its memory."""
+    command = [*acked(), *arguments, "--format", "json", "--quiet"]
+    with tempfile.TemporaryFile() as out:
+        begin = time.perf_counter()
+        child = subprocess.Popen(command, stdout=out, env={**os.environ, **(environment or {})}, cwd=ROOT)
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - begin
+        child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            raise SystemExit(f"{' '.join(command)} ended with {child.returncode}")
+        out.seek(0)
+        return Run(seconds, usage.ru_maxrss * 1024, json.load(out))
+
+
+def show(what: str, values: Sequence[float], unit: str, command: Sequence[str]) -> None:
+    """One figure: median, least and greatest, and how to get it again."""
+    print(
+        f"{what:<44} {statistics.median(values):>10,.2f} {unit:<12} "
+        f"({min(values):,.2f} to {max(values):,.2f}, {len(values)} runs)\n{'':<44} $ acked {' '.join(command)}"
+    )
+
+
+def millions(runs: Sequence[Run], key: str, seconds: str | None) -> list[float]:
+    """Millions of `key` a second, by the answer's own seconds or (None) by the whole command's."""
+    return [item.answer[key] / (item.answer[seconds] if seconds else item.seconds) / 1e6 for item in runs]
+
+
+def probe_limit(states: int) -> float:
+    """Nanoseconds for an independent, prefetched random read of 8 bytes in a table as large as the search's."""
+    from checker import loops
+    from checker.native import load_kernel
+    from checker.question import Question
+    from checker.shard import address, reserve
+    from model.catalogue import PROTOCOLS
+
+    constants = {"replicas": 1, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
+    kernel = load_kernel(Question(PROTOCOLS["kip320"].instantiate(constants), ()).plan)
+    slots = 1 << (states * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR - 1).bit_length()
+    table = reserve(slots, huge=True)
+    for page in range(0, slots, 512):
+        table[page] = 1
+    probe = kernel.function("probe", 4)
+    times = []
+    for seed in range(3):
+        begin = time.perf_counter()
+        probe(address(table), slots - 1, seed, PROBES)
+        times.append((time.perf_counter() - begin) / PROBES * 1e9)
+    return statistics.median(times)
+
+
+def main() -> None:
+    """Runs and prints everything."""
+    sys.path.insert(0, str(ROOT))
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=5, help="runs of each command")
+    parser.add_argument("--spec", default="kip320-large", help="the spec to measure with")
+    options = parser.parse_args()
+    print(f"$ python benchmarks/local.py --runs {options.runs} --spec {options.spec}")
+    print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start\n")
+
+    one, two, small = ["check", options.spec, "-w", "1"], ["check", options.spec, "-w", "2"], ["check", "kip320", *SMALL]
+    run(one)  # compiles, and touches memory once: its time is not counted
+    singles, doubles, smalls = [], [], []
+    for _ in range(options.runs):
+        singles.append(run(one))
+        doubles.append(run(two))
+        smalls.append(run(small))
+    first = singles[0].answer
+    states, generated = first["distinct_states"], first["generated_states"]
+    print(f"{options.spec}: {states:,} distinct and {generated:,} generated states, verdict {first['verdict']}")
+    show("one worker, search alone", millions(singles, "generated_states", "seconds"), "M gen/s", one)
+    show("one worker, command to verdict", millions(singles, "generated_states", None), "M gen/s", one)
+    show("two workers, search alone", millions(doubles, "generated_states", "seconds"), "M gen/s", two)
+    pairs = [a.answer["seconds"] / b.answer["seconds"] for a, b in zip(singles, doubles, strict=True)]
+    show("two workers over one, pair by pair", pairs, "times", two)
+    start = statistics.median(item.peak_bytes for item in smalls)
+    for name, runs, command in (("one worker", singles, one), ("two workers", doubles, two)):
+        show(f"{name}, peak memory less start-up's", [(r.peak_bytes - start) / states for r in runs], "bytes/state", command)
+    show("smallest spec, caches warm", [item.seconds for item in smalls], "s", small)
+    colds = []
+    for _ in range(options.runs):
+        fresh = tempfile.mkdtemp()
+        colds.append(run(small, {"ACKED_CACHE_DIR": fresh}).seconds)
+        shutil.rmtree(fresh)
+    show("smallest spec, nothing compiled yet", colds, "s", small)
+
+    limit = probe_limit(states)
+    spent = statistics.median(item.answer["seconds"] for item in singles) / generated * 1e9
+    print(f"\n{'random prefetched reads of such a table':<44} {limit:>10,.2f} ns each")
+    print(f"{'one worker, per generated state':<44} {spent:>10,.2f} ns, {spent / limit:.1f} times that limit")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What a person or CI sees: terminal, JSON documents, listings, progress."""

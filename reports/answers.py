@@ -1,0 +1,48 @@
+"""What a result says in words and per property, for the terminal and for documents alike.
+
+What lives here: the one place that decides what may be claimed of a property after a search that stopped early. What
+does not: layout (`summary.py`, `document.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from checker.result import Result, StopReason, Verdict, Violation
+from invariants.property import Property
+from reports.units import plural
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A property and what the search found: `holds` is None if nothing was found but not every state was seen."""
+
+    property: Property
+    holds: bool | None
+    violation: Violation | None
+
+
+def answers(result: Result) -> tuple[Answer, ...]:
+    """One answer per property of the question, in its order."""
+    found = {item.property.name: item for item in result.violations}
+    # A search that stopped at its first violation has not decided the other properties.
+    otherwise = True if result.stopped is StopReason.COMPLETE else None
+    return tuple(
+        Answer(item, False if item.name in found else otherwise, found.get(item.name))
+        for item in result.question.properties
+    )
+
+
+def verdict_in_words(result: Result) -> str:
+    """One line: the verdict and why, and for an incomplete search what it covered."""
+    covered = f"{plural(result.depth, 'complete level')}, {plural(result.distinct_states, 'distinct state')}"
+    if result.verdict is Verdict.HOLDS:
+        return f"holds: {result.stopped.value} ({plural(result.distinct_states, 'distinct state')})"
+    if result.verdict is Verdict.VIOLATED:
+        broken = ", ".join(
+            f"{item.property.name} in {plural(item.trace_length - 1, 'step')}" for item in result.violations
+        )
+        return f"violated: {broken}"
+    if result.stopped is StopReason.COMPLETE:
+        return f"incomplete: {result.stopped.value}, but no property was asked; covered: {covered}"
+    return f"incomplete: {result.stopped.value}; covered: {covered}"

@@ -1,0 +1,134 @@
+"""The terminal as reports write to it: when there is colour, which characters it shows, hostile text made harmless.
+
+What lives here: opening a rich console and putting plain lines on it. What does not: what is written (`terminal.py`,
+`summary.py`, `listing.py`). rich takes longer to import than a small command may take to start, so it is imported where
+it is first needed.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, and those that reorder the text around them: a title must not be able to repaint the screen."""
+
+Span = tuple[str, str]
+"""A piece of text and its rich style."""
+
+
+@dataclass(frozen=True)
+class Glyphs:
+    """The characters that a drawing is made of."""
+
+    edge: str
+    watermark: str
+    dot: str
+    removed: str
+    good: str
+    bad: str
+    open: str
+
+
+UNICODE = Glyphs(edge="│", watermark="║", dot="·", removed="×", good="✓", bad="✗", open="?")
+ASCII = Glyphs(edge="|", watermark="#", dot=".", removed="x", good="+", bad="!", open="?")
+
+
+def open_console(stream: IO[str], width: int | None = None) -> Console:
+    """A console on `stream`: colour only on a terminal without NO_COLOR, whatever else the environment asks for."""
+    from rich.console import Console
+
+    is_terminal = stream.isatty()
+    return Console(
+        file=stream,
+        width=width,
+        force_terminal=is_terminal,
+        color_system="auto" if is_terminal else None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+
+
+def glyphs_of(console: Console) -> Glyphs:
+    """The characters that the console's stream can encode."""
+    try:
+        "".join(vars(UNICODE).values()).encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return UNICODE
+
+
+def clean(text: object, console: Console) -> str:
+    """One harmless line of text: control characters and what the stream cannot encode are shown as escapes."""
+    line = _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
+    try:
+        return line.encode(console.encoding, "backslashreplace").decode(console.encoding)
+    except LookupError:
+        return line.encode("ascii", "backslashreplace").decode("ascii")
+
+
+def styled(spans: list[Span]) -> Text:
+    """A line of styled pieces."""
+    from rich.text import Text
+
+    line = Text(no_wrap=True, end="\n")
+    for text, style in spans:
+        line.append(text, style)
+    return line
+
+
+def put(console: Console, spans: list[Span]) -> None:
+    """Writes one line as it is, without wrapping or cropping; blanks at its end are left out."""
+    line = styled(spans)
+    if not line.spans or not console.is_terminal:
+        line.rstrip()
+    console.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)
+
+
+def flow(first: list[Span], items: Sequence[Span], column: int, width: int, gap: int = 1) -> Iterator[list[Span]]:
+    """The items after `first`, each whole, on as many lines as they need; every line's items begin at `column`."""
+    line = [*first, (" " * (column - sum(len(text) for text, _ in first)), "")]
+    used, is_empty = column, True
+    for text, style in items:
+        if not is_empty and used + gap + len(text.rstrip()) > width:
+            yield line
+            line, used, is_empty = [(" " * column, "")], column, True
+        blanks = 0 if is_empty else gap
+        line += [(" " * blanks, ""), (text, style)]
+        used, is_empty = used + blanks + len(text), False
+    yield line
+
+
+def put_paragraph(console: Console, text: str, style: str = "", first: str = "", rest: str = "") -> None:
+    """Writes text wrapped to the width; `first` and `rest` are put before the first and the other lines."""
+    room = max(console.width - max(len(first), len(rest)), 16)
+    lines = textwrap.wrap(clean(text, console), room) or [""]
+    for number, line in enumerate(lines):
+        put(console, [(rest if number else first, ""), (line, style)])
+
+
+def put_table(console: Console, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[Span]]) -> None:
+    """Writes a table without frames; columns are (heading, is it numbers). The first one folds if it must."""
+    widths = [
+        max(len(heading), *(len(row[at][0]) for row in rows)) if rows else len(heading)
+        for at, (heading, _) in enumerate(columns)
+    ]
+    others = sum(width + 3 for width in widths[1:])
+    widths[0] = min(widths[0], max(console.width - others - 2, 8))
+    for row in [[(heading, "dim") for heading, _ in columns], *rows]:
+        (name, style), *cells = row
+        head, *rest = textwrap.wrap(name, widths[0], subsequent_indent="    ", drop_whitespace=False) or [""]
+        spans = [("  ", ""), (f"{head:<{widths[0]}}", style)]
+        for (text, look), (_, is_number), width in zip(cells, columns[1:], widths[1:], strict=True):
+            spans += [("   ", ""), (f"{text:>{width}}" if is_number else f"{text:<{width}}", look)]
+        put(console, spans)
+        for line in rest:
+            put(console, [("  ", ""), (line, style)])

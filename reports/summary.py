@@ -1,0 +1,99 @@
+"""The tables after a search: verdict, numbers, properties, actions.
+
+What lives here: their layout in the terminal. What does not: what may be claimed (`answers.py`), traces
+(`terminal.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from checker.result import Result, Verdict
+from reports import units
+from reports.answers import Answer, answers, verdict_in_words
+from reports.console import Glyphs, clean, flow, glyphs_of, put, put_paragraph, put_table
+from reports.view import subject_in_words
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLE = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCOMPLETE: "bold yellow"}
+
+
+def print_result(console: Console, title: str, result: Result, total_seconds: float) -> None:
+    """Everything about a result but its traces; `total_seconds` counts from the command's start."""
+    glyphs = glyphs_of(console)
+    put_paragraph(console, title, "bold underline")
+    put_paragraph(console, subject_in_words(result.question.instance), "dim")
+    sign = {Verdict.HOLDS: glyphs.good, Verdict.VIOLATED: glyphs.bad, Verdict.INCOMPLETE: glyphs.open}[result.verdict]
+    put_paragraph(console, verdict_in_words(result), _STYLE[result.verdict], f"{sign} ", "  ")
+    put(console, [])
+    _print_numbers(console, result, total_seconds)
+    if result.question.properties:
+        put(console, [])
+        _print_properties(console, result, glyphs)
+    put(console, [])
+    _print_actions(console, result, glyphs)
+    for note in result.notes:
+        put_paragraph(console, f"note: {note}", "", "", "      ")
+
+
+def print_expectation(console: Console, differences: Sequence[str]) -> None:
+    """Whether the answer is the one that the spec expects, and if not, in what it differs."""
+    glyphs = glyphs_of(console)
+    put(console, [])
+    if not differences:
+        put_paragraph(console, "as the spec expects", "bold green", f"{glyphs.good} ", "  ")
+        return
+    put_paragraph(console, "not as the spec expects:", "bold red", f"{glyphs.bad} ", "  ")
+    for difference in differences:
+        put_paragraph(console, difference, "", "  - ", "    ")
+
+
+def _print_numbers(console: Console, result: Result, total_seconds: float) -> None:
+    states, generated, seconds = result.distinct_states, result.generated_states, result.seconds
+    per_state = f" ({units.size(result.memory_bytes / states)} a state)" if states else ""
+    rows = [
+        ("distinct states", f"{units.count(states)} ({units.rate(states, seconds)})"),
+        ("generated states", f"{units.count(generated)} ({units.rate(generated, seconds)})"),
+        ("depth", units.plural(result.depth, "level")),
+        ("time", f"{units.duration(seconds)} searching, {units.duration(total_seconds)} in all"),
+        ("memory", f"{units.size(result.memory_bytes)}{per_state}"),
+        ("engine", f"{result.engine}, {units.plural(result.workers, 'worker')}"),
+    ]
+    for name, text in rows:
+        put_paragraph(console, text, "bold" if name.endswith("states") else "", f"  {name:<18}", " " * 20)
+
+
+def _print_properties(console: Console, result: Result, glyphs: Glyphs) -> None:
+    rows = [
+        [(clean(item.property.name, console), ""), (item.property.kind.value, "dim"), _answer(item, glyphs)]
+        for item in answers(result)
+    ]
+    put_table(console, [("property", False), ("kind", False), ("answer", False)], rows)
+
+
+def _answer(item: Answer, glyphs: Glyphs) -> tuple[str, str]:
+    if item.violation is not None:
+        return f"{glyphs.bad} violated ({units.plural(item.violation.trace_length, 'state')})", "bold red"
+    if item.holds:
+        return f"{glyphs.good} holds", "bold green"
+    return f"{glyphs.open} not violated so far", "yellow"
+
+
+def _print_actions(console: Console, result: Result, glyphs: Glyphs) -> None:
+    silent = set(result.never_fired)
+    rows = []
+    for name, fired in result.actions.items():
+        style = "bold yellow" if name in silent else ""
+        mark = f"{glyphs.bad} never fired" if name in silent else ""
+        texts = (clean(name, console), units.count(fired.enabled), units.count(fired.new), mark)
+        rows.append([(text, style) for text in texts])
+    put_table(console, [("action", False), ("enabled", True), ("new", True), ("", False)], rows)
+    if silent:
+        names = [(clean(name, console), "bold yellow") for name in result.never_fired]
+        names = [(f"{name}," if at < len(names) - 1 else name, style) for at, (name, style) in enumerate(names)]
+        lead = f"{glyphs.bad} never fired: "
+        for spans in flow([(lead, "bold yellow")], names, len(lead), console.width):
+            put(console, spans)

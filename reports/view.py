@@ -1,0 +1,254 @@
+"""The view model of a trace: what there is to show of every step, before anyone decides how to draw it.
+
+What lives here: plain frozen data made from a question and a run (sentences, changed fields, marks of the properties),
+the same for every protocol. What does not: Kafka's own words for the replication family (`replication.py`), drawing
+(`terminal.py`) and documents (`document.py`).
+
+Steps are counted by their actions: step 0 is the initial state and has none, step k is the k-th action and the state it
+leads to, so a trace of n states ends with step n - 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checker.question import Question
+from checker.result import Run
+from invariants.property import Kind, Property
+from model.evaluate import Evaluator
+from model.protocol import ActionInstance, Instance
+from reports import replication
+from reports.replication import PartitionView
+
+_ABSENT = object()
+"""The value of a field that a state does not have, such as a record past the log end."""
+
+_MOST_DETAILS = 3
+"""Disagreements told in one sentence; more would hide the first."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A field that a step changed, by its leaf name (`log[0].end`), with its values in words."""
+
+    field: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Whether a property holds at a step; None for a step property where no step was made."""
+
+    property: str
+    holds: bool | None
+
+
+@dataclass(frozen=True)
+class StepView:
+    """One step: the action (None at step 0), the state it leads to, and what it changed.
+
+    `partition` is the replication family's picture of the state and None for every other protocol; `untold` are the
+    changes that this picture does not show (without a picture: all of them).
+    """
+
+    index: int
+    action: str | None
+    arguments: tuple[tuple[str, Any], ...]
+    sentence: str
+    state: Mapping[str, Any]
+    changes: tuple[Change, ...]
+    marks: tuple[Mark, ...]
+    partition: PartitionView | None
+    untold: tuple[Change, ...]
+
+    @property
+    def label(self) -> str | None:
+        """`LeaderWrite(leader=1)`, or None at step 0."""
+        if self.action is None:
+            return None
+        return f"{self.action}({', '.join(f'{name}={in_words(value)}' for name, value in self.arguments)})"
+
+    @property
+    def violated(self) -> tuple[str, ...]:
+        """The properties that this step violates."""
+        return tuple(mark.property for mark in self.marks if mark.holds is False)
+
+
+@dataclass(frozen=True)
+class Story:
+    """Three sentences: what was promised, what happened, where the promise comes from."""
+
+    property: str
+    promised: str
+    happened: str
+    source: str
+
+
+@dataclass(frozen=True)
+class TraceView:
+    """A whole trace; `story` is None for a run that violates nothing.
+
+    `dropped` names the guard clauses, as `Action: label`, that were left out of the protocol.
+    """
+
+    title: str
+    protocol: str
+    constants: tuple[tuple[str, int], ...]
+    dropped: tuple[str, ...]
+    story: Story | None
+    steps: tuple[StepView, ...]
+
+    @property
+    def subject(self) -> str:
+        """What the trace is a run of, in one line; see `subject_in_words`."""
+        return _subject(self.protocol, self.constants, self.dropped)
+
+
+def view_of(title: str, question: Question, run: Run, violates: Property | None = None) -> TraceView:
+    """Everything there is to show of a run; `violates` is the property that its last state or last step breaks."""
+    steps = steps_of(question, run)
+    instance = question.instance
+    return TraceView(
+        title=title,
+        protocol=instance.protocol.name,
+        constants=tuple(instance.constants.items()),
+        dropped=dropped_clauses(instance),
+        story=None if violates is None else _story(violates, steps),
+        steps=steps,
+    )
+
+
+def steps_of(question: Question, run: Run) -> tuple[StepView, ...]:
+    """The steps of a run, the initial state first."""
+    return tuple(_steps(question, run))
+
+
+def dropped_clauses(instance: Instance) -> tuple[str, ...]:
+    """The guard clauses that were left out of the protocol, as spec files name them: `LeaderWrite: room in the log`."""
+    return tuple(f"{action}: {label}" for action, label in sorted(instance.dropped))
+
+
+def subject_in_words(instance: Instance) -> str:
+    """`kip320: replicas=3, log_size=2`, and what was dropped: an answer about a weakened protocol must say so."""
+    return _subject(instance.protocol.name, tuple(instance.constants.items()), dropped_clauses(instance))
+
+
+def in_words(value: Any) -> str:
+    """A decoded value as text: `none`, `{0, 2}`, `true`, `7`."""
+    if value is _ABSENT:
+        return "nothing"
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return "{" + ", ".join(map(in_words, value)) + "}"
+    return str(value)
+
+
+def _subject(protocol: str, constants: Sequence[tuple[str, int]], dropped: Sequence[str]) -> str:
+    bound = ", ".join(f"{name}={value}" for name, value in constants)
+    text = f"{protocol}: {bound}" if bound else protocol
+    return f"{text}; weakened, without {'; '.join(map(repr, dropped))}" if dropped else text
+
+
+def _steps(question: Question, run: Run) -> Iterator[StepView]:
+    instance, schema = question.instance, question.instance.schema
+    marks = _Marks(question)
+    offsets = replication.log_sizes([leaf.path for leaf in schema.leaves])
+    before: list[int] = []
+    old: Mapping[str, Any] | None = None
+    for index, words in enumerate(run.states):
+        codes = schema.unpack(words)
+        state = schema.decode(codes)
+        is_family = replication.recognises(state)
+        if old is None:
+            step = None
+            changes: tuple[Change, ...] = ()
+            sentence = replication.says_initial(state) if is_family else "the initial state"
+        else:
+            step = run.actions[index - 1]
+            changes = _changes([(leaf.name, leaf.path) for leaf in schema.leaves], old, state)
+            sentence = instance.tell(step, before, codes)
+        yield StepView(
+            index=index,
+            action=None if step is None else step.action.name,
+            arguments=() if step is None else tuple(step.arguments.items()),
+            sentence=sentence,
+            state=state,
+            changes=changes,
+            marks=marks.at(codes, before, step),
+            partition=replication.partition_view(old, state, offsets) if is_family else None,
+            untold=tuple(item for item in changes if not (is_family and replication.tells(item.field))),
+        )
+        before, old = codes, state
+
+
+def _changes(
+    fields: Sequence[tuple[str, tuple[str | int, ...]]], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> tuple[Change, ...]:
+    """The fields whose value differs; a field that only one of the states has differs, too."""
+    pairs = [(name, _value(before, path), _value(after, path)) for name, path in fields]
+    return tuple(Change(name, in_words(old), in_words(new)) for name, old, new in pairs if old != new)
+
+
+def _value(state: Any, path: tuple[str | int, ...]) -> Any:
+    for part in path:
+        if isinstance(part, int) and part >= len(state):
+            return _ABSENT
+        state = state[part]
+    return state
+
+
+class _Marks:
+    """Decides a question's properties along a run, by the plain evaluator."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._in_state = Evaluator([question.holds_in_state(i) for i in question.state_properties])
+        # Tracing a step property is the slow part, and long runs repeat their steps.
+        self._in_step: dict[str, Evaluator] = {}
+
+    def at(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[Mark, ...]:
+        """The marks, in the question's order, of the state `codes` that `step` led to from the state `before`."""
+        question = self._question
+        holds: dict[int, bool | None] = dict.fromkeys(range(len(question.properties)))
+        holds.update(zip(question.state_properties, map(bool, self._in_state(codes)), strict=True))
+        if step is not None:
+            values = self._step_evaluator(step)(before)
+            holds.update(zip(question.step_properties, map(bool, values), strict=True))
+        return tuple(Mark(item.name, holds[i]) for i, item in enumerate(question.properties))
+
+    def _step_evaluator(self, step: ActionInstance) -> Evaluator:
+        if step.label not in self._in_step:
+            question = self._question
+            conditions = [question.holds_in_step(i, step) for i in question.step_properties]
+            self._in_step[step.label] = Evaluator(conditions)
+        return self._in_step[step.label]
+
+
+def _story(violates: Property, steps: Sequence[StepView]) -> Story:
+    last = steps[-1]
+    where = f"Step {last.index} of {last.index} breaks it" if last.index else "The initial state breaks it"
+    if violates.kind is Kind.DEADLOCK:
+        details = ["no action is enabled any more"]
+    elif last.partition is None:
+        details = []
+    else:
+        before = steps[-2].state if len(steps) > 1 else None
+        details = replication.disagreements(violates.name, before, last.state)
+    told, more = details[:_MOST_DETAILS], len(details) - _MOST_DETAILS
+    text = "; ".join([*told, f"and {more} more of the kind"] if more > 0 else told)
+    return Story(
+        property=violates.name,
+        promised=f"{violates.name} promises: {_sentence(violates.promise)}",
+        happened=_sentence(f"{where}: {text}" if text else where),
+        source=f"{_sentence(f'Source: {violates.source}')} {_sentence(f'Kept since: {violates.since}')}",
+    )
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,0 +1,131 @@
+"""Progress: one live line on a terminal, a plain line every ten seconds elsewhere, silence if asked for."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from checker.observer import Progress
+from reports import progress
+from reports.progress import ProgressReporter
+
+
+class Clock:
+    """A clock that tests set."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def at(seconds: float, states: int = 1_500_000) -> Progress:
+    return Progress(
+        depth=7,
+        distinct_states=states,
+        generated_states=4 * states,
+        frontier=1200,
+        seconds=seconds,
+        memory_bytes=5 << 20,
+    )
+
+
+def test_a_plain_line_is_written_every_ten_seconds_and_not_more_often(screen) -> None:
+    stream, clock = screen(), Clock()
+    with ProgressReporter(stream, clock=clock) as reporter:
+        reporter.phase("searching")
+        for tick in range(1, 251):
+            clock.now = 100.0 + tick / 10
+            reporter.progress(at(tick / 10))
+    assert len(stream.lines) == 2
+    assert stream.lines[0].endswith("10.0 s")
+    assert stream.lines[1].endswith("20.0 s")
+
+
+def test_a_line_tells_phase_depth_states_rates_frontier_memory_and_elapsed(screen) -> None:
+    stream, clock = screen(), Clock()
+    with ProgressReporter(stream, clock=clock) as reporter:
+        reporter.phase("searching")
+        clock.now += 10
+        reporter.progress(at(10))
+    assert stream.text == (
+        "searching: depth 7, 1,500,000 distinct (150 k/s), 6,000,000 generated (600 k/s), "
+        "1,200 left in this level, 5.00 MiB, 10.0 s\n"
+    )
+
+
+def test_rates_tell_of_the_last_seconds_and_not_of_the_whole_search(screen) -> None:
+    stream, clock = screen(), Clock()
+    with ProgressReporter(stream, clock=clock) as reporter:
+        for seconds, states in ((10, 10_000_000), (20, 10_001_000)):
+            clock.now = 100.0 + seconds
+            reporter.progress(at(seconds, states))
+    assert "(1.00 M/s)" in stream.lines[0]
+    assert "distinct (100/s)" in stream.lines[1]
+
+
+def test_a_new_phase_is_told_before_the_search_has_numbers(screen) -> None:
+    stream, clock = screen(), Clock()
+    with ProgressReporter(stream, clock=clock) as reporter:
+        reporter.phase("compiling")
+        clock.now += 12
+        reporter.phase("rebuilding the shortest run")
+    assert stream.text == "rebuilding the shortest run, 12.0 s\n"
+
+
+def test_a_short_search_says_nothing_anywhere(screen) -> None:
+    for terminal in (False, True):
+        stream = screen(terminal=terminal)
+        with ProgressReporter(stream) as reporter:
+            reporter.phase("searching")
+            reporter.progress(at(0.1))
+        assert stream.text == ""
+
+
+def test_quiet_says_nothing_however_long_it_takes(screen) -> None:
+    stream, clock = screen(), Clock()
+    with ProgressReporter(stream, quiet=True, clock=clock) as reporter:
+        clock.now += 60
+        reporter.progress(at(60))
+    assert stream.text == ""
+
+
+def test_on_a_terminal_one_line_appears_after_a_moment_and_is_cleared_at_the_end(
+    screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "LIVE_DELAY", 0.01)
+    stream = screen(terminal=True)
+    with ProgressReporter(stream) as reporter:
+        reporter.phase("searching")
+        reporter.progress(at(1.0))
+        deadline = time.monotonic() + 20
+        while "searching" not in stream.text and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert "searching" in stream.text
+    assert "1.50 M distinct" in stream.text
+    assert stream.text.rstrip("\r").endswith("\x1b[2K")
+    assert "\x1b[?25h" in stream.text
+
+
+def test_a_live_line_leaves_out_what_does_not_fit(screen) -> None:
+    clock = Clock()
+    reporter = ProgressReporter(screen(), clock=clock)
+    reporter.phase("searching")
+    reporter.progress(at(1.0))
+    for width in (30, 60, 80, 200):
+        assert len(reporter.short_line(width)) < width
+    assert "left" not in reporter.short_line(30)
+    assert "left" in reporter.short_line(100)
+
+
+def test_a_dumb_terminal_gets_plain_lines(screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    stream, clock = screen(terminal=True), Clock()
+    with ProgressReporter(stream, clock=clock) as reporter:
+        clock.now += 11
+        reporter.progress(at(11))
+    assert len(stream.lines) == 1
+    assert "\x1b" not in stream.text

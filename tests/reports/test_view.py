@@ -1,0 +1,198 @@
+"""The view model says in plain data what happened in every step."""
+
+from __future__ import annotations
+
+import pytest
+
+from checker.question import DEADLOCK, Question
+from checker.result import Result, Run
+from checker.search import Bounds, search
+from invariants.property import Kind, Property
+from model.catalogue import PROTOCOLS
+from model.context import Constant
+from model.protocol import Protocol, require
+from model.state import Array, Optional, SetOf, Struct, field, none_of
+from model.values import Id, Int
+from reports import replication
+from reports.replication import Edit, Role
+from reports.view import steps_of, view_of
+
+seats = Constant("seats", 1, 4, "chairs in the room")
+
+
+class Seat(Id, size=seats):
+    """A chair."""
+
+
+class Rounds(Int, lo=0, hi=3):
+    """How often someone sat down."""
+
+
+class Room(Struct):
+    """A protocol that has nothing to do with logs."""
+
+    taken = field(SetOf(Seat), "chairs in use")
+    last = field(Optional(Seat), "the chair taken last")
+    rounds = field(Array(Seat, Rounds), "by chair")
+
+
+def nobody(s: Room) -> None:
+    s.taken = none_of(Seat)
+
+
+room = Protocol("room", Room, title="chairs", source="none", constants=(seats,), initial=nobody)
+
+
+@room.action()
+def sit_down(s: Room, seat: Seat) -> None:
+    """Someone takes a free chair."""
+    require("free", ~s.taken.contains(seat))
+    s.taken = s.taken.add(seat)
+    s.last = seat
+    s.rounds[seat] = s.rounds[seat] + 1
+
+
+def room_result(*properties: Property) -> Result:
+    return search(Question(room.instantiate({"seats": 2}), properties), Bounds(workers=1))
+
+
+def test_step_zero_is_the_initial_state_in_words_and_has_no_action(violated: Result) -> None:
+    first = steps_of(violated.question, violated.violations[0].run)[0]
+    assert (first.index, first.action, first.arguments, first.changes) == (0, None, (), ())
+    assert first.sentence == "initially every log is empty, no broker leads, and the ISR is {0, 1}"
+
+
+def test_every_other_step_names_its_action_and_speaks_the_protocols_own_sentence(violated: Result) -> None:
+    steps = steps_of(violated.question, violated.violations[0].run)
+    assert [step.index for step in steps] == list(range(9))
+    assert steps[4].label == "LeaderWrite(leader=0)"
+    assert steps[4].sentence == "broker 0 appends record 0 at offset 0 in leader epoch 0"
+
+
+def test_a_record_of_code_zero_counts_as_changed_because_it_was_not_there_before(violated: Result) -> None:
+    step = steps_of(violated.question, violated.violations[0].run)[4]
+    changed = {change.field: (change.before, change.after) for change in step.changes}
+    assert changed["log[0].end"] == ("0", "1")
+    assert changed["log[0].records[0].id"] == ("nothing", "0")
+
+
+def test_invariants_are_marked_at_every_step_and_step_properties_from_the_first_action_on(violated: Result) -> None:
+    steps = steps_of(violated.question, violated.violations[0].run)
+    marks = [{mark.property: mark.holds for mark in step.marks} for step in steps]
+    assert marks[0] == {"WeakIsr": True, "CommittedRecordsStay": None}
+    assert [mark["WeakIsr"] for mark in marks] == [True] * 8 + [False]
+    assert [mark["CommittedRecordsStay"] for mark in marks[1:]] == [True] * 8
+    assert steps[-1].violated == ("WeakIsr",)
+
+
+def test_the_picture_shows_cells_high_watermark_and_what_was_removed(violated: Result) -> None:
+    last = steps_of(violated.question, violated.violations[0].run)[-1]
+    assert last.partition is not None
+    leader, follower = last.partition.brokers
+    assert (leader.cells[0].record, leader.cells[0].epoch, leader.cells[0].committed) == (0, 0, True)
+    assert (leader.high_watermark, leader.log_end, leader.changed) == (1, 1, ())
+    assert follower.cells[0].record is None
+    assert follower.cells[0].edit is Edit.REMOVED
+    assert follower.changed == ("log_end", "leader_epoch", "isr")
+    assert last.untold == ()
+
+
+def test_a_leader_of_an_old_epoch_is_told_from_the_elected_one(violated: Result) -> None:
+    last = steps_of(violated.question, violated.violations[0].run)[-1]
+    assert last.partition is not None
+    leader, follower = last.partition.brokers
+    assert [badge.role for badge in leader.badges] == [Role.IN_ISR, Role.STALE_LEADER, Role.ELECTED, Role.OWN_ISR]
+    assert [badge.text for badge in follower.badges] == ["out of ISR", "follows broker 0"]
+
+
+def test_the_story_says_which_brokers_and_offsets_disagree(violated: Result) -> None:
+    found = violated.violations[0]
+    story = view_of("title", violated.question, found.run, found.property).story
+    assert story is not None
+    assert story.happened == (
+        "Step 8 of 8 breaks it: broker 0, which takes itself for the leader in epoch 0 with high watermark 1, holds "
+        "record 0 of epoch 0 at offset 0, but broker 1, which it counts as in sync, holds nothing there."
+    )
+    assert found.property.promise in story.promised
+    assert "Kept since: kip320" in story.source
+
+
+@pytest.mark.parametrize(
+    ("protocol", "name", "says"),
+    [
+        ("truncate-to-hw", "StrongIsr", "which is in the ISR, holds nothing there"),
+        ("truncate-to-hw", "HwWithinOwnIsr", "is beyond the log end of broker"),
+        ("truncate-to-hw", "HwWithinQuorumIsr", "is beyond the log end of broker"),
+        ("truncate-to-hw", "LogEpochsAscend", "falls from epoch 2 at offset 0 to epoch 1 at offset 1"),
+        ("kip101", "CommittedRecordsStay", "and after this step holds"),
+    ],
+)
+def test_whatever_search_finds_violated_is_explained(searched, protocol: str, name: str, says: str) -> None:
+    result = searched(protocol, (3, 2, 2, 2), name)
+    found = result.violations[0]
+    story = view_of("title", result.question, found.run, found.property).story
+    assert story is not None
+    assert says in story.happened
+
+
+def _state() -> dict:
+    instance = PROTOCOLS["kip320"].instantiate({"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1})
+    return instance.schema.decode(instance.schema.unpack(instance.initial[0]))
+
+
+def test_properties_that_no_shipped_protocol_breaks_are_explained_as_well() -> None:
+    def explained(name: str, before: dict | None = None, **replica: object) -> str:
+        state = _state()
+        state["replica"][1].update(replica)
+        return "; ".join(replication.disagreements(name, before, state))
+
+    state = _state()
+    state["quorum"].update(leader=0, isr=[1])
+    assert replication.disagreements("LeaderInIsr", None, state) == [
+        "the elected leader is broker 0 and the ISR is {1}"
+    ]
+    assert explained("HwWithinLog", hw=1) == "the high watermark 1 of broker 1 is beyond its log end 0"
+    assert "has not used" in explained("KnownEpochs", leader_epoch=1)
+    before = _state()
+    before["replica"][1]["leader_epoch"] = 1
+    assert explained("LeaderEpochsOnlyGrow", before, leader_epoch=0) == "broker 1 falls from leader epoch 1 to 0"
+    state = _state()
+    for broker in (0, 1):
+        state["replica"][broker].update(leader=broker, leader_epoch=1)
+    assert "brokers 0 and 1 both take" in replication.disagreements("OneLeaderPerEpoch", None, state)[0]
+    assert replication.disagreements("Unheard", None, state) == []
+
+
+def test_a_protocol_of_another_family_gets_its_changed_fields_by_name() -> None:
+    never_full = Property(
+        "NeverFull", Kind.STATE, lambda s: ~(s.rounds[0] + s.rounds[1] == 2), "room is left", "x", "y"
+    )
+    result = room_result(never_full)
+    found = result.violations[0]
+    view = view_of("chairs", result.question, found.run, found.property)
+    first, second, last = view.steps
+    assert (first.sentence, first.partition) == ("the initial state", None)
+    assert second.sentence == "SitDown(seat=1)"
+    assert {change.field: change.after for change in second.untold} == {
+        "taken": "{1}",
+        "last": "1",
+        "rounds[1]": "1",
+    }
+    assert {change.field: change.before for change in last.untold}["last"] == "1"
+    assert view.story is not None
+    assert view.story.happened == "Step 2 of 2 breaks it."
+
+
+def test_a_deadlock_is_told_as_one() -> None:
+    result = room_result(DEADLOCK)
+    found = result.violations[0]
+    story = view_of("chairs", result.question, found.run, found.property).story
+    assert story is not None
+    assert story.happened == "Step 2 of 2 breaks it: no action is enabled any more."
+
+
+def test_a_run_that_violates_nothing_has_steps_and_no_story(violated: Result) -> None:
+    run = violated.violations[0].run
+    view = view_of("title", violated.question, Run(run.states[:3], run.actions[:2]))
+    assert view.story is None
+    assert len(view.steps) == 3
