@@ -95,9 +95,7 @@ def _afterwards(lemma: Property) -> Callable[[Any, Any], Bool]:
     return lambda _, after: lemma(after)
 
 
-def prove_domains(
-    instance: Instance, lemmas: Sequence[Property], timeout_seconds: float = 60.0
-) -> tuple[DomainProof, ...]:
+def prove_domains(instance: Instance, lemmas: Sequence[Property], timeout_seconds: float = 60.0) -> tuple[DomainProof, ...]:
     """One verdict for the initial state and one for every action, in the protocol's order.
 
     `lemmas` are assumed before every step and proved after it. `timeout_seconds` bounds each query to the solver.

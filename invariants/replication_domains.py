@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from invariants.property import Kind, Property
 from model.quantify import every, implies
-from model.replication.state import Epoch, Offset, Replica, State
+from model.replication.state import Epoch, Offset, Record, Replica, State, log_size
 from model.values import Bool
 
 
@@ -37,12 +37,10 @@ def unsent_requests_are_blank(s: State) -> Bool:
 
 def nothing_past_the_end(s: State) -> Bool:
     """Slots past a log's end are blank, so equal logs are equal states."""
+    blank = Record(id=0, epoch=0)
     return every(
         Replica,
-        lambda r: every(
-            Offset,
-            lambda o: implies(o >= s.log[r].end, s.log[r].is_blank_at(o)),
-        ),
+        lambda r: every(Offset, lambda o: implies((o >= s.log[r].end) & (o < log_size), s.log[r].at(o) == blank)),
     )
 
 

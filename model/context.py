@@ -28,11 +28,12 @@ class Constant:
     hi: int
     doc: str
 
+    # Of a symbolic number the sum is symbolic: its own type makes it.
     def __add__(self, offset: int) -> Size:
-        return Size(self, offset)
+        return Size(self, offset) if isinstance(offset, int) else NotImplemented
 
     def __sub__(self, offset: int) -> Size:
-        return Size(self, -offset)
+        return Size(self, -offset) if isinstance(offset, int) else NotImplemented
 
     def __index__(self) -> int:
         return resolve(self)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
+from typing import TypeAlias
 
 from model.errors import ModelError
 
@@ -78,6 +79,11 @@ class Expr:
         return f"({self.op.value} {' '.join(map(repr, self.args))})"
 
 
+# `Pool` has methods of these names.
+_Int: TypeAlias = int
+_Bool: TypeAlias = bool
+
+
 class Pool:
     """Interns the nodes of one protocol instance; ids count up in order of construction, so they are reproducible."""
 
@@ -96,7 +102,7 @@ class Pool:
         """The Int literal; `ModelError` beyond ±2**62."""
         return self._intern(Op.CONST, (), value, value, value, False)
 
-    def field(self, leaf: int, cardinality: int) -> Expr:
+    def field(self, leaf: _Int, cardinality: _Int) -> Expr:
         """The code of state leaf `leaf`, an Int in 0..cardinality-1."""
         if cardinality == 1:
             return self.int(0)
@@ -334,7 +340,9 @@ class Pool:
         if divisor.lo <= 0:
             raise ModelError(f"the divisor of {symbol} must be at least 1 in every state, and may be {divisor.lo}")
 
-    def _intern(self, op: Op, args: tuple[Expr, ...], value: int, lo: int, hi: int, is_bool: bool) -> Expr:
+    def _intern(self, op: Op, args: tuple[Expr, ...], value: _Int, lo: _Int, hi: _Int, is_bool: _Bool) -> Expr:
+        if lo == hi and op is not Op.CONST and not is_bool:
+            return self.int(lo)
         # Arguments are interned already, so their ids stand for them.
         key = (op, is_bool, value, *(arg.id for arg in args))
         node = self._nodes.get(key)

@@ -84,12 +84,24 @@ class Action:
 
     def parameters(self) -> dict[str, LeafDomain]:
         """The domain of every parameter after the state, from the annotations."""
-        names = list(inspect.signature(self.function).parameters)[1:]
-        hints = get_type_hints(self.function)
-        missing = [name for name in names if name not in hints]
-        if missing:
-            raise ModelError(f"action {self.name}: parameter {missing[0]!r} needs a type, such as `leader: Replica`")
-        return {name: as_leaf(hints[name]) for name in names}
+        where = f"action {self.name} ({FilePath(self.file).name}:{self.line})"
+        names = list(inspect.signature(self.function).parameters)
+        if not names:
+            raise ModelError(f"{where}: an action's first parameter is the state, such as `s: State`")
+        names = names[1:]
+        try:
+            hints = get_type_hints(self.function)
+        except NameError as error:
+            raise ModelError(f"{where}: a parameter's type is unknown here ({error}); import it") from error
+        domains: dict[str, LeafDomain] = {}
+        for name in names:
+            if name not in hints:
+                raise ModelError(f"{where}: parameter {name!r} needs a type, such as `leader: Replica`")
+            try:
+                domains[name] = as_leaf(hints[name])
+            except ModelError as error:
+                raise ModelError(f"{where}: parameter {name!r} has a type that cannot be enumerated: {error}") from error
+        return domains
 
 
 def action(*, says: Words | None = None) -> Callable[[Callable[..., None]], Action]:
@@ -148,7 +160,7 @@ class Protocol:
         declared = {constant.name: constant for constant in self.constants}
         for name in constants:
             if name not in declared:
-                raise ModelError(f"{self.name} has no constant {name!r}; it has {', '.join(declared)}")
+                raise ModelError(f"{self.name} has no constant {name!r}; it has {', '.join(declared) or 'none'}")
         for constant in self.constants:
             if constant.name not in constants:
                 raise ModelError(
@@ -201,18 +213,28 @@ class Instance:
         self.pool = Pool()
         self.fields = [self.pool.field(i, leaf.cardinality) for i, leaf in enumerate(self.schema.leaves)]
         self._dropped: set[tuple[str, str]] = set()
-        self._drop = drop
-        names = [item.name for item in protocol.actions]
-        for name in names:
-            if names.count(name) > 1:
-                raise ModelError(f"{protocol.name}: two actions are named {name}; rename one")
+        self.dropped = drop
+        first: dict[str, Action] = {}
+        for item in protocol.actions:
+            known = first.setdefault(item.name, item)
+            if known is not item:
+                places = " and ".join(f"{FilePath(twin.file).name}:{twin.line}" for twin in (known, item))
+                raise ModelError(f"{protocol.name}: two actions are named {item.name} ({places}); rename one")
         self.initial: tuple[tuple[int, ...], ...] = (self._trace_initial(),)
         self.actions: tuple[ActionInstance, ...] = tuple(
             made for item in protocol.actions for made in self._trace_action(item)
         )
-        for name, label in drop - self._dropped:
-            raise ModelError(f"{protocol.name} has no clause {label!r} in an action {name!r}")
-        self._evaluators: list[tuple[Evaluator, int]] | None = None
+        for name, label in sorted(drop - self._dropped):
+            raise ModelError(self._unknown_clause(name, label))
+
+    def _unknown_clause(self, name: str, label: str) -> str:
+        known = [item.name for item in self.protocol.actions]
+        if name not in known:
+            return f"{self.protocol.name} has no action {name!r} to drop a clause of; it has {', '.join(known)}"
+        labels = dict.fromkeys(
+            guard.label for item in self.actions if item.action.name == name for guard in item.guards
+        )
+        return f"{self.protocol.name}: action {name} has no clause {label!r}; it has {', '.join(map(repr, labels))}"
 
     # -- tracing ------------------------------------------------------------------------------------------------
 
@@ -232,7 +254,10 @@ class Instance:
         return self.schema.pack([code.value for code in store.codes])
 
     def _trace_action(self, item: Action) -> Iterator[ActionInstance]:
-        parameters = item.parameters()
+        try:
+            parameters = item.parameters()
+        except ModelError as error:
+            raise ModelError(f"{self.protocol.name}: {error}") from error
         with active(self._context()):
             sizes = [domain.cardinality(self.constants) for domain in parameters.values()]
         for codes in product(*map(range, sizes)):
@@ -251,7 +276,7 @@ class Instance:
                 for (name, domain), code in zip(parameters.items(), codes, strict=True)
             }
             item.function(self._root(store), **bound)
-        dropped = {(item.name, guard.label) for guard in guards} & self._drop
+        dropped = {(item.name, guard.label) for guard in guards} & self.dropped
         self._dropped |= dropped
         kept = tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
         guard = self.pool.all(guard.condition for guard in kept)

@@ -57,12 +57,14 @@ def some(over: Any, body: Callable[[Any], Bool]) -> Bool:
 
 def greatest(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
     """The greatest value for which the body holds; if there is none, `otherwise`, or the least value if not given."""
-    return _first(list(reversed(_values(as_leaf(over)))), body, otherwise)
+    values: list[N] = _values(as_leaf(over))
+    return _first(values[::-1], body, otherwise)
 
 
 def least(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
     """The least value for which the body holds; if there is none, `otherwise`, or the greatest value if not given."""
-    return _first(_values(as_leaf(over)), body, otherwise)
+    values: list[N] = _values(as_leaf(over))
+    return _first(values, body, otherwise)
 
 
 def _first(values: list[N], body: Callable[[N], Bool], otherwise: N | None) -> N:

@@ -10,13 +10,14 @@ symbolic; another reading of the same source (over unbounded sorts, say) only ne
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast, overload
+from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast, overload
 
 from model.context import current, literal, resolve
 from model.domain import (
     ArrayDomain,
     Composite,
     Domain,
+    Leaf,
     LeafDomain,
     LogDomain,
     OptionalDomain,
@@ -71,16 +72,24 @@ class Store:
             leaf = self.schema.by_path[path]
             target = self.schema.leaves[leaf]
             if code.hi < 0 or code.lo >= target.cardinality:
-                raise ModelError(
-                    f"assignment outside the domain: {target.name} is never in range ("
-                    f"value {code.lo}..{code.hi} counted from the least, and it has {target.cardinality} values)"
-                )
+                raise ModelError(f"assignment outside the domain: {self._outside(target, code)}")
             self.codes[leaf] = code
             return
         for k in range(self._count(path[:at])):
             element = (*path[:at], k, *path[at + 1 :])
             pool = code.pool
             self.write(element, pool.ite(pool.eq(index, literal(k)), code, self.read(element)))
+
+    def _outside(self, target: Leaf, code: Expr) -> str:
+        domain = target.domain
+        least = 0
+        if isinstance(domain, Range):
+            least = domain.bounds(self.schema.constants)[0]
+        elif isinstance(domain, OptionalDomain):
+            least = int(domain.to_plain(1, self.schema.constants)) - 1
+        values = [f"{least + at}" for at in (code.lo, code.hi)]
+        held = f"{least + isinstance(domain, OptionalDomain)}..{least + target.cardinality - 1}"
+        return f"{target.name} holds {held}, and this is {'..'.join(dict.fromkeys(values))}"
 
     def _count(self, prefix: Path) -> int:
         depth = len(prefix)
@@ -179,6 +188,9 @@ class Struct:
     type_name: ClassVar[str] = "struct"
 
     def __init_subclass__(cls) -> None:
+        for name, value in vars(cls).items():
+            if isinstance(value, Field) and (hasattr(Struct, name) or name.startswith("_")):
+                raise ModelError(f"{cls.__name__} cannot have a field named {name!r}, which every struct needs; rename it")
         cls.type_name = cls.__name__
 
     def __init__(self, **values: Any) -> None:
@@ -240,6 +252,9 @@ class Struct:
     def __ne__(self, other: object) -> Bool:  # type: ignore[override]
         return ~(self == other)
 
+    def __bool__(self) -> NoReturn:
+        raise ModelError(f"a {self.type_name} has no truth value; compare its fields")
+
     def __hash__(self) -> int:
         raise ModelError(f"a symbolic {self.type_name} cannot be a dictionary key or a member of a Python set")
 
@@ -267,6 +282,12 @@ class ArrayView(Generic[K, T]):
     def __iter__(self) -> Any:
         raise ModelError("an array cannot be looped over; quantify over its index type with every(…) or some(…)")
 
+    def __len__(self) -> NoReturn:
+        raise ModelError("an array has no len(…); it has one element per value of its index type")
+
+    def __bool__(self) -> NoReturn:
+        raise ModelError("an array has no truth value; compare its elements")
+
 
 class LogView(Generic[S, N]):
     """A replica's log: offsets below `end` hold records, nothing lies beyond."""
@@ -284,12 +305,12 @@ class LogView(Generic[S, N]):
     @property
     def is_empty(self) -> Bool:
         """Whether the log holds no record."""
-        return self.end == 0
+        return self._end_is(0)
 
     @property
     def is_full(self) -> Bool:
         """Whether no record fits any more."""
-        return self.end == self._domain.size
+        return self._end_is(self._slots())
 
     @property
     def last(self) -> S:
@@ -330,6 +351,19 @@ class LogView(Generic[S, N]):
         end = self.end
         self._set_end(type(end)(pool.ite(pool.lt(cut, end.expr), cut, end.expr)))
 
+    def __iter__(self) -> NoReturn:
+        raise ModelError("a log cannot be looped over; quantify over its offsets with every(…) or some(…)")
+
+    def __len__(self) -> NoReturn:
+        raise ModelError("a log has no len(…); use its `.end`")
+
+    def __bool__(self) -> NoReturn:
+        raise ModelError("a log has no truth value; use `.is_empty`")
+
+    def _end_is(self, offset: int) -> Bool:
+        end = self.end.expr
+        return Bool(end.pool.eq(end, literal(offset)))
+
     def _slots(self) -> int:
         return resolve(self._domain.size)
 
@@ -347,7 +381,7 @@ def _plain(expr: Expr) -> int | Expr:
 @overload
 def field(domain: type[S], doc: str = "") -> Field[S, S]: ...
 @overload
-def field(domain: type[N], doc: str = "") -> Field[N, N | IntLike]: ...
+def field(domain: type[N], doc: str = "") -> Field[N, N | IntLike]: ...  # type: ignore[overload-overlap]
 @overload
 def field(domain: type[V], doc: str = "") -> Field[V, V]: ...
 @overload

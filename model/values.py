@@ -10,7 +10,8 @@ bit tricks stay inside this module. That is what lets the same source be read as
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
 
 from model.context import Constant, Size, current, literal, resolve
 from model.errors import ModelError
@@ -22,11 +23,37 @@ IntLike = int | Constant | Size
 B = TypeVar("B", "Bool", bool)
 
 
+def _refused(symbol: str) -> Callable[..., NoReturn]:
+    def refuse(self: Value, *_: object) -> NoReturn:
+        raise ModelError(f"{_a(self.type_name)} has no `{symbol}`; {self.instead}")
+
+    return refuse
+
+
 class Value:
     """A symbolic value; refuses every use that would need its concrete value while a protocol is traced."""
 
     __slots__ = ("expr",)
     type_name: ClassVar[str] = "value"
+    instead: ClassVar[str] = "compare it with == or !="
+
+    if not TYPE_CHECKING:  # a type checker is to find these by their absence, an author by their message
+        __lt__, __le__, __gt__, __ge__ = map(_refused, ("<", "<=", ">", ">="))
+        __add__ = __radd__ = _refused("+")
+        __sub__ = __rsub__ = __neg__ = _refused("-")
+        __mul__ = __rmul__ = _refused("*")
+        __floordiv__ = __rfloordiv__ = _refused("//")
+        __truediv__ = __rtruediv__ = _refused("/")
+        __mod__ = __rmod__ = _refused("%")
+        __pow__ = __rpow__ = _refused("**")
+        __lshift__ = __rlshift__ = _refused("<<")
+        __rshift__ = __rrshift__ = _refused(">>")
+        __and__ = __rand__ = _refused("&")
+        __or__ = __ror__ = _refused("|")
+        __xor__ = __rxor__ = _refused("^")
+        __invert__ = _refused("~")
+        __abs__ = _refused("abs(…)")
+        __len__ = _refused("len(…)")
 
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
@@ -55,6 +82,8 @@ def _mismatch(expected: str, got: object) -> ModelError:
 
 
 def _a(name: str) -> str:
+    if name == "None":
+        return name
     return f"an {name}" if name[:1] in "aeiou" else f"a {name}"
 
 
@@ -68,6 +97,7 @@ class Bool(Value):
 
     __slots__ = ()
     type_name = "Bool"
+    instead = "combine truth values with `&`, `|`, `~`, implies(…), ite(…), == or !="
 
     @staticmethod
     def lift(value: object) -> Expr:
@@ -106,6 +136,7 @@ class Int(Value):
 
     __slots__ = ()
     type_name = "Int"
+    instead = "use +, -, *, //, % or a comparison with its own unit or a plain number"
     lo: ClassVar[IntLike] = 0
     hi: ClassVar[IntLike] = 0
 
@@ -128,6 +159,9 @@ class Int(Value):
 
     def __sub__(self, other: Self | IntLike) -> Self:
         return type(self)(self.expr.pool.sub(self.expr, self.lift(other)))
+
+    def __rsub__(self, other: Self | IntLike) -> Self:
+        return type(self)(self.expr.pool.sub(self.lift(other), self.expr))
 
     def __mul__(self, other: Self | IntLike) -> Self:
         return type(self)(self.expr.pool.mul(self.expr, self.lift(other)))
@@ -165,11 +199,16 @@ class Int(Value):
     __hash__ = Value.__hash__
 
 
+class Count(Int, hi=64, name="count"):
+    """How many members a set has."""
+
+
 class Id(Value):
     """One of n interchangeable things, only ever compared for equality: `class Replica(Id, size=replicas)`."""
 
     __slots__ = ()
     type_name = "Id"
+    instead = "ids have neither order nor arithmetic: compare with == or !="
     size: ClassVar[IntLike] = 1
 
     def __init_subclass__(cls, *, size: IntLike, name: str | None = None) -> None:
@@ -209,6 +248,7 @@ class OptionalValue(Value, Generic[V]):
     """
 
     __slots__ = ("item",)
+    instead = "take its `.value` where `.is_some` holds"
 
     def __init__(self, code: Expr, item: type[V]) -> None:
         super().__init__(code)
@@ -284,6 +324,7 @@ class SetValue(Value, Generic[I]):
     """A set of ids. The expression is a mask: bit k stands for id k."""
 
     __slots__ = ("item",)
+    instead = "use |, &, -, contains(…), issubset(…), `.size`, == or !="
 
     def __init__(self, mask: Expr, item: type[I]) -> None:
         super().__init__(mask)
@@ -300,13 +341,13 @@ class SetValue(Value, Generic[I]):
         return Bool(self.expr.pool.eq(self.expr, literal(0)))
 
     @property
-    def size(self) -> Expr:
-        """The number of members, as a plain expression."""
+    def size(self) -> Count:
+        """The number of members."""
         pool = self.expr.pool
         total = literal(0)
         for k in range(resolve(self.item.size)):
             total = pool.add(total, pool.ite(self.contains(self.item(literal(k))).expr, literal(1), literal(0)))
-        return total
+        return Count(total)
 
     def contains(self, member: I) -> Bool:
         """Whether `member` is in the set."""
