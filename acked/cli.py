@@ -43,6 +43,7 @@ class _Paragraphs(click.Group):
 
 @click.group(
     cls=_Paragraphs,
+    no_args_is_help=False,  # Help that nobody asked for would hide the error: that no command was named.
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\
 Examples:
@@ -142,6 +143,8 @@ def check(
     from reports.progress import ProgressReporter
 
     chosen = find_spec(spec)
+    if repeated := {name for name, _ in constants if [other for other, _ in constants].count(name) > 1}:
+        raise ConfigurationError(f"constant {', '.join(sorted(repeated))} is given twice; give each once")
     if constants or deadlock:
         chosen = _changed(chosen, dict(constants), deadlock)
     if trace_out is not None:
@@ -228,11 +231,11 @@ def _first_difference(given: Any, expected: Any, where: str = "") -> str | None:
             found = _first_difference(given.get(key), expected[key], f"{where}.{key}".lstrip("."))
             if found is not None:
                 return found
-        return None
+        return next((f"{where}.{key}".lstrip(".") for key in given if key not in expected), None)
     if isinstance(expected, list) and isinstance(given, list) and len(given) == len(expected):
         pairs = enumerate(zip(given, expected, strict=True))
         return next((found for k, (a, b) in pairs if (found := _first_difference(a, b, f"{where}[{k}]"))), None)
-    return None if given == expected else where
+    return None if type(given) is type(expected) and given == expected else where  # JSON's true is no 1.
 
 
 @cli.command("list")
@@ -257,15 +260,21 @@ def all_bundled() -> Iterator[Path]:
 def find_spec(name: str) -> Spec:
     """A spec by path, or a bundled one by name; `SpecUnreadable` if there is neither."""
     path = Path(name)
-    if path.suffix == ".toml" or os.sep in name or path.is_file():
+    # os.path.isfile and isdir, because Path's own raise for a name that is too long.
+    is_path = path.suffix == ".toml" or os.sep in name or os.path.isfile(path)
+    if is_path and (os.path.lexists(path) or not path.parent.is_dir()):
         return load_spec(path)
     known = {item.stem: item for item in all_bundled()}
+    if is_path:
+        beside = sorted(item.name for item in path.parent.glob("*.toml"))
+        hint = near(path.name, beside) or near(path.stem, known).replace("mean ", "mean the bundled spec ")
+        raise SpecUnreadable(f"there is no file {name}{hint}")
     if name in known:
         return load_spec(known[name])
-    if path.is_dir():
+    if name and os.path.isdir(path):
         return load_spec(path)
     raise SpecUnreadable(
-        f"there is no file {name} and no bundled spec of that name{near(name, known)}; see `acked list specs`"
+        f"there is no file {name or repr(name)} and no bundled spec of that name{near(name, known)}; see `acked list specs`"
     )
 
 
@@ -286,7 +295,8 @@ def _changed(spec: Spec, constants: dict[str, int], deadlock: bool) -> Spec:
     if deadlock and DEADLOCK not in properties:
         properties = (*properties, DEADLOCK)
     bound = bind_constants(spec.protocol, {**spec.constants, **constants})
-    return replace(spec, constants=bound, properties=properties, expect=None)
+    # Without its path, because the file is not to blame for what the command line says.
+    return replace(spec, path=None, constants=bound, properties=properties, expect=None)
 
 
 def _say(text: str) -> None:
@@ -327,5 +337,5 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _fail(message: str, code: ExitCode) -> int:
-    _say(f"acked: {message}")
+    _say("acked: " + "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in message))
     return int(code)

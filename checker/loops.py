@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from checker.kernel import BATCH
 from checker.lowlevel import (
+    P8,
     P16,
     P64,
     U64,
@@ -26,6 +27,7 @@ from checker.lowlevel import (
     high_product,
     match_bucket,
     minimum,
+    p8,
     p16,
     p64,
     prefetch,
@@ -38,9 +40,9 @@ STATES, COUNT, MAX_STATES, TABLE, BUCKETS, LIMIT, MAX_BUCKETS, BASE = range(8)
 # Workers and mail: outboxes are (words, actions) address pairs per owner, with their counts and common capacity.
 WORKERS, WORKER, OUTBOX, OUTBOX_COUNTS, OUTBOX_CAPACITY, STATUS = range(8, 14)
 # Scratch of one batch:
-COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE = range(14, 22)
+COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL = range(14, 23)
 # Code, counters, and the least violation found of every property:
-UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE = range(22, 30)
+UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE = range(23, 31)
 CONTEXT_SLOTS = 32
 
 NOWHERE = (1 << 64) - 1
@@ -163,15 +165,13 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64
     return n
 
 
-def place(table: P64, buckets: U64, entry: U64) -> None:
-    """Puts an entry into the first free slot from its home on; slots of a bucket fill from the first.
-
-    Slot by slot: a vector load right after the stores that the sweep makes to the same line would stall.
-    """
-    slot = ((entry >> INDEX_BITS) * buckets) >> TAG_BITS << 3
-    while table[slot] != 0:
-        slot += 1
-    table[slot] = entry
+def place(table: P64, fill: P8, buckets: U64, entry: U64) -> None:
+    """Puts an entry into the first bucket with room from its home on; `fill` counts what each bucket holds."""
+    number = ((entry >> INDEX_BITS) * buckets) >> TAG_BITS
+    while fill[number] == SLOTS:
+        number += 1
+    table[number * SLOTS + fill[number]] = entry
+    fill[number] += 1
 
 
 def grow(context: P64) -> U64:
@@ -186,6 +186,11 @@ def grow(context: P64) -> U64:
     if context[COUNT] >= context[MAX_STATES] or buckets <= old + old // 16:
         context[STATUS] = FULL
         return 0
+    # How full the new buckets are is kept beside them while they are filled: looking at the slots would cost a mispredicted
+    # branch an entry.
+    fill = p8(context[FILL])
+    for k in range(buckets + PAD):
+        fill[k] = 0
     spared = 0
     p = (old + PAD) * SLOTS
     while p > 0:
@@ -201,9 +206,9 @@ def grow(context: P64) -> U64:
                 spare[spared] = entry
                 spared += 1
             else:
-                place(table, buckets, entry)
+                place(table, fill, buckets, entry)
     for k in range(spared):
-        place(table, buckets, spare[k])
+        place(table, fill, buckets, spare[k])
     context[BUCKETS] = buckets
     set_limit(context)
     return 1
@@ -296,7 +301,10 @@ def fire_all(context: P64, here: P64, n: U64) -> U64:
 
 
 def route(context: P64, n: U64) -> U64:
-    """Sends candidates to their owners' outboxes and closes ranks of those that stay; returns how many stay."""
+    """Deals candidates to their owners' boxes; those that stay close ranks in OUT. Returns how many stay.
+
+    The worker's own box is OUT itself, so that no branch asks who the owner is: half of them would be mispredicted.
+    """
     out = p64(context[OUT])
     acts = p16(context[ACTS])
     hashes = p64(context[HASHES])
@@ -304,25 +312,19 @@ def route(context: P64, n: U64) -> U64:
     boxes = p64(context[OUTBOX])
     counts = p64(context[OUTBOX_COUNTS])
     me = context[WORKER]
-    kept = 0
+    counts[me] = 0
     for j in range(n):
         h = hashes[j]
         owner = owner_of(h, workers)
-        if owner == me:
-            hashes[kept] = h
-            acts[kept] = acts[j]
-            for w in unrolled(W):
-                out[kept * W + w] = out[j * W + w]
-            kept += 1
-        else:
-            k = counts[owner]
-            target = at(p64(boxes[2 * owner]), k * W)
-            for w in unrolled(W):
-                target[w] = out[j * W + w]
-            mailed = p16(boxes[2 * owner + 1])
-            mailed[k] = acts[j]
-            counts[owner] = k + 1
-    return kept
+        k = counts[owner]
+        hashes[counts[me]] = h
+        target = at(p64(boxes[2 * owner]), k * W)
+        for w in unrolled(W):
+            target[w] = out[j * W + w]
+        listed = p16(boxes[2 * owner + 1])
+        listed[k] = acts[j]
+        counts[owner] = k + 1
+    return counts[me]
 
 
 def evaluate(context: P64, here: P64, n: U64) -> None:
@@ -344,7 +346,7 @@ def expand(context: P64, begin: U64, end: U64) -> U64:
     while i < end:
         if workers > 1:
             for w in range(workers):
-                if counts[w] + BATCH * ACTIONS > context[OUTBOX_CAPACITY]:
+                if w != context[WORKER] and counts[w] + BATCH * ACTIONS > context[OUTBOX_CAPACITY]:
                     return i
         n = minimum(BATCH, end - i)
         here = at(p64(context[STATES]), i * W)

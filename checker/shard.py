@@ -74,6 +74,7 @@ class Shard:
             loops.HASHES: reserve(worst),
                         loops.FLAGS: reserve(BATCH),
             loops.SPARE: reserve(loops.SPARE_SLOTS),
+            loops.FILL: reserve((buckets + loops.PAD) // 8 + 1),
         }
         self._fires = numbers(kernel.address(f"fire_{k}") for k in range(actions))
         self.enabled = numbers([0] * actions)
@@ -86,7 +87,7 @@ class Shard:
         self._boxes = [
             (reserve(capacity * self.words), reserve(capacity // 4 + 1))
             if owner != worker
-            else (self._fires, self._fires)
+            else (self._scratch[loops.OUT], self._scratch[loops.ACTS])
             for owner in range(workers)
         ]
         self._box_table = numbers(address(part) for box in self._boxes for part in box)
