@@ -324,7 +324,7 @@ def route(context: P64, n: U64) -> U64:
         listed = p16(boxes[2 * owner + 1])
         listed[k] = acts[j]
         counts[owner] = k + 1
-    return counts[me]
+    return minimum(counts[me], n)
 
 
 def evaluate(context: P64, here: P64, n: U64) -> None:

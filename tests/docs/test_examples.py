@@ -77,7 +77,7 @@ def run(command: str, directory: Path, before: int) -> tuple[int, str]:
     """The exit code and output of a command, `acked` being the one of this environment."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment["PATH"] = SCRIPTS + os.pathsep + os.environ["PATH"]
-    environment |= {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "120"}
+    environment |= {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100"}
     done = subprocess.run(
         ["bash", "-c", f"(exit {before})\n{command}"],
         cwd=directory,
