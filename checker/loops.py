@@ -25,25 +25,28 @@ from checker.lowlevel import (
     call,
     copy,
     high_product,
+    load_acquire,
     match_bucket,
     minimum,
     p8,
     p16,
     p64,
     prefetch,
+    store_release,
     trailing_zeros,
     unrolled,
 )
 
 # Slots of a worker's context. The shard:
 STATES, COUNT, MAX_STATES, TABLE, BUCKETS, LIMIT, MAX_BUCKETS, BASE = range(8)
-# Workers and mail: outboxes are (words, actions) address pairs per owner, with their counts and common capacity.
-WORKERS, WORKER, OUTBOX, OUTBOX_COUNTS, OUTBOX_CAPACITY, STATUS = range(8, 14)
+# Workers and mail. An outbox is a (words, actions) address pair per owner; of each, how much this worker has written, and
+# how much of that the owner may read. INBOX lists what others have for this worker: (words, actions, readable).
+WORKERS, WORKER, OUTBOX, WRITTEN, READABLE, OUTBOX_CAPACITY, INBOX, READ, STATUS = range(8, 17)
 # Scratch of one batch:
-COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL = range(14, 23)
+COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL = range(17, 26)
 # Code, counters, and the least violation found of every property:
-UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE = range(23, 31)
-CONTEXT_SLOTS = 32
+UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE = range(26, 34)
+CONTEXT_SLOTS = 34
 
 NOWHERE = (1 << 64) - 1
 """The index of a state that has not been found."""
@@ -59,7 +62,7 @@ SLOTS = 8
 PAD = 512
 """Buckets past the table's end, so that no probe wraps; the last one stays empty."""
 SPARE_SLOTS = 1 << 16
-AHEAD = 24
+AHEAD = 16
 """How many candidates a bucket, then a state, is prefetched before it is needed."""
 LOAD_NUMERATOR, LOAD_DENOMINATOR = 4, 5
 DOUBLE_UNTIL = 1 << 19
@@ -310,7 +313,7 @@ def route(context: P64, n: U64) -> U64:
     hashes = p64(context[HASHES])
     workers = context[WORKERS]
     boxes = p64(context[OUTBOX])
-    counts = p64(context[OUTBOX_COUNTS])
+    counts = p64(context[WRITTEN])
     me = context[WORKER]
     counts[me] = 0
     for j in range(n):
@@ -324,6 +327,9 @@ def route(context: P64, n: U64) -> U64:
         listed = p16(boxes[2 * owner + 1])
         listed[k] = acts[j]
         counts[owner] = k + 1
+    readable = p64(context[READABLE])
+    for owner in range(workers):
+        store_release(readable, owner, counts[owner])
     return minimum(counts[me], n)
 
 
@@ -339,7 +345,7 @@ def expand(context: P64, begin: U64, end: U64) -> U64:
     It stops early when an outbox is nearly full (empty it and go on) or when the budget is reached (STATUS).
     """
     workers = context[WORKERS]
-    counts = p64(context[OUTBOX_COUNTS])
+    counts = p64(context[WRITTEN])
     out = p64(context[OUT])
     acts = p16(context[ACTS])
     i = begin
@@ -358,8 +364,25 @@ def expand(context: P64, begin: U64, end: U64) -> U64:
             m = route(context, m)
         if settle(context, out, acts, m) == 0:
             return i
+        if workers > 1 and drain(context) == 0:
+            return i
         i += n
     return i
+
+
+def drain(context: P64) -> U64:
+    """Takes in what other workers have sent so far, while it is near; 0 if the budget is reached."""
+    inbox = p64(context[INBOX])
+    read = p64(context[READ])
+    for source in range(context[WORKERS]):
+        if source != context[WORKER]:
+            box = at(inbox, 3 * source)
+            begin = read[source]
+            end = load_acquire(p64(box[2]), 0)
+            read[source] = end
+            if receive(context, at(p64(box[0]), begin * W), at(p16(box[1]), begin), end - begin) != end - begin:
+                return 0
+    return 1
 
 
 def receive(context: P64, candidates: P64, acts: P16, n: U64) -> U64:
@@ -414,6 +437,6 @@ def probe(table: P64, mask: U64, seed: U64, n: U64) -> U64:
 
 FUNCTIONS = (
     hash_state, owner_of, hash_all, differ, less, absorb, place, set_limit, grow, settle, deal, note_states, note_source,
-    note_steps, fire_all, route, evaluate, expand, receive, find_source, probe,
+    note_steps, fire_all, route, evaluate, receive, drain, expand, find_source, probe,
 )  # fmt: skip
 """Everything that is translated, callees first."""

@@ -95,6 +95,16 @@ def copy(target: P64, source: P64, count: U64) -> None:
     _only_native(target, source, count)
 
 
+def load_acquire(pointer: P64, index: U64) -> U64:
+    """`pointer[index]`, and with it everything that another thread wrote before it released that number."""
+    _only_native(pointer, index)
+
+
+def store_release(pointer: P64, index: U64, value: U64) -> None:
+    """`pointer[index] = value`, after everything that this thread wrote before."""
+    _only_native(pointer, index, value)
+
+
 def call(address: U64, *arguments: Any) -> U64:
     """Calls the native function at an address; all results are `U64`."""
     _only_native(address, *arguments)
@@ -398,6 +408,12 @@ class _Translator:
             element = _ELEMENT[arguments[0].type]
             address = self._let(f"getelementptr inbounds {element}, ptr {texts[0]}, i64 {texts[1]}", "P8")
             self._emit(f"call void @llvm.prefetch.p0(ptr {address.text}, i32 0, i32 3, i32 1)")
+            return _Value("0", "U64")
+        if name in ("load_acquire", "store_release"):
+            address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
+            if name == "load_acquire":
+                return self._let(f"load atomic i64, ptr {address.text} acquire, align 8", "U64")
+            self._emit(f"store atomic i64 {texts[2]}, ptr {address.text} release, align 8")
             return _Value("0", "U64")
         if name == "copy":
             size = self._let(f"shl i64 {texts[2]}, 3", "U64")

@@ -87,6 +87,8 @@ class LocalSearch:
             raise SystemFailure(
                 f"cannot reserve {self.bounds.memory} bytes of address space ({error}); lower --memory"
             ) from None
+        for shard in self.shards:
+            shard.meet(self.shards)
         self.observer.phase("searching")
         self._started = time.perf_counter()
         with ThreadPoolExecutor(workers) as self._pool, _TouchingAhead(self.shards):
@@ -140,12 +142,11 @@ class LocalSearch:
                 lambda worker, shard: shard.expand(done[worker], min(done[worker] + CHUNK, ends[worker]))  # noqa: B023
             )
             if len(self.shards) > 1:
-                self._each(lambda _, shard: self._exchange(shard))
+                self._each(lambda _, shard: shard.drain())
+                for shard in self.shards:
+                    shard.empty_boxes()
             self._mind_the_bounds()
             self._tell(sum(ends) - sum(done))
-
-    def _exchange(self, shard: Shard) -> int:
-        return sum(shard.receive_from(other) for other in self.shards if other is not shard)
 
     def _report(self, begins: Sequence[int], ends: Sequence[int]) -> LevelReport:
         bad_states: dict[int, Words] = {}

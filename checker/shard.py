@@ -82,7 +82,8 @@ class Shard:
         self._best_states = numbers([0] * self._properties * (self.words + 1))
         self._best_steps = numbers([0] * self._checks * (self.words + 2))
         self._best_source = numbers([0] * (self.words + 2))
-        self.box_counts = numbers([0] * workers)
+        self._written, self._readable, self._read = (numbers([0] * workers) for _ in range(3))
+        self._inbox = numbers([0] * 3 * workers)
         capacity = OUTBOX_CANDIDATES + worst
         self._boxes = [
             (reserve(capacity * self.words), reserve(capacity // 4 + 1))
@@ -96,6 +97,7 @@ class Shard:
         self._touched = {address(self.states): 0, address(self._table): 0}
         self._expand = kernel.function("expand", 3)
         self._receive = kernel.function("receive", 4)
+        self._drain = kernel.function("drain", 1)
         self._find_source = kernel.function("find_source", 4)
         self._hash_state = kernel.function("hash_state", 1)
 
@@ -111,7 +113,10 @@ class Shard:
             loops.WORKERS: workers,
             loops.WORKER: worker,
             loops.OUTBOX: address(self._box_table),
-            loops.OUTBOX_COUNTS: address(self.box_counts),
+            loops.WRITTEN: address(self._written),
+            loops.READABLE: address(self._readable),
+            loops.INBOX: address(self._inbox),
+            loops.READ: address(self._read),
             loops.OUTBOX_CAPACITY: capacity,
             loops.COLUMNS: address(self._columns),
             loops.ROWS: address(self._rows),
@@ -195,15 +200,24 @@ class Shard:
         """Checks and expands states begin..end-1; where it stopped (outbox or budget)."""
         return self._expand(address(self.context), begin, end)
 
-    def receive_from(self, other: Shard) -> int:
-        """Inserts what `other` has for this shard; returns how many candidates came."""
-        me = int(self.context[loops.WORKER])
-        count = int(other.box_counts[me])
-        if count:
-            words, actions = other._boxes[me]
-            self._receive(address(self.context), address(words), address(actions), count)
-            other.box_counts[me] = 0
-        return count
+    def meet(self, others: Sequence[Shard]) -> None:
+        """Tells this shard where the others put what they send to it."""
+        me = self.context[loops.WORKER]
+        for other in others:
+            if other is not self:
+                words, actions = other._boxes[me]
+                place = (address(words), address(actions), address(other._readable) + 8 * me)
+                source = 3 * other.context[loops.WORKER]
+                self._inbox[source : source + 3] = place
+
+    def drain(self) -> int:
+        """Inserts what the others have sent; 0 if the budget is reached."""
+        return self._drain(address(self.context))
+
+    def empty_boxes(self) -> None:
+        """Forgets what was sent and received; only while no shard is at work."""
+        for counts in (self._written, self._readable, self._read):
+            ctypes.memset(counts, 0, ctypes.sizeof(counts))
 
     def violating_states(self) -> dict[int, Words]:
         """By state property: the least state of the level, among those expanded, that violates it."""
