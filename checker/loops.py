@@ -43,10 +43,10 @@ STATES, COUNT, MAX_STATES, TABLE, BUCKETS, LIMIT, MAX_BUCKETS, BASE = range(8)
 # how much of that the owner may read. INBOX lists what others have for this worker: (words, actions, readable).
 WORKERS, WORKER, OUTBOX, WRITTEN, READABLE, OUTBOX_CAPACITY, INBOX, READ, STATUS = range(8, 17)
 # Scratch of one batch:
-COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL = range(17, 26)
+COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL, SEEN, DIRTY = range(17, 28)
 # Code, counters, and the least violation found of every property:
-UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE = range(26, 34)
-CONTEXT_SLOTS = 34
+UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE, MOMENT = range(28, 37)
+CONTEXT_SLOTS = 37
 
 NOWHERE = (1 << 64) - 1
 """The index of a state that has not been found."""
@@ -64,6 +64,12 @@ PAD = 512
 SPARE_SLOTS = 1 << 16
 AHEAD = 16
 """How many candidates a bucket, then a state, is prefetched before it is needed."""
+RING = 31
+"""Mask of the ring that keeps what was seen in a bucket from the second look at a candidate to the third."""
+DIRTY_MASK = 511
+"""Mask of the table that remembers when a bucket was last written to, in candidates; buckets that share a place only cost
+a needless look."""
+assert AHEAD <= RING
 LOAD_NUMERATOR, LOAD_DENOMINATOR = 4, 5
 DOUBLE_UNTIL = 1 << 19
 """Smaller tables double; larger ones grow by half, which keeps the memory per state between 26 and 31 bytes at W=2."""
@@ -113,7 +119,10 @@ def less(a: P64, b: P64) -> U64:
 def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64:
     """Inserts candidates until all are in or the table must grow; returns how many are done.
 
-    Counts, by action, those whose target was not reached before this level.
+    Counts, by action, those whose target was not reached before this level. Every candidate is looked at three times, AHEAD
+    candidates apart: its bucket is prefetched; the bucket is searched for its tag and the state found there prefetched; the
+    state is compared, and the candidate inserted if it is new. The third look goes by what the second saw, unless an
+    insertion came in between: a vector load of a bucket stalls while stores are under way.
     """
     states = p64(context[STATES])
     table = p64(context[TABLE])
@@ -123,13 +132,19 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64
     count = context[COUNT]
     base = context[BASE]
     new = p64(context[NEW])
+    seen = p64(context[SEEN])
+    dirty = p64(context[DIRTY])
+    moment = context[MOMENT]
+    context[MOMENT] = moment + n + 2 * AHEAD
     for t in range(n + 2 * AHEAD):
         if t < n:
             prefetch(table, ((hashes[t] >> INDEX_BITS) * buckets) >> TAG_BITS << 3)
         if t >= AHEAD and t < n + AHEAD:
             tag = hashes[t - AHEAD] >> INDEX_BITS
             bucket = at(table, (tag * buckets) >> TAG_BITS << 3)
-            matches = match_bucket(bucket, INDEX_BITS, tag) & 255
+            found = match_bucket(bucket, INDEX_BITS, tag)
+            seen[t & RING] = found
+            matches = found & 255
             index = bucket[trailing_zeros(matches | 128)] & INDEX_MASK
             # Without a match the next insertion comes into question, and its line is near already.
             prefetch(states, (index - 1 if matches else count) * W)
@@ -138,15 +153,18 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64
             tag = hashes[j] >> INDEX_BITS
             candidate = at(candidates, j * W)
             number = (tag * buckets) >> TAG_BITS
+            bucket = at(table, number << 3)
+            found = seen[(t - AHEAD) & RING]
+            # What was seen is out of date if an insertion came in between.
+            if dirty[number & DIRTY_MASK] > moment + t - AHEAD:
+                found = match_bucket(bucket, INDEX_BITS, tag)
             index = NOWHERE
             while index == NOWHERE:
-                bucket = at(table, number << 3)
-                found = match_bucket(bucket, INDEX_BITS, tag)
                 matches = found & 255
                 while matches != 0:
-                    seen = (bucket[trailing_zeros(matches)] & INDEX_MASK) - 1
-                    if differ(at(states, seen * W), candidate) == 0:
-                        index = seen
+                    near = (bucket[trailing_zeros(matches)] & INDEX_MASK) - 1
+                    if differ(at(states, near * W), candidate) == 0:
+                        index = near
                         break
                     matches = matches & (matches - 1)
                 if index == NOWHERE:
@@ -156,12 +174,16 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64
                             context[COUNT] = count
                             return j
                         bucket[trailing_zeros(free)] = (tag << INDEX_BITS) | (count + 1)
+                        dirty[number & DIRTY_MASK] = moment + t + 1
                         target = at(states, count * W)
                         for w in unrolled(W):
                             target[w] = candidate[w]
                         index = count
                         count += 1
-                    number += 1
+                    else:
+                        number += 1
+                        bucket = at(table, number << 3)
+                        found = match_bucket(bucket, INDEX_BITS, tag)
             if index >= base:
                 new[acts[j]] += 1
     context[COUNT] = count

@@ -74,6 +74,8 @@ class Shard:
             loops.HASHES: reserve(worst),
                         loops.FLAGS: reserve(BATCH),
             loops.SPARE: reserve(loops.SPARE_SLOTS),
+            loops.SEEN: reserve(loops.RING + 1),
+            loops.DIRTY: reserve(loops.DIRTY_MASK + 1),
             loops.FILL: reserve((buckets + loops.PAD) // 8 + 1),
         }
         self._fires = numbers(kernel.address(f"fire_{k}") for k in range(actions))
