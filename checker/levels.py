@@ -130,14 +130,14 @@ class Ledger:
             return self._settle_look_ahead(fresh)
         if fresh and self.policy is StopPolicy.FIRST_VIOLATION:
             least = self.reported()[0]
-            if least.action is not None and self._may_be_beaten(least) and report.next_states:
+            if least.action is not None and self._may_be_beaten(least) and report.next_states and not self._at_max_depth:
                 self._ahead = (self._counts, least)
                 return True
             return self._stop(StopReason.VIOLATION)
         if report.next_states == 0:
             self._counts = self._counts.plus(report.enabled, report.new)
             return self._stop(StopReason.COMPLETE)
-        if self.max_depth is not None and self.depth >= self.max_depth:
+        if self._at_max_depth:
             return self._stop(StopReason.MAX_DEPTH)
         return True
 
@@ -147,6 +147,10 @@ class Ledger:
             self._settle_look_ahead([])
         else:
             self._stop(reason)
+
+    @property
+    def _at_max_depth(self) -> bool:
+        return self.max_depth is not None and self.depth >= self.max_depth
 
     def _stop(self, reason: StopReason) -> bool:
         self.stopped = reason

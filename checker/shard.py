@@ -209,8 +209,8 @@ class Shard:
             if other is not self:
                 words, actions = other._boxes[me]
                 place = (address(words), address(actions), address(other._readable) + 8 * me)
-                source = 3 * other.context[loops.WORKER]
-                self._inbox[source : source + 3] = place
+                for k, value in enumerate(place):
+                    self._inbox[3 * other.context[loops.WORKER] + k] = value
 
     def drain(self) -> int:
         """Inserts what the others have sent; 0 if the budget is reached."""
