@@ -19,7 +19,7 @@ def read_text(path: Path, what: str) -> str:
             raise SpecUnreadable(f"{path} is a folder, not a {what}; name a file in it")
         if path.stat().st_size > MAX_BYTES:
             raise SpecUnreadable(f"{path} is larger than {MAX_BYTES >> 20} MB and cannot be a {what}")
-        return path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8").removeprefix("\ufeff")  # Some editors begin a file with this mark.
     except UnicodeDecodeError as error:
         raise SpecUnreadable(f"{path} is no {what}: byte {error.start} is not UTF-8 text") from None
     except (OSError, ValueError) as error:

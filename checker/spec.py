@@ -59,8 +59,11 @@ class Expectation:
             ("depth", result.depth, self.depth),
         )
         found += [f"{name} is {got}, expected {want}" for name, got, want in pins if want is not None and got != want]
-        if self.verdict is Verdict.HOLDS and (silent := set(result.never_fired) - set(self.never_fired)):
-            found.append(f"never fired: {', '.join(sorted(silent))}; list them in never_fired if that is meant")
+        if self.verdict is Verdict.HOLDS:
+            if silent := set(result.never_fired) - set(self.never_fired):
+                found.append(f"never fired: {', '.join(sorted(silent))}; list them in never_fired if that is meant")
+            if fired := set(self.never_fired) - set(result.never_fired):
+                found.append(f"fired: {', '.join(sorted(fired))}; expected never to fire")
         return found
 
 
@@ -89,7 +92,15 @@ class Spec:
         try:
             return Question(self.protocol.instantiate(self.constants, self.drop), self.properties)
         except ModelError as error:
-            raise ConfigurationError(f"{self.where()}{error}") from None
+            key = "weaken.drop" if self._fits_without_drop() else "constants"
+            raise ConfigurationError(f"{self.where(key)}{error}") from None
+
+    def _fits_without_drop(self) -> bool:
+        try:
+            self.protocol.instantiate(self.constants)
+        except ModelError:
+            return False
+        return True
 
     def where(self, key: str = "") -> str:
         """`specs/kip320.toml:7: ` for error messages."""
@@ -113,8 +124,10 @@ def parse_spec(text: str, path: Path) -> Spec:
     """Like `load_spec`, of text already read; `path` is for messages and the name."""
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SpecUnreadable(f"{path} is not valid TOML: {error}") from None
+    except RecursionError:
+        raise SpecUnreadable(f"{path} is not valid TOML for acked: it is nested too deeply") from None
+    except ValueError as error:  # A TOMLDecodeError, or a number of more digits than Python reads.
+        raise SpecUnreadable(f"{path} is not valid TOML: {str(error).partition(';')[0]}") from None
     return _Reader(path, document, _lines(text)).spec()
 
 
@@ -184,7 +197,8 @@ class _Reader:
     def spec(self) -> Spec:
         self.keys("", self.document, _TOP)
         title = self.get("title", str, required=True)
-        protocol = self.named("protocol", lambda: protocol_named(self.get("protocol", str, required=True)))
+        protocol_name = self.get("protocol", str, required=True)
+        protocol = self.named("protocol", lambda: protocol_named(protocol_name))
         table = self.table("constants")
         for name in table:
             if name not in {constant.name for constant in protocol.constants}:
@@ -249,12 +263,17 @@ class _Reader:
                 self.refuse(
                     "expect.violates", f"{name!r} is expected to be violated but not asked; [check] asks {choices(asked)}"
                 )
-        if violates and verdict is not Verdict.VIOLATED:
-            self.refuse("expect.violates", f"violates is given but the expected verdict is {text}")
+        if repeated := sorted({name for name in violates if violates.count(name) > 1}):
+            self.refuse("expect.violates", f"{choices(repeated)} is expected twice; name each property once")
+        for key in ("violates", "trace_length"):
+            if key in table and verdict is not Verdict.VIOLATED:
+                self.refuse(f"expect.{key}", f"{key} is given but the expected verdict is {text}")
         if verdict is Verdict.VIOLATED and not violates:
             self.refuse("expect.verdict", "a violated spec says which property: add violates = \"…\"")
         actions = [item.name for item in protocol.actions]
         silent = self.names("expect.never_fired") if "never_fired" in table else []
+        if silent and verdict is not Verdict.HOLDS:
+            self.refuse("expect.never_fired", f"never_fired is only compared with verdict holds; the expected one is {text}")
         for name in silent:
             if name not in actions:
                 self.refuse(
@@ -317,7 +336,7 @@ def _is_out_of_range(protocol: Protocol, name: str, value: Any) -> bool:
     return type(value) is not int or not constant.lo <= value <= constant.hi
 
 
-_TABLE = re.compile(r"\s*\[\s*([A-Za-z0-9_.-]+)\s*\]")
+_TABLE = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.-]+)\s*\]")
 _KEY = re.compile(r"\s*\"?([A-Za-z0-9_.-]+)\"?\s*=")
 
 
@@ -325,7 +344,7 @@ def _lines(text: str) -> dict[str, int]:
     """The line of every table and key, for messages: tomllib says nothing about lines once a file has parsed."""
     lines: dict[str, int] = {}
     table = ""
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if match := _TABLE.match(line):
             table = match[1]
             lines.setdefault(table, number)

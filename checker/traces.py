@@ -57,8 +57,10 @@ def replay(document: Any) -> ReplayedTrace:
     protocol = protocol_named(_part(spec, "protocol", str))
     constants = bind_constants(protocol, _part(spec, "constants", dict))
     names = _part(spec, "properties", list)
+    if len(set(map(str, names))) < len(names):
+        raise SpecUnreadable("not a trace file: 'properties' names one twice")
     properties = tuple(property_named(protocol, str(name)) for name in names)
-    dropped = [clause_named(protocol, str(text)) for text in spec.get("drop") or []]
+    dropped = [clause_named(protocol, str(text)) for text in (_part(spec, "drop", list) if "drop" in spec else [])]
     try:
         question = Question(protocol.instantiate(constants, dropped), properties)
     except ModelError as error:
@@ -82,12 +84,31 @@ def replay(document: Any) -> ReplayedTrace:
         actions.append(action)
         states.append(reached)
     violates = spec.get("violates")
-    if violates is not None and violates not in [item.name for item in properties]:
-        raise SpecUnreadable(f"the trace claims to violate {violates!r}, which it does not ask")
+    if violates is not None:
+        _confirm(question, violates, states, actions)
     title = spec.get("title")
     return ReplayedTrace(
         title if isinstance(title, str) else protocol.name, question, Run(tuple(states), tuple(actions)), violates, document
     )
+
+
+def _confirm(question: Question, name: Any, states: list[Words], actions: list[ActionInstance]) -> None:
+    """`SpecUnreadable` unless the last state, or the last step, violates the property of that name."""
+    position = next((at for at, item in enumerate(question.properties) if item.name == name), None)
+    if position is None:
+        raise SpecUnreadable(f"the trace claims to violate {name!r}, which it does not ask")
+    # The plan's own expressions, because making new ones before the plan would change the question's fingerprint.
+    plan, instance = question.plan, question.instance
+    if position in question.state_properties:
+        where, state = "state", states[-1]
+        conditions = [plan.state_violations[question.state_properties.index(position)]]
+    else:
+        where, state = "step", states[-2] if actions else states[-1]
+        last = [number for number, step in enumerate(instance.actions) if actions and step is actions[-1]]
+        bit = question.step_properties.index(position) + 1
+        conditions = [check.violated for check in plan.step_checks if check.action in last and check.bit == bit]
+    if not any(Evaluator(conditions)(instance.schema.unpack(state))):
+        raise SpecUnreadable(f"the trace claims to violate {name!r}, which holds in its last {where}")
 
 
 def _part(document: Mapping[str, Any], key: str, kind: type) -> Any:

@@ -1,0 +1,82 @@
+"""Runs the installed command as a user does. What does not live here: tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sysconfig
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+COMMAND = Path(sysconfig.get_path("scripts")) / "acked"
+
+TINY = """\
+title = "tiny"
+protocol = "kip320"
+[constants]
+replicas = 2
+log_size = 1
+max_records = 1
+max_leader_epoch = 1
+[check]
+invariants = ["WeakIsr"]
+[expect]
+verdict = "holds"
+"""
+"""A spec that holds, with 277 distinct states and depth 12; every key stands on a line of its own."""
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """This process's environment without what would change the output."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
+    return kept | variables
+
+
+def acked(
+    *arguments: str | Path,
+    cwd: Path | None = None,
+    before: Callable[[], None] | None = None,
+    **variables: str,
+) -> subprocess.CompletedProcess[str]:
+    """Runs `acked …`; `before` runs in the child, before the command."""
+    return subprocess.run(
+        [COMMAND, *map(str, arguments)],
+        cwd=cwd,
+        env=environment(**variables),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        preexec_fn=before,
+    )
+
+
+def interrupted(*arguments: str | Path, after: float) -> subprocess.CompletedProcess[str]:
+    """Runs `acked …` and sends it Ctrl-C's signal so many seconds later."""
+    with subprocess.Popen(
+        [COMMAND, *map(str, arguments)],
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        time.sleep(after)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def assert_one_sentence(done: subprocess.CompletedProcess[str], code: int, *parts: str) -> None:
+    """The command failed with this code, said one line that holds all the parts, and nothing on stdout."""
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("acked: "), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.endswith("\n")
+    for part in parts:
+        assert part in done.stderr

@@ -1,0 +1,248 @@
+"""The acceptance test: state counts and verdicts that TLC gave for the public TLA+ family, and every bundled spec.
+
+What lives here: reference numbers that acked did not produce (`tests/data/state_counts.json` and the table below) and the
+expectations of `specs/`. What does not: the semantics of an answer on small spaces (`tests/checker/`), the command line
+(`tests/e2e/`).
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.levels import StopPolicy
+from checker.question import DEADLOCK, Question
+from checker.result import Result, StopReason, Verdict
+from checker.search import Bounds, search
+from checker.spec import Spec, load_spec
+from invariants.catalogue import properties_of
+from model.catalogue import PROTOCOLS
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+SPECS = CHECKOUT / "specs"
+PATHS = sorted(SPECS.rglob("*.toml"))
+ROWS: list[dict[str, Any]] = json.loads((CHECKOUT / "tests" / "data" / "state_counts.json").read_text("utf-8"))
+CONSTANTS = ("replicas", "log_size", "max_records", "max_leader_epoch")
+SIZES = [(2, 1, 1, 1), (2, 2, 2, 1), (2, 2, 2, 2), (3, 1, 1, 1), (3, 2, 2, 1), (3, 2, 2, 2)]
+MEMORY = 2 << 30
+
+KNOWN_ANSWERS: list[tuple[str, tuple[int, int, int, int], str, int | None]] = [
+    # variant, (replicas, log_size, max_records, max_leader_epoch), invariant, states in TLC's trace or None if it holds
+    ("truncate-to-hw", (2, 2, 2, 1), "WeakIsr", 9),
+    ("truncate-to-hw", (2, 2, 2, 1), "StrongIsr", 10),
+    ("truncate-to-hw", (3, 2, 2, 1), "WeakIsr", 9),
+    ("truncate-to-hw", (3, 2, 2, 1), "StrongIsr", 9),
+    ("truncate-to-hw", (3, 2, 2, 2), "WeakIsr", 9),
+    ("truncate-to-hw", (3, 2, 2, 2), "StrongIsr", 9),
+    ("kip101", (2, 2, 2, 1), "WeakIsr", None),
+    ("kip101", (2, 2, 2, 1), "StrongIsr", None),
+    ("kip101", (3, 2, 2, 1), "WeakIsr", None),
+    ("kip101", (3, 2, 2, 1), "StrongIsr", 12),
+    ("kip101", (3, 2, 2, 2), "WeakIsr", 11),
+    ("kip101", (3, 2, 2, 2), "StrongIsr", 11),
+    ("kip279", (2, 2, 2, 2), "WeakIsr", None),
+    ("kip279", (2, 2, 2, 2), "StrongIsr", None),
+    ("kip279", (3, 2, 2, 1), "WeakIsr", None),
+    ("kip279", (3, 2, 2, 1), "StrongIsr", 12),
+    ("kip279", (3, 2, 2, 2), "WeakIsr", 11),
+    ("kip279", (3, 2, 2, 2), "StrongIsr", 11),
+    *(("kip320", size, name, None) for size in SIZES for name in ("WeakIsr", "StrongIsr")),
+]
+
+
+def size_of(row: dict[str, Any]) -> tuple[int, ...]:
+    return tuple(row[name] for name in CONSTANTS)
+
+
+def short(protocol: str, size: tuple[int, ...]) -> str:
+    return f"{protocol}-{''.join(map(str, size))}"
+
+
+def row_id(row: dict[str, Any]) -> str:
+    return short(row["protocol"], size_of(row))
+
+
+def question(protocol: str, size: tuple[int, ...], *names: str) -> Question:
+    """The question of so many properties, or of all if none is named."""
+    known = PROTOCOLS[protocol]
+    every = {**properties_of(known), DEADLOCK.name: DEADLOCK}
+    instance = known.instantiate(dict(zip(CONSTANTS, size, strict=True)))
+    return Question(instance, tuple(every[name] for name in names or every))
+
+
+def answer(result: Result) -> dict[str, Any]:
+    """Everything an engine says about a question, without what depends on the machine."""
+    return {
+        "stopped": result.stopped,
+        "levels": result.level_sizes,
+        "generated": result.generated_states,
+        "actions": result.actions,
+        "violations": [
+            (item.property.name, item.run.states, [step.label for step in item.run.actions])
+            for item in result.violations
+        ],
+    }
+
+
+def policy_of(spec: Spec) -> StopPolicy:
+    return StopPolicy.EVERY_PROPERTY if spec.wants_every_property else StopPolicy.FIRST_VIOLATION
+
+
+# -- state counts ------------------------------------------------------------------------------------------------------
+
+
+def test_the_reference_has_six_sizes_of_each_of_the_five_variants() -> None:
+    assert [(row["protocol"], size_of(row)) for row in ROWS] == [
+        (protocol, size) for protocol in PROTOCOLS for size in SIZES
+    ]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=row_id)
+def test_every_reference_count_is_pinned_by_a_spec_with_exactly_its_constants(row: dict[str, Any]) -> None:
+    spec = load_spec(SPECS / "counts" / f"{row_id(row)}.toml")
+    assert spec.protocol is PROTOCOLS[row["protocol"]]
+    assert spec.constants == {name: row[name] for name in CONSTANTS}
+    assert [item.name for item in spec.properties] == ["LeaderInIsr", "HwWithinLog"]
+    assert spec.drop == frozenset()
+    assert spec.expect is not None
+    assert (spec.expect.verdict, spec.expect.distinct_states, spec.expect.depth) == (
+        Verdict.HOLDS,
+        row["distinct_states"],
+        row["depth"],
+    )
+
+
+def test_the_folder_of_counts_holds_nothing_but_the_reference() -> None:
+    assert sorted(path.stem for path in (SPECS / "counts").iterdir()) == sorted(map(row_id, ROWS))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=row_id)
+def test_the_native_search_meets_every_reference_count_on_one_and_on_two_workers(row: dict[str, Any]) -> None:
+    asked = question(row["protocol"], size_of(row), "LeaderInIsr", "HwWithinLog")
+    results = [search(asked, Bounds(workers, MEMORY)) for workers in (1, 2)]
+    for result in results:
+        assert (result.verdict, result.distinct_states, result.depth) == (
+            Verdict.HOLDS,
+            row["distinct_states"],
+            row["depth"],
+        )
+        assert result.never_fired == []
+    assert answer(results[0]) == answer(results[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_kip320_with_four_epochs_generates_what_tlc_generates(workers: int) -> None:
+    result = search(question("kip320", (3, 2, 2, 3), "WeakIsr", "StrongIsr"), Bounds(workers, MEMORY))
+    assert result.verdict is Verdict.HOLDS
+    assert result.generated_states == 26_629_363
+    assert (result.distinct_states, result.depth) == (9_985_570, 32)
+
+
+# -- known verdicts ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("protocol", "size", "name", "length"),
+    KNOWN_ANSWERS,
+    ids=[f"{short(protocol, size)}-{name}" for protocol, size, name, _ in KNOWN_ANSWERS],
+)
+def test_every_known_verdict_and_trace_length_is_met_on_one_and_on_two_workers(
+    protocol: str, size: tuple[int, ...], name: str, length: int | None
+) -> None:
+    asked = question(protocol, size, name)
+    results = [search(asked, Bounds(workers, MEMORY)) for workers in (1, 2)]
+    for result in results:
+        if length is None:
+            assert (result.verdict, result.stopped, result.violations) == (Verdict.HOLDS, StopReason.COMPLETE, ())
+        else:
+            assert result.verdict is Verdict.VIOLATED
+            assert [(item.property.name, item.trace_length) for item in result.violations] == [(name, length)]
+            assert result.depth == length
+    assert answer(results[0]) == answer(results[1])
+
+
+# -- bundled specs -----------------------------------------------------------------------------------------------------
+
+
+def raw(path: Path) -> dict[str, Any]:
+    """The file as TOML; a spec that acked refuses must fail its own test, not the collection of all."""
+    return tomllib.loads(path.read_text("utf-8"))
+
+
+def spec_cases() -> list[Any]:
+    marks = {True: (pytest.mark.slow,), False: ()}
+    return [
+        pytest.param(path, marks=marks[raw(path).get("slow", False)], id=path.relative_to(SPECS).with_suffix("").as_posix())
+        for path in PATHS
+    ]
+
+
+@pytest.mark.parametrize("path", spec_cases())
+def test_every_bundled_spec_meets_its_expectation(path: Path) -> None:
+    spec = load_spec(path)
+    assert spec.expect is not None
+    result = search(spec.question(), Bounds(2, MEMORY), policy_of(spec))
+    assert spec.expect.differences(result) == []
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_every_bundled_spec_says_what_it_expects(path: Path) -> None:
+    spec = load_spec(path)
+    assert spec.expect is not None, "a spec without an expectation cannot fail"
+    assert spec.expect.verdict is not Verdict.INCOMPLETE
+    if spec.expect.verdict is Verdict.VIOLATED:
+        assert spec.expect.violates
+        assert spec.expect.trace_length is not None
+
+
+def test_the_names_of_bundled_specs_are_unique() -> None:
+    assert [stem for stem, count in Counter(path.stem for path in PATHS).items() if count > 1] == []
+
+
+def test_the_titles_of_bundled_specs_are_unique() -> None:
+    titles = Counter(load_spec(path).title for path in PATHS)
+    assert [title for title, count in titles.items() if count > 1] == []
+
+
+# -- one answer, however many workers ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", list(StopPolicy), ids=lambda policy: policy.name.lower())
+@pytest.mark.parametrize(
+    ("protocol", "size"),
+    [
+        ("truncate-to-hw", (2, 2, 2, 2)),
+        ("truncate-to-hw", (3, 2, 2, 1)),
+        ("kip101", (3, 2, 2, 1)),
+        ("kip279", (3, 2, 2, 2)),
+        ("kip320-first-try", (3, 2, 2, 1)),
+        ("kip320", (2, 2, 2, 2)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "".join(map(str, value)),
+)
+def test_one_two_three_and_five_workers_give_the_same_answer(
+    protocol: str, size: tuple[int, ...], policy: StopPolicy
+) -> None:
+    asked = question(protocol, size)
+    answers = [answer(search(asked, Bounds(workers, MEMORY), policy)) for workers in (1, 2, 3, 5)]
+    assert answers[0]["violations"], "bounded constants deadlock at the latest"
+    assert answers[1:] == answers[:1] * 3
+
+
+def headlines_with_a_trace() -> list[Path]:
+    return [path for path in sorted(SPECS.glob("*.toml")) if raw(path)["expect"]["verdict"] == "violated"]
+
+
+@pytest.mark.parametrize("path", headlines_with_a_trace(), ids=lambda path: path.stem)
+def test_the_trace_of_a_headline_spec_is_the_same_on_any_number_of_workers(path: Path) -> None:
+    spec = load_spec(path)
+    asked = spec.question()
+    answers = [answer(search(asked, Bounds(workers, MEMORY), policy_of(spec))) for workers in (1, 2, 3, 5)]
+    assert answers[0]["violations"]
+    assert answers[1:] == answers[:1] * 3
