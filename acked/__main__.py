@@ -16,9 +16,13 @@ def main() -> int:
     if stranger := rooms.stranger():
         print(f"acked: {stranger}", file=sys.stderr)
         return 153
-    from acked.cli import main as run
+    try:
+        from acked.cli import main as run
 
-    return run()
+        return run()
+    except KeyboardInterrupt:  # while the imports are under way; afterwards the command line sees to it
+        print("acked: interrupted", file=sys.stderr)
+        return 130
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ done:
 
 
 def _looped(head: str, body: Sequence[str], phis: str = "", result: str = "  ret i64 0") -> str:
-    return "\n".join([f"define i64 {head} {{", _LOOP_HEAD.format(phis=phis), *body, _LOOP_TAIL.format(result=result)])
+    return "\n".join([f"define i64 {head} nounwind {{", _LOOP_HEAD.format(phis=phis), *body, _LOOP_TAIL.format(result=result)])
 
 
 def _unpack(plan: KernelPlan) -> str:

@@ -195,6 +195,7 @@ class _Translator:
         self._fail(where, "parameters and result must be U64, P8, P16, P64 or None")
 
     def _function(self, tree: ast.FunctionDef) -> str:
+        self.f = _Function(tree.name, {}, "U64")
         parameters, result = self._signature(tree.name)
         literals = {
             name: value
@@ -209,7 +210,7 @@ class _Translator:
         self._emit("ret i64 0")
         slots = [f"  %var.{name} = alloca {_LLVM_TYPE[type_]}" for name, type_ in self.f.slots.items()]
         arguments = ", ".join(f"{_LLVM_TYPE[type_]} %arg.{name}" for name, type_ in parameters)
-        return "\n".join([f"define i64 @{tree.name}({arguments}) {{", "entry:", *slots, *self.f.lines, "}", ""])
+        return "\n".join([f"define i64 @{tree.name}({arguments}) nounwind {{", "entry:", *slots, *self.f.lines, "}", ""])
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -355,6 +356,8 @@ class _Translator:
         if isinstance(node, ast.BinOp):
             return self._arithmetic(node, node.op, self._expression(node.left), self._expression(node.right))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            if type(node.ops[0]) not in _COMPARE:
+                self._fail(node, f"the comparison {type(node.ops[0]).__name__} is outside the subset")
             left, right = self._number(node.left), self._number(node.comparators[0])
             return self._let(f"icmp {_COMPARE[type(node.ops[0])]} i64 {left.text}, {right.text}", "Bool")
         if isinstance(node, ast.IfExp):
@@ -378,6 +381,8 @@ class _Translator:
                       ast.FloorDiv: int.__floordiv__}.get(type(op))  # fmt: skip
             if folded is not None and (value := folded(int(left.text), int(right.text))) >= 0:
                 return _Value(str(value % (1 << 64)), "U64")
+        if type(op) not in _ARITHMETIC:
+            self._fail(node, f"the operator {type(op).__name__} is outside the subset")
         return self._let(f"{_ARITHMETIC[type(op)]} i64 {left.text}, {right.text}", "U64")
 
     def _address(self, node: ast.Subscript) -> tuple[str, str]:

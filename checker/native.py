@@ -45,12 +45,14 @@ def _initialize() -> None:
 
 def _target_machine(optimize: int) -> Any:
     _initialize()
+    # Large: the loader may put constants further from the code than a 32-bit displacement reaches, because searches reserve
+    # gigabytes of address space in between.
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
         opt=optimize,
         reloc="pic",
-        codemodel="small",
+        codemodel="large",
     )
 
 
@@ -129,13 +131,17 @@ def _cached(name: str, make: Callable[[], bytes]) -> bytes:
     except OSError:
         pass
     made = make()
+    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as temporary:
-            temporary.write(hashlib.sha256(made).digest() + made)
-        os.replace(temporary.name, path)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            temporary = Path(file.name)
+            file.write(hashlib.sha256(made).digest() + made)
+        os.replace(temporary, path)
     except OSError:
-        pass  # A cache that cannot be written costs time, nothing else.
+        # A cache that cannot be written costs time, nothing else.
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
     return made
 
 

@@ -20,6 +20,17 @@ class Progress:
     memory_bytes: int
 
 
+@dataclass(frozen=True)
+class ProofProgress:
+    """What a solver has just decided: `subject` in words, its verdict, and how many of how many queries are done."""
+
+    subject: str
+    verdict: str
+    seconds: float
+    done: int
+    total: int
+
+
 class Observer:
     """Told what an engine does; every method may be overridden, none needs to be."""
 
@@ -28,3 +39,6 @@ class Observer:
 
     def progress(self, now: Progress) -> None:
         """The search has moved on; called several times a second."""
+
+    def decided(self, now: ProofProgress) -> None:
+        """A solver has answered a query of a proof."""

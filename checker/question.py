@@ -75,6 +75,9 @@ class Question:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the protocol's and the properties' expressions, constants included."""
+        """A hash of the protocol's and the properties' expressions, constants included.
+
+        Expressions are ordered by when they were made, so ask for `plan` or this before making others in the same instance.
+        """
         plan = self.plan
         return self.instance.fingerprint([*plan.state_violations, *(check.violated for check in plan.step_checks)])

@@ -7,11 +7,13 @@ back from a violation to an initial state. What does not: what a level means (`l
 from __future__ import annotations
 
 import os
+import resource
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from checker.errors import SystemFailure
@@ -25,6 +27,9 @@ from checker.shard import Shard
 CHUNK = 1 << 16
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
 
+_ADDRESS_SPACE_FOR_CODE = 1 << 30
+"""What libraries and threads take of a limited address space besides resident memory."""
+
 T = TypeVar("T")
 
 
@@ -34,11 +39,20 @@ def default_workers() -> int:
 
 
 def default_memory() -> int:
-    """Four fifths of the memory that is free now, in bytes."""
+    """Four fifths of the memory that this process may still take, in bytes: of the machine, its control group, its limits."""
     try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 4 // 5
+        free = [os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     except (ValueError, OSError):
-        return 4 << 30
+        free = [4 << 30]
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        try:
+            free.append(int(Path("/sys/fs/cgroup", name).read_text()))
+        except (OSError, ValueError):
+            continue  # no such control group, or "max"
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        free.append(limit - resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - _ADDRESS_SPACE_FOR_CODE)
+    return max(min(free), 1 << 20) * 4 // 5
 
 
 @dataclass(frozen=True)
@@ -102,8 +116,9 @@ class LocalSearch:
             if self.ledger.findings:
                 self.observer.phase("rebuilding the shortest run")
             violations = tuple(self._violation(found) for found in self.ledger.reported())
-        stopped = self.ledger.stopped
+        stopped, memory = self.ledger.stopped, sum(shard.memory_bytes for shard in self.shards)
         assert stopped is not None
+        self.shards.clear()  # gigabytes, perhaps, that a search after this one in the same process wants to have
         return Result(
             question=self.question,
             engine="local",
@@ -116,7 +131,7 @@ class LocalSearch:
             actions=self.ledger.action_counts(),
             violations=violations,
             seconds=seconds,
-            memory_bytes=sum(shard.memory_bytes for shard in self.shards),
+            memory_bytes=memory,
         )
 
     # -- levels ---------------------------------------------------------------------------------------------------

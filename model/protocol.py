@@ -356,7 +356,7 @@ class Instance:
 
 
 def serialize(roots: Sequence[Expr]) -> Iterator[str]:
-    """The expressions as text lines that do not depend on how their pool came about."""
+    """The expressions as text lines; the same for all pools in which they were made in the same order."""
     number: dict[int, int] = {}
     for node in evaluation_order(roots):
         number[node.id] = len(number)

@@ -566,7 +566,6 @@ def test_a_folder_in_place_of_a_cached_object_costs_time_and_nothing_else(tmp_pa
     assert ask(ACKED_CACHE_DIR=str(tmp_path)) == 957
 
 
-@pytest.mark.xfail(reason="checker/native.py leaves its temporary file where the rename fails")
 def test_a_cache_that_cannot_take_an_object_is_left_without_temporary_files(tmp_path: Path) -> None:
     assert ask(ACKED_CACHE_DIR=str(tmp_path)) == 957
     for path in list(tmp_path.iterdir()):

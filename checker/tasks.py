@@ -1,0 +1,86 @@
+"""What is asked of a solver process and what it answers, as plain data.
+
+What lives here: tasks and answers. What does not: z3; both sides of the pipe import this module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class StepTask:
+    """One obligation of an induction: after `step` from any state where the `assumed` claims hold, the `goals` hold.
+
+    Claims and steps are numbers of the `Problem`. With `k` > 1 the assumed claims hold in k states that follow one another, the
+    last of which the step leaves. `witness` asks whether the assumptions are satisfiable at all, `every_claim` for all goals
+    that break and not just for one counterexample, `plain` for one that is easy to read, `minimize` for the lemmas that each
+    goal needs.
+    """
+
+    step: int
+    assumed: tuple[int, ...]
+    goals: tuple[int, ...]
+    k: int = 1
+    witness: bool = False
+    every_claim: bool = False
+    plain: bool = True
+    minimize: bool = False
+    smt2: str | None = None
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A counterexample to induction: the goals that it breaks, its states before the last (leaf codes), and its steps."""
+
+    claims: tuple[str, ...]
+    states: tuple[tuple[int, ...], ...]
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StepAnswer:
+    """`goals` counts what was put to the solver; `undecided` names the goals that it left open, `reason` says why.
+
+    `used` names the assumed claims that the proof of each goal needs, if that was asked.
+    """
+
+    goals: int
+    broken: tuple[Broken, ...]
+    undecided: tuple[str, ...]
+    reason: str
+    seconds: float
+    can_fire: bool | None
+    used: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class BoundedTask:
+    """The shortest run of at most `depth` actions that violates one of the claims (numbers of the `Problem`)."""
+
+    claims: tuple[int, ...]
+    depth: int
+    smt2: str | None = None
+
+
+@dataclass(frozen=True)
+class DepthNote:
+    """No run of exactly `depth` actions violates a claim."""
+
+    depth: int
+    seconds: float
+    total_seconds: float
+
+
+@dataclass(frozen=True)
+class BoundedAnswer:
+    """A run (leaf codes and numbers of steps), or None: then no run of up to `depth` actions violates a claim.
+
+    `reason` says why the solver gave up before the bound; it is empty if it did not.
+    """
+
+    depth: int
+    states: tuple[tuple[int, ...], ...] | None
+    steps: tuple[int, ...] | None
+    reason: str
+    seconds: float
