@@ -47,7 +47,7 @@ check: $(STAMP)
 	  else echo "make: truncate-to-hw should exit with 12 (violated) but exited with $$code." >&2; exit 1; fi
 
 test: $(STAMP)
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
 
 test-fast: $(STAMP)
 	@$(BIN)/python -m pytest -q -m 'not slow and not spark and not browser' --numprocesses auto $(PYTEST_ARGS)

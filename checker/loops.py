@@ -39,14 +39,16 @@ from checker.lowlevel import (
 
 # Slots of a worker's context. The shard:
 STATES, COUNT, MAX_STATES, TABLE, BUCKETS, LIMIT, MAX_BUCKETS, BASE = range(8)
-# Workers and mail. An outbox is a (words, actions) address pair per owner; of each, how much this worker has written, and
-# how much of that the owner may read. INBOX lists what others have for this worker: (words, actions, readable).
-WORKERS, WORKER, OUTBOX, WRITTEN, READABLE, OUTBOX_CAPACITY, INBOX, READ, STATUS = range(8, 17)
+# Workers and mail. Every pair of workers has a box, a ring of candidates that one writes and the other reads. OUTBOX lists
+# the boxes that this worker writes: addresses of words, of actions and of the reader's count, and the ring's mask; WRITTEN
+# counts what is in them, READABLE what their readers may look at. INBOX lists those it reads: addresses of words, of actions,
+# of the writer's READABLE and of the writer's DONE; READ counts what it has taken.
+WORKERS, WORKER, OUTBOX, WRITTEN, READABLE, BOX_CAPACITY, INBOX, READ, DONE, STATUS = range(8, 18)
 # Scratch of one batch:
-COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL, SEEN, DIRTY = range(17, 28)
+COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL, SEEN, DIRTY = range(18, 29)
 # Code, counters, and the least violation found of every property:
-UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE, MOMENT = range(28, 37)
-CONTEXT_SLOTS = 37
+UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE, MOMENT = range(29, 38)
+CONTEXT_SLOTS = 38
 
 NOWHERE = (1 << 64) - 1
 """The index of a state that has not been found."""
@@ -73,6 +75,9 @@ assert AHEAD <= RING
 LOAD_NUMERATOR, LOAD_DENOMINATOR = 4, 5
 DOUBLE_UNTIL = 1 << 19
 """Smaller tables double; larger ones grow by half, which keeps the memory per state between 26 and 31 bytes at W=2."""
+
+PATIENCE = 1 << 14
+"""How often a worker looks into one box before it gives the other workers up for now; little where many share a processor."""
 
 # Literals of the compiled protocol; the values here only name them.
 W = ACTIONS = PROPERTIES = BLOCK = 1
@@ -341,14 +346,15 @@ def route(context: P64, n: U64) -> U64:
     for j in range(n):
         h = hashes[j]
         owner = owner_of(h, workers)
-        k = counts[owner]
+        box = at(boxes, 4 * owner)
+        k = counts[owner] & box[3]
         hashes[counts[me]] = h
-        target = at(p64(boxes[2 * owner]), k * W)
+        target = at(p64(box[0]), k * W)
         for w in unrolled(W):
             target[w] = out[j * W + w]
-        listed = p16(boxes[2 * owner + 1])
+        listed = p16(box[1])
         listed[k] = acts[j]
-        counts[owner] = k + 1
+        counts[owner] += 1
     readable = p64(context[READABLE])
     for owner in range(workers):
         store_release(readable, owner, counts[owner])
@@ -364,17 +370,19 @@ def evaluate(context: P64, here: P64, n: U64) -> None:
 def expand(context: P64, begin: U64, end: U64) -> U64:
     """Checks and expands the shard's states begin..end-1; returns where it stopped.
 
-    It stops early when an outbox is nearly full (empty it and go on) or when the budget is reached (STATUS).
+    It stops early when a box is full and stays so (its reader is not at work: let all drain, and go on) or when the budget is
+    reached (STATUS). A worker that is done goes on reading its mail for a while, so that the others find room.
     """
     workers = context[WORKERS]
-    counts = p64(context[WRITTEN])
     out = p64(context[OUT])
     acts = p16(context[ACTS])
     i = begin
     while i < end:
         if workers > 1:
-            for w in range(workers):
-                if w != context[WORKER] and counts[w] + BATCH * ACTIONS > context[OUTBOX_CAPACITY]:
+            tries = 0
+            while has_room(context) == 0:
+                tries += 1
+                if tries > PATIENCE // workers or drain(context) == 0:
                     return i
         n = minimum(BATCH, end - i)
         here = at(p64(context[STATES]), i * W)
@@ -389,21 +397,52 @@ def expand(context: P64, begin: U64, end: U64) -> U64:
         if workers > 1 and drain(context) == 0:
             return i
         i += n
+    if workers > 1:
+        store_release(p64(context[DONE]), 0, 1)
+        tries = 0
+        while tries < 8 * PATIENCE // (workers * workers) and are_done(context) == 0:
+            if drain(context) == 0:
+                return i
+            tries += 1
     return i
+
+
+def has_room(context: P64) -> U64:
+    """1 if every box takes whatever one batch can yield."""
+    boxes = p64(context[OUTBOX])
+    counts = p64(context[WRITTEN])
+    for owner in range(context[WORKERS]):
+        if owner != context[WORKER]:
+            waiting = counts[owner] - load_acquire(p64(boxes[4 * owner + 2]), 0)
+            if waiting + BATCH * ACTIONS > context[BOX_CAPACITY]:
+                return 0
+    return 1
+
+
+def are_done(context: P64) -> U64:
+    """1 if all other workers have expanded what they were given."""
+    inbox = p64(context[INBOX])
+    for source in range(context[WORKERS]):
+        if source != context[WORKER] and load_acquire(p64(inbox[4 * source + 3]), 0) == 0:
+            return 0
+    return 1
 
 
 def drain(context: P64) -> U64:
     """Takes in what other workers have sent so far, while it is near; 0 if the budget is reached."""
     inbox = p64(context[INBOX])
     read = p64(context[READ])
+    capacity = context[BOX_CAPACITY]
     for source in range(context[WORKERS]):
         if source != context[WORKER]:
-            box = at(inbox, 3 * source)
-            begin = read[source]
+            box = at(inbox, 4 * source)
             end = load_acquire(p64(box[2]), 0)
-            read[source] = end
-            if receive(context, at(p64(box[0]), begin * W), at(p16(box[1]), begin), end - begin) != end - begin:
-                return 0
+            while read[source] < end:
+                begin = read[source] & (capacity - 1)
+                n = minimum(end - read[source], capacity - begin)
+                if receive(context, at(p64(box[0]), begin * W), at(p16(box[1]), begin), n) != n:
+                    return 0
+                store_release(read, source, read[source] + n)
     return 1
 
 
@@ -459,6 +498,6 @@ def probe(table: P64, mask: U64, seed: U64, n: U64) -> U64:
 
 FUNCTIONS = (
     hash_state, owner_of, hash_all, differ, less, absorb, place, set_limit, grow, settle, deal, note_states, note_source,
-    note_steps, fire_all, route, evaluate, receive, drain, expand, find_source, probe,
+    note_steps, fire_all, route, evaluate, receive, drain, has_room, are_done, expand, find_source, probe,
 )  # fmt: skip
 """Everything that is translated, callees first."""

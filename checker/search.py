@@ -24,7 +24,7 @@ from checker.question import Question
 from checker.result import Result, Run, StopReason, Violation, Words
 from checker.shard import Shard
 
-CHUNK = 1 << 16
+CHUNK = 1 << 18
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
 
 _ADDRESS_SPACE_FOR_CODE = 1 << 30

@@ -17,8 +17,8 @@ from checker.native import Kernel
 
 Words = tuple[int, ...]
 
-OUTBOX_CANDIDATES = 1 << 17
-"""What an outbox holds besides room for one batch's worst case."""
+BOX_CANDIDATES = 1 << 14
+"""What a box between two workers holds at least, besides room for one batch's worst case."""
 FIRST_BUCKETS = 1 << 9
 TOUCH_AHEAD = 4 << 20
 """Bytes of the state array that are touched before they are needed."""
@@ -85,15 +85,16 @@ class Shard:
         self._best_steps = numbers([0] * self._checks * (self.words + 2))
         self._best_source = numbers([0] * (self.words + 2))
         self._written, self._readable, self._read = (numbers([0] * workers) for _ in range(3))
-        self._inbox = numbers([0] * 3 * workers)
-        capacity = OUTBOX_CANDIDATES + worst
+        self._done = numbers([0])
+        self._inbox = numbers([0] * 4 * workers)
+        capacity = 1 << (BOX_CANDIDATES + worst - 1).bit_length()
         self._boxes = [
             (reserve(capacity * self.words), reserve(capacity // 4 + 1))
             if owner != worker
             else (self._scratch[loops.OUT], self._scratch[loops.ACTS])
             for owner in range(workers)
         ]
-        self._box_table = numbers(address(part) for box in self._boxes for part in box)
+        self._outbox = numbers([0] * 4 * workers)
         self.context = numbers([0] * loops.CONTEXT_SLOTS)
         self._fill_context(kernel, worker, workers, most, buckets, capacity)
         self._touched = {address(self.states): 0, address(self._table): 0}
@@ -114,12 +115,13 @@ class Shard:
             loops.MAX_BUCKETS: buckets,
             loops.WORKERS: workers,
             loops.WORKER: worker,
-            loops.OUTBOX: address(self._box_table),
+            loops.OUTBOX: address(self._outbox),
             loops.WRITTEN: address(self._written),
             loops.READABLE: address(self._readable),
             loops.INBOX: address(self._inbox),
             loops.READ: address(self._read),
-            loops.OUTBOX_CAPACITY: capacity,
+            loops.BOX_CAPACITY: capacity,
+            loops.DONE: address(self._done),
             loops.COLUMNS: address(self._columns),
             loops.ROWS: address(self._rows),
             loops.UNPACK: kernel.address("unpack"),
@@ -202,15 +204,20 @@ class Shard:
         """Checks and expands states begin..end-1; where it stopped (outbox or budget)."""
         return self._expand(address(self.context), begin, end)
 
-    def meet(self, others: Sequence[Shard]) -> None:
-        """Tells this shard where the others put what they send to it."""
+    def meet(self, shards: Sequence[Shard]) -> None:
+        """Tells this shard where it puts what the others own, and where they put what it owns."""
         me = self.context[loops.WORKER]
-        for other in others:
-            if other is not self:
-                words, actions = other._boxes[me]
-                place = (address(words), address(actions), address(other._readable) + 8 * me)
-                for k, value in enumerate(place):
-                    self._inbox[3 * other.context[loops.WORKER] + k] = value
+        mask = self.context[loops.BOX_CAPACITY] - 1
+        for owner, (other, (words, actions)) in enumerate(zip(shards, self._boxes, strict=True)):
+            # Its own box is no ring: it is emptied after every batch.
+            ring = mask if other is not self else (1 << 64) - 1
+            _put(self._outbox, 4 * owner, (address(words), address(actions), address(other._read) + 8 * me, ring))
+            words, actions = other._boxes[me]
+            _put(
+                self._inbox,
+                4 * owner,
+                (address(words), address(actions), address(other._readable) + 8 * me, address(other._done)),
+            )
 
     def drain(self) -> int:
         """Inserts what the others have sent; 0 if the budget is reached."""
@@ -218,7 +225,7 @@ class Shard:
 
     def empty_boxes(self) -> None:
         """Forgets what was sent and received; only while no shard is at work."""
-        for counts in (self._written, self._readable, self._read):
+        for counts in (self._written, self._readable, self._read, self._done):
             ctypes.memset(counts, 0, ctypes.sizeof(counts))
 
     def violating_states(self) -> dict[int, Words]:
@@ -238,6 +245,11 @@ class Shard:
         self._find_source(address(self.context), begin, end, address(wanted))
         row = list(self._best_source)
         return (tuple(row[2:]), row[1]) if row[0] else None
+
+
+def _put(array: ctypes.Array[ctypes.c_uint64], begin: int, values: Sequence[int]) -> None:
+    for k, value in enumerate(values, begin):
+        array[k] = value
 
 
 def _rows(array: ctypes.Array[ctypes.c_uint64], width: int) -> list[list[int]]:
