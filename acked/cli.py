@@ -303,6 +303,11 @@ def _say(text: str) -> None:
     click.echo(text, err=True)
 
 
+from acked.prove import prove  # noqa: E402  (it uses what is defined above)
+
+cli.add_command(prove)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command; every foreseen failure is one sentence on stderr and its exit code, never a traceback."""
     try:
@@ -330,10 +335,22 @@ def main(arguments: list[str] | None = None) -> int:
         # Whoever reads stdout has gone; nothing is wrong, but Python must not try to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.SYSTEM)
+    except RecursionError:
+        return _fail("the input is nested too deeply", ExitCode.SPEC_UNREADABLE)
     except MemoryError:
         return _fail("out of memory; use smaller constants or lower --memory", ExitCode.SYSTEM)
     except OSError as error:
         return _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", ExitCode.SYSTEM)
+    except Exception as error:
+        return _internal(error)
+
+
+def _internal(error: Exception) -> int:
+    """A defect of ours, told in one sentence; ACKED_DEBUG=1 shows where it happened."""
+    if os.environ.get("ACKED_DEBUG"):
+        raise error
+    what = f"{type(error).__name__}: {error}".splitlines()[0]
+    return _fail(f"internal error ({what}); please report it with what `ACKED_DEBUG=1 acked …` prints", ExitCode.OTHER)
 
 
 def _fail(message: str, code: ExitCode) -> int:

@@ -3,11 +3,11 @@
 What lives here: the obligations, how they are dealt to solver processes, and what their answers amount to. What does not: the
 lemmas (`invariants/`), the queries (`symbolic.py`), processes (`solvers.py`).
 
-For every action instance: where every field is in its domain, every property and every lemma holds, and so does the guard, every
-property and every lemma hold after the step and no field leaves its domain; step properties hold of the step. With the initial
-state that is an induction over runs of any length. A counterexample is a state from which one step breaks something; it need
-not be reachable, because a missing lemma looks just like a missing guard. With k > 1 the claims are assumed in k states in a
-row, and must hold in the first k states of every run.
+For every action instance: where every field is in its domain and the guard, every property and every lemma hold, every
+property and every lemma hold after the step and no field leaves its domain; step properties hold of the step. With the
+initial state that is an induction over runs of any length. A counterexample is a state from which one step breaks something;
+it need not be reachable, because a missing lemma looks just like a missing guard. With k > 1 the claims are assumed in k
+states in a row, and must hold in the first k states of every run.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from checker.result import Run, StopReason, Violation, Words
 from checker.shard import Shard
 from checker.solvers import Limits, Lost, Note, SolverPool
 from checker.symmetry import Symmetry, check_symmetry
-from checker.tasks import StepAnswer, StepTask
+from checker.tasks import InitialTask, StepAnswer, StepTask
 from invariants.property import Kind, Property
 from model.errors import DomainOverflow
 from model.evaluate import Evaluator
 from model.expr import Expr
-from model.protocol import ActionInstance, Instance
+from model.protocol import ActionInstance
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,7 @@ class _Attempt:
             induction=induction,
             violations=violations,
             interrupted=interrupted,
+            lemmas=self.lemmas,
         )
         if induction is None or induction.is_proof or violations or not self.options.explore:
             return result
@@ -147,6 +148,9 @@ class _Attempt:
         begin = time.perf_counter()
         schema = self.instance.schema
         state = [(item, root) for item, root in zip(self.claims, self.roots, strict=True) if item.kind is not Kind.STEP]
+        if self.options.smt2 is not None:
+            goals = tuple(number for number, item in enumerate(self.claims) if item.kind is not Kind.STEP)
+            list(pool.run([InitialTask(goals, str(self.options.smt2 / "initial-state.smt2"))]))
         for words in self.instance.initial:
             values = Evaluator([root for _, root in state])(schema.unpack(words))
             broken = [item for (item, _), value in zip(state, values, strict=True) if not value]
@@ -365,7 +369,8 @@ def _holds(shard: Shard, words: Words) -> bool:
     """Whether a state is among those that a shard has seen."""
     import numpy
 
-    seen = numpy.frombuffer(shard.states, dtype=numpy.uint64, count=shard.count * len(words)).reshape(-1, len(words))
+    buffer = memoryview(shard.states).cast("B")
+    seen = numpy.frombuffer(buffer, dtype=numpy.uint64, count=shard.count * len(words)).reshape(-1, len(words))
     here = numpy.ones(shard.count, dtype=bool)
     for column, word in enumerate(words):
         here &= seen[:, column] == numpy.uint64(word)

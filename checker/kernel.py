@@ -20,11 +20,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from model.errors import ModelError
 from model.expr import Expr, Op, evaluation_order
 from model.protocol import ActionInstance, Instance
 
 BATCH = 1024
 """States that one call of the kernel handles at most; a multiple of every block size."""
+
+MAX_ACTIONS = (1 << 16) - 1
+"""Candidates carry the number of their action in 16 bits."""
+MAX_CHECK_BIT = 63
+"""The checks of a step are bits of one word."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,15 @@ class KernelPlan:
     instance: Instance
     state_violations: tuple[Expr, ...]
     step_checks: tuple[StepCheck, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.instance.actions) > MAX_ACTIONS:
+            raise ModelError(
+                f"{self.instance.protocol.name} has {len(self.instance.actions)} action instances under these constants and "
+                f"{MAX_ACTIONS} are supported; choose smaller constants"
+            )
+        if any(check.bit > MAX_CHECK_BIT for check in self.step_checks):
+            raise ModelError(f"more than {MAX_CHECK_BIT} step properties are asked at once; ask them in several specs")
 
     @property
     def lane_bits(self) -> int:
@@ -180,7 +195,8 @@ done:
 
 
 def _looped(head: str, body: Sequence[str], phis: str = "", result: str = "  ret i64 0") -> str:
-    return "\n".join([f"define i64 {head} nounwind {{", _LOOP_HEAD.format(phis=phis), *body, _LOOP_TAIL.format(result=result)])
+    opening, closing = _LOOP_HEAD.format(phis=phis), _LOOP_TAIL.format(result=result)
+    return "\n".join([f"define i64 {head} nounwind {{", opening, *body, closing])
 
 
 def _unpack(plan: KernelPlan) -> str:

@@ -195,13 +195,19 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64
     return n
 
 
-def place(table: P64, fill: P8, buckets: U64, entry: U64) -> None:
-    """Puts an entry into the first bucket with room from its home on; `fill` counts what each bucket holds."""
+def place(table: P64, fill: P8, buckets: U64, entry: U64) -> U64:
+    """Puts an entry into the first bucket with room from its home on; `fill` counts what each bucket holds.
+
+    0 if that would be the last bucket of the padding, which stays empty.
+    """
     number = ((entry >> INDEX_BITS) * buckets) >> TAG_BITS
     while fill[number] == SLOTS:
         number += 1
+    if number >= buckets + PAD - 1:
+        return 0
     table[number * SLOTS + fill[number]] = entry
     fill[number] += 1
+    return 1
 
 
 def grow(context: P64) -> U64:
@@ -235,10 +241,13 @@ def grow(context: P64) -> U64:
                     return 0
                 spare[spared] = entry
                 spared += 1
-            else:
-                place(table, fill, buckets, entry)
+            elif place(table, fill, buckets, entry) == 0:
+                context[STATUS] = BROKEN
+                return 0
     for k in range(spared):
-        place(table, fill, buckets, spare[k])
+        if place(table, fill, buckets, spare[k]) == 0:
+            context[STATUS] = BROKEN
+            return 0
     context[BUCKETS] = buckets
     set_limit(context)
     return 1
@@ -407,6 +416,18 @@ def expand(context: P64, begin: U64, end: U64) -> U64:
     return i
 
 
+def inspect(context: P64, begin: U64, end: U64) -> None:
+    """Checks the shard's states begin..end-1 and the steps from them, and inserts nothing."""
+    i = begin
+    while i < end:
+        n = minimum(BATCH, end - i)
+        here = at(p64(context[STATES]), i * W)
+        evaluate(context, here, n)
+        note_states(context, here, n)
+        fire_all(context, here, n)
+        i += n
+
+
 def has_room(context: P64) -> U64:
     """1 if every box takes whatever one batch can yield."""
     boxes = p64(context[OUTBOX])
@@ -498,6 +519,7 @@ def probe(table: P64, mask: U64, seed: U64, n: U64) -> U64:
 
 FUNCTIONS = (
     hash_state, owner_of, hash_all, differ, less, absorb, place, set_limit, grow, settle, deal, note_states, note_source,
-    note_steps, fire_all, route, evaluate, receive, drain, has_room, are_done, expand, find_source, probe,
+    note_steps, fire_all, route, evaluate, receive, drain, has_room, are_done, expand, inspect, find_source,
+    probe,
 )  # fmt: skip
 """Everything that is translated, callees first."""

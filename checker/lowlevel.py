@@ -86,7 +86,7 @@ def at(pointer: P64, index: U64) -> P64:
 
 
 def match_bucket(slots: P64, shift: int, tag: U64) -> U64:
-    """Of eight slots: bit k of the result if `slots[k] >> shift == tag`, bit 8 + k if slot k is zero."""
+    """Of eight slots: bit k of the result if `slots[k] >> shift == tag` and it is not zero, bit 8 + k if slot k is zero."""
     _only_native(slots, shift, tag)
 
 
@@ -445,11 +445,15 @@ class _Translator:
         tags = self._let(f"lshr {wide} {loaded}, splat (i64 {shift})", "U64").text
         single = self._let(f"insertelement {wide} poison, i64 {tag}, i64 0", "U64").text
         wanted = self._let(f"shufflevector {wide} {single}, {wide} poison, <8 x i32> zeroinitializer", "U64").text
+        used = self._let(f"icmp ne {wide} {loaded}, zeroinitializer", "Bool").text
+        # A free slot is no match for tag 0.
+        same = self._let(f"icmp eq {wide} {tags}, {wanted}", "Bool").text
+        matches = self._let(f"and {bits} {same}, {used}", "Bool").text
         masks = []
-        for test in (f"icmp eq {wide} {tags}, {wanted}", f"icmp eq {wide} {loaded}, zeroinitializer"):
-            packed = self._let(f"bitcast {bits} {self._let(test, 'Bool').text} to i8", "U64").text
+        for mask in (matches, used):
+            packed = self._let(f"bitcast {bits} {mask} to i8", "U64").text
             masks.append(self._let(f"zext i8 {packed} to i64", "U64").text)
-        free = self._let(f"shl i64 {masks[1]}, 8", "U64").text
+        free = self._let(f"shl i64 {self._let(f'xor i64 {masks[1]}, 255', 'U64').text}, 8", "U64").text
         return self._let(f"or i64 {masks[0]}, {free}", "U64")
 
     @staticmethod

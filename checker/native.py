@@ -119,7 +119,10 @@ def cache_directory() -> Path:
     if chosen:
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "acked"
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "acked"
+    except RuntimeError:  # a user without a home directory, as in many containers
+        return Path(tempfile.gettempdir()) / f"acked-{os.getuid()}"
 
 
 def _cached(name: str, make: Callable[[], bytes]) -> bytes:

@@ -10,7 +10,7 @@ from enum import Enum, unique
 from checker.errors import ExitCode
 from checker.question import Question
 from checker.result import Run, Verdict, Violation
-from invariants.property import Kind
+from invariants.property import Kind, Property
 
 INITIAL = "initial state"
 """The subject of the obligation that every claim holds initially."""
@@ -56,8 +56,8 @@ class Obligation:
     """One query: that an action instance preserves the claims, or that they hold initially.
 
     `subject` is the action's name or INITIAL, `label` the instance that stands for `instances` of them (more than one if they
-    differ only in the names of ids). `goals` counts the claims that were put to the solver, `open_claims` names those that were not
-    decided, for `reason`. `can_fire` says that the assumptions are satisfiable, None where that was not asked.
+    differ only in the names of ids). `goals` counts the claims that were put to the solver, `open_claims` names those that
+    were not decided, for `reason`. `can_fire` says that the assumptions are satisfiable, None where that was not asked.
     """
 
     subject: str
@@ -159,7 +159,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class ProofResult:
-    """The answer of a symbolic engine; `seconds` is the work without start-up."""
+    """The answer of a symbolic engine; `seconds` is the work without start-up, `lemmas` what induction had to help it."""
 
     question: Question
     method: Method
@@ -169,6 +169,7 @@ class ProofResult:
     bounded: Bounded | None = None
     violations: tuple[Violation, ...] = ()
     interrupted: bool = False
+    lemmas: tuple[Property, ...] = ()
     notes: tuple[str, ...] = ()
     engine: str = "z3"
 

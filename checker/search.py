@@ -10,7 +10,7 @@ import os
 import resource
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,19 +40,38 @@ def default_workers() -> int:
 
 def default_memory() -> int:
     """Four fifths of the memory that this process may still take, in bytes: of the machine, its control group, its limits."""
-    try:
-        free = [os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    except (ValueError, OSError):
-        free = [4 << 30]
-    for name in ("memory.max", "memory/memory.limit_in_bytes"):
-        try:
-            free.append(int(Path("/sys/fs/cgroup", name).read_text()))
-        except (OSError, ValueError):
-            continue  # no such control group, or "max"
+    free = [_available_memory(), *_control_group_room()]
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
         free.append(limit - resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - _ADDRESS_SPACE_FOR_CODE)
     return max(min(free), 1 << 20) * 4 // 5
+
+
+def _available_memory() -> int:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (OSError, ValueError):
+        return 4 << 30
+
+
+def _control_group_room() -> Iterator[int]:
+    """What each control group around this process still has (version 2)."""
+    root = Path("/sys/fs/cgroup")
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    own = next((line[3:].lstrip("/") for line in lines if line.startswith("0::")), "")
+    for group in [root / own, *(root / own).parents]:
+        try:
+            yield int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
+        except (OSError, ValueError):
+            continue  # no limit here
+        if group == root:
+            return
 
 
 @dataclass(frozen=True)
@@ -63,11 +82,6 @@ class Bounds:
     memory: int = field(default_factory=default_memory)
     max_depth: int | None = None
     max_states: int | None = None
-
-
-class _Abandoned(Exception):
-    def __init__(self, reason: StopReason) -> None:
-        self.reason = reason
 
 
 class LocalSearch:
@@ -84,45 +98,40 @@ class LocalSearch:
         self.bounds = bounds or Bounds()
         self.observer = observer or Observer()
         self.ledger = Ledger(question, policy, self.bounds.max_depth)
+        self.shards: list[Shard] = []
         self._levels: list[list[tuple[int, int]]] = []
         self._started = 0.0
 
     def run(self) -> Result:
         """Searches until the space, a bound, a violation or Ctrl-C ends it."""
-        self.observer.phase("compiling")
-        plan = self.question.plan
-        kernel = load_kernel(plan)
-        workers = self.bounds.workers
-        try:
-            self.shards = [
-                Shard(plan, kernel, worker, workers, self.bounds.memory // workers) for worker in range(workers)
-            ]
-        except (OSError, ValueError, OverflowError) as error:
-            raise SystemFailure(
-                f"cannot reserve {self.bounds.memory} bytes of address space ({error}); lower --memory"
-            ) from None
-        for shard in self.shards:
-            shard.meet(self.shards)
-        self.observer.phase("searching")
+        violations: tuple[Violation, ...] = ()
+        notes: tuple[str, ...] = ()
         self._started = time.perf_counter()
-        with ThreadPoolExecutor(workers) as self._pool, _TouchingAhead(self.shards):
-            try:
-                self._search()
-            except _Abandoned as abandoned:
-                self.ledger.abandon(abandoned.reason)
-            except KeyboardInterrupt:
-                self.ledger.abandon(StopReason.INTERRUPTED)
-            seconds = time.perf_counter() - self._started
+        seconds = 0.0
+        try:
+            self._set_up()
+            with ThreadPoolExecutor(self.bounds.workers) as self._pool, _TouchingAhead(self.shards):
+                self.observer.phase("searching")
+                self._started = time.perf_counter()
+                try:
+                    self._search()
+                finally:
+                    seconds = time.perf_counter() - self._started
+                if self.ledger.findings:
+                    self.observer.phase("rebuilding the shortest run")
+                violations = tuple(self._violation(found) for found in self.ledger.reported())
+        except KeyboardInterrupt:
             if self.ledger.findings:
-                self.observer.phase("rebuilding the shortest run")
-            violations = tuple(self._violation(found) for found in self.ledger.reported())
+                names = ", ".join(self.question.properties[at].name for at in self.ledger.findings)
+                notes = (f"{names} is violated, but the search was interrupted before the run was rebuilt",)
+            self.ledger.abandon(StopReason.INTERRUPTED)
         stopped, memory = self.ledger.stopped, sum(shard.memory_bytes for shard in self.shards)
         assert stopped is not None
         self.shards.clear()  # gigabytes, perhaps, that a search after this one in the same process wants to have
         return Result(
             question=self.question,
             engine="local",
-            workers=workers,
+            workers=self.bounds.workers,
             stopped=stopped,
             distinct_states=self.ledger.distinct_states,
             generated_states=self.ledger.generated_states,
@@ -132,7 +141,23 @@ class LocalSearch:
             violations=violations,
             seconds=seconds,
             memory_bytes=memory,
+            notes=notes,
         )
+
+    def _set_up(self) -> None:
+        self.observer.phase("compiling")
+        plan, workers = self.question.plan, self.bounds.workers
+        kernel = load_kernel(plan)
+        try:
+            for worker in range(workers):
+                self.shards.append(Shard(plan, kernel, worker, workers, self.bounds.memory // workers))
+        except (OSError, ValueError, OverflowError) as error:
+            raise SystemFailure(
+                f"cannot reserve address space for {workers} workers and {self.bounds.memory} bytes of states ({error}); "
+                "use fewer --workers or less --memory"
+            ) from None
+        for shard in self.shards:
+            shard.meet(self.shards)
 
     # -- levels ---------------------------------------------------------------------------------------------------
 
@@ -145,12 +170,17 @@ class LocalSearch:
             self._levels.append(list(zip(begins, ends, strict=True)))
             for shard in self.shards:
                 shard.begin_level()
-            self._expand_level(begins, ends)
-            if not self.ledger.commit(self._report(begins, ends)):
+            is_full = not self._expand_level(begins, ends)
+            if not self.ledger.commit(self._report(begins, ends, is_full)):
+                return
+            limit = self.bounds.max_states
+            if is_full or (limit is not None and sum(shard.count for shard in self.shards) > limit):
+                self.ledger.abandon(StopReason.MEMORY if is_full else StopReason.MAX_STATES)
                 return
             begins = ends
 
-    def _expand_level(self, begins: Sequence[int], ends: Sequence[int]) -> None:
+    def _expand_level(self, begins: Sequence[int], ends: Sequence[int]) -> bool:
+        """Expands a level; False if the memory budget is reached: all its states are checked, not all successors known."""
         done = list(begins)
         while any(at < end for at, end in zip(done, ends, strict=True)):
             done = self._each(
@@ -160,10 +190,17 @@ class LocalSearch:
                 self._each(lambda _, shard: shard.drain())
                 for shard in self.shards:
                     shard.empty_boxes()
-            self._mind_the_bounds()
+            if any(shard.is_broken for shard in self.shards):
+                raise SystemFailure(
+                    "the table of visited states could not be rearranged; please report this with the spec"
+                )
+            if any(shard.is_full for shard in self.shards):
+                self._each(lambda worker, shard: shard.inspect(done[worker], ends[worker]))  # noqa: B023
+                return False
             self._tell(sum(ends) - sum(done))
+        return True
 
-    def _report(self, begins: Sequence[int], ends: Sequence[int]) -> LevelReport:
+    def _report(self, begins: Sequence[int], ends: Sequence[int], is_full: bool) -> LevelReport:
         bad_states: dict[int, Words] = {}
         bad_steps: dict[int, tuple[Words, int]] = {}
         for shard in self.shards:
@@ -174,21 +211,13 @@ class LocalSearch:
         actions = len(self.question.instance.actions)
         return LevelReport(
             states=sum(ends) - sum(begins),
-            next_states=sum(shard.count for shard in self.shards) - sum(ends),
+            # Of a level that was not expanded to its end, some successor is missing for sure.
+            next_states=sum(shard.count for shard in self.shards) - sum(ends) + is_full,
             enabled=[sum(shard.enabled[k] for shard in self.shards) for k in range(actions)],
             new=[sum(shard.new[k] for shard in self.shards) for k in range(actions)],
             bad_states=bad_states,
             bad_steps=bad_steps,
         )
-
-    def _mind_the_bounds(self) -> None:
-        if any(shard.is_broken for shard in self.shards):
-            raise SystemFailure("the table of visited states could not be rearranged; please report this with the spec")
-        if any(shard.is_full for shard in self.shards):
-            raise _Abandoned(StopReason.MEMORY)
-        limit = self.bounds.max_states
-        if limit is not None and sum(shard.count for shard in self.shards) > limit:
-            raise _Abandoned(StopReason.MAX_STATES)
 
     def _tell(self, frontier: int) -> None:
         fired = sum(sum(shard.enabled) for shard in self.shards)

@@ -72,7 +72,7 @@ class Shard:
             loops.OUT: reserve(worst * self.words),
             loops.ACTS: reserve(worst // 4 + 1),
             loops.HASHES: reserve(worst),
-                        loops.FLAGS: reserve(BATCH),
+            loops.FLAGS: reserve(BATCH),
             loops.SPARE: reserve(loops.SPARE_SLOTS),
             loops.SEEN: reserve(loops.RING + 1),
             loops.DIRTY: reserve(loops.DIRTY_MASK + 1),
@@ -98,7 +98,9 @@ class Shard:
         self.context = numbers([0] * loops.CONTEXT_SLOTS)
         self._fill_context(kernel, worker, workers, most, buckets, capacity)
         self._touched = {address(self.states): 0, address(self._table): 0}
+        self._kernel = kernel  # whose code the functions below are
         self._expand = kernel.function("expand", 3)
+        self._inspect = kernel.function("inspect", 3)
         self._receive = kernel.function("receive", 4)
         self._drain = kernel.function("drain", 1)
         self._find_source = kernel.function("find_source", 4)
@@ -203,6 +205,10 @@ class Shard:
     def expand(self, begin: int, end: int) -> int:
         """Checks and expands states begin..end-1; where it stopped (outbox or budget)."""
         return self._expand(address(self.context), begin, end)
+
+    def inspect(self, begin: int, end: int) -> None:
+        """Checks states begin..end-1 and the steps from them without inserting anything."""
+        self._inspect(address(self.context), begin, end)
 
     def meet(self, shards: Sequence[Shard]) -> None:
         """Tells this shard where it puts what the others own, and where they put what it owns."""

@@ -23,6 +23,7 @@ from checker.tasks import (
     BoundedTask,
     Broken,
     DepthNote,
+    InitialTask,
     StepAnswer,
     StepTask,
 )
@@ -52,11 +53,23 @@ class Engine:
         self._roots: list[Expr] = []
         self._frames: dict[str, Frame] = {}
 
-    def answer(self, task: StepTask | BoundedTask, emit: Emit) -> StepAnswer | BoundedAnswer:
+    def answer(self, task: StepTask | BoundedTask | InitialTask, emit: Emit) -> StepAnswer | BoundedAnswer | None:
         """The answer to a task; `emit` is told what can be told before that."""
+        if isinstance(task, InitialTask):
+            self._write_initial(task)
+            return None
         if isinstance(task, StepTask):
             return _StepProof(self, task, emit).answer()
         return _Unrolling(self, task, emit).answer()
+
+    def _write_initial(self, task: InitialTask) -> None:
+        goals = [self.claim(number) for number in task.goals]
+        frame = self.frame("", goals)
+        solver = z3.SolverFor("QF_BV")
+        solver.add(z3.Or([z3.And(frame.is_state(codes)) for codes in self.problem.initial]))
+        solver.add(z3.Or([z3.Not(frame.term(goal)) for goal in goals]))
+        names = ", ".join(self.problem.claims[number].name for number in task.goals)
+        write_smt2(Path(task.smt2), solver, f"initial state: {names}", "unsat: every claim holds initially")
 
     # -- expressions ----------------------------------------------------------------------------------------------------
 
@@ -132,7 +145,7 @@ class _Carrier:
 
 def _solver(timeout: float) -> z3.Solver:
     solver = z3.SolverFor("QF_BV")
-    solver.set("timeout", max(1, int(timeout * 1000)))
+    solver.set("timeout", min(max(1, int(timeout * 1000)), (1 << 31) - 1))  # More is no timeout at all.
     return solver
 
 

@@ -4,11 +4,11 @@ What lives here: renaming the ids (brokers, say) in an expression, a normal form
 orbits of a protocol's action instances. What does not: what is done with them (`induction.py`, `bmc.py`).
 
 A renaming p of the ids acts on states: it moves fields that are numbered by an id, and renames the ids that fields hold. To
-every expression E belongs a renamed one, E', with E'(p(s)) = p(E(s)): fields moved, and constants that stand for ids or sets of
-ids renamed. If for two renamings that generate all others every claim is equal to its renamed self, and every renamed action instance is
-equal to some action instance, then what is proved of one instance is proved of its whole orbit. "Equal" is
-decided by a normal form that forgets only the order of what is commutative and associative: whatever it does not recognise is
-taken for asymmetric, and then every instance is proved by itself.
+every expression E belongs a renamed one, E', with E'(p(s)) = p(E(s)): its fields are moved, and its constants renamed where
+they stand for ids or sets of ids. If for two renamings that generate all others every claim is equal to its renamed self,
+and every renamed action instance is equal to some action instance, then what is proved of one instance is proved of its
+whole orbit. "Equal" is decided by a normal form that forgets only the order of what is commutative and associative:
+whatever it does not recognise is taken for asymmetric, and then every instance is proved by itself.
 """
 
 from __future__ import annotations

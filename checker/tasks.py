@@ -12,10 +12,10 @@ from dataclasses import dataclass
 class StepTask:
     """One obligation of an induction: after `step` from any state where the `assumed` claims hold, the `goals` hold.
 
-    Claims and steps are numbers of the `Problem`. With `k` > 1 the assumed claims hold in k states that follow one another, the
-    last of which the step leaves. `witness` asks whether the assumptions are satisfiable at all, `every_claim` for all goals
-    that break and not just for one counterexample, `plain` for one that is easy to read, `minimize` for the lemmas that each
-    goal needs.
+    Claims and steps are numbers of the `Problem`. With `k` > 1 the assumed claims hold in k states that follow one another,
+    the last of which the step leaves. `witness` asks whether the assumptions are satisfiable at all, `every_claim` for all
+    goals that break and not just for one counterexample, `plain` for one that is easy to read, `minimize` for the lemmas that
+    each goal needs.
     """
 
     step: int
@@ -27,6 +27,14 @@ class StepTask:
     plain: bool = True
     minimize: bool = False
     smt2: str | None = None
+
+
+@dataclass(frozen=True)
+class InitialTask:
+    """To write down that the goals hold in every initial state, which needs no solver to be decided."""
+
+    goals: tuple[int, ...]
+    smt2: str
 
 
 @dataclass(frozen=True)

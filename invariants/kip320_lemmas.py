@@ -167,7 +167,7 @@ def leader_first(s: State) -> Bool:
 
 
 def log_matching(s: State) -> Bool:
-    """Two logs that agree at an offset agree at the one before."""
+    """Two logs that agree at an offset agree at every one below."""
     return every(
         Replica,
         lambda a: every(
@@ -175,7 +175,8 @@ def log_matching(s: State) -> Bool:
             lambda b: every(
                 Offset,
                 lambda o: implies(
-                    (o > 0) & s.log[a].same_record_at(s.log[b], o), s.log[a].same_record_at(s.log[b], o - 1)
+                    s.log[a].same_record_at(s.log[b], o),
+                    every(Offset, lambda p: implies(p < o, s.log[a].same_record_at(s.log[b], p))),
                 ),
             ),
         ),

@@ -129,7 +129,7 @@ PROPERTIES: tuple[Property, ...] = (
         "a broker that takes itself for the leader, rightly or not, serves consumers only records that every replica it "
         "counts as in sync holds at the same offset",
         _FAMILY,
-        "kip320; the older variants keep it only while leader epochs are few",
+        "kip320; kip101 and kip279 keep it with two leader epochs, not with three",
     ),
     Property(
         "StrongIsr",
@@ -162,7 +162,7 @@ PROPERTIES: tuple[Property, ...] = (
         hw_within_own_isr,
         "a leader's high watermark never passes the log end of a replica that it counts as in sync",
         "corollary of WeakIsr; HW = min LEO over the ISR",
-        "kip320; the older variants keep it only while leader epochs are few",
+        "kip320; kip101 and kip279 keep it with two leader epochs, not with three",
     ),
     Property(
         "HwWithinQuorumIsr",
@@ -212,7 +212,7 @@ PROPERTIES: tuple[Property, ...] = (
         committed_records_stay,
         "a record that a broker has taken for committed is never removed from that broker's log or replaced in it",
         "the durability promise of acks=all, KIP-101, read at each replica by its own high watermark",
-        "kip320",
+        "truncate-to-hw and kip320; kip101 and kip279 lost it",
     ),
 )
 """Every promise of the family, the two that matter most first."""

@@ -16,6 +16,7 @@ from model.errors import ModelError
 from model.expr import Expr, Pool
 
 if TYPE_CHECKING:
+    from model.firstorder.reading import Reading
     from model.protocol import Guard
 
 
@@ -52,11 +53,16 @@ class Size:
 
 @dataclass(frozen=True)
 class Context:
-    """What the language's free functions need while one function is traced; `guards` is None outside actions."""
+    """What the language's free functions need while one function is traced; `guards` is None outside actions.
+
+    `reading` is None where values are enumerated. Otherwise it says what quantifiers, sets and optional values are, and
+    `pool` and `constants` hold its terms (`model/firstorder/reading.py`).
+    """
 
     pool: Pool
     constants: Mapping[str, int]
     guards: list[Guard] | None = field(default=None)
+    reading: Reading | None = field(default=None)
 
 
 _ACTIVE: ContextVar[Context | None] = ContextVar("acked_trace", default=None)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
-from model.context import literal, resolve
+from model.context import current, literal, resolve
 from model.errors import ModelError
 from model.expr import Expr
 from model.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value
@@ -180,10 +180,13 @@ class OptionalDomain(LeafDomain, Generic[V]):
         return 1 + self._leaf.cardinality(constants)
 
     def wrap(self, code: Expr) -> Value:
-        return OptionalValue(code, self.item)
+        reading = current().reading
+        return OptionalValue(code, self.item) if reading is None else reading.optional_value(code, self.item)
 
     def code_of(self, value: object) -> Expr:
-        return OptionalValue(literal(0), self.item).code_of(value)
+        reading = current().reading
+        none = OptionalValue(literal(0), self.item) if reading is None else reading.no_value(self.item)
+        return none.code_of(value)
 
     def to_plain(self, code: int, constants: Constants) -> Any:
         return None if code == 0 else self._leaf.to_plain(code - 1, constants)
@@ -202,7 +205,8 @@ class SetDomain(LeafDomain, Generic[I]):
         return int(1 << resolve(self.item.size, constants))
 
     def wrap(self, code: Expr) -> Value:
-        return SetValue(code, self.item)
+        reading = current().reading
+        return SetValue(code, self.item) if reading is None else reading.set_value(code, self.item)
 
     def code_of(self, value: object) -> Expr:
         return SetValue(literal(0), self.item).mask_of(value)

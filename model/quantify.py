@@ -1,7 +1,7 @@
 """Combinators: quantification, choice and implication, written once and readable by every engine.
 
 What lives here: `every`, `some`, `greatest`, `least`, `ite`, `implies`. The finite engines unroll them over the values of
-a type; nothing in a protocol depends on how. What does not: operations of one type (`values.py`, `state.py`).
+a type, the first-order reading makes them quantifiers; nothing in a protocol depends on how. What does not: operations of one type (`values.py`, `state.py`).
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ def every(over: type[V], body: Callable[[V], Bool]) -> Bool: ...
 def every(over: SetValue[I], body: Callable[[I], Bool]) -> Bool: ...
 def every(over: Any, body: Callable[[Any], Bool]) -> Bool:
     """Whether the body holds for every value of a type, or for every member of a set."""
+    reading = current().reading
+    if reading is not None:
+        return reading.every(over, body)
     pool = current().pool
     return Bool(pool.all(pool.or_(pool.not_(meant), holds) for meant, holds in _cases(over, body)))
 
@@ -51,18 +54,27 @@ def some(over: type[V], body: Callable[[V], Bool]) -> Bool: ...
 def some(over: SetValue[I], body: Callable[[I], Bool]) -> Bool: ...
 def some(over: Any, body: Callable[[Any], Bool]) -> Bool:
     """Whether the body holds for some value of a type, or for some member of a set."""
+    reading = current().reading
+    if reading is not None:
+        return reading.some(over, body)
     pool = current().pool
     return Bool(pool.any(pool.and_(meant, holds) for meant, holds in _cases(over, body)))
 
 
 def greatest(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
     """The greatest value for which the body holds; if there is none, `otherwise`, or the least value if not given."""
+    reading = current().reading
+    if reading is not None:
+        return cast(N, reading.extreme(over, body, otherwise, is_greatest=True))
     values: list[N] = _values(as_leaf(over))
     return _first(values[::-1], body, otherwise)
 
 
 def least(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
     """The least value for which the body holds; if there is none, `otherwise`, or the greatest value if not given."""
+    reading = current().reading
+    if reading is not None:
+        return cast(N, reading.extreme(over, body, otherwise, is_greatest=False))
     values: list[N] = _values(as_leaf(over))
     return _first(values, body, otherwise)
 

@@ -9,7 +9,7 @@ symbolic; another reading of the same source (over unbounded sorts, say) only ne
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast, overload
 
 from model.context import current, literal, resolve
@@ -80,6 +80,15 @@ class Store:
             pool = code.pool
             self.write(element, pool.ite(pool.eq(index, literal(k)), code, self.read(element)))
 
+    def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr) -> None:
+        """Blanks the fields of every slot of a log, of which there are `count`, from `cut` on."""
+        pool = cut.pool
+        for k in range(count):
+            for field_path, _ in fields:
+                path = (*slots, k, *field_path)
+                kept = pool.lt(literal(k), cut)
+                self.write(path, pool.ite(kept, self.read(path), literal(0)))
+
     def _outside(self, target: Leaf, code: Expr) -> str:
         domain = target.domain
         least = 0
@@ -122,9 +131,7 @@ def _first_symbolic(path: SymbolicPath) -> tuple[int, Expr | None]:
     return -1, None
 
 
-def _index(expr: Expr, count: int, what: str) -> int | Expr:
-    if not expr.is_const:
-        return expr
+def _index(expr: Expr, count: int, what: str) -> int:
     if not 0 <= expr.value < count:
         raise ModelError(f"{what} {expr.value} does not exist: there are {count}, from 0")
     return expr.value
@@ -276,6 +283,8 @@ class ArrayView(Generic[K, T]):
     def _element(self, index: K) -> SymbolicPath:
         domain = self._domain.index
         code = domain.code_of(index)
+        if not code.is_const:
+            return (*self._path, code)
         count = domain.cardinality(current().constants)
         return (*self._path, _index(code, count, type_name_of(index)))
 
@@ -324,7 +333,7 @@ class LogView(Generic[S, N]):
     def at(self, offset: N) -> S:
         """The record at `offset`; meaningful only where `has(offset)`, elsewhere some record of the same log."""
         index = _plain(self._domain.offset.lift(offset))
-        if isinstance(index, int):
+        if isinstance(index, int) and current().reading is None:
             index = min(max(index, 0), self._slots() - 1)
         return cast(S, self._domain.record.at(self._store, (*self._path, LogDomain.RECORDS, index)))
 
@@ -344,10 +353,8 @@ class LogView(Generic[S, N]):
         """Drops every record from `offset` on; an offset beyond the end changes nothing."""
         pool = current().pool
         cut = self._domain.offset.lift(offset)
-        for k in range(self._slots()):
-            for path, _ in StructDomain(self._domain.record).leaves((*self._path, LogDomain.RECORDS, k), {}):
-                kept = pool.lt(literal(k), cut)
-                self._store.write(path, pool.ite(kept, self._store.read(path), literal(0)))
+        fields = list(StructDomain(self._domain.record).leaves((), {}))
+        self._store.blank_from((*self._path, LogDomain.RECORDS), fields, self._slots(), cut)
         end = self.end
         self._set_end(type(end)(pool.ite(pool.lt(cut, end.expr), cut, end.expr)))
 
@@ -430,11 +437,17 @@ def Log(record: type[S], offset: type[N], size: IntLike) -> Typed[LogView[S, N],
 
 def all_of(item: type[I]) -> SetValue[I]:
     """The set of all ids of a sort."""
+    reading = current().reading
+    if reading is not None:
+        return reading.uniform_set(item, True)
     return SetValue(literal((1 << resolve(item.size)) - 1), item)
 
 
 def none_of(item: type[I]) -> SetValue[I]:
     """The empty set of a sort."""
+    reading = current().reading
+    if reading is not None:
+        return reading.uniform_set(item, False)
     return SetValue(literal(0), item)
 
 

@@ -247,7 +247,14 @@ def _differing(state: State, own: bool) -> Iterator[str]:
         for member in members:
             for offset in range(replica["hw"]):
                 mine, theirs = (_record(state["log"][broker], offset) for broker in (leader, member))
-                if mine is None or mine != theirs:
+                if mine is None:
+                    if member == leader or leader not in members:
+                        yield (
+                            f"broker {leader}, which takes itself for the leader in epoch {replica['leader_epoch']}, has "
+                            f"high watermark {replica['hw']} beyond its own log's end {state['log'][leader]['end']}"
+                        )
+                    break
+                if mine != theirs:
                     yield (
                         f"broker {leader}, which takes itself for the leader in epoch {replica['leader_epoch']} with "
                         f"high watermark {replica['hw']}, holds {_holds(mine)} at offset {offset}, "

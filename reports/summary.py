@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from checker.result import Result, Verdict
+from checker.result import Result, StopReason, Verdict
 from reports import units
 from reports.answers import Answer, answers, verdict_in_words
 from reports.console import Glyphs, clean, flow, glyphs_of, put, put_paragraph, put_table
@@ -18,6 +18,7 @@ from reports.view import subject_in_words
 if TYPE_CHECKING:
     from rich.console import Console
 
+_MANY_STATES = 100_000
 _STYLE = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCOMPLETE: "bold yellow"}
 
 
@@ -53,7 +54,8 @@ def print_expectation(console: Console, differences: Sequence[str]) -> None:
 
 def _print_numbers(console: Console, result: Result, total_seconds: float) -> None:
     states, generated, seconds = result.distinct_states, result.generated_states, result.seconds
-    per_state = f" ({units.size(result.memory_bytes / states)} a state)" if states else ""
+    # Of a small space it would say more about the table's first size than about states.
+    per_state = f" ({units.size(result.memory_bytes / states)} a state)" if states >= _MANY_STATES else ""
     rows = [
         ("distinct states", f"{units.count(states)} ({units.rate(states, seconds)})"),
         ("generated states", f"{units.count(generated)} ({units.rate(generated, seconds)})"),
@@ -84,16 +86,19 @@ def _answer(item: Answer, glyphs: Glyphs) -> tuple[str, str]:
 
 def _print_actions(console: Console, result: Result, glyphs: Glyphs) -> None:
     silent = set(result.never_fired)
+    # That an action never fired is a finding only where everything was seen.
+    words = "never fired" if result.stopped is StopReason.COMPLETE else "not fired so far"
+    sign, shade = (glyphs.bad, "bold yellow") if result.stopped is StopReason.COMPLETE else (glyphs.open, "dim")
     rows = []
     for name, fired in result.actions.items():
-        style = "bold yellow" if name in silent else ""
-        mark = f"{glyphs.bad} never fired" if name in silent else ""
+        style = shade if name in silent else ""
+        mark = f"{sign} {words}" if name in silent else ""
         texts = (clean(name, console), units.count(fired.enabled), units.count(fired.new), mark)
         rows.append([(text, style) for text in texts])
     put_table(console, [("action", False), ("enabled", True), ("new", True), ("", False)], rows)
     if silent:
-        names = [(clean(name, console), "bold yellow") for name in result.never_fired]
+        names = [(clean(name, console), shade) for name in result.never_fired]
         names = [(f"{name}," if at < len(names) - 1 else name, style) for at, (name, style) in enumerate(names)]
-        lead = f"{glyphs.bad} never fired: "
-        for spans in flow([(lead, "bold yellow")], names, len(lead), console.width):
+        lead = f"{sign} {words}: "
+        for spans in flow([(lead, shade)], names, len(lead), console.width):
             put(console, spans)

@@ -246,7 +246,7 @@ def _story(violates: Property, steps: Sequence[StepView]) -> Story:
         property=violates.name,
         promised=f"{violates.name} promises: {_sentence(violates.promise)}",
         happened=_sentence(f"{where}: {text}" if text else where),
-        source=f"{_sentence(f'Source: {violates.source}')} {_sentence(f'Kept since: {violates.since}')}",
+        source=f"{_sentence(f'Source: {violates.source}')} {_sentence(f'Kept by the rules of: {violates.since}')}",
     )
 
 

@@ -148,6 +148,8 @@ def says_fetch(t: Any) -> str:
     """The words of every way to fetch."""
     offset = t.before.log[t.follower].end
     record = t.after.log[t.follower].records[offset]
+    if offset >= t.before.log[t.leader].end:
+        return f"broker {t.follower} takes a record at offset {offset} from broker {t.leader}, which holds none there"
     return (
         f"broker {t.follower} fetches record {record.id} of epoch {record.epoch} at offset {offset} from broker "
         f"{t.leader} and takes high watermark {t.after.replica[t.follower].hw}"
@@ -157,7 +159,8 @@ def says_fetch(t: Any) -> str:
 def says_hw(t: Any) -> str:
     """The words of every high-watermark advance."""
     replica = t.after.replica[t.leader]
-    return f"broker {t.leader}, leading with ISR {says_set(replica.isr)}, raises its high watermark to {replica.hw}"
+    how = "leading with" if replica.leader == t.leader else "which does not lead, counting on"
+    return f"broker {t.leader}, {how} ISR {says_set(replica.isr)}, raises its high watermark to {replica.hw}"
 
 
 def says_shrink(t: Any) -> str:

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 COPIED = ("model", "invariants", "checker", "reports", "acked", "specs", "tests/data", "tests/specs")
 SELECTION = "kip320-2111 or kip320-2221 or truncate-to-hw-2221 or elect-outside-isr or lead-by-old-request"

@@ -26,6 +26,7 @@ from checker.lowlevel import (
     at,
     copy,
     high_product,
+    match_bucket,
     minimum,
     p16,
     prefetch,
@@ -36,6 +37,7 @@ from checker.lowlevel import (
 from checker.native import Kernel, ObjectCode, cache_directory, compile_kernel, kernel_key, processor
 from checker.question import Question
 from checker.search import Bounds, search
+from checker.shard import address, reserve
 from tests.checker.toys import always, ask, counters
 
 MASK = (1 << 64) - 1
@@ -233,6 +235,21 @@ def test_translated_code_reads_writes_and_copies_memory() -> None:
     data = (ctypes.c_uint64 * 6)(1, 2, 1 << 63, 7, 7, 7)
     assert KERNEL.function("memory", 2)(ctypes.addressof(data), 3) == 6
     assert list(data) == [2, 4, 0, 2, 4, 0]
+
+
+def seen_in_bucket(slots: P64, tag: U64) -> U64:
+    return match_bucket(slots, 30, tag)
+
+
+@pytest.mark.parametrize("tag", [0, 1, 7])
+def test_a_free_slot_matches_no_tag(tag: int) -> None:
+    kernel = compiled(seen_in_bucket)
+    look = kernel.function("seen_in_bucket", 2)
+    page = reserve(512)  # begins at a cache line, as buckets do
+    assert look(address(page), tag) == 0xFF00
+    page[2] = tag << 30 | 5
+    page[3] = (tag + 1) << 30 | 6
+    assert look(address(page), tag) == (1 << 2) | (0xFF & ~(1 << 2) & ~(1 << 3)) << 8
 
 
 def test_a_constant_given_to_the_translator_is_a_literal() -> None:

@@ -71,9 +71,9 @@ def test_the_bound_on_states_commits_the_same_levels_on_any_number_of_workers(li
     levels, whole = answers[0]["levels"], search(grid(5, 6), Bounds(1, MEMORY)).level_sizes
     assert levels == whole[: len(levels)]
     if limit < 7**5:
-        # A level is complete once its successors are known, and these are what exceeds the bound.
+        # The last complete level is the first whose successors exceed the bound together with all before.
         assert answers[0]["stopped"] is StopReason.MAX_STATES
-        assert sum(whole[: len(levels) + 1]) <= limit < sum(whole[: len(levels) + 2])
+        assert sum(whole[: len(levels)]) <= limit < sum(whole[: len(levels) + 1])
     else:
         assert answers[0]["stopped"] is StopReason.COMPLETE
 
@@ -111,7 +111,7 @@ def test_memory_that_cannot_be_reserved_is_refused_with_the_option_to_lower(monk
         raise OSError(12, "Cannot allocate memory")
 
     monkeypatch.setattr(shard, "reserve", refuse)
-    with pytest.raises(SystemFailure, match="lower --memory"):
+    with pytest.raises(SystemFailure, match="less --memory"):
         search(grid(2, 2), Bounds(1, MEMORY))
 
 
@@ -247,3 +247,4 @@ def test_a_key_press_ends_a_search_with_the_levels_it_completed(workers: int, af
     result = LocalSearch(grid(5, 6), Bounds(workers, MEMORY), observer=Impatient(after)).run()
     assert (result.verdict, result.stopped) == (Verdict.INCOMPLETE, StopReason.INTERRUPTED)
     assert result.level_sizes == whole[: after - 1]
+

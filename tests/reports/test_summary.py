@@ -58,11 +58,18 @@ def test_every_reason_to_stop_is_said_in_its_words(drawn: Drawn, searched, reaso
 
 
 def test_actions_that_never_fired_are_marked_and_listed(drawn: Drawn, searched) -> None:
+    result = searched("kip320", (1, 2, 2, 1), "WeakIsr")
+    text = drawn(print_result, "title", result, 0.1).text
+    assert "never fired" in line_with(text, "FencedFollowerFetch", "0")
+    assert "never fired" not in line_with(text, "ControllerElectLeader ")
+    assert "✗ never fired: " in text
+
+
+def test_what_has_not_fired_in_a_search_that_stopped_early_is_no_finding(drawn: Drawn, searched) -> None:
     result = searched("kip320", (2, 2, 2, 1), "WeakIsr", max_depth=2)
     text = drawn(print_result, "title", result, 0.1).text
-    assert "never fired" in line_with(text, "LeaderWrite", "0")
-    assert "never fired" not in line_with(text, "ControllerElectLeader ")
-    assert "✗ never fired: BecomeLeader, LeaderWrite" in text
+    assert "never fired" not in text
+    assert "? not fired so far: BecomeLeader, LeaderWrite" in text
 
 
 @pytest.mark.parametrize("width", [60, 100])

@@ -246,3 +246,26 @@ def test_the_trace_of_a_headline_spec_is_the_same_on_any_number_of_workers(path:
     answers = [answer(search(asked, Bounds(workers, MEMORY), policy_of(spec))) for workers in (1, 2, 3, 5)]
     assert answers[0]["violations"]
     assert answers[1:] == answers[:1] * 3
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("bound", [566, 600, 720])
+def test_a_bound_met_in_the_violating_level_does_not_hide_the_violation(workers: int, bound: int) -> None:
+    question = load_spec(SPECS / "truncate-to-hw.toml").question()
+    result = search(question, Bounds(workers, max_states=bound))
+    assert (result.verdict, result.distinct_states, result.depth) == (Verdict.VIOLATED, 565, 9)
+
+
+def test_memory_that_runs_out_in_the_violating_level_does_not_hide_the_violation() -> None:
+    question = load_spec(SPECS / "kip279.toml").question()
+    free = search(question, Bounds(1))
+    seen = set()
+    for memory in range(600_000, 9_000_000, 400_000):
+        result = search(question, Bounds(1, memory=memory))
+        seen.add(result.stopped)
+        if result.depth == free.depth:
+            assert result.violations == free.violations or result.violations[0].run == free.violations[0].run
+            assert result.distinct_states == free.distinct_states
+        else:
+            assert (result.verdict, result.stopped) == (Verdict.INCOMPLETE, StopReason.MEMORY)
+    assert seen == {StopReason.MEMORY, StopReason.VIOLATION}

@@ -1,0 +1,206 @@
+"""`acked prove`: the same questions, answered by a solver instead of a search.
+
+What lives here: the command's options and how they become a proof. What does not: proofs (`checker/induction.py`,
+`checker/bmc.py`) and their words (`reports/proof.py`). z3 is imported by solver processes only.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from acked.cli import _STARTED, _Binding, _changed, _Memory, _say, find_spec
+from checker.errors import ConfigurationError, ExitCode, SystemFailure
+from checker.files import check_writable, write_text
+from checker.spec import Spec
+
+if TYPE_CHECKING:
+    from checker.observer import Observer
+    from checker.proof import ProofResult
+    from checker.solvers import Limits
+
+_FORMATS = click.Choice(["text", "json"])
+DEFAULT_DEPTH = 8
+EXPLORED_STATES = 2_000_000
+LEAST_MEMORY = 1 << 30
+"""Bytes that a solver process may use even where less is free now, unless the user says otherwise."""
+
+
+@click.command()
+@click.argument("spec", required=False)
+@click.option("-c", "--constant", "constants", type=_Binding(), multiple=True, help="Change a constant of the spec.")
+@click.option(
+    "--method",
+    type=click.Choice(["auto", "bmc", "induction"]),
+    default="auto",
+    show_default=True,
+    help="Induction, or bounded model checking; auto: induction where lemmas are known.",
+)
+@click.option("--depth", type=click.IntRange(0), help=f"Actions of the longest run for bmc; default {DEFAULT_DEPTH}.")
+@click.option("--k", "k", type=click.IntRange(1, 20), default=1, show_default=True, help="Assume k states in a row.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=600.0,
+    show_default=True,
+    help="Seconds for one query; what takes longer is left open.",
+)
+@click.option("--memory", type=_Memory(), help="Bytes for each solver process, e.g. 4GB; default: its share of what is free.")
+@click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Solver processes at a time; default: one per core.")
+@click.option("--minimize", is_flag=True, help="Also find out which lemmas the proof really uses.")
+@click.option("--symmetry/--no-symmetry", default=True, help="Use that brokers are interchangeable, where a check shows it.")
+@click.option(
+    "--explore",
+    type=click.IntRange(0),
+    default=EXPLORED_STATES,
+    show_default=True,
+    help="States up to which a search says whether a counterexample to induction is reachable.",
+)
+@click.option("--smt2", type=click.Path(path_type=Path), help="Write every query as an SMT-LIB file into this folder.")
+@click.option("--trace-out", type=click.Path(path_type=Path), help="Write the violating run to this file.")
+@click.option("--matrix", is_flag=True, help="Instead of SPEC: every variant and every named promise, as a table.")
+@click.option("--format", "form", type=_FORMATS, default="text", show_default=True, help="What stdout gets.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+def prove(
+    spec: str | None,
+    constants: tuple[tuple[str, int], ...],
+    method: str,
+    depth: int | None,
+    k: int,
+    timeout: float,
+    memory: int | None,
+    jobs: int | None,
+    minimize: bool,
+    symmetry: bool,
+    explore: int,
+    smt2: Path | None,
+    trace_out: Path | None,
+    matrix: bool,
+    form: str,
+    quiet: bool,
+) -> int:
+    """Prove SPEC with z3, for runs of any length, or find the shortest run that violates it.
+
+    Induction shows action by action that the properties are kept, with the lemmas they need; where that fails, a
+    counterexample to induction says which action breaks what. Bounded model checking (bmc) finds the shortest violation up to
+    a depth; that there is none up to there is no proof, and exits with 152. So does anything that a solver leaves open.
+    """
+    from checker.search import default_memory, default_workers
+    from checker.solvers import Limits
+    from reports.proof import ProofReporter
+
+    workers = jobs or default_workers()
+    limits = Limits(workers, timeout, memory or max(default_memory() // workers, LEAST_MEMORY))
+    if matrix:
+        if spec is not None or constants:
+            raise ConfigurationError("--matrix asks its own questions; leave SPEC and -c out")
+        return _prove_matrix(limits, form, quiet)
+    if spec is None:
+        raise click.UsageError("Missing argument 'SPEC'.")
+    chosen = find_spec(spec)
+    if constants:
+        if repeated := {name for name, _ in constants if [other for other, _ in constants].count(name) > 1}:
+            raise ConfigurationError(f"constant {', '.join(sorted(repeated))} is given twice; give each once")
+        chosen = _changed(chosen, dict(constants), False)
+    if not chosen.properties:
+        raise ConfigurationError(f"{chosen.where('check')}the spec asks nothing to prove; name invariants in [check]")
+    if trace_out is not None:
+        check_writable(trace_out, "trace")
+    if smt2 is not None:
+        _make_folder(smt2)
+    with ProofReporter(sys.stderr, quiet=quiet) as observer:
+        result = _answer(chosen, method, depth, k, minimize, symmetry, explore, smt2, limits, observer)
+    seconds = time.perf_counter() - _STARTED
+    return _show(spec, chosen, result, seconds, form, trace_out)
+
+
+def _answer(
+    spec: Spec,
+    method: str,
+    depth: int | None,
+    k: int,
+    minimize: bool,
+    symmetry: bool,
+    explore: int,
+    smt2: Path | None,
+    limits: Limits,
+    observer: Observer,
+) -> ProofResult:
+    from invariants.proofs import all_lemmas, lemmas_for
+
+    question = spec.question()
+    lemmas = lemmas_for(spec.protocol, spec.properties)
+    if method == "auto" and (depth is not None or (lemmas is None and k == 1)):
+        method = "bmc"
+    if method == "bmc":
+        from checker.bmc import Bound, check_bounded
+
+        if k != 1 or minimize:
+            raise ConfigurationError("--k and --minimize belong to induction; leave them out or say --method induction")
+        bound = Bound(DEFAULT_DEPTH if depth is None else depth, symmetry, smt2)
+        return check_bounded(question, bound, limits, observer)
+    if depth is not None:
+        raise ConfigurationError("--depth belongs to bmc; leave it out or say --method bmc")
+    from checker.induction import Options, prove_by_induction
+
+    options = Options(k, minimize, every_claim=True, use_symmetry=symmetry, smt2=smt2, explore=explore)
+    used = lemmas if lemmas is not None else all_lemmas(spec.protocol)
+    return prove_by_induction(question, used, limits, options, observer)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise SystemFailure(f"cannot make the folder {folder}: {error.strerror}; choose another place") from None
+    if any(folder.glob("*.smt2")):
+        raise ConfigurationError(f"{folder} holds SMT-LIB files already; choose an empty folder")
+
+
+def _show(name: str, spec: Spec, result: ProofResult, seconds: float, form: str, trace_out: Path | None) -> int:
+    from reports.proof import differences, print_proof, proof_document
+
+    unmet = differences(spec.expect, result) if spec.expect else None
+    if trace_out is not None and result.violations:
+        from reports.document import trace_document
+
+        first = result.violations[0]
+        document = trace_document(spec.title, result.question, first.run, first.property.name)
+        write_text(trace_out, json.dumps(document, indent=1) + "\n", "trace")
+    if form == "json":
+        expectation = None if unmet is None else {"met": not unmet, "differences": unmet}
+        click.echo(json.dumps(proof_document(name, spec.title, result, seconds, expectation), indent=1))
+    else:
+        from reports.console import open_console
+        from reports.summary import print_expectation
+
+        console = open_console(sys.stdout)
+        print_proof(console, spec.title, result, seconds)
+        if unmet is not None:
+            print_expectation(console, unmet)
+        if trace_out is not None:
+            _say(f"the trace is in {trace_out}" if result.violations else "nothing is violated, so no trace was written")
+    code = result.exit_code
+    return int(ExitCode.UNMET_EXPECTATION if unmet and code == ExitCode.HOLDS else code)
+
+
+def _prove_matrix(limits: Limits, form: str, quiet: bool) -> int:
+    from checker.matrix import prove_matrix
+    from reports.matrix import matrix_document, print_matrix
+    from reports.proof import ProofReporter
+
+    with ProofReporter(sys.stderr, quiet=quiet) as observer:
+        matrix = prove_matrix(limits, observer)
+    seconds = time.perf_counter() - _STARTED
+    if form == "json":
+        click.echo(json.dumps(matrix_document(matrix, seconds), indent=1))
+    else:
+        from reports.console import open_console
+
+        print_matrix(open_console(sys.stdout), matrix, seconds)
+    return int(ExitCode.HOLDS if matrix.is_decided else ExitCode.TOO_LARGE)

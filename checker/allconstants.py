@@ -1,0 +1,415 @@
+"""Proofs for all constants at once: any number of replicas, offsets, records and leader epochs.
+
+What lives here: the obligations of an induction over the first-order reading of a protocol (`Induction`), their proof
+(`prove_all_constants`), the search for the few lemmas that each needs (`find_cores`) and their text for other solvers
+(`write_smt2`). What does not: the reading (`model/firstorder/`), the lemmas (`invariants/`), induction under given
+constants (`induction.py`) and small instances (`cores.py`).
+
+A clause is a lemma, a promise, or that a field stays in its range. The obligations: every clause holds initially; every action
+keeps every clause, from states in which the clauses hold; and every term that stands for "the greatest such that" exists
+and is unique. If all are proved, every clause holds in every reachable state, whatever the constants. An obligation may use
+any subset of the clauses; with few of them a solver decides, with all it gets lost.
+
+z3 answers by instantiating quantifiers. "Unsatisfiable" is a proof; everything else is no answer, and then an obligation is tried
+on small instances, where a counterexample can be found. It is open in either case, and one open obligation makes the verdict
+`incomplete`. Importing this module imports z3, which is slow: do so only where a proof is asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, unique
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import z3
+
+from checker.cores import CoreFile, SmallInstance, StepCounterexample
+from checker.errors import SystemFailure
+from checker.files import write_text
+from invariants.kip320_lemmas import KIP320_LEMMAS
+from invariants.property import Property
+from invariants.replication import PROPERTIES
+from model.firstorder.query import Query, Questions
+from model.firstorder.reading import FunctionStore, Reading, Step
+from model.firstorder.solve import Lowering
+from model.firstorder.terms import Term
+from model.protocol import Protocol
+
+GOALS: tuple[Property, ...] = tuple(item for item in PROPERTIES if item.name in ("WeakIsr", "StrongIsr"))
+"""What is to be proved; the lemmas serve it."""
+
+CLAUSES: tuple[Property, ...] = (*KIP320_LEMMAS, *GOALS)
+"""Every clause that is not about a field's range."""
+
+CORE_FILE = Path(__file__).parent.parent / "invariants" / "kip320_cores.json"
+"""The lemma sets that ship with the lemmas."""
+
+INITIAL = "initial state"
+TERMS = "defined terms"
+
+WAYS: tuple[tuple[int, int], ...] = ((0, 2), (1, 1), (2, 2), (3, 1), (4, 2), (5, 1))
+"""Random seeds, and how eagerly z3 looks at what is not yet decided; a proof by any of them is a proof."""
+
+SMALL: tuple[tuple[int, int, int, int], ...] = ((2, 2, 2, 2), (3, 2, 2, 2), (3, 2, 2, 3))
+"""Instances on which lemma sets and counterexamples are looked for: replicas, log size, records, last leader epoch."""
+
+
+@unique
+class Verdict(Enum):
+    """`UNSAT` proves an obligation; `REFUTED` comes with a step of a small instance; `UNKNOWN` is never a pass."""
+
+    UNSAT = "unsat"
+    REFUTED = "sat"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """Where the subject's assumptions hold, so does the conclusion. `may_use` says whether clauses may be assumed."""
+
+    subject: str
+    clause: str
+    assumptions: tuple[Term, ...]
+    conclusion: Term
+    may_use: bool
+
+    @property
+    def key(self) -> str:
+        """`BecomeLeader|WeakIsr`."""
+        return f"{self.subject}|{self.clause}"
+
+
+@dataclass(frozen=True)
+class ObligationResult:
+    """What became of an obligation: the verdict, the lemmas that were assumed, and the solver's time."""
+
+    subject: str
+    clause: str
+    verdict: Verdict
+    seconds: float
+    lemmas: tuple[str, ...]
+    counterexample: StepCounterexample | None = None
+
+
+@dataclass(frozen=True)
+class AllConstantsProof:
+    """Every obligation with its verdict. `seconds` is the whole time, reading the protocol included."""
+
+    protocol: str
+    fingerprint: str
+    obligations: tuple[ObligationResult, ...]
+    vacuous: tuple[str, ...]
+    solver: str
+    seconds: float
+
+    @property
+    def open(self) -> tuple[ObligationResult, ...]:
+        """The obligations that are not proved."""
+        return tuple(item for item in self.obligations if item.verdict is not Verdict.UNSAT)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every obligation is proved, and none for want of a state in which its action can happen."""
+        return not self.open and not self.vacuous and bool(self.obligations)
+
+    def document(self) -> dict[str, Any]:
+        """The proof as plain data for JSON."""
+        return {
+            "protocol": self.protocol,
+            "method": "induction for all constants",
+            "verdict": "holds" if self.holds else "incomplete",
+            "solver": self.solver,
+            "fingerprint": self.fingerprint,
+            "seconds": round(self.seconds, 3),
+            "solver_seconds": round(sum(item.seconds for item in self.obligations), 3),
+            "proved": len(self.obligations) - len(self.open),
+            "open": [f"{item.subject}: {item.clause}" for item in self.open],
+            "vacuous": list(self.vacuous),
+            "obligations": [_result_document(item) for item in self.obligations],
+        }
+
+
+def _result_document(item: ObligationResult) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "subject": item.subject,
+        "clause": item.clause,
+        "verdict": item.verdict.value,
+        "seconds": round(item.seconds, 4),
+        "lemmas": list(item.lemmas),
+    }
+    if item.counterexample is not None:
+        found = item.counterexample
+        made["counterexample"] = {
+            "constants": dict(found.constants),
+            "step": found.step,
+            "before": found.before,
+            "after": found.after,
+        }
+    return made
+
+
+class Induction:
+    """The obligations over one protocol, ready for a solver; `drop` names (action, label) guard clauses to leave out."""
+
+    def __init__(
+        self, protocol: Protocol, clauses: Sequence[Property] = CLAUSES, drop: Iterable[tuple[str, str]] = ()
+    ) -> None:
+        self.protocol = protocol
+        self.properties = tuple(clauses)
+        self.drop = tuple(drop)
+        self.reading = Reading(protocol, self.drop)
+        self._questions = Questions(self.reading)
+        self._lowering = Lowering()
+        self._at: dict[str, Callable[[FunctionStore], Term]] = dict(self.reading.domains())
+        for item in clauses:
+            self._at[item.name] = self._clause(item)
+        self.clauses: dict[str, Term] = {name: at(self.reading.before) for name, at in self._at.items()}
+        self.obligations: tuple[Obligation, ...] = tuple(self._make())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything that the proof is about: the protocol and the clauses, as read."""
+        text = hashlib.sha256()
+        for line in self.reading.logic.rows():
+            text.update(line.encode())
+        for item in self.obligations:
+            text.update(f"{item.key} {[term.id for term in item.assumptions]} {item.conclusion.id}\n".encode())
+        return text.hexdigest()
+
+    def query(self, obligation: Obligation, lemmas: Iterable[str]) -> Query:
+        """The obligation with the named clauses assumed."""
+        named = [(name, self.clauses[name]) for name in lemmas if name in self.clauses] if obligation.may_use else []
+        given = [("", term) for term in obligation.assumptions]
+        return self._questions.query([*given, *named], obligation.conclusion)
+
+    def solve(self, obligation: Obligation, lemmas: Sequence[str], seconds: float, ways: int | None = None) -> tuple[bool, float]:
+        """Whether z3 proves the obligation with these lemmas, trying so many ways one after the other, and its time."""
+        query = self.query(obligation, lemmas)
+        formulas = [self._lowering.clause(item) for item in query.clauses]
+        started = time.perf_counter()
+        for way in WAYS[:ways]:
+            solver = self._solver(seconds, way)
+            solver.add(formulas)
+            if solver.check() == z3.unsat:
+                return True, time.perf_counter() - started
+        return False, time.perf_counter() - started
+
+    def core(
+        self, obligation: Obligation, lemmas: Sequence[str], seconds: float, ways: int | None = None
+    ) -> tuple[str, ...] | None:
+        """Of these lemmas those that z3's proof uses; None if it finds none."""
+        query = self.query(obligation, lemmas)
+        labels: dict[str, Any] = {}
+        formulas = [self._lowering.clause(item) for item in query.hints]
+        for part in query.parts:
+            for clause in part.clauses:
+                formula = self._lowering.clause(clause)
+                if part.label:
+                    label = labels.setdefault(part.label, z3.Bool(f"use {part.label}", self._lowering.context))
+                    formula = z3.Implies(label, formula)
+                formulas.append(formula)
+        for way in WAYS[:ways]:
+            solver = self._solver(seconds, way)
+            solver.add(formulas)
+            if solver.check(*labels.values()) == z3.unsat:
+                used = {label.get_id() for label in solver.unsat_core()}
+                return tuple(name for name, label in labels.items() if label.get_id() in used)
+        return None
+
+    def smt2(self, obligation: Obligation, lemmas: Sequence[str]) -> str:
+        """The obligation as a standalone SMT-LIB text: unsatisfiable exactly if it holds."""
+        solver = self._solver(0, WAYS[0])
+        solver.add([self._lowering.clause(item) for item in self.query(obligation, lemmas).clauses])
+        used = ", ".join(lemmas) or "none"
+        head = (
+            f"; {self.protocol.name}, for all constants: {obligation.subject} and {obligation.clause}\n"
+            f"; clauses assumed: {used}\n(set-info :status unsat)\n(set-logic UFLIA)\n"
+        )
+        text = "\n".join(line for line in solver.to_smt2().splitlines() if not line.startswith((";", "(set-info")))
+        return f"{head}{text}\n"
+
+    def _solver(self, seconds: float, way: tuple[int, int]) -> Any:
+        solver = z3.SimpleSolver(ctx=self._lowering.context)
+        seed, relevancy = way
+        solver.set("mbqi", False)
+        solver.set("auto_config", False)
+        solver.set("random_seed", seed)
+        solver.set("relevancy", relevancy)
+        if seconds:
+            solver.set("timeout", max(1, int(seconds * 1000)))
+        return solver
+
+    def _clause(self, item: Property) -> Callable[[FunctionStore], Term]:
+        return lambda store: self.reading.state_term(item.predicate, store)
+
+    def _make(self) -> Iterator[Obligation]:
+        constants = self.reading.constants_in_range()
+        for name, at in self._at.items():
+            yield Obligation(INITIAL, name, (constants,), at(self.reading.initial), may_use=False)
+        for step in self.reading.steps:
+            given = (constants, *(item.range for item in step.parameters), step.guard)
+            for name, at in self._at.items():
+                yield Obligation(step.name, name, given, at(step.after), may_use=True)
+        for definition in self.reading.logic.definitions.values():
+            for claim in definition.claims:
+                yield Obligation(TERMS, claim.name, (constants, *claim.assumptions), claim.conclusion, may_use=False)
+
+    def step(self, name: str) -> Step:
+        """The reading of an action."""
+        return next(item for item in self.reading.steps if item.name == name)
+
+
+class CoreSearch:
+    """Looks for lemma sets: small instances name candidates, z3's proof of the obligation itself says which it used."""
+
+    def __init__(self, induction: Induction, seconds: float) -> None:
+        self._induction = induction
+        self._seconds = seconds
+        self._small: dict[tuple[int, ...], SmallInstance] = {}
+        self._ranges = tuple(name for name in induction.clauses if name.startswith("Domain("))
+
+    def find(self, obligation: Obligation) -> tuple[str, ...] | StepCounterexample | None:
+        """Lemmas with which z3 proves the obligation, a counterexample on a small instance, or None."""
+        if not obligation.may_use:
+            return () if self._induction.solve(obligation, (), self._seconds)[0] else None
+        own = () if obligation.clause in self._ranges else (obligation.clause,)
+        own_sort = self._ranges if obligation.clause in self._ranges else own
+        candidates: list[tuple[str, ...]] = [(), own_sort, (*own, *self._ranges)]
+        gathered: dict[str, None] = dict.fromkeys((*own, *self._ranges))
+        for names in candidates:
+            if (core := self._attempt(obligation, names)) is not None:
+                return core
+        for constants in SMALL:
+            found = self._instance(constants).lemmas_of_step(obligation.subject, obligation.clause)
+            if isinstance(found, StepCounterexample):
+                return found
+            gathered.update(dict.fromkeys(found or ()))
+            for names in ((*own, *self._ranges, *(found or ())), tuple(gathered)):
+                if (core := self._attempt(obligation, tuple(dict.fromkeys(names)))) is not None:
+                    return core
+        return self._attempt(obligation, tuple(self._induction.clauses), ways=1)
+
+    def can_fire(self, action: str) -> bool:
+        """Whether the action is enabled in some state of a small instance in which every clause holds."""
+        return any(self._instance(constants).can_fire(action) for constants in SMALL[:2])
+
+    def _instance(self, constants: tuple[int, int, int, int]) -> SmallInstance:
+        if constants not in self._small:
+            names = [item.name for item in self._induction.protocol.constants]
+            given = dict(zip(names, constants, strict=True))
+            induction = self._induction
+            self._small[constants] = SmallInstance(induction.protocol, given, induction.properties, induction.drop)
+        return self._small[constants]
+
+    def _attempt(self, obligation: Obligation, names: Sequence[str], ways: int = 3) -> tuple[str, ...] | None:
+        """The least subset of `names` that dropping one lemma at a time leads to; None if they do not suffice."""
+        induction = self._induction
+        core = induction.core(obligation, names, self._seconds, ways)
+        if core is None:
+            return None
+        for name in core:
+            fewer = tuple(item for item in core if item != name)
+            if induction.solve(obligation, fewer, self._seconds, ways=2)[0]:
+                core = fewer
+        return core
+
+
+def find_cores(
+    protocol: Protocol, *, seconds: float = 2.0, on_obligation: Callable[[Obligation, int, int], None] | None = None
+) -> CoreFile:
+    """Lemma sets of all obligations of a protocol, from scratch; obligations that stay open have none."""
+    induction = Induction(protocol)
+    search = CoreSearch(induction, seconds)
+    found: dict[str, tuple[str, ...]] = {}
+    for number, obligation in enumerate(induction.obligations):
+        if on_obligation is not None:
+            on_obligation(obligation, number, len(induction.obligations))
+        if obligation.may_use:
+            core = search.find(obligation)
+            if isinstance(core, tuple):
+                found[obligation.key] = core
+    return CoreFile(induction.fingerprint, found)
+
+
+Progress = Callable[[ObligationResult, int, int], None]
+"""Called after each obligation with its result, its number from 1, and how many there are."""
+
+
+def prove_all_constants(
+    protocol: Protocol,
+    *,
+    clauses: Sequence[Property] = CLAUSES,
+    drop: Iterable[tuple[str, str]] = (),
+    cores: CoreFile | None = None,
+    seconds: float = 2.0,
+    search: bool = True,
+    on_result: Progress | None = None,
+) -> AllConstantsProof:
+    """Every obligation of a protocol with its verdict.
+
+    `cores` are lemma sets to begin with, those shipped if not given; `seconds` bounds each query. With `search`, an
+    obligation that its set does not prove is tried on small instances, for another set or for a counterexample.
+    """
+    started = time.perf_counter()
+    induction = Induction(protocol, clauses, drop)
+    known = CoreFile.load(CORE_FILE) if cores is None else cores
+    finder = CoreSearch(induction, seconds)
+    results: list[ObligationResult] = []
+    for obligation in induction.obligations:
+        result = _prove(induction, obligation, known, finder if search else None, seconds)
+        results.append(result)
+        if on_result is not None:
+            on_result(result, len(results), len(induction.obligations))
+    vacuous = tuple(step.name for step in induction.reading.steps if not finder.can_fire(step.name))
+    return AllConstantsProof(
+        protocol.name,
+        induction.fingerprint,
+        tuple(results),
+        vacuous,
+        f"z3 {z3.get_version_string()}",
+        time.perf_counter() - started,
+    )
+
+
+def _prove(
+    induction: Induction,
+    obligation: Obligation,
+    known: CoreFile,
+    finder: CoreSearch | None,
+    seconds: float,
+) -> ObligationResult:
+    lemmas = known.lemmas.get(obligation.key, ()) if obligation.may_use else ()
+    proved, took = induction.solve(obligation, lemmas, seconds)
+    verdict, counterexample = (Verdict.UNSAT if proved else Verdict.UNKNOWN), None
+    if not proved and finder is not None:
+        found = finder.find(obligation)
+        if isinstance(found, StepCounterexample):
+            verdict, counterexample = Verdict.REFUTED, found
+        elif found is not None:
+            lemmas = found
+            proved, took = induction.solve(obligation, lemmas, seconds)
+            verdict = Verdict.UNSAT if proved else Verdict.UNKNOWN
+    return ObligationResult(obligation.subject, obligation.clause, verdict, took, lemmas, counterexample)
+
+
+def write_smt2(protocol: Protocol, folder: Path, cores: CoreFile | None = None) -> tuple[Path, ...]:
+    """Writes every obligation as a file of its own, unsatisfiable exactly if the obligation holds."""
+    induction = Induction(protocol)
+    known = CoreFile.load(CORE_FILE) if cores is None else cores
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SystemFailure(f"cannot make the folder {folder}: {error.strerror}; choose another place") from None
+    made = []
+    for number, obligation in enumerate(induction.obligations, 1):
+        name = re.sub(r"[^A-Za-z0-9]+", "-", f"{obligation.subject} {obligation.clause}").strip("-")
+        path = folder / f"{number:03}-{name}.smt2"
+        write_text(path, induction.smt2(obligation, known.lemmas.get(obligation.key, ())), "SMT-LIB text")
+        made.append(path)
+    return tuple(made)

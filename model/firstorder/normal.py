@@ -1,0 +1,234 @@
+"""Closed formulas as universally quantified clauses, the form in which solvers get them.
+
+What lives here: `clauses`, which moves negation inwards, gives a name to what an existential quantifier promises (Skolem
+functions), pulls universal quantifiers out, splits conjunctions, and replaces a variable that a clause equates with a term by
+that term. The clauses together are satisfiable exactly if the formula is. What does not: the meaning of formulas (`expand.py`) and
+solvers (`solve.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from model.firstorder.terms import BOOL, INT, Logic, Op, Symbol, Term, Variable, walk
+
+@dataclass(frozen=True)
+class Clause:
+    """For all values of the variables, one of the literals holds (each is free of quantifiers)."""
+
+    variables: tuple[Term, ...]
+    literals: tuple[Term, ...]
+    pattern: tuple[Term, ...]
+
+
+class Normaliser:
+    """Makes clauses; `prefix` starts the names of its Skolem functions."""
+
+    def __init__(self, logic: Logic, prefix: str) -> None:
+        self._logic = logic
+        self._prefix = prefix
+        self._skolems = 0
+        self._functions: set[Symbol] = set()
+        self._meanings: list[tuple[Term, ...]] = []
+
+    def clauses(self, formula: Term) -> list[Clause]:
+        """The clauses of a closed formula; none if it is evidently true."""
+        self._meanings = []
+        split = self._split(formula, True, ())
+        return [clause for literals in split + self._meanings if (clause := self._clause(literals)) is not None]
+
+    def _split(self, term: Term, holds: bool, universal: tuple[Term, ...]) -> list[tuple[Term, ...]]:
+        """What must hold for the term to hold (or not to hold), as a conjunction of disjunctions of literals."""
+        logic = self._logic
+        if not term.has_quantifier:
+            return self._literal(term, holds)
+        if term.op is Op.NOT:
+            return self._split(term.args[0], not holds, universal)
+        if term.op in (Op.AND, Op.OR):
+            if (term.op is Op.AND) is holds:
+                return [literals for arg in term.args for literals in self._split(arg, holds, universal)]
+            return self._disjunction(_alternatives(logic, term, holds), universal)
+        if term.op in (Op.EVERY, Op.SOME):
+            return self._quantifier(term, holds, universal)
+        if term.op is Op.ITE and term.is_bool:
+            condition, then, other = term.args
+            both = logic.and_(logic.or_(logic.not_(condition), then), logic.or_(condition, other))
+            return self._split(both, True, universal) if holds else self._split(
+                logic.and_(logic.or_(logic.not_(condition), logic.not_(then)), logic.or_(condition, logic.not_(other))),
+                True,
+                universal,
+            )
+        if term.op is Op.EQ and term.args[0].is_bool:
+            a, b = term.args
+            b = b if holds else logic.not_(b)
+            both = logic.and_(logic.or_(logic.not_(a), b), logic.or_(a, logic.not_(b)))
+            return self._split(both, True, universal)
+        raise AssertionError(f"a quantifier below {term.op}")
+
+    def _literal(self, term: Term, holds: bool) -> list[tuple[Term, ...]]:
+        """A formula without quantifiers: top-level conjuncts apart, the rest as it is."""
+        logic = self._logic
+        if term.op is Op.NOT:
+            return self._literal(term.args[0], not holds)
+        if term.op in (Op.AND, Op.OR):
+            parts = [self._literal(arg, holds) for arg in term.args]
+            if (term.op is Op.AND) is holds:
+                return [literals for part in parts for literals in part]
+            left, right = ([(self._joined(part),)] if len(part) > 1 else part for part in parts)
+            return [tuple(dict.fromkeys((*a, *b))) for a in left for b in right]
+        if term.op is Op.EQ and term.args[0].is_bool:
+            a, b = term.args[0], _signed(logic, term.args[1], holds)
+            return [*self._literal(logic.or_(logic.not_(a), b), True), *self._literal(logic.or_(a, logic.not_(b)), True)]
+        literal = term if holds else logic.not_(term)
+        if literal is logic.true:
+            return []
+        return [()] if literal is logic.false else [(literal,)]
+
+    def _disjunction(self, parts: list[Term], universal: tuple[Term, ...]) -> list[tuple[Term, ...]]:
+        """One of the parts holds; where several have quantifiers each gets a name, so that no clause mixes their variables."""
+        plain = self._logic.any(part for part in parts if not part.has_quantifier)
+        quantified = [part for part in parts if part.has_quantifier]
+        left = self._literal(plain, True)
+        if len(left) > 1:
+            left = [(self._joined(left),)]
+        if not left:
+            return []
+        if len(quantified) == 1:
+            return [(*left[0], *literals) for literals in self._split(quantified[0], True, universal)]
+        return [(*left[0], *(self._name(part, universal) for part in quantified))]
+
+    def _name(self, part: Term, universal: tuple[Term, ...]) -> Term:
+        """A predicate that implies the part."""
+        logic = self._logic
+        arguments = tuple(item for item in universal if item.value.number in part.free)
+        self._skolems += 1
+        symbol = Symbol(f"{self._prefix}{self._skolems}", tuple(item.sort for item in arguments), BOOL)
+        self._functions.add(symbol)
+        name = logic.apply(symbol, arguments)
+        self._meanings += [(logic.not_(name), *literals) for literals in self._split(part, True, universal)]
+        return name
+
+    def _joined(self, part: list[tuple[Term, ...]]) -> Term:
+        return self._logic.all(self._logic.any(literals) for literals in part)
+
+    def _quantifier(self, term: Term, holds: bool, universal: tuple[Term, ...]) -> list[tuple[Term, ...]]:
+        logic = self._logic
+        *bounds, body = term.args
+        if (term.op is Op.EVERY) is holds:
+            variable = logic.bound(term.value)
+            outside = self._outside(variable, bounds)
+            inner = self._split(body, holds, (*universal, variable))
+            return [(*outside, *literals) for literals in inner]
+        # Only what the body speaks of decides what exists.
+        arguments = tuple(item for item in universal if item.value.number in term.free)
+        self._skolems += 1
+        symbol = Symbol(f"{self._prefix}{self._skolems}", tuple(item.sort for item in arguments), term.value.sort)
+        self._functions.add(symbol)
+        witness = logic.apply(symbol, arguments)
+        inside = [(logic.not_(item),) for item in self._outside(witness, bounds)]
+        if term.op is Op.SOME or not arguments or (not bounds and all(item.sort is INT for item in arguments)):
+            inside.append((marked(logic, witness, term.value.hint),))
+        return inside + self._split(substitute(logic, body, {term.value: witness}), holds, universal)
+
+    def _outside(self, x: Term, bounds: list[Term]) -> tuple[Term, ...]:
+        if not bounds:
+            return ()
+        return (self._logic.lt(x, bounds[0]), self._logic.lt(bounds[1], x))
+
+    def _clause(self, literals: tuple[Term, ...]) -> Clause | None:
+        """The clause with every variable that it equates with a term replaced; None if it is evidently true."""
+        logic = self._logic
+        while True:
+            kept = tuple(item for item in dict.fromkeys(literals) if item is not logic.false)
+            if any(item is logic.true or logic.not_(item) in kept for item in kept):
+                return None
+            solved = next((found for item in kept if (found := self._solved(item)) is not None), None)
+            if solved is None:
+                break
+            literals = tuple(substitute(logic, item, {solved[0]: solved[1]}) for item in kept)
+        numbers = frozenset().union(*(item.free for item in kept)) if kept else frozenset()
+        known = {node.value.number: node for node in walk(kept) if node.op is Op.VARIABLE}
+        variables = tuple(known[number] for number in sorted(numbers))
+        kept = self._shifted(variables, kept)
+        return Clause(variables, kept, self._pattern(variables, kept))
+
+    def _shifted(self, variables: tuple[Term, ...], literals: tuple[Term, ...]) -> tuple[Term, ...]:
+        """A variable of which functions only take x - 1, say, is counted from there, so that hints fit it."""
+        logic = self._logic
+        for x in variables:
+            taken = [arg for node in walk(literals) if node.op is Op.APPLY for arg in node.args if x.value.number in arg.free]
+            shifts = {_shift(arg, x) for arg in taken}
+            shift = shifts.pop() if len(shifts) == 1 else None
+            if shift:
+                literals = tuple(substitute(logic, item, {x.value: x - shift}) for item in literals)
+        return literals
+
+    def _pattern(self, variables: tuple[Term, ...], literals: tuple[Term, ...]) -> tuple[Term, ...]:
+        """Which known facts make a solver try values for the variables: hypotheses of the clause, else marks."""
+        hypotheses = [item.args[0] for item in literals if item.op is Op.NOT and item.args[0].op is Op.APPLY]
+        left = {x.value.number for x in variables}
+        chosen: list[Term] = []
+        for atom in sorted(hypotheses, key=lambda atom: -len(atom.free)):
+            if atom.free & left and all(arg.op in (Op.VARIABLE, Op.APPLY, Op.CONST) for arg in walk([atom])):
+                chosen.append(atom)
+                left -= atom.free
+        return (*chosen, *(marked(self._logic, x) for x in variables if x.value.number in left))
+
+    def _solved(self, literal: Term) -> tuple[Variable, Term] | None:
+        """The variable that `literal` says to differ from a term: only where it equals the term is there more to say."""
+        if literal.op is not Op.NOT or literal.args[0].op is not Op.EQ:
+            return None
+        for a, b in (literal.args[0].args, literal.args[0].args[::-1]):
+            shift = 0
+            if a.op is Op.ADD and a.args[1].is_const:
+                a, shift = a.args[0], a.args[1].value
+            if a.op is Op.VARIABLE and a.value.number not in b.free:
+                return a.value, b if a.sort is not INT else b - shift
+        return None
+
+
+def _signed(logic: Logic, term: Term, holds: bool) -> Term:
+    return term if holds else logic.not_(term)
+
+
+def _alternatives(logic: Logic, term: Term, holds: bool) -> list[Term]:
+    """The formulas of which one must hold for the term to hold (or not to hold), however deep they are nested."""
+    if term.op is Op.NOT:
+        return _alternatives(logic, term.args[0], not holds)
+    if term.op is (Op.OR if holds else Op.AND):
+        return [part for arg in term.args for part in _alternatives(logic, arg, holds)]
+    return [_signed(logic, term, holds)]
+
+
+def _shift(term: Term, x: Term) -> int | None:
+    """c of x + c."""
+    if term is x:
+        return 0
+    if term.op is Op.ADD and term.args[0] is x and term.args[1].is_const:
+        return int(term.args[1].value)
+    return None
+
+
+def marked(logic: Logic, term: Term, unit: str = "") -> Term:
+    """A mark that a solver sees on what is worth trying for a variable that a clause gives it no other hint for.
+
+    The mark means nothing: it is true of everything, so it may be asserted of anything, and a clause may be limited to
+    what has it, without making anything satisfiable unsatisfiable. For a variable the unit need not be said.
+    """
+    return logic.apply(Symbol(f"marked.{unit or term.value.hint}", (term.sort,), BOOL), (term,))
+
+
+def substitute(logic: Logic, term: Term, values: Mapping[Variable, Term]) -> Term:
+    """The term with variables replaced; bound variables are never captured, for each quantifier has its own."""
+    numbers = {item.number for item in values}
+    made: dict[int, Term] = {}
+    for node in walk([term]):
+        if not node.free & numbers:
+            made[node.id] = node
+        elif node.op is Op.VARIABLE:
+            made[node.id] = values[node.value]
+        else:
+            made[node.id] = logic.rebuild(node, tuple(made[arg.id] for arg in node.args))
+    return made[term.id]
+

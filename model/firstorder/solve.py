@@ -1,0 +1,102 @@
+"""First-order terms as z3 terms. What lives here: the lowering. What does not: what is asked of a solver (`checker/allconstants.py`).
+
+Importing this module imports z3, which is slow: only what asks a solver may do so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import z3
+
+from model.firstorder.normal import Clause
+from model.firstorder.terms import BOOL, INT, Op, Sort, Symbol, Term, Variable, walk
+
+
+class Lowering:
+    """The z3 terms of first-order terms, each made once, in a z3 context of their own."""
+
+    def __init__(self) -> None:
+        self.context = z3.Context()
+        self._sorts: dict[Sort, Any] = {BOOL: z3.BoolSort(self.context), INT: z3.IntSort(self.context)}
+        self._functions: dict[Symbol, Any] = {}
+        self._variables: dict[Variable, Any] = {}
+        self._terms: dict[int, Any] = {}
+        self._clauses: dict[int, tuple[Clause, Any]] = {}
+
+    def term(self, root: Term) -> Any:
+        """The z3 term of a term."""
+        if root.id not in self._terms:
+            for node in walk([root]):
+                if node.id not in self._terms:
+                    self._terms[node.id] = self._lower(node)
+        return self._terms[root.id]
+
+    def clause(self, clause: Clause) -> Any:
+        """The z3 formula of a clause, its pattern with it."""
+        known = self._clauses.get(id(clause))
+        if known is None:
+            literals = [self.term(item) for item in clause.literals]
+            body = z3.Or(literals) if literals else z3.BoolVal(False, self.context)
+            if clause.variables:
+                pattern = z3.MultiPattern(*map(self.term, clause.pattern))
+                body = z3.ForAll([self.term(x) for x in clause.variables], body, patterns=[pattern])
+            known = self._clauses[id(clause)] = (clause, body)
+        return known[1]
+
+    def _sort(self, sort: Sort) -> Any:
+        if sort not in self._sorts:
+            self._sorts[sort] = z3.DeclareSort(sort.name, self.context)
+        return self._sorts[sort]
+
+    def _function(self, symbol: Symbol) -> Any:
+        if symbol not in self._functions:
+            sorts = [self._sort(sort) for sort in (*symbol.arguments, symbol.result)]
+            self._functions[symbol] = z3.Function(symbol.name, *sorts)
+        return self._functions[symbol]
+
+    def _variable(self, variable: Variable) -> Any:
+        if variable not in self._variables:
+            self._variables[variable] = z3.Const(variable.name, self._sort(variable.sort))
+        return self._variables[variable]
+
+    def _lower(self, node: Term) -> Any:
+        args = [self._terms[arg.id] for arg in node.args]
+        match node.op:
+            case Op.CONST:
+                return z3.BoolVal(node.value, self.context) if node.is_bool else z3.IntVal(node.value, self.context)
+            case Op.VARIABLE:
+                return self._variable(node.value)
+            case Op.APPLY:
+                return self._function(node.value)(*args)
+            case Op.ADD:
+                return args[0] + args[1]
+            case Op.SUB:
+                return args[0] - args[1]
+            case Op.MUL:
+                return args[0] * args[1]
+            case Op.EQ:
+                return args[0] == args[1]
+            case Op.LT:
+                return args[0] < args[1]
+            case Op.NOT:
+                return z3.Not(args[0])
+            case Op.AND:
+                return z3.And(*args)
+            case Op.OR:
+                return z3.Or(*args)
+            case Op.ITE:
+                return z3.If(*args)
+            case Op.EVERY | Op.SOME:
+                return self._quantifier(node, args)
+
+    def _quantifier(self, node: Term, args: list[Any]) -> Any:
+        variable = self._variable(node.value)
+        *bounds, body = args
+        if node.op is Op.EVERY:
+            if bounds:
+                body = z3.Implies(z3.And(bounds[0] <= variable, variable <= bounds[1]), body)
+            return z3.ForAll([variable], body)
+        if bounds:
+            body = z3.And(bounds[0] <= variable, variable <= bounds[1], body)
+        return z3.Exists([variable], body)

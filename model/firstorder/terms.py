@@ -1,0 +1,532 @@
+"""Terms of many-sorted first-order logic, built by the same calls as finite expressions.
+
+What lives here: `Term`, an interned node over Bool, Int and uninterpreted sorts, with quantifiers; `Logic`, the pool that makes
+them and answers to the methods of `model.expr.Pool`, so that `Int`, `Id` and `Bool` of `model/values.py` work on terms
+as they are; `Choice` and `Relation`, an optional id and a set of ids. What does not: where a state's terms come from
+(`reading.py`), their finite expansion (`expand.py`) and solvers (`solve.py`).
+
+Every quantifier binds a variable of its own, so no variable is ever captured. A quantifier over Int carries its bounds, both
+included: what it ranges over is part of the term, and the term has a value under every finite interpretation. Inside the
+condition of a choice between values a quantified formula gets a name (`Definition`), so quantifiers stand only under and, or, not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum, unique
+from typing import Any, NoReturn, cast
+
+from model.errors import ModelError
+
+
+@dataclass(frozen=True)
+class Sort:
+    """What a term stands for: a truth value, an integer, or one of unknown many ids."""
+
+    name: str
+
+
+BOOL = Sort("Bool")
+INT = Sort("Int")
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A function or, without arguments, a constant that an interpretation gives a value."""
+
+    name: str
+    arguments: tuple[Sort, ...]
+    result: Sort
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A bound variable; the number is unique in its `Logic`."""
+
+    number: int
+    sort: Sort
+    hint: str
+
+    @property
+    def name(self) -> str:
+        """`Epoch!12`: the type that it ranges over and the number."""
+        return f"{self.hint}!{self.number}"
+
+
+@unique
+class Op(Enum):
+    """The closed set of node kinds."""
+
+    CONST = "const"
+    VARIABLE = "variable"
+    APPLY = "apply"
+    ADD = "+"
+    SUB = "-"
+    MUL = "*"
+    EQ = "="
+    LT = "<"
+    NOT = "not"
+    AND = "and"
+    OR = "or"
+    ITE = "ite"
+    EVERY = "forall"
+    SOME = "exists"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """One node; compare with `is`.
+
+    `value` is the literal of a CONST, the `Variable` of a VARIABLE, EVERY or SOME, the `Symbol` of an APPLY. A quantifier's
+    arguments are its body or, over Int, least value, greatest value and body. `free` are the numbers of free variables.
+    """
+
+    logic: Logic
+    id: int
+    op: Op
+    sort: Sort
+    args: tuple[Term, ...]
+    value: Any
+    free: frozenset[int]
+    has_quantifier: bool
+
+    @property
+    def pool(self) -> Logic:
+        """The maker of this term, by the name that finite expressions use."""
+        return self.logic
+
+    @property
+    def is_const(self) -> bool:
+        """Whether the term is a literal."""
+        return self.op is Op.CONST
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether the term is a formula."""
+        return self.sort is BOOL
+
+    # A constant that a bound is made of, such as `max_leader_epoch + 1`, is resolved by plain addition.
+    def __add__(self, offset: int) -> Term:
+        return self.logic.add(self, self.logic.int(offset))
+
+    def __sub__(self, offset: int) -> Term:
+        return self.logic.add(self, self.logic.int(-offset))
+
+    def _unknown(self, *_: object) -> NoReturn:
+        raise ModelError("a constant is not known in the first-order reading; quantify instead of counting up to it")
+
+    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __bool__ = _unknown
+
+    def __repr__(self) -> str:
+        return to_text(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """An optional id: whether there is one, and which; `value` is None where there is certainly none."""
+
+    pool: Logic
+    is_some: Term
+    value: Term | None
+
+    is_const = False
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """A set of ids of one sort, by what is in it."""
+
+    pool: Logic
+    sort: Sort
+    member: Callable[[Term], Term]
+
+    is_const = False
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Where every assumption holds, the conclusion does."""
+
+    name: str
+    assumptions: tuple[Term, ...]
+    conclusion: Term
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A symbol that stands for something: `meaning` holds of the symbol, applied to the variables, and of nothing else.
+
+    `axioms` says so for all values of the variables. That there is one such thing, and no other, is what the claims say;
+    the name of a formula needs none.
+    """
+
+    symbol: Symbol
+    variables: tuple[Variable, ...]
+    meaning: tuple[Term, ...]
+    axioms: tuple[Term, ...]
+    claims: tuple[Claim, ...]
+
+
+class Logic:
+    """Makes and interns terms, folding what is decided."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[object, ...], Term] = {}
+        self._variables = 0
+        self.definitions: dict[Symbol, Definition] = {}
+        self.units: dict[Symbol, str] = {}
+        """The type that a constant of an action or a definition is of: a hint for solvers."""
+        self._names: dict[int, Term] = {}
+        self.true = self.bool(True)
+        self.false = self.bool(False)
+
+    # -- leaves -------------------------------------------------------------------------------------------------
+
+    def bool(self, value: bool) -> Term:
+        """A truth value."""
+        return self._intern(Op.CONST, BOOL, (), bool(value))
+
+    def int(self, value: int | Term) -> Term:
+        """A number, known or not."""
+        return value if isinstance(value, Term) else self._intern(Op.CONST, INT, (), value)
+
+    def apply(self, symbol: Symbol, arguments: Iterable[Term] = ()) -> Term:
+        """A function's value."""
+        given = tuple(arguments)
+        if tuple(item.sort for item in given) != symbol.arguments:
+            wanted = ", ".join(sort.name for sort in symbol.arguments)
+            raise ModelError(f"{symbol.name} takes ({wanted}), not ({', '.join(item.sort.name for item in given)})")
+        return self._intern(Op.APPLY, symbol.result, given, symbol)
+
+    def variable(self, sort: Sort, hint: str) -> Term:
+        """A variable that nothing else uses."""
+        self._variables += 1
+        return self._intern(Op.VARIABLE, sort, (), Variable(self._variables, sort, hint))
+
+    # -- arithmetic ---------------------------------------------------------------------------------------------
+
+    def add(self, a: Term, b: Term) -> Term:
+        """a + b."""
+        if a.is_const:
+            a, b = b, a
+        if b.is_const:
+            if a.is_const:
+                return self.int(a.value + b.value)
+            if b.value == 0:
+                return a
+            if a.op is Op.ADD and a.args[1].is_const:
+                return self.add(a.args[0], self.int(a.args[1].value + b.value))
+        return self._intern(Op.ADD, INT, (a, b))
+
+    def sub(self, a: Term, b: Term) -> Term:
+        """a - b."""
+        return self.add(a, self.int(-b.value)) if b.is_const else self._intern(Op.SUB, INT, (a, b))
+
+    def mul(self, a: Term, b: Term) -> Term:
+        """a * b, one of them a literal: what is beyond linear arithmetic has no decision procedure."""
+        if a.is_const:
+            a, b = b, a
+        if not b.is_const:
+            raise ModelError("a product of two unknowns is beyond the first-order reading; multiply by a plain number")
+        return self.int(a.value * b.value) if a.is_const else self._intern(Op.MUL, INT, (a, b))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in {"div", "mod", "bitand", "bitor", "bitxor", "shl", "shr"}:
+            raise ModelError(f"{name} has no first-order reading; say it with comparisons, sets and quantifiers")
+        raise AttributeError(name)
+
+    # -- comparison and logic -----------------------------------------------------------------------------------
+
+    def eq(self, a: Any, b: Any) -> Term:
+        """a == b, of two formulas, terms of one sort, optional ids or sets."""
+        if isinstance(a, Choice):
+            both_none = self.and_(self.not_(a.is_some), self.not_(b.is_some))
+            if a.value is None or b.value is None:
+                return both_none
+            same = self.and_(a.is_some, self.and_(b.is_some, self.eq(a.value, b.value)))
+            return self.or_(both_none, same)
+        if isinstance(a, Relation):
+            return self.every(a.sort, a.sort.name, lambda x: self.eq(a.member(x), b.member(x)))
+        if a is b:
+            return self.true
+        if a.sort is not b.sort and a.sort != b.sort:
+            raise ModelError(f"a {a.sort.name} is never compared with a {b.sort.name}")
+        if a.is_const and b.is_const:
+            return self.bool(a.value == b.value)
+        if a.is_const:
+            a, b = b, a
+        if a.is_bool:
+            if b.is_const:
+                return a if b.value else self.not_(a)
+            if a.has_quantifier or b.has_quantifier:
+                return self.and_(self.or_(self.not_(a), b), self.or_(a, self.not_(b)))
+        if b.is_const and a.op is Op.ADD and a.args[1].is_const:
+            return self.eq(a.args[0], self.int(b.value - a.args[1].value))
+        if not b.is_const and a.id > b.id:
+            a, b = b, a
+        return self._intern(Op.EQ, BOOL, (a, b))
+
+    def lt(self, a: Term, b: Term) -> Term:
+        """a < b."""
+        if a is b:
+            return self.false
+        if a.is_const and b.is_const:
+            return self.bool(a.value < b.value)
+        return self._intern(Op.LT, BOOL, (a, b))
+
+    def le(self, a: Term, b: Term) -> Term:
+        """a <= b."""
+        return self.not_(self.lt(b, a))
+
+    def not_(self, a: Term) -> Term:
+        """not a."""
+        if a.is_const:
+            return self.bool(not a.value)
+        return a.args[0] if a.op is Op.NOT else self._intern(Op.NOT, BOOL, (a,))
+
+    def and_(self, a: Term, b: Term) -> Term:
+        """a and b."""
+        if a.is_const:
+            a, b = b, a
+        if b.is_const:
+            return a if b.value else self.false
+        if a is b:
+            return a
+        return self.false if self.not_(a) is b else self._intern(Op.AND, BOOL, (a, b))
+
+    def or_(self, a: Term, b: Term) -> Term:
+        """a or b."""
+        if a.is_const:
+            a, b = b, a
+        if b.is_const:
+            return self.true if b.value else a
+        if a is b:
+            return a
+        return self.true if self.not_(a) is b else self._intern(Op.OR, BOOL, (a, b))
+
+    def ite(self, condition: Term, then: Any, other: Any) -> Any:
+        """`then` where the condition holds, else `other`."""
+        if condition.is_const:
+            return then if condition.value else other
+        if then is other:
+            return then
+        if isinstance(then, Choice):
+            values = [choice.value for choice in (then, other) if choice.value is not None]
+            value = self.ite(condition, *values) if len(values) == 2 else (values or [None])[0]
+            return Choice(self, self.ite(condition, then.is_some, other.is_some), value)
+        condition = self.named(condition)
+        if isinstance(then, Relation):
+            return Relation(self, then.sort, lambda x: self.ite(condition, then.member(x), other.member(x)))
+        if condition.op is Op.NOT:
+            condition, then, other = condition.args[0], other, then
+        if then.is_bool:
+            if then.is_const:
+                return self.or_(condition, other) if then.value else self.and_(self.not_(condition), other)
+            if other.is_const:
+                return self.or_(self.not_(condition), then) if other.value else self.and_(condition, then)
+            if then.has_quantifier or other.has_quantifier:
+                return self.and_(self.or_(self.not_(condition), then), self.or_(condition, other))
+        return self._intern(Op.ITE, then.sort, (condition, then, other))
+
+    def all(self, conditions: Iterable[Term]) -> Term:
+        """The conjunction; true of nothing."""
+        result = self.true
+        for condition in conditions:
+            result = self.and_(result, condition)
+        return result
+
+    def any(self, conditions: Iterable[Term]) -> Term:
+        """The disjunction; false of nothing."""
+        result = self.false
+        for condition in conditions:
+            result = self.or_(result, condition)
+        return result
+
+    # -- quantifiers and definitions ----------------------------------------------------------------------------
+
+    def every(self, sort: Sort, hint: str, body: Callable[[Term], Term], bounds: tuple[Term, Term] | None = None) -> Term:
+        """Whether the body holds of everything of the sort; over Int, of everything within the bounds."""
+        return self._quantified(Op.EVERY, sort, hint, body, bounds)
+
+    def some(self, sort: Sort, hint: str, body: Callable[[Term], Term], bounds: tuple[Term, Term] | None = None) -> Term:
+        """Whether the body holds of something of the sort; over Int, of something within the bounds."""
+        return self._quantified(Op.SOME, sort, hint, body, bounds)
+
+    def _quantified(
+        self, op: Op, sort: Sort, hint: str, body: Callable[[Term], Term], bounds: tuple[Term, Term] | None
+    ) -> Term:
+        if (sort is INT) != (bounds is not None):
+            raise ModelError("a quantifier over numbers needs bounds, one over ids has none")
+        variable = self.variable(sort, hint)
+        inner = body(variable)
+        # An uninterpreted sort has a member, a range of numbers may have none.
+        if inner.is_const and (bounds is None or inner.value is (op is Op.EVERY)):
+            return inner
+        if bounds is None and variable.value.number not in inner.free:
+            return inner
+        return self._intern(op, BOOL, (*(bounds or ()), inner), variable.value)
+
+    def named(self, formula: Term) -> Term:
+        """The formula itself if it has no quantifier, else a predicate of its free variables that is defined as it."""
+        if not formula.has_quantifier:
+            return formula
+        if formula.op is Op.NOT:
+            return self.not_(self.named(formula.args[0]))
+        known = self._names.get(formula.id)
+        if known is None:
+            variables = tuple(item.value for item in _free_variables(formula))
+            symbol = Symbol(f"named{len(self.definitions)}", tuple(item.sort for item in variables), BOOL)
+            known = self.apply(symbol, map(self.bound, variables))
+            self._names[formula.id] = known
+            self.define(symbol, variables, (self.or_(self.not_(known), formula), self.or_(known, self.not_(formula))))
+        return known
+
+    def define(
+        self,
+        symbol: Symbol,
+        variables: tuple[Variable, ...],
+        meaning: tuple[Term, ...],
+        claims: tuple[Claim, ...] = (),
+    ) -> None:
+        """Records what a symbol stands for; the meaning speaks of it applied to the variables."""
+        closed = meaning
+        for item in reversed(variables):
+            if item.sort is INT:
+                raise ModelError("a definition under a quantifier over numbers has no first-order reading yet; state it outside")
+            closed = tuple(self._intern(Op.EVERY, BOOL, (axiom,), item) for axiom in closed)
+        self.definitions[symbol] = Definition(symbol, variables, meaning, closed, claims)
+
+    def extreme(
+        self, hint: str, holds: Callable[[Term], Term], otherwise: Term, lo: Term, hi: Term, is_greatest: bool
+    ) -> Term:
+        """The greatest (or least) number in lo..hi that `holds`, or `otherwise` if there is none.
+
+        Existence is an induction over the range, grown from its far end: for one number, and from n numbers to n + 1.
+        """
+        name = f"{'greatest' if is_greatest else 'least'}{len(self.definitions)}"
+        probe = self.all([self.every(INT, hint, holds, (lo, hi)), self.eq(otherwise, otherwise)])
+        if probe.free | otherwise.free:
+            raise ModelError("greatest(…) and least(…) under a quantifier have no first-order reading yet; state them outside")
+
+        def is_it(x: Term, least: Term, greatest: Term) -> tuple[Term, ...]:
+            beyond = (x + 1, greatest) if is_greatest else (least, x - 1)
+            found = (
+                self.le(least, x),
+                self.le(x, greatest),
+                holds(x),
+                self.every(INT, hint, lambda y: self.not_(holds(y)), beyond),
+            )
+            if holds(lo if is_greatest else hi) is self.true:  # Then there always is one.
+                return found
+            none = self.every(INT, hint, lambda y: self.not_(holds(y)), (least, greatest))
+            return (self.or_(self.and_(none, self.eq(x, otherwise)), self.all(found)),)
+
+        symbol, other, n = (Symbol(label, (), INT) for label in (name, f"{name}.other", f"{name}.n"))
+        self.units.update(dict.fromkeys((symbol, other), hint))
+        term, twin, at = self.apply(symbol), self.apply(other), self.apply(n)
+        start = lo if is_greatest else hi
+        grown = at + 1 if is_greatest else at - 1
+        before, after = ((lo, at), (lo, grown)) if is_greatest else ((at, hi), (grown, hi))
+        inside = (self.le(lo, at), self.lt(at, hi)) if is_greatest else (self.lt(lo, at), self.le(at, hi))
+        claims = (
+            Claim(f"{name} is unique", (*is_it(term, lo, hi), *is_it(twin, lo, hi)), self.eq(term, twin)),
+            Claim(f"{name} has a range", (), self.le(lo, hi)),
+            Claim(
+                f"{name} exists in one number", (), self.all(is_it(self.ite(holds(start), start, otherwise), start, start))
+            ),
+            Claim(
+                f"{name} exists in one number more",
+                (*inside, *is_it(term, *before)),
+                self.all(is_it(self.ite(holds(grown), grown, term), *after)),
+            ),
+        )
+        self.define(symbol, (), is_it(term, lo, hi), claims)
+        return term
+
+    def bound(self, variable: Variable) -> Term:
+        """The term of a variable."""
+        return self._intern(Op.VARIABLE, variable.sort, (), variable)
+
+    def rows(self) -> Iterator[str]:
+        """Every term made so far as a line, in the order of construction."""
+        for node in self._nodes.values():
+            yield f"{node.op.value} {node.sort.name} {node.value} {[arg.id for arg in node.args]}\n"
+
+    def rebuild(self, node: Term, args: tuple[Term, ...]) -> Term:
+        """A node like this one of other arguments, folded again."""
+        match node.op:
+            case Op.ADD:
+                return self.add(*args)
+            case Op.SUB:
+                return self.sub(*args)
+            case Op.MUL:
+                return self.mul(*args)
+            case Op.EQ:
+                return self.eq(*args)
+            case Op.LT:
+                return self.lt(*args)
+            case Op.NOT:
+                return self.not_(*args)
+            case Op.AND:
+                return self.and_(*args)
+            case Op.OR:
+                return self.or_(*args)
+            case Op.ITE:
+                return cast(Term, self.ite(*args))
+        return self._intern(node.op, node.sort, args, node.value)
+
+    # -- internals ----------------------------------------------------------------------------------------------
+
+    def _intern(self, op: Op, sort: Sort, args: tuple[Term, ...], value: Any = None) -> Term:
+        key = (op, sort, value, *(arg.id for arg in args))
+        node = self._nodes.get(key)
+        if node is None:
+            free = frozenset().union(*(arg.free for arg in args)) if args else frozenset()
+            is_quantifier = op in (Op.EVERY, Op.SOME)
+            if op is Op.VARIABLE:
+                free = frozenset({value.number})
+            elif is_quantifier:
+                free -= {value.number}
+            has_quantifier = is_quantifier or any(arg.has_quantifier for arg in args)
+            node = Term(self, len(self._nodes), op, sort, args, value, free, has_quantifier)
+            self._nodes[key] = node
+        return node
+
+
+def walk(roots: Iterable[Term]) -> Iterator[Term]:
+    """Every node reachable from the roots, each once, arguments before the nodes that use them."""
+    seen: dict[int, Term] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.id not in seen:
+            seen[node.id] = node
+            stack.extend(node.args)
+    return (seen[key] for key in sorted(seen))
+
+
+def _free_variables(term: Term) -> Iterator[Term]:
+    return (node for node in walk([term]) if node.op is Op.VARIABLE and node.value.number in term.free)
+
+
+def symbols(roots: Iterable[Term]) -> list[Symbol]:
+    """The symbols that occur, in order of first construction."""
+    return list(dict.fromkeys(node.value for node in walk(roots) if node.op is Op.APPLY))
+
+
+def to_text(term: Term) -> str:
+    """The term as an S-expression."""
+    match term.op:
+        case Op.CONST:
+            return str(term.value).lower() if term.is_bool else str(term.value)
+        case Op.VARIABLE:
+            return str(term.value.name)
+        case Op.APPLY:
+            name = str(term.value.name)
+            return f"({name} {' '.join(map(to_text, term.args))})" if term.args else name
+        case Op.EVERY | Op.SOME:
+            *bounds, body = map(to_text, term.args)
+            within = f" {bounds[0]}..{bounds[1]}" if bounds else ""
+            return f"({term.op.value} ({term.value.name}{within}) {body})"
+    return f"({term.op.value} {' '.join(map(to_text, term.args))})"

@@ -1,0 +1,223 @@
+"""`acked prove` as a user runs it: verdicts, exit codes, words, documents, files. What does not live here: the proofs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.driver import COMMAND, TINY, acked, assert_one_sentence, environment, interrupted
+
+BROKEN = """\
+title = "epochs are not compared"
+protocol = "truncate-to-hw"
+[constants]
+replicas = 2
+log_size = 2
+max_records = 2
+max_leader_epoch = 1
+[check]
+invariants = ["WeakIsr"]
+[expect]
+verdict = "violated"
+violates = "WeakIsr"
+trace_length = 9
+"""
+
+WEAKENED = TINY.replace('title = "tiny"', 'title = "unfenced"').replace(
+    "[expect]", '[weaken]\ndrop = ["FencedFollowerFetch: follows in this epoch"]\n[expect]'
+)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    return path
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    path = tmp_path / "broken.toml"
+    path.write_text(BROKEN)
+    return path
+
+
+@pytest.fixture
+def weakened(tmp_path: Path) -> Path:
+    path = tmp_path / "weakened.toml"
+    path.write_text(WEAKENED)
+    return path
+
+
+def document(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(done.stdout)
+    return read
+
+
+def test_a_proof_says_what_it_rests_on(tiny: Path) -> None:
+    done = acked("prove", tiny)
+    assert done.returncode == 0, done.stderr
+    assert "holds: proved by induction with 24 lemmas, in runs of any length" in " ".join(done.stdout.split())
+    for name in ("initial state", "LeaderWrite", "FencedFollowerFetch", "CommitRequest", "symmetry", "as the spec expects"):
+        assert name in done.stdout
+    lines = done.stderr.splitlines()
+    assert re.fullmatch(r"\s*1/\d+  proved +\S+ \S+  \w+\(.*\)", lines[0]), lines[0]
+
+
+def test_the_document_of_a_proof_has_everything(tiny: Path) -> None:
+    done = acked("prove", tiny, "--format", "json", "--quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    answer = document(done)
+    assert answer["verdict"] == "holds"
+    assert (answer["engine"], answer["method"], answer["protocol"]) == ("z3", "induction", "kip320")
+    assert answer["expectation"] == {"met": True, "differences": []}
+    assert answer["attempt"] is None
+    proof = answer["proof"]
+    assert (proof["method"], proof["k"]) == ("induction", 1)
+    assert "CommitRequest" in proof["lemmas"]
+    assert list(proof["per_action"])[:2] == ["initial state", "ControllerElectLeader"]
+    for action in proof["per_action"].values():
+        assert action["verdict"] == "proved"
+        assert action["seconds"] >= 0
+        assert all(item["verdict"] == "proved" for item in action["obligations"])
+
+
+def test_bounded_model_checking_shows_the_shortest_run(broken: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    done = acked("prove", broken, "--depth", "10", "--trace-out", trace)
+    assert done.returncode == 12, done.stderr
+    assert "violated: WeakIsr in 8 steps" in done.stdout
+    assert "as the spec expects" in done.stdout
+    shown = acked("show", trace)
+    assert shown.returncode == 0, shown.stderr
+    assert "WeakIsr is violated" in shown.stdout
+
+
+def test_both_engines_answer_a_violated_spec_alike(broken: Path) -> None:
+    searched = document(acked("check", broken, "--format", "json", "-q"))
+    proved = document(acked("prove", broken, "--format", "json", "-q"))
+    for key in ("protocol", "constants", "verdict", "properties", "expectation"):
+        assert proved[key] == searched[key], key
+    (one,), (other,) = proved["violations"], searched["violations"]
+    assert one["trace_length"] == other["trace_length"]
+    assert one["trace"]["spec"] == other["trace"]["spec"]
+    assert len(one["trace"]["steps"]) == 9
+
+
+def test_no_violation_up_to_a_depth_is_incomplete(tiny: Path) -> None:
+    done = acked("prove", tiny, "--method", "bmc", "--depth", "3", "--format", "json", "-q")
+    assert done.returncode == 152
+    answer = document(done)
+    assert answer["verdict"] == "incomplete"
+    assert answer["proof"] is None
+    assert answer["bounded"]["depth"] == 3
+    assert [item["holds"] for item in answer["properties"]] == [None]
+
+
+def test_a_failed_induction_shows_what_breaks_what(weakened: Path) -> None:
+    done = acked("prove", weakened)
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 152, done.stderr
+    assert "Counterexample to induction: the step FencedFollowerFetch" in text
+    assert "a state in which every property and every lemma holds; it is not reachable" in text
+    assert "FencedFollowerFetch does not preserve" in text
+    assert "broker 0" in text, "states are drawn as log grids"
+    assert "incomplete: this is no proof, because of FencedFollowerFetch" in text
+
+
+def test_the_document_of_a_failed_induction_has_its_counterexamples(weakened: Path) -> None:
+    answer = document(acked("prove", weakened, "--format", "json", "-q", "--explore", "0"))
+    assert answer["proof"] is None
+    fetch = answer["attempt"]["per_action"]["FencedFollowerFetch"]
+    assert fetch["verdict"] == "refuted"
+    found = [one for item in fetch["obligations"] for one in item["counterexamples"]]
+    assert found
+    for one in found:
+        assert one["first_state"] == "unknown"
+        assert [step["action"] for step in one["steps"]] == [None, "FencedFollowerFetch"]
+        assert one["breaks"]
+
+
+def test_minimizing_names_the_lemmas_that_are_needed(tiny: Path) -> None:
+    answer = document(acked("prove", tiny, "--minimize", "--format", "json", "-q"))
+    assert answer["verdict"] == "holds"
+    assert set(answer["proof"]["needed_lemmas"]) < set(answer["proof"]["lemmas"])
+
+
+def test_every_query_is_written_as_a_file(tiny: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "queries"
+    answer = document(acked("prove", tiny, "--smt2", folder, "--format", "json", "-q"))
+    count = sum(len(action["obligations"]) for action in answer["proof"]["per_action"].values())
+    files = sorted(folder.glob("*.smt2"))
+    assert len(files) == count
+    assert all("(set-logic QF_BV)" in file.read_text() and "(check-sat)" in file.read_text() for file in files)
+    again = acked("prove", tiny, "--smt2", folder)
+    assert_one_sentence(again, 151, "SMT-LIB files already", "empty folder")
+
+
+def test_a_timeout_is_no_pass_and_names_what_was_left_open(tiny: Path) -> None:
+    done = acked("prove", tiny, "-c", "replicas=3", "-c", "log_size=2", "--timeout", "0.001")
+    assert done.returncode == 152
+    assert "incomplete: this is no proof" in done.stdout
+    assert "open: " in " ".join(done.stdout.split())
+
+
+def test_a_solver_that_is_not_given_enough_memory_is_reported(tiny: Path) -> None:
+    done = acked("prove", tiny, "--memory", "64MB", "--format", "json", "-q")
+    assert done.returncode == 152
+    actions = document(done)["attempt"]["per_action"]
+    reasons = {item["reason"] for name, one in actions.items() if name != "initial state" for item in one["obligations"]}
+    assert None not in reasons
+
+
+def test_ctrl_c_ends_everything() -> None:
+    done = interrupted("prove", "kip320", "-c", "replicas=5", "-c", "log_size=5", "-c", "max_records=5", after=2.0)
+    assert done.returncode == 130, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (("--method", "bmc", "--k", "2"), ("--k", "induction")),
+        (("--method", "induction", "--depth", "3"), ("--depth", "bmc")),
+        (("--method", "guess"), ("guess",)),
+        (("--matrix",), ("--matrix", "leave SPEC")),
+        (("--timeout", "0"), ("timeout",)),
+        (("-c", "brokers=2"), ("brokers", "replicas")),
+    ],
+)
+def test_contradicting_options_are_refused(tiny: Path, arguments: tuple[str, ...], parts: tuple[str, ...]) -> None:
+    assert_one_sentence(acked("prove", tiny, *arguments), 151, *parts)
+
+
+def test_without_a_spec_there_is_nothing_to_prove() -> None:
+    assert_one_sentence(acked("prove"), 151, "SPEC")
+
+
+def test_the_other_commands_do_not_import_z3() -> None:
+    code = "import sys; from acked.cli import main; main(['list', 'protocols']); sys.exit('z3' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, timeout=60).returncode == 0
+
+
+@pytest.mark.slow
+def test_the_matrix_decides_every_promise_of_every_variant() -> None:
+    done = acked_slowly("prove", "--matrix", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    answer = document(done)
+    verdicts = {(item["protocol"], item["property"]): item["verdict"] for item in answer["matrix"]}
+    kept = {name for name, verdict in verdicts.items() if verdict == "holds"}
+    assert kept == {(name, item) for name, item in verdicts if name == "kip320"} | {
+        ("truncate-to-hw", "CommittedRecordsStay")
+    }
+    assert {item["protocol"] for item in answer["breaks"]} == {name for name, _ in verdicts} - {"kip320"}
+
+
+def acked_slowly(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([COMMAND, *arguments], env=environment(), capture_output=True, text=True, timeout=1700)
