@@ -146,7 +146,7 @@ PROPERTIES: tuple[Property, ...] = (
         leader_in_isr,
         "the leader that clients are sent to is one of the in-sync replicas",
         f"{_FAMILY}; its text omits the case of no leader and so fails initially",
-        "truncate-to-hw",
+        "truncate-to-hw and all after it",
     ),
     Property(
         "HwWithinLog",
@@ -154,7 +154,7 @@ PROPERTIES: tuple[Property, ...] = (
         hw_within_log,
         "no broker believes an offset committed that its own log does not hold",
         "Kafka's definition of the high watermark; clamped to the log end on every follower fetch",
-        "truncate-to-hw",
+        "truncate-to-hw and all after it",
     ),
     Property(
         "HwWithinOwnIsr",
@@ -179,7 +179,7 @@ PROPERTIES: tuple[Property, ...] = (
         "two brokers may take themselves for the leader at once, but never in the same leader epoch, so the epoch tells "
         "whose records are whose",
         "KIP-101 and KIP-320 rest on it; the controller uses each leader epoch once",
-        "truncate-to-hw",
+        "truncate-to-hw and all after it",
     ),
     Property(
         "LogEpochsAscend",
@@ -196,7 +196,7 @@ PROPERTIES: tuple[Property, ...] = (
         used_epochs_are_known,
         "no broker acts in a leader epoch that the controller has not announced",
         "KIP-320",
-        "truncate-to-hw",
+        "truncate-to-hw and all after it",
     ),
     Property(
         "LeaderEpochsOnlyGrow",
@@ -204,7 +204,7 @@ PROPERTIES: tuple[Property, ...] = (
         leader_epochs_only_grow,
         "no step takes a broker or the controller back to an older leader epoch",
         "KIP-101; a LeaderAndIsr request is ignored unless its leader epoch is higher",
-        "truncate-to-hw",
+        "truncate-to-hw and all after it",
     ),
     Property(
         "CommittedRecordsStay",

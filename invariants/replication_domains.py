@@ -51,7 +51,7 @@ DOMAIN_LEMMAS: tuple[Property, ...] = (
         leader_has_epoch,
         "a replica without a leader epoch has no leader, so a record never lacks the epoch of who wrote it",
         "leader and leader epoch are taken up together, from one LeaderAndIsr request",
-        "truncate-to-hw",
+        "truncate-to-hw and all after it",
     ),
     Property(
         "EpochsWereUsed",
@@ -59,7 +59,7 @@ DOMAIN_LEMMAS: tuple[Property, ...] = (
         epochs_were_used,
         "the leader epochs of the quorum and of the replicas are below the next one that the controller will use",
         "each leader epoch is used once, in ascending order",
-        "truncate-to-hw",
+        "truncate-to-hw and all after it",
     ),
     Property(
         "UnsentRequestsAreBlank",
@@ -67,7 +67,7 @@ DOMAIN_LEMMAS: tuple[Property, ...] = (
         unsent_requests_are_blank,
         "the place of a LeaderAndIsr request that was not sent yet says nothing, so equal histories are equal states",
         "how requests are kept: by epoch, each written once",
-        "truncate-to-hw",
+        "truncate-to-hw and all after it",
     ),
     Property(
         "NothingPastTheEnd",
@@ -75,7 +75,7 @@ DOMAIN_LEMMAS: tuple[Property, ...] = (
         nothing_past_the_end,
         "the places past a log's end are blank, so equal logs are equal states",
         "how logs are kept: truncation wipes what it drops",
-        "truncate-to-hw",
+        "truncate-to-hw and all after it",
     ),
 )
 """Every lemma of the domain proof; the first is what it needs, the others say that a state has one encoding."""

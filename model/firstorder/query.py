@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 from model.domain import LeafDomain, OptionalDomain, Range
 from model.firstorder.normal import Clause, Normaliser, marked
-from model.firstorder.reading import Reading
+from model.firstorder.reading import Family, Reading
 from model.firstorder.terms import INT, Op, Symbol, Term, walk
+from model.values import Id
 
 
 @dataclass(frozen=True)
@@ -76,28 +78,57 @@ class Questions:
         return known
 
     def _hints(self, parts: Sequence[Part]) -> Iterator[Clause]:
-        used = {node.value: node for node in walk(part.formula for part in parts) if node.op is Op.APPLY}
-        logic = self._reading.logic
-        known = [node for symbol, node in used.items() if symbol in logic.units and not node.args]
-        for node in known:
-            marks = [node, node - 1, node + 1] if node.sort is INT else [node]
-            yield from (self._mark(item, logic.units[node.value]) for item in marks)
-        for family in self._reading.families.values():
-            unit = _unit(family.domain)
-            if unit is not None and all(index.bounds is None for index in family.indices):
-                for at in product(*([node for node in known if node.sort == index.sort] for index in family.indices)):
+        """Marks, by unit: constants, the numbers that the state holds for them, and the ids that it holds there."""
+        logic = self._logic
+        used = [node for node in walk(part.formula for part in parts) if node.op is Op.APPLY and not node.args]
+        numbers: dict[str, list[Term]] = {}
+        ids: dict[str, list[Term]] = {}
+        for node in used:
+            if (unit := logic.units.get(node.value)) is not None:
+                if node.sort is INT:
+                    numbers.setdefault(unit, []).extend((node, node - 1, node + 1))
+                else:
+                    ids.setdefault(unit, []).append(node)
+        for family, unit in self._numbers:
+            if all(index.bounds is None for index in family.indices):
+                for at in product(*(ids.get(index.hint, ()) for index in family.indices)):
                     term = self._reading.before.contents[family.key](at)
-                    yield self._mark(term - 1 if isinstance(family.domain, OptionalDomain) else term, unit)
+                    term = term - 1 if isinstance(family.domain, OptionalDomain) else term
+                    numbers.setdefault(unit, []).extend((term, term - 1) if not at else (term,))
+        literals = (item for part in parts if not part.label for clause in part.clauses for item in clause.literals)
+        witnesses = [node for node in walk(literals) if node.op is Op.APPLY and not node.args]
+        found: dict[str, list[Term]] = {}
+        for family in self._choices:
+            candidates = [
+                [node for node in witnesses if node.sort == index.sort] if index.bounds is None else numbers.get(index.hint, ())
+                for index in family.indices
+            ]
+            unit = family.domain.item.__name__
+            for at in product(*candidates):
+                found.setdefault(unit, []).append(self._reading.before.contents[family.key](at).value)
+        for marks in (numbers, ids, found):
+            for unit, terms in marks.items():
+                for term in dict.fromkeys(terms):
+                    yield Clause((), (marked(logic, term, unit),), ())
 
-    def _mark(self, term: Term, unit: str) -> Clause:
-        return Clause((), (marked(self._logic, term, unit),), ())
+    @cached_property
+    def _numbers(self) -> list[tuple[Family, str]]:
+        """The families of numbers, with their units."""
+        families = self._reading.families.values()
+        return [(family, unit) for family in families if (unit := _unit(family.domain)) is not None]
+
+    @cached_property
+    def _choices(self) -> list[Family]:
+        """The families of optional ids."""
+        families = self._reading.families.values()
+        return [item for item in families if isinstance(item.domain, OptionalDomain) and issubclass(item.domain.item, Id)]
 
 
 def _unit(domain: LeafDomain) -> str | None:
     """The name of the unit of a number that a leaf holds."""
     if isinstance(domain, Range):
         return domain.item.__name__
-    if isinstance(domain, OptionalDomain) and not hasattr(domain.item, "size"):
+    if isinstance(domain, OptionalDomain) and not issubclass(domain.item, Id):
         return str(domain.item.__name__)
     return None
 
