@@ -64,6 +64,11 @@ LEAST_MEMORY = 1 << 30
 @click.option("--smt2", type=click.Path(path_type=Path), help="Write every query as an SMT-LIB file into this folder.")
 @click.option("--trace-out", type=click.Path(path_type=Path), help="Write the violating run to this file.")
 @click.option("--matrix", is_flag=True, help="Instead of SPEC: every variant and every named promise, as a table.")
+@click.option(
+    "--all-constants",
+    is_flag=True,
+    help="Prove WeakIsr and StrongIsr of SPEC's protocol for any number of brokers, offsets, records and leader epochs.",
+)
 @click.option("--format", "form", type=_FORMATS, default="text", show_default=True, help="What stdout gets.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def prove(
@@ -81,6 +86,7 @@ def prove(
     smt2: Path | None,
     trace_out: Path | None,
     matrix: bool,
+    all_constants: bool,
     form: str,
     quiet: bool,
 ) -> int:
@@ -103,6 +109,10 @@ def prove(
     if spec is None:
         raise click.UsageError("Missing argument 'SPEC'.")
     chosen = find_spec(spec)
+    if all_constants:
+        if constants:
+            raise ConfigurationError("--all-constants speaks of every value of the constants; leave -c out")
+        return _prove_all_constants(chosen, smt2, form, quiet)
     if constants:
         if repeated := {name for name, _ in constants if [other for other, _ in constants].count(name) > 1}:
             raise ConfigurationError(f"constant {', '.join(sorted(repeated))} is given twice; give each once")
@@ -204,3 +214,32 @@ def _prove_matrix(limits: Limits, form: str, quiet: bool) -> int:
 
         print_matrix(open_console(sys.stdout), matrix, seconds)
     return int(ExitCode.HOLDS if matrix.is_decided else ExitCode.TOO_LARGE)
+
+
+def _prove_all_constants(spec: Spec, smt2: Path | None, form: str, quiet: bool) -> int:
+    from checker.allconstants import ObligationResult, prove_all_constants, write_smt2
+    from checker.observer import ProofProgress
+    from model.replication.state import State
+    from reports.proof import ProofReporter
+
+    if spec.protocol.state is not State:
+        raise ConfigurationError(f"--all-constants knows the lemmas of the replication family, not of {spec.protocol.name}")
+    if smt2 is not None:
+        _make_folder(smt2)
+        write_smt2(spec.protocol, smt2)
+    with ProofReporter(sys.stderr, quiet=quiet) as observer:
+
+        def tell(result: ObligationResult, done: int, total: int) -> None:
+            subject = f"{result.subject}: {result.clause}"
+            observer.decided(ProofProgress(subject, result.verdict.value, result.seconds, done, total))
+
+        proof = prove_all_constants(spec.protocol, drop=spec.drop, on_result=tell)
+    seconds = time.perf_counter() - _STARTED
+    if form == "json":
+        click.echo(json.dumps(proof.document(), indent=1))
+    else:
+        from reports.all_constants import print_all_constants
+        from reports.console import open_console
+
+        print_all_constants(open_console(sys.stdout), proof, seconds)
+    return int(ExitCode.HOLDS if proof.holds else ExitCode.TOO_LARGE)

@@ -5,14 +5,14 @@ What lives here: the obligations of an induction over the first-order reading of
 (`write_smt2`). What does not: the reading (`model/firstorder/`), the lemmas (`invariants/`), induction under given
 constants (`induction.py`) and small instances (`cores.py`).
 
-A clause is a lemma, a promise, or that a field stays in its range. The obligations: every clause holds initially; every action
-keeps every clause, from states in which the clauses hold; and every term that stands for "the greatest such that" exists
-and is unique. If all are proved, every clause holds in every reachable state, whatever the constants. An obligation may use
-any subset of the clauses; with few of them a solver decides, with all it gets lost.
+A clause is a lemma, a promise, or that a field stays in its range. The obligations: every clause holds initially; every
+action keeps every clause, from states in which the clauses hold; and every term that stands for "the greatest such that"
+exists and is unique. If all are proved, every clause holds in every reachable state, whatever the constants. An obligation
+may use any subset of the clauses; with few of them a solver decides, with all it gets lost.
 
-z3 answers by instantiating quantifiers. "Unsatisfiable" is a proof; everything else is no answer, and then an obligation is tried
-on small instances, where a counterexample can be found. It is open in either case, and one open obligation makes the verdict
-`incomplete`. Importing this module imports z3, which is slow: do so only where a proof is asked for.
+z3 answers by instantiating quantifiers. "Unsatisfiable" is a proof; everything else is no answer, and then an obligation is
+tried on small instances, where a counterexample can be found. It is open in either case, and one open obligation makes the
+verdict `incomplete`. Importing this module imports z3, which is slow: do so only where a proof is asked for.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 from functools import cached_property
@@ -29,7 +29,7 @@ from typing import Any
 
 import z3
 
-from checker.cores import CoreFile, SmallInstance, StepCounterexample
+from checker.cores import Core, CoreFile, SmallInstance, StepCounterexample
 from checker.errors import SystemFailure
 from checker.files import write_text
 from invariants.kip320_lemmas import KIP320_LEMMAS
@@ -53,8 +53,24 @@ CORE_FILE = Path(__file__).parent.parent / "invariants" / "kip320_cores.json"
 INITIAL = "initial state"
 TERMS = "defined terms"
 
-WAYS: tuple[tuple[int, int], ...] = ((0, 2), (1, 1), (2, 2), (3, 1), (4, 2), (5, 1))
-"""Random seeds, and how eagerly z3 looks at what is not yet decided; a proof by any of them is a proof."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How z3 is asked: its random seed, how eagerly it looks at what is not yet decided, and with how many hints."""
+
+    seed: int
+    relevancy: int
+    more_hints: bool
+
+
+WAYS: tuple[Way, ...] = tuple(
+    Way(seed, relevancy, more) for seed, relevancy in ((0, 2), (1, 1), (2, 2)) for more in (False, True)
+)
+"""Tried one after the other; a proof by any of them is a proof."""
+
+SEARCH_SECONDS = 2.0
+"""How long z3 may think about one candidate while lemma sets are looked for."""
 
 SMALL: tuple[tuple[int, int, int, int], ...] = ((2, 2, 2, 2), (3, 2, 2, 2), (3, 2, 2, 3))
 """Instances on which lemma sets and counterexamples are looked for: replicas, log size, records, last leader epoch."""
@@ -188,21 +204,24 @@ class Induction:
         given = [("", term) for term in obligation.assumptions]
         return self._questions.query([*given, *named], obligation.conclusion)
 
-    def solve(self, obligation: Obligation, lemmas: Sequence[str], seconds: float, ways: int | None = None) -> tuple[bool, float]:
-        """Whether z3 proves the obligation with these lemmas, trying so many ways one after the other, and its time."""
-        query = self.query(obligation, lemmas)
-        formulas = [self._lowering.clause(item) for item in query.clauses]
-        started = time.perf_counter()
-        for way in WAYS[:ways]:
-            solver = self._solver(seconds, way)
-            solver.add(formulas)
-            if solver.check() == z3.unsat:
-                return True, time.perf_counter() - started
-        return False, time.perf_counter() - started
+    def solve(
+        self, obligation: Obligation, lemmas: Sequence[str], seconds: float, first: int = 0
+    ) -> tuple[int | None, float]:
+        """The number of the first way in which z3 proves the obligation with these lemmas, and the time until then.
 
-    def core(
-        self, obligation: Obligation, lemmas: Sequence[str], seconds: float, ways: int | None = None
-    ) -> tuple[str, ...] | None:
+        Way `first` is tried before the others. None if no way leads to a proof.
+        """
+        query = self.query(obligation, lemmas)
+        order = [first, *(number for number in range(len(WAYS)) if number != first)]
+        started = time.perf_counter()
+        for number in order:
+            solver = self._solver(seconds, WAYS[number])
+            solver.add([self._lowering.clause(item) for item in query.clauses(WAYS[number].more_hints)])
+            if solver.check() == z3.unsat:
+                return number, time.perf_counter() - started
+        return None, time.perf_counter() - started
+
+    def core(self, obligation: Obligation, lemmas: Sequence[str], seconds: float) -> tuple[str, ...] | None:
         """Of these lemmas those that z3's proof uses; None if it finds none."""
         query = self.query(obligation, lemmas)
         labels: dict[str, Any] = {}
@@ -214,19 +233,21 @@ class Induction:
                     label = labels.setdefault(part.label, z3.Bool(f"use {part.label}", self._lowering.context))
                     formula = z3.Implies(label, formula)
                 formulas.append(formula)
-        for way in WAYS[:ways]:
+        for way in WAYS:
             solver = self._solver(seconds, way)
             solver.add(formulas)
+            solver.add([self._lowering.clause(item) for item in query.more_hints] if way.more_hints else [])
             if solver.check(*labels.values()) == z3.unsat:
                 used = {label.get_id() for label in solver.unsat_core()}
                 return tuple(name for name, label in labels.items() if label.get_id() in used)
         return None
 
-    def smt2(self, obligation: Obligation, lemmas: Sequence[str]) -> str:
+    def smt2(self, obligation: Obligation, core: Core) -> str:
         """The obligation as a standalone SMT-LIB text: unsatisfiable exactly if it holds."""
-        solver = self._solver(0, WAYS[0])
-        solver.add([self._lowering.clause(item) for item in self.query(obligation, lemmas).clauses])
-        used = ", ".join(lemmas) or "none"
+        solver = self._solver(0, WAYS[core.way])
+        query = self.query(obligation, core.lemmas)
+        solver.add([self._lowering.clause(item) for item in query.clauses(WAYS[core.way].more_hints)])
+        used = ", ".join(core.lemmas) or "none"
         head = (
             f"; {self.protocol.name}, for all constants: {obligation.subject} and {obligation.clause}\n"
             f"; clauses assumed: {used}\n(set-info :status unsat)\n(set-logic UFLIA)\n"
@@ -234,13 +255,12 @@ class Induction:
         text = "\n".join(line for line in solver.to_smt2().splitlines() if not line.startswith((";", "(set-info")))
         return f"{head}{text}\n"
 
-    def _solver(self, seconds: float, way: tuple[int, int]) -> Any:
+    def _solver(self, seconds: float, way: Way) -> Any:
         solver = z3.SimpleSolver(ctx=self._lowering.context)
-        seed, relevancy = way
         solver.set("mbqi", False)
         solver.set("auto_config", False)
-        solver.set("random_seed", seed)
-        solver.set("relevancy", relevancy)
+        solver.set("random_seed", way.seed)
+        solver.set("relevancy", way.relevancy)
         if seconds:
             solver.set("timeout", max(1, int(seconds * 1000)))
         return solver
@@ -274,26 +294,28 @@ class CoreSearch:
         self._small: dict[tuple[int, ...], SmallInstance] = {}
         self._ranges = tuple(name for name in induction.clauses if name.startswith("Domain("))
 
-    def find(self, obligation: Obligation) -> tuple[str, ...] | StepCounterexample | None:
+    def find(self, obligation: Obligation) -> Core | StepCounterexample | None:
         """Lemmas with which z3 proves the obligation, a counterexample on a small instance, or None."""
         if not obligation.may_use:
-            return () if self._induction.solve(obligation, (), self._seconds)[0] else None
-        own = () if obligation.clause in self._ranges else (obligation.clause,)
-        own_sort = self._ranges if obligation.clause in self._ranges else own
-        candidates: list[tuple[str, ...]] = [(), own_sort, (*own, *self._ranges)]
-        gathered: dict[str, None] = dict.fromkeys((*own, *self._ranges))
-        for names in candidates:
+            return self._verified(obligation, ())
+        own = (obligation.clause,) if obligation.clause not in self._ranges else ()
+        gathered = dict.fromkeys((*own, *self._ranges))
+        for names in ((), own, tuple(gathered)):
             if (core := self._attempt(obligation, names)) is not None:
                 return core
         for constants in SMALL:
             found = self._instance(constants).lemmas_of_step(obligation.subject, obligation.clause)
             if isinstance(found, StepCounterexample):
                 return found
-            gathered.update(dict.fromkeys(found or ()))
-            for names in ((*own, *self._ranges, *(found or ())), tuple(gathered)):
-                if (core := self._attempt(obligation, tuple(dict.fromkeys(names)))) is not None:
-                    return core
-        return self._attempt(obligation, tuple(self._induction.clauses), ways=1)
+            for lemmas in found or []:
+                near = dict.fromkeys((*own, *lemmas))
+                gathered.update(near)
+                for extra in (self._ranges, ()):
+                    if (core := self._attempt(obligation, tuple(dict.fromkeys((*near, *extra))))) is not None:
+                        return core
+            if (core := self._attempt(obligation, tuple(gathered))) is not None:
+                return core
+        return self._attempt(obligation, tuple(self._induction.clauses))
 
     def can_fire(self, action: str) -> bool:
         """Whether the action is enabled in some state of a small instance in which every clause holds."""
@@ -307,32 +329,38 @@ class CoreSearch:
             self._small[constants] = SmallInstance(induction.protocol, given, induction.properties, induction.drop)
         return self._small[constants]
 
-    def _attempt(self, obligation: Obligation, names: Sequence[str], ways: int = 3) -> tuple[str, ...] | None:
-        """The least subset of `names` that dropping one lemma at a time leads to; None if they do not suffice."""
+    def _attempt(self, obligation: Obligation, names: Sequence[str]) -> Core | None:
+        """What is left of `names` after dropping one lemma at a time; None if they do not suffice."""
         induction = self._induction
-        core = induction.core(obligation, names, self._seconds, ways)
-        if core is None:
+        if not names:
+            return self._verified(obligation, ())
+        used = induction.core(obligation, names, self._seconds)
+        if used is None:
             return None
-        for name in core:
-            fewer = tuple(item for item in core if item != name)
-            if induction.solve(obligation, fewer, self._seconds, ways=2)[0]:
-                core = fewer
+        core = self._verified(obligation, used)
+        for name in used:
+            fewer = tuple(item for item in (used if core is None else core.lemmas) if item != name)
+            core = self._verified(obligation, fewer) or core
         return core
+
+    def _verified(self, obligation: Obligation, lemmas: tuple[str, ...]) -> Core | None:
+        way, _ = self._induction.solve(obligation, lemmas, self._seconds)
+        return None if way is None else Core(lemmas, way)
 
 
 def find_cores(
-    protocol: Protocol, *, seconds: float = 2.0, on_obligation: Callable[[Obligation, int, int], None] | None = None
+    protocol: Protocol, *, seconds: float = SEARCH_SECONDS, on_obligation: Callable[[Obligation, int, int], None] | None = None
 ) -> CoreFile:
     """Lemma sets of all obligations of a protocol, from scratch; obligations that stay open have none."""
     induction = Induction(protocol)
     search = CoreSearch(induction, seconds)
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, Core] = {}
     for number, obligation in enumerate(induction.obligations):
         if on_obligation is not None:
             on_obligation(obligation, number, len(induction.obligations))
         if obligation.may_use:
             core = search.find(obligation)
-            if isinstance(core, tuple):
+            if isinstance(core, Core):
                 found[obligation.key] = core
     return CoreFile(induction.fingerprint, found)
 
@@ -347,19 +375,20 @@ def prove_all_constants(
     clauses: Sequence[Property] = CLAUSES,
     drop: Iterable[tuple[str, str]] = (),
     cores: CoreFile | None = None,
-    seconds: float = 2.0,
+    seconds: float = 20.0,
     search: bool = True,
     on_result: Progress | None = None,
 ) -> AllConstantsProof:
     """Every obligation of a protocol with its verdict.
 
-    `cores` are lemma sets to begin with, those shipped if not given; `seconds` bounds each query. With `search`, an
+    `cores` are lemma sets to begin with, those shipped if not given; `seconds` bounds each query, of which all but a few take
+    milliseconds. With `search`, an
     obligation that its set does not prove is tried on small instances, for another set or for a counterexample.
     """
     started = time.perf_counter()
     induction = Induction(protocol, clauses, drop)
     known = CoreFile.load(CORE_FILE) if cores is None else cores
-    finder = CoreSearch(induction, seconds)
+    finder = CoreSearch(induction, min(seconds, SEARCH_SECONDS))
     results: list[ObligationResult] = []
     for obligation in induction.obligations:
         result = _prove(induction, obligation, known, finder if search else None, seconds)
@@ -384,18 +413,18 @@ def _prove(
     finder: CoreSearch | None,
     seconds: float,
 ) -> ObligationResult:
-    lemmas = known.lemmas.get(obligation.key, ()) if obligation.may_use else ()
-    proved, took = induction.solve(obligation, lemmas, seconds)
-    verdict, counterexample = (Verdict.UNSAT if proved else Verdict.UNKNOWN), None
-    if not proved and finder is not None:
+    core = known.cores.get(obligation.key, Core()) if obligation.may_use else Core()
+    way, took = induction.solve(obligation, core.lemmas, seconds, core.way)
+    counterexample = None
+    if way is None and finder is not None:
         found = finder.find(obligation)
         if isinstance(found, StepCounterexample):
-            verdict, counterexample = Verdict.REFUTED, found
+            counterexample = found
         elif found is not None:
-            lemmas = found
-            proved, took = induction.solve(obligation, lemmas, seconds)
-            verdict = Verdict.UNSAT if proved else Verdict.UNKNOWN
-    return ObligationResult(obligation.subject, obligation.clause, verdict, took, lemmas, counterexample)
+            core = found
+            way, took = induction.solve(obligation, core.lemmas, seconds, core.way)
+    verdict = Verdict.UNSAT if way is not None else Verdict.REFUTED if counterexample is not None else Verdict.UNKNOWN
+    return ObligationResult(obligation.subject, obligation.clause, verdict, took, core.lemmas, counterexample)
 
 
 def write_smt2(protocol: Protocol, folder: Path, cores: CoreFile | None = None) -> tuple[Path, ...]:
@@ -410,6 +439,6 @@ def write_smt2(protocol: Protocol, folder: Path, cores: CoreFile | None = None) 
     for number, obligation in enumerate(induction.obligations, 1):
         name = re.sub(r"[^A-Za-z0-9]+", "-", f"{obligation.subject} {obligation.clause}").strip("-")
         path = folder / f"{number:03}-{name}.smt2"
-        write_text(path, induction.smt2(obligation, known.lemmas.get(obligation.key, ())), "SMT-LIB text")
+        write_text(path, induction.smt2(obligation, known.cores.get(obligation.key, Core())), "SMT-LIB text")
         made.append(path)
     return tuple(made)

@@ -1,8 +1,8 @@
 """Which few lemmas an obligation needs: found on small finite instances, kept in a file.
 
 What lives here: induction on one small instance by bit-vectors, which names the lemmas of a proof or a counterexample
-(`SmallInstance`), and the file of lemma sets beside the lemmas (`CoreFile`). What does not: the first-order obligations that the
-sets are for (`allconstants.py`).
+(`SmallInstance`), and the file of lemma sets beside the lemmas (`CoreFile`). What does not: the first-order obligations that
+the sets are for (`allconstants.py`).
 
 A lemma set is a hint. Soundness never rests on it: a wrong one leaves an obligation open.
 Importing this module imports z3, which is slow: do so only where a proof is asked for.
@@ -30,7 +30,7 @@ from model.values import Bool
 
 @dataclass(frozen=True)
 class StepCounterexample:
-    """A state of a small instance in which all lemmas hold, and a step of it that breaks a clause; it need not be reachable."""
+    """A state of a small instance, reachable or not, in which all lemmas hold, and a step of it that breaks a clause."""
 
     constants: Mapping[str, int]
     step: str
@@ -57,8 +57,10 @@ class SmallInstance:
         }
         self._milliseconds = max(1, int(timeout_seconds * 1000))
 
-    def lemmas_of_step(self, action: str, clause: str) -> tuple[str, ...] | StepCounterexample | None:
-        """The lemmas that keep a clause over an action, or a step that breaks it; None if z3 gives up.
+    def lemmas_of_step(self, action: str, clause: str) -> list[tuple[str, ...]] | StepCounterexample | None:
+        """Least sets of lemmas that keep a clause over an action, or a step that breaks it; None if z3 gives up.
+
+        Of two lemmas that could replace each other here, one may serve the first-order proof and the other not.
 
         A clause `Domain(…)` says that updates of that field are in its domain; domains are always assumed.
         """
@@ -72,7 +74,31 @@ class SmallInstance:
                 if not isinstance(answer, tuple):
                     return answer
                 used.update(dict.fromkeys(answer))
-        return tuple(name for name in self._before if name in used)
+        return self._fewer(action, clause, [name for name in self._before if name in used])
+
+    def _fewer(self, action: str, clause: str, names: list[str]) -> list[tuple[str, ...]]:
+        """What is left of sufficient lemmas after dropping one at a time, the last or the first ones first."""
+        steps = [step for step in self.instance.actions if step.action.name == action]
+        broken = [self._broken(step, clause) for step in steps]
+        roots = [expr for step, bad in zip(steps, broken, strict=True) for expr in (step.guard, bad)]
+        frame = Lowering(self.instance, [*roots, *self._before.values()]).frame()
+        solver = self._solver()
+        some_step = [
+            z3.And(frame.term(step.guard), frame.term(bad))
+            for step, bad in zip(steps, broken, strict=True)
+            if bad is not self.instance.pool.false
+        ]
+        labels = {name: z3.Bool(f"use {name}") for name in names}
+        solver.add(*frame.in_domain(), z3.Or(some_step))
+        solver.add([z3.Implies(label, frame.term(self._before[name])) for name, label in labels.items()])
+        found: dict[tuple[str, ...], None] = {}
+        for order in (names[::-1], names):
+            kept = list(names)
+            for name in order:
+                if solver.check(*(labels[item] for item in kept if item != name)) == z3.unsat:
+                    kept.remove(name)
+            found[tuple(kept)] = None
+        return list(found)
 
     def can_fire(self, action: str) -> bool | None:
         """Whether some state satisfies every clause and the guard of the action; None if z3 gives up."""
@@ -136,24 +162,37 @@ def _family(path: Sequence[str | int]) -> str:
 
 
 @dataclass(frozen=True)
+class Core:
+    """The lemmas that an obligation needs, and the number of the way in which the solver proved it with them."""
+
+    lemmas: tuple[str, ...] = ()
+    way: int = 0
+
+
+@dataclass(frozen=True)
 class CoreFile:
     """The lemma sets of a protocol's obligations; `fingerprint` is of the protocol and the lemmas they were found for."""
 
     fingerprint: str = ""
-    lemmas: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cores: Mapping[str, Core] = field(default_factory=dict)
 
     @staticmethod
     def load(path: Path) -> CoreFile:
         """The file's content; nothing if there is none or it is not of this kind, since a missing hint only costs time."""
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
-            sets = {str(key): tuple(map(str, names)) for key, names in document["lemmas"].items()}
-            return CoreFile(str(document["fingerprint"]), sets)
+            cores = {
+                str(key): Core(tuple(map(str, item["lemmas"])), int(item["way"])) for key, item in document["cores"].items()
+            }
+            return CoreFile(str(document["fingerprint"]), cores)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return CoreFile()
 
     def save(self, path: Path) -> None:
         """Writes the file, one obligation a line."""
-        lines = ",\n".join(f"    {json.dumps(key)}: {json.dumps(list(names))}" for key, names in self.lemmas.items())
-        text = f'{{\n  "fingerprint": {json.dumps(self.fingerprint)},\n  "lemmas": {{\n{lines}\n  }}\n}}\n'
+        lines = ",\n".join(
+            f'    {json.dumps(key)}: {{"lemmas": {json.dumps(list(core.lemmas))}, "way": {core.way}}}'
+            for key, core in self.cores.items()
+        )
+        text = f'{{\n  "fingerprint": {json.dumps(self.fingerprint)},\n  "cores": {{\n{lines}\n  }}\n}}\n'
         write_text(path, text, "lemma sets")

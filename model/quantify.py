@@ -1,7 +1,8 @@
 """Combinators: quantification, choice and implication, written once and readable by every engine.
 
 What lives here: `every`, `some`, `greatest`, `least`, `ite`, `implies`. The finite engines unroll them over the values of
-a type, the first-order reading makes them quantifiers; nothing in a protocol depends on how. What does not: operations of one type (`values.py`, `state.py`).
+a type, the first-order reading makes them quantifiers; nothing in a protocol depends on how. What does not: operations of
+one type (`values.py`, `state.py`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What lives here: `clauses`, which moves negation inwards, gives a name to what an existential quantifier promises (Skolem
 functions), pulls universal quantifiers out, splits conjunctions, and replaces a variable that a clause equates with a term by
-that term. The clauses together are satisfiable exactly if the formula is. What does not: the meaning of formulas (`expand.py`) and
+that term. The clauses together are satisfiable exactly if the formula is. What does not: what formulas mean (`expand.py`) and
 solvers (`solve.py`).
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from model.firstorder.terms import BOOL, INT, Logic, Op, Symbol, Term, Variable, walk
+
 
 @dataclass(frozen=True)
 class Clause:
@@ -86,7 +87,7 @@ class Normaliser:
         return [()] if literal is logic.false else [(literal,)]
 
     def _disjunction(self, parts: list[Term], universal: tuple[Term, ...]) -> list[tuple[Term, ...]]:
-        """One of the parts holds; where several have quantifiers each gets a name, so that no clause mixes their variables."""
+        """One of the parts holds; of several with quantifiers each gets a name, so that no clause mixes their variables."""
         plain = self._logic.any(part for part in parts if not part.has_quantifier)
         quantified = [part for part in parts if part.has_quantifier]
         left = self._literal(plain, True)
@@ -129,6 +130,8 @@ class Normaliser:
         inside = [(logic.not_(item),) for item in self._outside(witness, bounds)]
         if term.op is Op.SOME or not arguments or (not bounds and all(item.sort is INT for item in arguments)):
             inside.append((marked(logic, witness, term.value.hint),))
+        if bounds and not arguments:
+            inside.append((marked(logic, witness - 1, term.value.hint),))
         return inside + self._split(substitute(logic, body, {term.value: witness}), holds, universal)
 
     def _outside(self, x: Term, bounds: list[Term]) -> tuple[Term, ...]:

@@ -1,16 +1,15 @@
 """What a solver is asked: assumptions and a conclusion that must follow, as clauses with hints.
 
-What lives here: `Query`, and `Questions`, which makes queries over one reading and normalises every formula once. What does not:
-which assumptions and conclusions (`checker/allconstants.py`) and the solver (`solve.py`).
+What lives here: `Query`, and `Questions`, which makes queries over one reading and normalises every formula once. What does
+not: which assumptions and conclusions (`checker/allconstants.py`) and the solver (`solve.py`).
 
-A query is unsatisfiable exactly if the conclusion follows. Its hints are marks (see `normal.marked`): on every constant of the
-query, on what an assumed "there is" names, and on the numbers that the state holds; they tell a solver what is worth
-trying for a variable, and mean nothing.
+A query is unsatisfiable exactly if the conclusion follows. Its hints are marks (see `normal.marked`) on the constants of the
+query and on what the state holds for them; they tell a solver what is worth trying for a variable, and mean nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -37,11 +36,12 @@ class Query:
 
     parts: tuple[Part, ...]
     hints: tuple[Clause, ...]
+    more_hints: tuple[Clause, ...]
 
-    @property
-    def clauses(self) -> tuple[Clause, ...]:
-        """Everything that a solver is told."""
-        return (*(clause for part in self.parts for clause in part.clauses), *self.hints)
+    def clauses(self, more: bool) -> tuple[Clause, ...]:
+        """Everything that a solver is told, with few hints or with more: more is not always better."""
+        parts = (clause for part in self.parts for clause in part.clauses)
+        return (*parts, *self.hints, *(self.more_hints if more else ()))
 
 
 class Questions:
@@ -57,7 +57,7 @@ class Questions:
         formulas = [*assumptions, ("", self._logic.not_(conclusion))]
         formulas += [("", axiom) for axiom in self._definitions(formula for _, formula in formulas)]
         parts = tuple(Part(label, formula, self._normal(formula)) for label, formula in formulas)
-        return Query(parts, tuple(self._hints(parts)))
+        return Query(parts, *self._hints(parts))
 
     def _definitions(self, formulas: Iterable[Term]) -> Iterator[Term]:
         todo = list(formulas)
@@ -77,12 +77,13 @@ class Questions:
             known = self._clauses[formula.id] = tuple(made)
         return known
 
-    def _hints(self, parts: Sequence[Part]) -> Iterator[Clause]:
-        """Marks, by unit: constants, the numbers that the state holds for them, and the ids that it holds there."""
+    def _hints(self, parts: Sequence[Part]) -> tuple[tuple[Clause, ...], tuple[Clause, ...]]:
+        """Marks on constants and on the numbers that the state holds for them; and on the ids held for the newest numbers."""
         logic = self._logic
         used = [node for node in walk(part.formula for part in parts) if node.op is Op.APPLY and not node.args]
         numbers: dict[str, list[Term]] = {}
         ids: dict[str, list[Term]] = {}
+        newest: dict[str, list[Term]] = {}
         for node in used:
             if (unit := logic.units.get(node.value)) is not None:
                 if node.sort is INT:
@@ -94,22 +95,19 @@ class Questions:
                 for at in product(*(ids.get(index.hint, ()) for index in family.indices)):
                     term = self._reading.before.contents[family.key](at)
                     term = term - 1 if isinstance(family.domain, OptionalDomain) else term
-                    numbers.setdefault(unit, []).extend((term, term - 1) if not at else (term,))
-        literals = (item for part in parts if not part.label for clause in part.clauses for item in clause.literals)
-        witnesses = [node for node in walk(literals) if node.op is Op.APPLY and not node.args]
+                    numbers.setdefault(unit, []).append(term)
+                    if not family.indices:
+                        newest.setdefault(unit, []).extend((term, term - 1))
         found: dict[str, list[Term]] = {}
         for family in self._choices:
-            candidates = [
-                [node for node in witnesses if node.sort == index.sort] if index.bounds is None else numbers.get(index.hint, ())
-                for index in family.indices
-            ]
-            unit = family.domain.item.__name__
-            for at in product(*candidates):
-                found.setdefault(unit, []).append(self._reading.before.contents[family.key](at).value)
-        for marks in (numbers, ids, found):
-            for unit, terms in marks.items():
-                for term in dict.fromkeys(terms):
-                    yield Clause((), (marked(logic, term, unit),), ())
+            for at in product(*(newest.get(index.hint, ()) for index in family.indices)):
+                content = self._reading.before.contents[family.key](at)
+                found.setdefault(content.value.sort.name, []).append(content.value)
+        return self._marks(numbers, ids), self._marks(found)
+
+    def _marks(self, *by_unit: Mapping[str, Sequence[Term]]) -> tuple[Clause, ...]:
+        pairs = ((term, unit) for terms in by_unit for unit, items in terms.items() for term in dict.fromkeys(items))
+        return tuple(Clause((), (marked(self._logic, term, unit),), ()) for term, unit in pairs)
 
     @cached_property
     def _numbers(self) -> list[tuple[Family, str]]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 from model.context import Context, active, resolve
@@ -34,7 +35,7 @@ from model.domain import (
 from model.errors import ModelError
 from model.firstorder.terms import BOOL, INT, Choice, Logic, Relation, Sort, Symbol, Term
 from model.protocol import Action, Guard, Protocol
-from model.values import Bool, Id, Int, OptionalValue, SetValue, Value
+from model.values import Bool, Id, OptionalValue, SetValue, Value
 
 Key = tuple[Any, ...]
 """A path whose indices are None."""
@@ -47,8 +48,13 @@ class Index:
     """What a family is indexed by: ids of a sort, or the integers within bounds."""
 
     sort: Sort
-    hint: str
+    item: type[Any]
     bounds: tuple[Term, Term] | None
+
+    @property
+    def hint(self) -> str:
+        """The name of the type, which variables and marks carry."""
+        return _hint(self.item)
 
 
 @dataclass(frozen=True)
@@ -258,6 +264,13 @@ class Reading:
         dropped = frozenset(drop)
         self.steps: tuple[Step, ...] = tuple(self._trace(item, dropped) for item in protocol.actions)
 
+    @cached_property
+    def sorts(self) -> dict[Sort, type[Id]]:
+        """The id type behind every uninterpreted sort."""
+        items = [family.domain.item for family in self.families.values() if hasattr(family.domain, "item")]
+        items += [index.item for family in self.families.values() for index in family.indices]
+        return {sort_of(item): item for item in items if issubclass(item, Id)}
+
     def constants_in_range(self) -> Term:
         """That no constant is below its least value; there is no greatest."""
         logic = self.logic
@@ -355,10 +368,10 @@ class Reading:
 
     def _index(self, domain: LeafDomain) -> Index:
         if isinstance(domain, IdDomain):
-            return Index(sort_of(domain.item), _hint(domain.item), None)
+            return Index(sort_of(domain.item), domain.item, None)
         if isinstance(domain, Range):
             lo, hi = self._bounds(domain)
-            return Index(INT, _hint(domain.item), (self.logic.int(0), self.logic.sub(hi, lo)))
+            return Index(INT, domain.item, (self.logic.int(0), self.logic.sub(hi, lo)))
         raise ModelError("an array is indexed by an Int or an Id type")
 
     def _families(self, domain: Domain, key: Key, indices: tuple[Index, ...]) -> Iterator[Family]:
@@ -372,7 +385,7 @@ class Reading:
         elif isinstance(domain, LogDomain):
             yield Family((*key, LogDomain.END), domain.end, indices)
             last = self.logic.int(resolve(domain.size, cast(Any, self.constants))) - 1
-            slot = Index(INT, _hint(domain.offset), (self.logic.int(0), last))
+            slot = Index(INT, domain.offset, (self.logic.int(0), last))
             record = StructDomain(domain.record)
             yield from self._families(record, (*key, LogDomain.RECORDS, None), (*indices, slot))
         else:
@@ -389,7 +402,7 @@ class Reading:
             is_some = Symbol(f"{family.name}.is_some", sorts, BOOL)
             value = Symbol(family.name, sorts, sort_of(domain.item))
             return lambda at: Choice(logic, logic.apply(is_some, at), logic.apply(value, at))
-        symbol = Symbol(family.name, sorts, sort_of_leaf(domain))
+        symbol = Symbol(family.name, sorts, sort_of_leaf(domain) or INT)
         return lambda at: logic.apply(symbol, at)
 
     def _in_domain(self, family: Family) -> Callable[[FunctionStore], Term]:

@@ -1,4 +1,6 @@
-"""First-order terms as z3 terms. What lives here: the lowering. What does not: what is asked of a solver (`checker/allconstants.py`).
+"""First-order terms and clauses as z3 terms.
+
+What lives here: the lowering. What does not: what is asked of a solver (`checker/allconstants.py`).
 
 Importing this module imports z3, which is slow: only what asks a solver may do so.
 """

@@ -1,13 +1,14 @@
 """Terms of many-sorted first-order logic, built by the same calls as finite expressions.
 
-What lives here: `Term`, an interned node over Bool, Int and uninterpreted sorts, with quantifiers; `Logic`, the pool that makes
-them and answers to the methods of `model.expr.Pool`, so that `Int`, `Id` and `Bool` of `model/values.py` work on terms
+What lives here: `Term`, an interned node over Bool, Int and uninterpreted sorts, with quantifiers; `Logic`, which makes them
+and answers to the methods of `model.expr.Pool`, so that `Int`, `Id` and `Bool` of `model/values.py` work on terms
 as they are; `Choice` and `Relation`, an optional id and a set of ids. What does not: where a state's terms come from
 (`reading.py`), their finite expansion (`expand.py`) and solvers (`solve.py`).
 
 Every quantifier binds a variable of its own, so no variable is ever captured. A quantifier over Int carries its bounds, both
 included: what it ranges over is part of the term, and the term has a value under every finite interpretation. Inside the
-condition of a choice between values a quantified formula gets a name (`Definition`), so quantifiers stand only under and, or, not.
+condition of a choice between values a quantified formula gets a name (`Definition`), and so quantifiers stand only under and,
+or, not.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, unique
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeAlias, cast
 
 from model.errors import ModelError
 
@@ -166,6 +167,9 @@ class Definition:
     meaning: tuple[Term, ...]
     axioms: tuple[Term, ...]
     claims: tuple[Claim, ...]
+
+
+_Bool: TypeAlias = bool  # `Logic` has a method of this name.
 
 
 class Logic:
@@ -393,21 +397,20 @@ class Logic:
         closed = meaning
         for item in reversed(variables):
             if item.sort is INT:
-                raise ModelError("a definition under a quantifier over numbers has no first-order reading yet; state it outside")
+                raise ModelError("a definition below a quantifier over numbers has no first-order reading; state it outside")
             closed = tuple(self._intern(Op.EVERY, BOOL, (axiom,), item) for axiom in closed)
         self.definitions[symbol] = Definition(symbol, variables, meaning, closed, claims)
 
     def extreme(
-        self, hint: str, holds: Callable[[Term], Term], otherwise: Term, lo: Term, hi: Term, is_greatest: bool
+        self, hint: str, holds: Callable[[Term], Term], otherwise: Term, lo: Term, hi: Term, is_greatest: _Bool
     ) -> Term:
         """The greatest (or least) number in lo..hi that `holds`, or `otherwise` if there is none.
 
         Existence is an induction over the range, grown from its far end: for one number, and from n numbers to n + 1.
         """
         name = f"{'greatest' if is_greatest else 'least'}{len(self.definitions)}"
-        probe = self.all([self.every(INT, hint, holds, (lo, hi)), self.eq(otherwise, otherwise)])
-        if probe.free | otherwise.free:
-            raise ModelError("greatest(…) and least(…) under a quantifier have no first-order reading yet; state them outside")
+        if self.every(INT, hint, holds, (lo, hi)).free | otherwise.free:
+            raise ModelError("greatest(…) and least(…) below a quantifier have no first-order reading; state them outside")
 
         def is_it(x: Term, least: Term, greatest: Term) -> tuple[Term, ...]:
             beyond = (x + 1, greatest) if is_greatest else (least, x - 1)
@@ -422,25 +425,27 @@ class Logic:
             none = self.every(INT, hint, lambda y: self.not_(holds(y)), (least, greatest))
             return (self.or_(self.and_(none, self.eq(x, otherwise)), self.all(found)),)
 
-        symbol, other, n = (Symbol(label, (), INT) for label in (name, f"{name}.other", f"{name}.n"))
-        self.units.update(dict.fromkeys((symbol, other), hint))
-        term, twin, at = self.apply(symbol), self.apply(other), self.apply(n)
+        # The claims must not speak of the symbol itself: its definition would come along.
+        symbol, *others = (Symbol(label, (), INT) for label in (name, f"{name}.a", f"{name}.b", f"{name}.n"))
+        self.units.update(dict.fromkeys((symbol, *others), hint))
+        one, other, at = map(self.apply, others)
         start = lo if is_greatest else hi
         grown = at + 1 if is_greatest else at - 1
         before, after = ((lo, at), (lo, grown)) if is_greatest else ((at, hi), (grown, hi))
         inside = (self.le(lo, at), self.lt(at, hi)) if is_greatest else (self.lt(lo, at), self.le(at, hi))
         claims = (
-            Claim(f"{name} is unique", (*is_it(term, lo, hi), *is_it(twin, lo, hi)), self.eq(term, twin)),
+            Claim(f"{name} is unique", (*is_it(one, lo, hi), *is_it(other, lo, hi)), self.eq(one, other)),
             Claim(f"{name} has a range", (), self.le(lo, hi)),
             Claim(
                 f"{name} exists in one number", (), self.all(is_it(self.ite(holds(start), start, otherwise), start, start))
             ),
             Claim(
                 f"{name} exists in one number more",
-                (*inside, *is_it(term, *before)),
-                self.all(is_it(self.ite(holds(grown), grown, term), *after)),
+                (*inside, *is_it(one, *before)),
+                self.all(is_it(self.ite(holds(grown), grown, one), *after)),
             ),
         )
+        term = self.apply(symbol)
         self.define(symbol, (), is_it(term, lo, hi), claims)
         return term
 

@@ -1,0 +1,191 @@
+"""The finite expansion of first-order terms: the same text over a known number of ids and known constants.
+
+What lives here: `Expansion`, which turns terms of a `Reading` into expressions over the leaves of an `Instance` of the same
+protocol: quantifiers become conjunctions and disjunctions, functions become the leaves that they stand for. So what the
+prover reads can be compared with the protocol itself, state by state. What does not: the comparison (in the tests).
+
+A defined term is expanded by its definition: the value of which its axioms hold. `unique` says that there is exactly one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from model.context import Context, active, resolve
+from model.domain import OptionalDomain, SetDomain
+from model.expr import Expr
+from model.firstorder.reading import Family, FunctionStore, Reading
+from model.firstorder.terms import INT, Choice, Definition, Op, Relation, Symbol, Term
+from model.protocol import Instance
+from model.state import Store
+from model.values import Id
+
+Environment = Mapping[int, Expr]
+"""The value of every bound variable in scope, by its number."""
+
+
+class Expansion:
+    """Terms of a reading as expressions of an instance of the same protocol; `parameters` are an action's arguments."""
+
+    def __init__(self, reading: Reading, instance: Instance, parameters: Mapping[Symbol, int]) -> None:
+        self._reading = reading
+        self._instance = instance
+        self._pool = instance.pool
+        self._store = Store(instance.schema, list(instance.fields))
+        self._known: dict[Symbol, Expr] = {symbol: self._pool.int(code) for symbol, code in parameters.items()}
+        for name, value in instance.constants.items():
+            self._known[Symbol(name, (), INT)] = self._pool.int(value)
+        self._families: dict[str, Family] = {family.name: family for family in reading.families.values()}
+        self._sizes = {sort: resolve(item.size, instance.constants) for sort, item in reading.sorts.items()}
+        self._made: dict[tuple[int, tuple[int, ...]], Expr] = {}
+        self.unique: list[Expr] = []
+        """For every defined term so far: that exactly one value satisfies its definition."""
+
+    def expr(self, term: Term) -> Expr:
+        """The expansion of a closed term."""
+        with active(Context(self._pool, self._instance.constants)):
+            return self._expand(term, {})
+
+    def codes(self, store: FunctionStore) -> list[Expr]:
+        """What every leaf of the instance holds in a store of the reading."""
+        logic, made = self._reading.logic, []
+        with active(Context(self._pool, self._instance.constants)):
+            for leaf in self._instance.schema.leaves:
+                family = self._reading.families[tuple(part if isinstance(part, str) else None for part in leaf.path)]
+                indices = [part for part in leaf.path if not isinstance(part, str)]
+                env: dict[int, Expr] = {}
+                at: list[Term] = []
+                for index, number in zip(family.indices, indices, strict=True):
+                    at.append(logic.variable(index.sort, index.hint) if index.bounds is None else logic.int(number))
+                    if index.bounds is None:
+                        env[at[-1].value.number] = self._pool.int(number)
+                made.append(self._code(store.contents[family.key](tuple(at)), env))
+        return made
+
+    def _code(self, content: Any, env: Environment) -> Expr:
+        pool = self._pool
+        if isinstance(content, Choice):
+            if content.value is None:
+                return pool.int(0)
+            value = pool.add(self._expand(content.value, env), pool.int(1))
+            return pool.ite(self._expand(content.is_some, env), value, pool.int(0))
+        if isinstance(content, Relation):
+            member = self._reading.logic.variable(content.sort, content.sort.name)
+            inside = content.member(member)
+            bits = [
+                pool.ite(self._expand(inside, {**env, member.value.number: pool.int(k)}), pool.int(1 << k), pool.int(0))
+                for k in range(self._sizes[content.sort])
+            ]
+            total = pool.int(0)
+            for bit in bits:
+                total = pool.add(total, bit)
+            return total
+        return self._expand(content, env)
+
+    def _expand(self, term: Term, env: Environment) -> Expr:
+        key = (term.id, tuple(env[number].id for number in sorted(term.free)))
+        known = self._made.get(key)
+        if known is None:
+            known = self._made[key] = self._make(term, env)
+        return known
+
+    def _make(self, term: Term, env: Environment) -> Expr:
+        pool = self._pool
+        match term.op:
+            case Op.CONST:
+                return pool.bool(term.value) if term.is_bool else pool.int(term.value)
+            case Op.VARIABLE:
+                return env[term.value.number]
+            case Op.EVERY | Op.SOME:
+                return self._quantifier(term, env)
+            case Op.APPLY:
+                return self._apply(term.value, [self._expand(arg, env) for arg in term.args])
+        args = [self._expand(arg, env) for arg in term.args]
+        build: dict[Op, Any] = {
+            Op.ADD: pool.add, Op.SUB: pool.sub, Op.MUL: pool.mul, Op.EQ: pool.eq, Op.LT: pool.lt, Op.NOT: pool.not_,
+            Op.AND: pool.and_, Op.OR: pool.or_, Op.ITE: pool.ite,
+        }  # fmt: skip
+        made: Expr = build[term.op](*args)
+        return made
+
+    def _quantifier(self, term: Term, env: Environment) -> Expr:
+        pool = self._pool
+        *bounds, body = term.args
+        if bounds:
+            lo, hi = (self._expand(item, env) for item in bounds)
+            values: Sequence[int] = range(lo.lo, hi.hi + 1)
+        else:
+            values = range(self._sizes[term.value.sort])
+        cases = []
+        for number in values:
+            value = pool.int(number)
+            inside = pool.and_(pool.le(lo, value), pool.le(value, hi)) if bounds else pool.true
+            holds = self._expand(body, {**env, term.value.number: value})
+            cases.append(pool.and_(inside, holds) if term.op is Op.SOME else pool.or_(pool.not_(inside), holds))
+        return pool.any(cases) if term.op is Op.SOME else pool.all(cases)
+
+    def _apply(self, symbol: Symbol, args: list[Expr]) -> Expr:
+        pool = self._pool
+        if symbol in self._known:
+            return self._known[symbol]
+        definition = self._reading.logic.definitions.get(symbol)
+        if definition is not None:
+            return self._defined(definition, args)
+        name = symbol.name.removesuffix(".is_some")
+        family = self._families[name]
+        if isinstance(family.domain, SetDomain):
+            *args, member = args
+            mask = self._store.read(self._path(family, args))
+            return pool.not_(pool.eq(pool.bitand(mask, pool.shl(pool.int(1), member)), pool.int(0)))
+        code = self._store.read(self._path(family, args))
+        if isinstance(family.domain, OptionalDomain) and issubclass(family.domain.item, Id):
+            return pool.not_(pool.eq(code, pool.int(0))) if name != symbol.name else pool.sub(code, pool.int(1))
+        return code
+
+    def _defined(self, definition: Definition, args: list[Expr]) -> Expr:
+        """The value of which the meaning holds: a truth value, or a number that the constants bound."""
+        pool = self._pool
+        env = {item.number: value for item, value in zip(definition.variables, args, strict=True)}
+        is_truth = definition.symbol.result is not INT
+        top = max(self._instance.constants.values()) + 2
+        candidates = [pool.false, pool.true] if is_truth else [pool.int(k) for k in range(-1, top)]
+        holds = []
+        for candidate in candidates:
+            inner = _With(self, definition.symbol, candidate)
+            holds.append(pool.all(inner._expand(part, env) for part in definition.meaning))
+        pairs = [pool.and_(a, b) for (i, a), (j, b) in product(enumerate(holds), repeat=2) if i < j]
+        self.unique.append(pool.and_(pool.any(holds), pool.not_(pool.any(pairs))))
+        value = candidates[0]
+        for candidate, meant in zip(candidates[1:], holds[1:], strict=True):
+            value = pool.ite(meant, candidate, value)
+        return value
+
+    def _path(self, family: Family, args: Sequence[Expr]) -> tuple[Any, ...]:
+        """Beyond an array stands what its last element holds: a protocol must not depend on what is read there."""
+        rest = iter(zip(args, family.indices, strict=True))
+        path: list[Any] = []
+        for part in family.key:
+            if part is None:
+                code, index = next(rest)
+                if code.is_const:
+                    count = self._sizes[index.sort] if index.bounds is None else self._count(index.bounds[1])
+                    path.append(code.value if 0 <= code.value < count else count - 1)
+                else:
+                    path.append(code)
+            else:
+                path.append(part)
+        return tuple(path)
+
+    def _count(self, greatest: Term) -> int:
+        return self._expand(greatest, {}).value + 1
+
+
+class _With(Expansion):
+    """An expansion in which one more symbol has a value."""
+
+    def __init__(self, outer: Expansion, symbol: Symbol, value: Expr) -> None:
+        self.__dict__.update(outer.__dict__)
+        self._known = {**outer._known, symbol: value}
+        self._made = {}

@@ -1,0 +1,262 @@
+"""The proof for all constants: every obligation proved, none vacuous, weakened protocols refused, a second solver agrees."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.allconstants import (
+    CORE_FILE,
+    TERMS,
+    AllConstantsProof,
+    CoreSearch,
+    Induction,
+    ObligationResult,
+    Verdict,
+    find_cores,
+    prove_all_constants,
+    write_smt2,
+)
+from checker.cores import Core, CoreFile, SmallInstance, StepCounterexample
+from model.catalogue import PROTOCOLS
+from model.protocol import Action, Protocol, require
+from model.quantify import every
+from model.replication.common import (
+    become_follower,
+    follows,
+    follows_in_epoch,
+    matching_point,
+    presumes_leadership,
+    replicate,
+    require_newer_request,
+    take_up_request,
+)
+from model.replication.kip320 import kip320
+from model.replication.state import Epoch, Replica, State
+
+
+@cache
+def proof() -> AllConstantsProof:
+    return prove_all_constants(kip320)
+
+
+def test_kip320_holds_for_all_constants() -> None:
+    made = proof()
+    assert [(item.subject, item.clause) for item in made.open] == []
+    assert made.vacuous == ()
+    assert made.holds
+
+
+def test_every_clause_is_an_obligation_of_the_initial_state_and_of_every_action() -> None:
+    made = proof()
+    subjects = dict.fromkeys(item.subject for item in made.obligations)
+    assert list(subjects) == ["initial state", *(item.name for item in kip320.actions), TERMS]
+    counts = {subject: sum(item.subject == subject for item in made.obligations) for subject in subjects}
+    assert set(counts.values()) == {34, counts[TERMS]}
+    assert len(made.obligations) == 34 * 10 + 4
+
+
+def test_the_shipped_lemma_sets_are_of_the_shipped_protocol_and_small() -> None:
+    shipped = CoreFile.load(CORE_FILE)
+    assert shipped.fingerprint == Induction(kip320).fingerprint
+    assert max(len(core.lemmas) for core in shipped.cores.values()) <= 16
+    assert len(shipped.cores) == 34 * 9
+
+
+def test_the_proof_is_plain_data_that_names_what_it_used() -> None:
+    document = json.loads(json.dumps(proof().document()))
+    assert document["verdict"] == "holds"
+    assert document["proved"] == len(document["obligations"]) == 344
+    by_key = {(item["subject"], item["clause"]): item for item in document["obligations"]}
+    assert "CommitRequest" in by_key["BecomeLeader", "CommitRequest"]["lemmas"]
+
+
+def test_progress_is_told_after_every_obligation() -> None:
+    told: list[tuple[str, int, int]] = []
+
+    def tell(result: ObligationResult, number: int, count: int) -> None:
+        told.append((result.clause, number, count))
+
+    prove_all_constants(kip320, search=False, on_result=tell)
+    assert [number for _, number, _ in told] == list(range(1, 345))
+    assert {count for _, _, count in told} == {344}
+
+
+def test_without_lemma_sets_and_without_a_search_for_them_the_verdict_is_incomplete() -> None:
+    made = prove_all_constants(kip320, cores=CoreFile(), search=False, seconds=0.2)
+    assert not made.holds
+    assert made.document()["verdict"] == "incomplete"
+    assert "BecomeLeader: CommitRequest" in made.document()["open"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["BecomeLeader|FollowerPrefix", "FencedLeaderExpandIsr|CommitQuorum", "LeaderWrite|IdFresh"])
+def test_a_lemma_set_is_found_again_from_nothing(key: str) -> None:
+    induction = Induction(kip320)
+    (obligation,) = (item for item in induction.obligations if item.key == key)
+    found = CoreSearch(induction, 2.0).find(obligation)
+    assert isinstance(found, Core)
+    assert induction.solve(obligation, found.lemmas, 2.0, found.way)[0] is not None
+
+
+def test_lemma_sets_survive_being_written(tmp_path: Path) -> None:
+    file = CoreFile("abc", {"A|B": Core(("C", "Domain(log[].end)"), 2), "A|C": Core()})
+    file.save(tmp_path / "cores.json")
+    assert CoreFile.load(tmp_path / "cores.json") == file
+
+
+def test_a_broken_file_of_lemma_sets_is_no_lemma_set(tmp_path: Path) -> None:
+    (tmp_path / "cores.json").write_text('{"fingerprint": 3, "cores": [1]}')
+    assert CoreFile.load(tmp_path / "cores.json") == CoreFile()
+    assert CoreFile.load(tmp_path / "none.json") == CoreFile()
+
+
+# -- weakened protocols ------------------------------------------------------------------------------------------------
+
+
+def replaced(name: str, function: Callable[..., None]) -> Protocol:
+    """KIP-320 with one action's rules replaced."""
+    actions = tuple(
+        Action(item.name, function, None, "", item.file, item.line) if item.name == name else item for item in kip320.actions
+    )
+    assert actions != kip320.actions
+    return Protocol(
+        "weakened", State, title="", source="", constants=kip320.constants, initial=kip320.run_initial, actions=actions
+    )
+
+
+def hw_of_any_epoch(s: State, leader: Replica) -> None:
+    hw = s.replica[leader].hw
+    require("leader holds the offset", s.log[leader].has(hw))
+
+    def counts(f: Replica) -> Any:
+        return presumes_leadership(s, leader) & follows(s, leader, f) & s.log[f].has(hw)
+
+    require("every ISR member follows and holds the offset", every(s.replica[leader].isr, counts))
+    s.replica[leader].hw = hw + 1
+
+
+def hw_without_followers(s: State, leader: Replica) -> None:
+    hw = s.replica[leader].hw
+    require("presumes leadership", presumes_leadership(s, leader))
+    require("leader holds the offset", s.log[leader].has(hw))
+    require("every ISR member holds the offset", every(s.replica[leader].isr, lambda f: s.log[f].has(hw)))
+    s.replica[leader].hw = hw + 1
+
+
+def follow_without_truncation(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
+    require("leader presumes leadership", presumes_leadership(s, leader))
+    require("leader is in the request's epoch", s.replica[leader].leader_epoch == epoch)
+    require_newer_request(s, leader, replica, epoch)
+    take_up_request(s, replica, epoch)
+
+
+def follow_a_leader_to_be(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
+    become_follower(s, leader, replica, epoch, truncate_to=matching_point(s, leader, replica))
+
+
+def fetch_across_epochs(s: State, follower: Replica, leader: Replica) -> None:
+    require("follows", presumes_leadership(s, leader) & follows(s, leader, follower))
+    replicate(s, follower, leader)
+
+
+def expand_before_hw_in_epoch(s: State, leader: Replica, follower: Replica) -> None:
+    from model.replication.common import leader_update, reached
+
+    require("outside the ISR", ~s.replica[leader].isr.contains(follower))
+    require("follows in this epoch", follows_in_epoch(s, leader, follower))
+    require("caught up to HW", reached(s, follower, s.replica[leader].hw))
+    leader_update(s, leader, s.replica[leader].isr.add(follower))
+
+
+WEAKENED = [
+    ("FencedLeaderIncHighWatermark", hw_without_followers, ("CommitQuorum", "CommitRequest", "WeakIsr", "StrongIsr")),
+    ("FencedLeaderIncHighWatermark", hw_of_any_epoch, ("CommitQuorum", "CommitRequest", "StrongIsr")),
+    ("FencedBecomeFollowerAndTruncate", follow_without_truncation, ("FollowerPrefix",)),
+    ("FencedLeaderExpandIsr", expand_before_hw_in_epoch, ("CommitQuorum", "StrongIsr")),
+    ("FencedFollowerFetch", fetch_across_epochs, ("RecordEpoch", "LogMatching")),
+    ("FencedBecomeFollowerAndTruncate", follow_a_leader_to_be, ("LeaderFirst",)),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("action", "function", "broken"), WEAKENED, ids=[item[1].__name__ for item in WEAKENED])
+def test_a_weakened_protocol_is_refused_with_a_step_of_a_small_instance(
+    action: str, function: Callable[..., None], broken: tuple[str, ...]
+) -> None:
+    induction = Induction(replaced(action, function))
+    search = CoreSearch(induction, 1.0)
+    shipped = CoreFile.load(CORE_FILE)
+    for obligation in induction.obligations:
+        if obligation.subject == action and obligation.clause in broken:
+            way, _ = induction.solve(obligation, shipped.cores[obligation.key].lemmas, 1.0)
+            assert way is None
+            found = search.find(obligation)
+            assert isinstance(found, StepCounterexample)
+            assert found.breaks == obligation.clause
+            assert found.step.startswith(action)
+
+
+@pytest.mark.slow
+def test_the_verdict_on_a_protocol_with_a_dropped_clause_is_incomplete() -> None:
+    made = prove_all_constants(kip320, drop=[("FencedLeaderExpandIsr", "HW in this epoch")], seconds=1.0)
+    assert not made.holds
+    assert {(item.subject, item.clause) for item in made.open} >= {("FencedLeaderExpandIsr", "CommitQuorum")}
+    assert all(item.verdict is Verdict.REFUTED for item in made.open if item.clause == "CommitQuorum")
+    (found,) = (item.counterexample for item in made.open if item.clause == "CommitQuorum")
+    assert found is not None
+    assert found.constants["replicas"] <= 3
+
+
+def test_an_action_that_can_never_happen_is_vacuous() -> None:
+    def never(s: State, leader: Replica) -> None:
+        require("cannot be", (s.log[leader].end < 1) & (s.log[leader].end > 1))
+        s.replica[leader].hw = 0
+
+    small = SmallInstance(replaced("LeaderWrite", never), {item.name: 2 for item in kip320.constants}, ())
+    assert small.can_fire("LeaderWrite") is False
+    assert small.can_fire("BecomeLeader") is True
+
+
+# -- other solvers -----------------------------------------------------------------------------------------------------
+
+
+def test_every_obligation_is_written_as_a_file_that_z3_refutes_by_itself(tmp_path: Path) -> None:
+    import z3
+
+    files = write_smt2(kip320, tmp_path / "proof")
+    assert len(files) == len({path.name for path in files}) == 344
+    for path in files[::20]:
+        context = z3.Context()
+        solver = z3.SimpleSolver(ctx=context)
+        solver.set("mbqi", False)
+        solver.set("auto_config", False)
+        solver.from_string(path.read_text())
+        assert solver.check() == z3.unsat, path.name
+
+
+def test_importing_the_command_does_not_import_z3() -> None:
+    code = "import sys, acked.cli; sys.exit('z3' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.slow
+def test_the_other_variants_are_open_where_their_rules_are_weaker() -> None:
+    for name in PROTOCOLS:
+        if name != "kip320":
+            made = prove_all_constants(PROTOCOLS[name], seconds=0.5, cores=CoreFile())
+            assert not made.holds
+            assert any(item.verdict is Verdict.REFUTED for item in made.open)
+
+
+@pytest.mark.slow
+def test_all_lemma_sets_are_found_again_from_nothing() -> None:
+    found = find_cores(kip320)
+    assert set(found.cores) == set(CoreFile.load(CORE_FILE).cores)
