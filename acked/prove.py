@@ -112,7 +112,7 @@ def prove(
     if all_constants:
         if constants:
             raise ConfigurationError("--all-constants speaks of every value of the constants; leave -c out")
-        return _prove_all_constants(chosen, smt2, form, quiet)
+        return _prove_all_constants(chosen, smt2, timeout, form, quiet)
     if constants:
         if repeated := {name for name, _ in constants if [other for other, _ in constants].count(name) > 1}:
             raise ConfigurationError(f"constant {', '.join(sorted(repeated))} is given twice; give each once")
@@ -216,7 +216,7 @@ def _prove_matrix(limits: Limits, form: str, quiet: bool) -> int:
     return int(ExitCode.HOLDS if matrix.is_decided else ExitCode.TOO_LARGE)
 
 
-def _prove_all_constants(spec: Spec, smt2: Path | None, form: str, quiet: bool) -> int:
+def _prove_all_constants(spec: Spec, smt2: Path | None, timeout: float, form: str, quiet: bool) -> int:
     from checker.allconstants import ObligationResult, prove_all_constants, write_smt2
     from checker.observer import ProofProgress
     from model.replication.state import State
@@ -233,7 +233,7 @@ def _prove_all_constants(spec: Spec, smt2: Path | None, form: str, quiet: bool) 
             subject = f"{result.subject}: {result.clause}"
             observer.decided(ProofProgress(subject, result.verdict.value, result.seconds, done, total))
 
-        proof = prove_all_constants(spec.protocol, drop=spec.drop, on_result=tell)
+        proof = prove_all_constants(spec.protocol, drop=spec.drop, seconds=min(timeout, 30.0), on_result=tell)
     seconds = time.perf_counter() - _STARTED
     if form == "json":
         click.echo(json.dumps(proof.document(), indent=1))

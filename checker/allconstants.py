@@ -247,13 +247,57 @@ class Induction:
         solver = self._solver(0, WAYS[core.way])
         query = self.query(obligation, core.lemmas)
         solver.add([self._lowering.clause(item) for item in query.clauses(WAYS[core.way].more_hints)])
+        return self._text(obligation, core, "UFLIA", solver)
+
+    def _text(self, obligation: Obligation, core: Core, logic: str, solver: Any) -> str:
         used = ", ".join(core.lemmas) or "none"
         head = (
             f"; {self.protocol.name}, for all constants: {obligation.subject} and {obligation.clause}\n"
-            f"; clauses assumed: {used}\n(set-info :status unsat)\n(set-logic UFLIA)\n"
+            f"; clauses assumed: {used}\n(set-info :status unsat)\n(set-logic {logic})\n"
         )
         text = "\n".join(line for line in solver.to_smt2().splitlines() if not line.startswith((";", "(set-info")))
         return f"{head}{text}\n"
+
+    def grounded(self, obligation: Obligation, core: Core, seconds: float = 60.0) -> str | None:
+        """The obligation without quantifiers, as a standalone SMT-LIB text; None if z3 does not prove it in this time.
+
+        Clauses are replaced by those of their instances that z3's proof needed. That an instance follows from its clause
+        is plain substitution, done here and not by the solver; so whoever refutes the text has checked the obligation.
+        """
+        way = WAYS[core.way]
+        formulas = [self._lowering.clause(item) for item in self.query(obligation, core.lemmas).clauses(way.more_hints)]
+        instances: dict[int, Any] = {}
+
+        def note(hint: Any, _: Any, __: Any) -> None:
+            if hint.decl().name() == "inst":
+                values = next(arg.children() for arg in hint.children() if z3.is_app(arg) and arg.decl().name() == "bind")
+                made = self._lowering.instance(hint.arg(0), values)
+                if made is not None:
+                    instances[made.get_id()] = made
+
+        solver = self._solver(seconds, way)
+        solver.add(formulas)
+        listener = z3.OnClause(solver, note)
+        if solver.check() != z3.unsat:
+            return None
+        del listener
+        ground = [item for item in formulas if not z3.is_quantifier(item)]
+        used = self._used(ground, list(instances.values()), seconds)
+        if used is None:
+            return None
+        final = z3.SimpleSolver(ctx=self._lowering.context)
+        final.add([*ground, *used])
+        return self._text(obligation, core, "QF_UFLIA", final)
+
+    def _used(self, ground: list[Any], instances: list[Any], seconds: float) -> list[Any] | None:
+        solver = self._solver(seconds, WAYS[0])
+        solver.add(ground)
+        labels = {f"use {number}": item for number, item in enumerate(instances)}
+        for label, item in labels.items():
+            solver.add(z3.Implies(z3.Bool(label, self._lowering.context), item))
+        if solver.check(*(z3.Bool(label, self._lowering.context) for label in labels)) != z3.unsat:
+            return None
+        return [labels[item.decl().name()] for item in solver.unsat_core()]
 
     def _solver(self, seconds: float, way: Way) -> Any:
         solver = z3.SimpleSolver(ctx=self._lowering.context)
@@ -427,8 +471,13 @@ def _prove(
     return ObligationResult(obligation.subject, obligation.clause, verdict, took, core.lemmas, counterexample)
 
 
-def write_smt2(protocol: Protocol, folder: Path, cores: CoreFile | None = None) -> tuple[Path, ...]:
-    """Writes every obligation as a file of its own, unsatisfiable exactly if the obligation holds."""
+def write_smt2(
+    protocol: Protocol, folder: Path, cores: CoreFile | None = None, grounded: bool = False
+) -> tuple[Path, ...]:
+    """Writes every obligation as a file of its own, unsatisfiable if the obligation holds.
+
+    With `grounded`, without quantifiers, so that any solver decides it; an obligation that z3 does not prove has no such file.
+    """
     induction = Induction(protocol)
     known = CoreFile.load(CORE_FILE) if cores is None else cores
     try:
@@ -438,7 +487,10 @@ def write_smt2(protocol: Protocol, folder: Path, cores: CoreFile | None = None) 
     made = []
     for number, obligation in enumerate(induction.obligations, 1):
         name = re.sub(r"[^A-Za-z0-9]+", "-", f"{obligation.subject} {obligation.clause}").strip("-")
-        path = folder / f"{number:03}-{name}.smt2"
-        write_text(path, induction.smt2(obligation, known.cores.get(obligation.key, Core())), "SMT-LIB text")
-        made.append(path)
+        core = known.cores.get(obligation.key, Core())
+        text = induction.grounded(obligation, core) if grounded else induction.smt2(obligation, core)
+        if text is not None:
+            path = folder / f"{number:03}-{name}.smt2"
+            write_text(path, text, "SMT-LIB text")
+            made.append(path)
     return tuple(made)

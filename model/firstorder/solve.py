@@ -25,6 +25,7 @@ class Lowering:
         self._variables: dict[Variable, Any] = {}
         self._terms: dict[int, Any] = {}
         self._clauses: dict[int, tuple[Clause, Any]] = {}
+        self._quantified: dict[str, Any] = {}
 
     def term(self, root: Term) -> Any:
         """The z3 term of a term."""
@@ -42,9 +43,19 @@ class Lowering:
             body = z3.Or(literals) if literals else z3.BoolVal(False, self.context)
             if clause.variables:
                 pattern = z3.MultiPattern(*map(self.term, clause.pattern))
-                body = z3.ForAll([self.term(x) for x in clause.variables], body, patterns=[pattern])
+                number = f"clause{len(self._quantified)}"
+                body = z3.ForAll([self.term(x) for x in clause.variables], body, qid=number, patterns=[pattern])
+                self._quantified[number] = body
             known = self._clauses[id(clause)] = (clause, body)
         return known[1]
+
+    def instance(self, quantifier: Any, values: list[Any]) -> Any | None:
+        """The instance, by these values, of the clause from which a solver made `quantifier`; None if it is of no clause."""
+        number = z3.Z3_get_symbol_string(quantifier.ctx_ref(), z3.Z3_get_quantifier_id(quantifier.ctx_ref(), quantifier.as_ast()))
+        clause = self._quantified.get(number)
+        if clause is None or clause.num_vars() != len(values):
+            return None
+        return z3.substitute_vars(clause.body(), *reversed(values))
 
     def _sort(self, sort: Sort) -> Any:
         if sort not in self._sorts:

@@ -221,3 +221,17 @@ def test_the_matrix_decides_every_promise_of_every_variant() -> None:
 
 def acked_slowly(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([COMMAND, *arguments], env=environment(), capture_output=True, text=True, timeout=1700)
+
+
+def test_kip320_is_proved_for_all_constants_by_the_command() -> None:
+    done = acked("prove", "kip320", "--all-constants", "--format", "json", "--quiet")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert (document["verdict"], document["open"], document["vacuous"]) == ("holds", [], [])
+    assert document["proved"] == len(document["obligations"]) > 300
+
+
+def test_constants_given_beside_all_constants_are_refused() -> None:
+    done = acked("prove", "kip320", "--all-constants", "-c", "replicas=3")
+    assert done.returncode == 151
+    assert done.stderr.startswith("acked: --all-constants speaks of every value")
