@@ -393,9 +393,15 @@ class CoreSearch:
 
 
 def find_cores(
-    protocol: Protocol, *, seconds: float = SEARCH_SECONDS, on_obligation: Callable[[Obligation, int, int], None] | None = None
+    protocol: Protocol,
+    *,
+    seconds: float = SEARCH_SECONDS,
+    on_obligation: Callable[[Obligation, int, int], None] | None = None,
 ) -> CoreFile:
-    """Lemma sets of all obligations of a protocol, from scratch; obligations that stay open have none."""
+    """Lemma sets of all obligations of a protocol, from scratch; obligations that stay open have none.
+
+    `seconds` bounds each attempt; `on_obligation` is called before each obligation with its number from 0 and their count.
+    """
     induction = Induction(protocol)
     search = CoreSearch(induction, seconds)
     found: dict[str, Core] = {}
@@ -476,7 +482,7 @@ def write_smt2(
 ) -> tuple[Path, ...]:
     """Writes every obligation as a file of its own, unsatisfiable if the obligation holds.
 
-    With `grounded`, without quantifiers, so that any solver decides it; an obligation that z3 does not prove has no such file.
+    With `grounded`, without quantifiers, so that any solver decides it; what z3 does not prove has no such file.
     """
     induction = Induction(protocol)
     known = CoreFile.load(CORE_FILE) if cores is None else cores

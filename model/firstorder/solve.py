@@ -51,8 +51,9 @@ class Lowering:
 
     def instance(self, quantifier: Any, values: list[Any]) -> Any | None:
         """The instance, by these values, of the clause from which a solver made `quantifier`; None if it is of no clause."""
-        number = z3.Z3_get_symbol_string(quantifier.ctx_ref(), z3.Z3_get_quantifier_id(quantifier.ctx_ref(), quantifier.as_ast()))
-        clause = self._quantified.get(number)
+        context = quantifier.ctx_ref()
+        number = z3.Z3_get_quantifier_id(context, quantifier.as_ast())
+        clause = self._quantified.get(z3.Z3_get_symbol_string(context, number))
         if clause is None or clause.num_vars() != len(values):
             return None
         return z3.substitute_vars(clause.body(), *reversed(values))

@@ -242,6 +242,38 @@ def test_every_obligation_is_written_as_a_file_that_z3_refutes_by_itself(tmp_pat
         assert solver.check() == z3.unsat, path.name
 
 
+def refutes(text: str) -> bool:
+    """Whether cvc5 finds an SMT-LIB text unsatisfiable."""
+    import cvc5
+
+    solver = cvc5.Solver()
+    solver.setOption("tlimit-per", "60000")
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "obligation")
+    answer = ""
+    while not (command := parser.nextCommand()).isNull():
+        answer += command.invoke(solver, parser.getSymbolManager())
+    return str(answer).split() == ["unsat"]
+
+
+def test_a_second_solver_refutes_obligations_without_quantifiers() -> None:
+    induction = Induction(kip320)
+    shipped = CoreFile.load(CORE_FILE)
+    for key in ("BecomeLeader|WeakIsr", "FencedFollowerFetch|CommitQuorum", "FencedLeaderExpandIsr|StrongIsr"):
+        (obligation,) = (item for item in induction.obligations if item.key == key)
+        text = induction.grounded(obligation, shipped.cores[key])
+        assert text is not None
+        assert "forall" not in text
+        assert refutes(text)
+
+
+@pytest.mark.slow
+def test_a_second_solver_refutes_every_obligation(tmp_path: Path) -> None:
+    files = write_smt2(kip320, tmp_path, grounded=True)
+    assert len(files) == 344
+    assert [path.name for path in files if not refutes(path.read_text())] == []
+
+
 def test_importing_the_command_does_not_import_z3() -> None:
     code = "import sys, acked.cli; sys.exit('z3' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
