@@ -22,6 +22,7 @@ from checker.native import load_kernel
 from checker.observer import Observer, Progress
 from checker.question import Question
 from checker.result import Result, Run, StopReason, Violation, Words
+from checker.shape import shape_of
 from checker.shard import Shard
 
 CHUNK = 1 << 18
@@ -147,10 +148,10 @@ class LocalSearch:
     def _set_up(self) -> None:
         self.observer.phase("compiling")
         plan, workers = self.question.plan, self.bounds.workers
-        kernel = load_kernel(plan)
+        kernel, shape = load_kernel(plan), shape_of(plan)
         try:
             for worker in range(workers):
-                self.shards.append(Shard(plan, kernel, worker, workers, self.bounds.memory // workers))
+                self.shards.append(Shard(shape, kernel, worker, workers, self.bounds.memory // workers))
         except (OSError, ValueError, OverflowError) as error:
             raise SystemFailure(
                 f"cannot reserve address space for {workers} workers and {self.bounds.memory} bytes of states ({error}); "

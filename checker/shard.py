@@ -12,8 +12,9 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from checker import loops
-from checker.kernel import BATCH, KernelPlan
+from checker.kernel import BATCH
 from checker.native import Kernel
+from checker.shape import Shape
 
 Words = tuple[int, ...]
 
@@ -52,11 +53,11 @@ def address(array: ctypes.Array[ctypes.c_uint64]) -> int:
 class Shard:
     """The states whose hash belongs to one worker, in order of discovery, and the table that finds them."""
 
-    def __init__(self, plan: KernelPlan, kernel: Kernel, worker: int, workers: int, memory: int) -> None:
-        self.words = plan.instance.schema.words
-        self._properties = len(plan.state_violations)
-        self._checks = 1 + max((check.bit for check in plan.step_checks), default=0)
-        actions = len(plan.instance.actions)
+    def __init__(self, shape: Shape, kernel: Kernel, worker: int, workers: int, memory: int) -> None:
+        self.words = shape.words
+        self._properties = shape.properties
+        self._checks = shape.checks
+        actions = shape.actions
         # A state costs its words, and 8 bytes a slot at the greatest load.
         per_state = 8 * self.words + 8 * loops.LOAD_DENOMINATOR / loops.LOAD_NUMERATOR
         most = max(int((memory - 8 * loops.SLOTS * loops.PAD) / per_state), 1)
@@ -65,8 +66,8 @@ class Shard:
         self.states = reserve((most + BATCH) * self.words, huge=True)
         self._table = reserve((buckets + loops.PAD) * loops.SLOTS, huge=True)
         worst = BATCH * max(actions, 1)
-        self._columns = reserve(len(plan.instance.schema.leaves) * plan.column_bytes // 8)
-        self._rows = reserve(max(plan.rows, 1) * BATCH // 64)
+        self._columns = reserve(shape.leaves * shape.column_bytes // 8)
+        self._rows = reserve(max(shape.rows, 1) * BATCH // 64)
         self._scratch = {
             loops.LIST: reserve(BATCH // 4 + 1),
             loops.OUT: reserve(worst * self.words),

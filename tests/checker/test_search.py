@@ -19,6 +19,7 @@ from checker.observer import Observer, Progress
 from checker.question import Question
 from checker.result import StopReason, Verdict
 from checker.search import Bounds, LocalSearch, search
+from checker.shape import shape_of
 from checker.shard import Shard
 from tests.checker.toys import always, answer, ask, counters, every_step, traveller
 
@@ -159,7 +160,7 @@ def test_a_table_that_grows_until_the_budget_is_reached_gives_whole_levels(monke
 def test_the_arguments_of_a_native_call_live_as_long_as_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """An address does not keep its array alive: inserting initial states once read an array that was gone."""
     plan = grid(2, 2).plan
-    mine = Shard(plan, load_kernel(plan), 0, 1, MEMORY)
+    mine = Shard(shape_of(plan), load_kernel(plan), 0, 1, MEMORY)
     seen: list[int] = []
 
     def receive(context: int, words: int, actions: int, count: int) -> int:
