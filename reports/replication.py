@@ -1,175 +1,160 @@
 """The replication family's picture: logs, high watermarks, leaders and in-sync replicas, in Kafka's words.
 
 What lives here: everything in the reports that knows what a log, a replica's view and the quorum are; it works on
-decoded states. What does not: what is the same for every protocol (`view.py`), and drawing (`terminal.py`).
+decoded states. What does not: what is the same for every protocol (`view.py`, `picture.py`), and drawing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum, unique
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-State = Mapping[str, Any]
+from model.protocol import Instance
+from reports.picture import Badge, Box, Cell, Fact, Marker, Message, Moment, Picture, Place, Role, Row, State
 
 _TOLD = ("log", "replica", "quorum", "requests", "next_record_id", "next_leader_epoch")
 """Fields that the picture shows, or that repeat what it shows: a request is what the controller just said."""
 
+PRODUCER, CONTROLLER = "producer", "controller"
 
-@unique
-class Edit(Enum):
-    """What a step did to one offset of a log."""
+_FETCHES = ("FollowerReplicate", "FollowerFetch", "FencedFollowerFetch")
+_ASKS_THE_LEADER = (
+    "BecomeFollowerTruncateKip101", "BecomeFollowerTruncateKip279", "FencedBecomeFollowerAndTruncate", "FollowerTruncate",
+)  # fmt: skip
+"""Actions in which a follower learns from its leader where to cut its log."""
 
-    ADDED = "added"
-    REPLACED = "replaced"
-    REMOVED = "removed"
-
-
-@unique
-class Role(Enum):
-    """What a badge says about a broker; the value is for style sheets, the badge's text for people."""
-
-    LEADER = "leader"
-    STALE_LEADER = "stale-leader"
-    ELECTED = "elected"
-    FOLLOWS = "follows"
-    LEADERLESS = "leaderless"
-    IN_ISR = "in-isr"
-    OUT_OF_ISR = "out-of-isr"
-    OWN_ISR = "own-isr"
+Known = tuple[int, int, int]
+"""A record at its place: offset, record id, leader epoch."""
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One offset of one log: a record and the epoch that wrote it, or None past the log end."""
+class Memory:
+    """What a run has shown so far: when each request was sent, what was acknowledged, what each broker held of it."""
 
-    offset: int
-    record: int | None
-    epoch: int | None
-    committed: bool
-    edit: Edit | None
+    sent: tuple[int, ...] = ()
+    acked: frozenset[Known] = frozenset()
+    held: tuple[frozenset[Known], ...] = ()
 
 
-@dataclass(frozen=True)
-class Badge:
-    """One fact about a broker in two or three words; the first badge of a broker is its place in or outside the ISR."""
+class ReplicationPictures:
+    """The provider of the replication family."""
 
-    role: Role
-    text: str
-    is_new: bool
+    def recognises(self, instance: Instance) -> bool:
+        """Whether the protocol's state has the family's fields."""
+        leaves = {tuple(part for part in leaf.path if isinstance(part, str)) for leaf in instance.schema.leaves}
+        return leaves >= _FIELDS
 
+    def tells(self, field: str) -> bool:
+        """Whether the picture tells of a change of this leaf field."""
+        return field.partition("[")[0].partition(".")[0] in _TOLD
 
-@dataclass(frozen=True)
-class BrokerView:
-    """One broker's row; `changed` names its own attributes that the step changed."""
+    def says_initial(self, state: State) -> str:
+        """One sentence about the state that a run starts from."""
+        quorum, ends = state["quorum"], [log["end"] for log in state["log"]]
+        logs = f"the logs end at offsets {', '.join(map(str, ends))}" if any(ends) else "every log is empty"
+        lead = "no broker leads"
+        if quorum["leader"] is not None:
+            lead = f"broker {quorum['leader']} is elected in leader epoch {quorum['leader_epoch']}"
+        return f"initially {logs}, {lead}, and the ISR is {set_in_words(quorum['isr'])}"
 
-    broker: int
-    cells: tuple[Cell, ...]
-    log_end: int
-    high_watermark: int
-    leader_epoch: int | None
-    badges: tuple[Badge, ...]
-    changed: tuple[str, ...]
+    def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Memory]:
+        """The picture of a moment: what is acknowledged and what is lost go by the run so far."""
+        state = moment.after
+        memory = _remember(moment)
+        offsets = instance.constants["log_size"]
+        brokers = range(len(state["log"]))
+        picture = Picture(
+            rows=tuple(_row(state, broker, offsets, memory) for broker in brokers),
+            boxes=(_controller(state["quorum"]),),
+            actors=(PRODUCER, CONTROLLER, *map(_name, brokers)),
+            actor=_actor(moment),
+            messages=tuple(_messages(moment, memory)),
+        )
+        return picture, memory
 
-
-@dataclass(frozen=True)
-class ControllerView:
-    """The controller's truth; `changed` names its attributes that the step changed."""
-
-    leader: int | None
-    leader_epoch: int | None
-    isr: tuple[int, ...]
-    changed: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class PartitionView:
-    """The whole picture of one state."""
-
-    controller: ControllerView
-    brokers: tuple[BrokerView, ...]
-
-
-# -- which states it is the picture of -----------------------------------------------------------------------------
-
-
-def recognises(state: State) -> bool:
-    """Whether a decoded state has the family's fields."""
-    log, replica, quorum = state.get("log"), state.get("replica"), state.get("quorum")
-    if not (isinstance(log, list) and isinstance(replica, list) and isinstance(quorum, dict)):
-        return False
-    return (
-        len(log) == len(replica) > 0
-        and all(isinstance(item, dict) and {"end", "records"} <= set(item) for item in log)
-        and all(isinstance(item, dict) and {"hw", "leader_epoch", "leader", "isr"} <= set(item) for item in replica)
-        and all({"id", "epoch"} <= set(record) for item in log for record in item["records"])
-        and {"leader_epoch", "leader", "isr"} <= set(quorum)
-    )
+    def disagreements(self, name: str, before: State | None, after: State) -> list[str]:
+        """What exactly breaks the property of that name; the properties are decided elsewhere, this only points."""
+        if name in _IN_STATE:
+            return list(_IN_STATE[name](after))
+        if name in _IN_STEP and before is not None:
+            return list(_IN_STEP[name](before, after))
+        return []
 
 
-def tells(field: str) -> bool:
-    """Whether the picture tells of a change of this leaf field."""
-    return field.partition("[")[0].partition(".")[0] in _TOLD
+REPLICATION = ReplicationPictures()
 
-
-def log_sizes(paths: Sequence[tuple[str | int, ...]]) -> int:
-    """How many offsets a log has room for, from the layout's leaf paths; 0 outside the family."""
-    slots = [path[3] for path in paths if len(path) > 3 and path[0] == "log" and path[2] == "records"]
-    return 1 + max((slot for slot in slots if isinstance(slot, int)), default=-1)
+_FIELDS = {
+    ("log", "end"), ("log", "records", "id"), ("log", "records", "epoch"),
+    ("replica", "hw"), ("replica", "leader_epoch"), ("replica", "leader"), ("replica", "isr"),
+    ("quorum", "leader_epoch"), ("quorum", "leader"), ("quorum", "isr"),
+    ("requests", "leader"), ("requests", "isr"), ("next_record_id",), ("next_leader_epoch",),
+}  # fmt: skip
 
 
 # -- the picture ---------------------------------------------------------------------------------------------------
 
 
-def partition_view(before: State | None, after: State, offsets: int) -> PartitionView:
-    """The picture of `after`, with what differs from `before`."""
-    quorum = after["quorum"]
-    old_quorum = quorum if before is None else before["quorum"]
-    controller = ControllerView(
-        leader=quorum["leader"],
-        leader_epoch=quorum["leader_epoch"],
-        isr=tuple(quorum["isr"]),
-        changed=tuple(name for name in ("leader", "leader_epoch", "isr") if quorum[name] != old_quorum[name]),
-    )
-    brokers = tuple(_broker_view(before, after, broker, offsets) for broker in range(len(after["log"])))
-    return PartitionView(controller, brokers)
+def _name(broker: int) -> str:
+    return f"broker {broker}"
 
 
-def _broker_view(before: State | None, after: State, broker: int, offsets: int) -> BrokerView:
-    old = after if before is None else before
-    log, replica = after["log"][broker], after["replica"][broker]
-    old_log, old_replica = old["log"][broker], old["replica"][broker]
-    pairs = {
-        "log_end": (old_log["end"], log["end"]),
-        "high_watermark": (old_replica["hw"], replica["hw"]),
-        "leader_epoch": (old_replica["leader_epoch"], replica["leader_epoch"]),
-        "leader": (old_replica["leader"], replica["leader"]),
-        "isr": (old_replica["isr"], replica["isr"]),
+def _remember(moment: Moment) -> Memory:
+    state, old = moment.after, moment.memory or Memory()
+    # A run may begin in the middle (a counterexample to induction): what was sent before is taken for sent where it begins.
+    sent = (*old.sent, *([moment.index] * (state["next_leader_epoch"] - len(old.sent))))
+    acked = old.acked | {
+        (offset, record["id"], record["epoch"])
+        for broker, replica in _presumed_leaders(state)
+        for offset, record in enumerate(state["log"][broker]["records"][: replica["hw"]])
     }
-    known = set(_badges(old, broker))
-    return BrokerView(
-        broker=broker,
-        cells=tuple(_cell(old_log, log, offset, replica["hw"]) for offset in range(offsets)),
-        log_end=log["end"],
-        high_watermark=replica["hw"],
-        leader_epoch=replica["leader_epoch"],
-        badges=tuple(Badge(role, text, (role, text) not in known) for role, text in _badges(after, broker)),
-        changed=tuple(name for name, (was, now) in pairs.items() if was != now),
+    held = old.held or (frozenset(),) * len(state["log"])
+    now = [
+        {(offset, record["id"], record["epoch"]) for offset, record in enumerate(log["records"])} for log in state["log"]
+    ]
+    before = [set(mine) for mine in held]
+    if moment.before is not None:
+        for mine, log in zip(before, moment.before["log"], strict=True):
+            mine |= {(offset, record["id"], record["epoch"]) for offset, record in enumerate(log["records"])}
+    return Memory(sent, acked, tuple(frozenset(was | has) for was, has in zip(before, now, strict=True)))
+
+
+def _row(state: State, broker: int, offsets: int, memory: Memory) -> Row:
+    log, replica = state["log"][broker], state["replica"][broker]
+    return Row(
+        key=str(broker),
+        name=_name(broker),
+        epoch=replica["leader_epoch"],
+        cells=tuple(_cell(log, offset, replica["hw"], memory.acked, memory.held[broker]) for offset in range(offsets)),
+        markers=(
+            Marker(Place.HIGH_WATERMARK, "high watermark", replica["hw"]),
+            Marker(Place.LOG_END, "log end", log["end"]),
+        ),
+        badges=tuple(Badge(role, text) for role, text in _badges(state, broker)),
     )
 
 
-def _cell(old_log: State, log: State, offset: int, high_watermark: int) -> Cell:
-    was, record = _record(old_log, offset), _record(log, offset)
-    edit = None
-    if was != record:
-        edit = Edit.ADDED if was is None else Edit.REMOVED if record is None else Edit.REPLACED
+def _cell(log: State, offset: int, high_watermark: int, acked: frozenset[Known], held: frozenset[Known]) -> Cell:
+    record = _record(log, offset)
+    mine = None if record is None else (offset, record["id"], record["epoch"])
+    gone = sorted(known for known in acked & held if known[0] == offset and known != mine)
     return Cell(
         offset=offset,
-        record=None if record is None else record["id"],
+        record=None if record is None else f"r{record['id']}",
         epoch=None if record is None else record["epoch"],
         committed=record is not None and offset < high_watermark,
-        edit=edit,
+        acked=mine in acked,
+        lost=", ".join(f"r{record_id}·e{epoch}" for _, record_id, epoch in gone) or None,
+    )
+
+
+def _controller(quorum: State) -> Box:
+    leader = "no leader" if quorum["leader"] is None else f"leader: broker {quorum['leader']}"
+    return Box(
+        key=CONTROLLER,
+        name=CONTROLLER,
+        epoch=quorum["leader_epoch"],
+        facts=(Fact("leader", leader), Fact("isr", f"ISR {set_in_words(quorum['isr'])}")),
     )
 
 
@@ -198,29 +183,65 @@ def set_in_words(members: Sequence[int]) -> str:
     return "{" + ", ".join(map(str, members)) + "}"
 
 
-# -- words ---------------------------------------------------------------------------------------------------------
+# -- who tells whom ------------------------------------------------------------------------------------------------
 
 
-def says_initial(state: State) -> str:
-    """One sentence about the state that a run starts from."""
-    quorum, ends = state["quorum"], [log["end"] for log in state["log"]]
-    logs = f"the logs end at offsets {', '.join(map(str, ends))}" if any(ends) else "every log is empty"
-    lead = "no broker leads"
-    if quorum["leader"] is not None:
-        lead = f"broker {quorum['leader']} is elected in leader epoch {quorum['leader_epoch']}"
-    return f"initially {logs}, {lead}, and the ISR is {set_in_words(quorum['isr'])}"
+def _actor(moment: Moment) -> str | None:
+    if moment.action is None:
+        return None
+    if moment.action.action.name.startswith("Controller"):
+        return CONTROLLER
+    # The parameters are named by their part; whoever changes takes the step.
+    name = "follower" if moment.action.action.name in (*_FETCHES, "FollowerTruncate") else "replica"
+    arguments = moment.action.arguments
+    return _name(arguments[name] if name in arguments else arguments["leader"])
 
 
-def disagreements(name: str, before: State | None, after: State) -> list[str]:
-    """What exactly breaks the property of that name in the state `after`, or in the step from `before`.
+def _messages(moment: Moment, memory: Memory) -> Iterator[Message]:
+    if moment.action is None or moment.before is None:
+        return
+    index, state, arguments = moment.index, moment.after, moment.action.arguments
+    action, actor = moment.action.action.name, _actor(moment) or CONTROLLER
+    if state["next_leader_epoch"] > moment.before["next_leader_epoch"]:
+        for broker in range(len(state["log"])):
+            yield _request(state, state["next_leader_epoch"] - 1, broker, memory)
+    elif "epoch" in arguments:
+        broker = arguments.get("replica", arguments["leader"])
+        known = moment.before["replica"][broker]["leader_epoch"]
+        newest = state["next_leader_epoch"] - 1
+        for epoch in range(0 if known is None else known + 1, arguments["epoch"]):
+            yield replace(_request(state, epoch, broker, memory), dropped=index)
+        request = _request(state, arguments["epoch"], broker, memory)
+        yield replace(request, received=index, is_late=arguments["epoch"] < newest)
+    elif action == "LeaderWrite":
+        offset = moment.before["log"][arguments["leader"]]["end"]
+        yield Message(f"write {index}", PRODUCER, actor, _label(state["log"][arguments["leader"]], offset), index, index)
+    elif state["quorum"]["isr"] != moment.before["quorum"]["isr"]:
+        text = f"ISR {set_in_words(state['quorum']['isr'])}"
+        yield Message(f"isr {index}", actor, CONTROLLER, text, index, index)
+    if action in _FETCHES:
+        follower = arguments["follower"]
+        offset, hw = moment.before["log"][follower]["end"], state["replica"][follower]["hw"]
+        text = f"{_label(state['log'][follower], offset)}, HW {hw}"
+        yield Message(f"fetch {index}", _name(arguments["leader"]), actor, text, index, index)
+    elif action in _ASKS_THE_LEADER:
+        text = f"the logs agree up to offset {state['log'][arguments.get('replica', arguments.get('follower'))]['end']}"
+        yield Message(f"end {index}", _name(arguments["leader"]), actor, text, index, index)
 
-    Empty for a property that is not known here; the properties themselves are decided elsewhere, this only points.
-    """
-    if name in _IN_STATE:
-        return list(_IN_STATE[name](after))
-    if name in _IN_STEP and before is not None:
-        return list(_IN_STEP[name](before, after))
-    return []
+
+def _request(state: State, epoch: int, broker: int, memory: Memory) -> Message:
+    request = state["requests"][epoch]
+    leader = "no leader" if request["leader"] is None else f"leader {request['leader']}"
+    text = f"LeaderAndIsr e{epoch}: {leader}, ISR {set_in_words(request['isr'])}"
+    return Message(f"request {epoch} {broker}", CONTROLLER, _name(broker), text, memory.sent[epoch])
+
+
+def _label(log: State, offset: int) -> str:
+    record = _record(log, offset)
+    return "nothing" if record is None else f"r{record['id']}·e{record['epoch']}"
+
+
+# -- what breaks a promise, in words -------------------------------------------------------------------------------
 
 
 def _record(log: State, offset: int) -> dict[str, Any] | None:

@@ -1,7 +1,7 @@
 """A trace drawn in the terminal: what happened, step by step, with every broker's log as a row of cells.
 
-What lives here: drawing. What does not: what is drawn (`view.py`, `replication.py`) and the table of numbers after a
-search (`summary.py`).
+What lives here: drawing. What does not: what is drawn (`view.py`, `picture.py`) and the table of numbers after a search
+(`summary.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from reports import palette
 from reports.console import Glyphs, Span, flow, glyphs_of, put, put_paragraph
-from reports.replication import BrokerView, Cell, ControllerView, Edit, PartitionView, Role
+from reports.picture import Box, BoxChange, Cell, Differences, Edit, Marker, Picture, Place, Role, Row, RowChange
 from reports.view import StepView, Story, TraceView
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ _BADGES = {
     Role.IN_ISR: "",
     Role.OUT_OF_ISR: "dim",
     Role.OWN_ISR: "dim",
+    Role.ELR: "",
+    Role.FENCED: "italic",
+    Role.DOWN: "bold",
+    Role.NOTE: "",
 }
 
 
@@ -61,8 +65,8 @@ def print_story(console: Console, story: Story) -> None:
 def print_step(console: Console, step: StepView, layout: _Layout | None) -> None:
     """Draws one step: its sentence, the picture of the state if the protocol has one, and the other changed fields."""
     _print_heading(console, step)
-    if step.partition is not None and layout is not None:
-        picture = _Picture(layout, step.partition, glyphs_of(console), console.width)
+    if step.picture is not None and step.differs is not None and layout is not None:
+        picture = _Drawing(layout, step.picture, step.differs, glyphs_of(console), console.width)
         for spans in picture.lines(with_offsets=step.index == 0):
             put(console, spans)
     _print_changes(console, step)
@@ -130,19 +134,20 @@ class _Layout:
     @staticmethod
     def of(view: TraceView, console: Console) -> _Layout | None:
         """The layout of a trace; None without a picture. Offsets that no step uses are left out."""
-        pictures = [step.partition for step in view.steps if step.partition is not None]
-        if not pictures:
+        pictures = [step.picture for step in view.steps if step.picture is not None]
+        rows = [row for picture in pictures for row in picture.rows]
+        if not rows:
             return None
-        brokers = [broker for picture in pictures for broker in picture.brokers]
+        boxes = [box for picture in pictures for box in picture.boxes]
         dot = glyphs_of(console).dot
-        used = max(max(broker.log_end, broker.high_watermark) for broker in brokers)
-        room = max(len(broker.cells) for broker in brokers)
-        labels = [len(_cell_label(cell, dot)) for broker in brokers for cell in broker.cells]
-        epochs = [len(_epoch(broker.leader_epoch)) for broker in brokers]
+        used = max([marker.offset for row in rows for marker in row.markers], default=0)
+        room = max(len(row.cells) for row in rows)
+        labels = [len(_cell_label(cell, dot)) for row in rows for cell in row.cells]
+        named: list[Row | Box] = [*rows, *boxes]
         return _Layout(
             offsets=max(1, min(used, room)),
-            name=max(len("controller"), *(len(f"broker {broker.broker}") for broker in brokers)),
-            epoch=max(*epochs, 2),
+            name=max(len(item.name) for item in named),
+            epoch=max(2, *(len(_epoch(item.epoch)) for item in named)),
             cell=max(*labels, 2) + 2,
             number=max(len(str(used)), 1),
         )
@@ -153,11 +158,11 @@ class _Layout:
         return len(INDENT) + self.name + 1 + 1 + self.epoch + 1
 
 
-class _Picture:
+class _Drawing:
     """One state's picture, as lines of styled pieces."""
 
-    def __init__(self, layout: _Layout, partition: PartitionView, glyphs: Glyphs, width: int) -> None:
-        self._layout, self._partition, self._glyphs, self._width = layout, partition, glyphs, width
+    def __init__(self, layout: _Layout, picture: Picture, differs: Differences, glyphs: Glyphs, width: int) -> None:
+        self._layout, self._picture, self._differs, self._glyphs, self._width = layout, picture, differs, glyphs, width
         per_band = max(1, (width - layout.left - 1) // (layout.cell + 1))
         self._bands = [
             range(start, min(start + per_band, layout.offsets)) for start in range(0, layout.offsets, per_band)
@@ -167,14 +172,15 @@ class _Picture:
         self._is_aside = len(self._bands) == 1 and width - self._aside >= _LEAST_ASIDE
 
     def lines(self, with_offsets: bool) -> Iterator[list[Span]]:
-        """The controller's line, then a row per broker; several bands of offsets if the width does not take all."""
-        yield from self._controller_lines(self._partition.controller)
+        """A line per box, then a row per broker; several bands of offsets if the width does not take all."""
+        for box in self._picture.boxes:
+            yield from self._box_lines(box, self._differs.boxes[box.key])
         for band in self._bands:
             if with_offsets or len(self._bands) > 1:
                 yield self._offsets_line(band)
-            for broker in self._partition.brokers:
-                grid = self._broker_spans(broker, band)
-                facts = self._facts(broker)
+            for row in self._picture.rows:
+                grid = self._row_spans(row, self._differs.rows[row.key], band)
+                facts = self._facts(row)
                 if self._is_aside:
                     yield from flow(grid, facts, self._aside, self._width)
                     continue
@@ -182,28 +188,25 @@ class _Picture:
                 if len(self._bands) == 1:
                     yield from flow([], facts, self._layout.left, self._width)
         if len(self._bands) > 1:
-            for broker in self._partition.brokers:
-                name = f"{INDENT}{f'broker {broker.broker}':<{self._layout.name}} "
-                yield from flow([(name, "")], self._facts(broker), len(name), self._width)
+            for row in self._picture.rows:
+                name = f"{INDENT}{row.name:<{self._layout.name}} "
+                yield from flow([(name, "")], self._facts(row), len(name), self._width)
 
-    def _controller_lines(self, controller: ControllerView) -> Iterator[list[Span]]:
-        changed = controller.changed
-        epoch = self._epoch_spans(controller.leader_epoch, "leader_epoch" in changed)
-        leader = "no leader" if controller.leader is None else f"leader: broker {controller.leader}"
-        isr = "ISR {" + ", ".join(map(str, controller.isr)) + "}"
-        facts = [_fact(leader, "", "leader" in changed), _fact(isr, "", "isr" in changed)]
-        yield from flow([*self._name_spans("controller"), *epoch], facts, self._layout.left, self._width)
+    def _box_lines(self, box: Box, change: BoxChange) -> Iterator[list[Span]]:
+        epoch = self._epoch_spans(box.epoch, change.epoch)
+        facts = [_fact(fact.text, "", fact.key in change.facts) for fact in box.facts]
+        yield from flow([*self._name_spans(box.name), *epoch], facts, self._layout.left, self._width)
 
     def _offsets_line(self, band: range) -> list[Span]:
         cells = "".join(f"  {offset:<{self._layout.cell - 1}}" for offset in band)
         return [(f"{INDENT}{'offset':<{self._layout.left - len(INDENT)}}{cells}", "dim")]
 
-    def _broker_spans(self, broker: BrokerView, band: range) -> list[Span]:
-        spans = self._name_spans(f"broker {broker.broker}")
-        spans += self._epoch_spans(broker.leader_epoch, "leader_epoch" in broker.changed)
+    def _row_spans(self, row: Row, change: RowChange, band: range) -> list[Span]:
+        spans = self._name_spans(row.name)
+        spans += self._epoch_spans(row.epoch, change.epoch)
         for offset in band:
-            spans += [self._edge(broker, offset), self._cell(broker.cells[offset])]
-        return [*spans, self._edge(broker, band.stop)]
+            spans += [self._edge(row, offset), self._cell(row.cells[offset], change.edits.get(offset))]
+        return [*spans, self._edge(row, band.stop)]
 
     def _name_spans(self, name: str) -> list[Span]:
         return [(f"{INDENT}{name:<{self._layout.name}} ", "")]
@@ -212,32 +215,37 @@ class _Picture:
         text = f"{_epoch(epoch):<{self._layout.epoch}}"
         return [("*" if is_changed else " ", "bold"), (text, "bold" if is_changed else ""), (" ", "")]
 
-    def _edge(self, broker: BrokerView, offset: int) -> Span:
-        if offset == broker.high_watermark:
+    def _edge(self, row: Row, offset: int) -> Span:
+        if offset == row.at(Place.HIGH_WATERMARK):
             return self._glyphs.watermark, "bold"
-        return (self._glyphs.edge if offset <= broker.log_end else " "), "dim"
+        return (self._glyphs.edge if offset <= row.at(Place.LOG_END) else " "), "dim"
 
-    def _cell(self, cell: Cell) -> Span:
+    def _cell(self, cell: Cell, edit: Edit | None) -> Span:
         width = self._layout.cell
-        mark = " " if cell.edit is None else "*"
+        mark = " " if edit is None else "*"
         if cell.epoch is None:
-            text = self._glyphs.removed if cell.edit is Edit.REMOVED else ""
+            text = self._glyphs.removed if edit is Edit.REMOVED else ""
             return f"{mark}{text:<{width - 1}}", "bold"
         colour = palette.of_epoch(cell.epoch)
-        weight = "bold" if cell.edit else "not bold"
+        weight = "bold" if edit else "not bold"
         text = f"{mark}{_cell_label(cell, self._glyphs.dot):<{width - 1}}"
         return text, f"{weight} {colour.text} on {colour.background}"
 
-    def _facts(self, broker: BrokerView) -> list[Span]:
-        changed, digits = broker.changed, self._layout.number
+    def _facts(self, row: Row) -> list[Span]:
+        change, digits = self._differs.rows[row.key], self._layout.number
         numbers = [
-            _fact(f"hw {broker.high_watermark:>{digits}}", "", "high_watermark" in changed),
-            _fact(f"end {broker.log_end:>{digits}}", "", "log_end" in changed),
+            _fact(f"{_short(marker)} {marker.offset:>{digits}}", "", marker.name in change.markers) for marker in row.markers
         ]
-        badges = [_fact(badge.text, _BADGES[badge.role], badge.is_new) for badge in broker.badges]
+        badges = [_fact(badge.text, _BADGES[badge.role], badge in change.badges) for badge in row.badges]
+        if not badges:
+            return numbers
         # In or out of the ISR is everyone's first badge: one width keeps the second badges in a column, too.
         (membership, style), *others = badges
         return [*numbers, (f"{membership:<{_ISR_WIDTH}}", style), *others]
+
+
+def _short(marker: Marker) -> str:
+    return marker.name if marker.place is Place.OTHER else marker.place.value
 
 
 def _fact(text: str, style: str, is_changed: bool) -> Span:
@@ -252,4 +260,4 @@ def _epoch(epoch: int | None) -> str:
 
 
 def _cell_label(cell: Cell, dot: str) -> str:
-    return "" if cell.record is None else f"r{cell.record}{dot}e{cell.epoch}"
+    return "" if cell.record is None else f"{cell.record}{dot}e{cell.epoch}"

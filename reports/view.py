@@ -1,8 +1,8 @@
 """The view model of a trace: what there is to show of every step, before anyone decides how to draw it.
 
 What lives here: plain frozen data made from a question and a run (sentences, changed fields, marks of the properties),
-the same for every protocol. What does not: Kafka's own words for the replication family (`replication.py`), drawing
-(`terminal.py`) and documents (`document.py`).
+the same for every protocol. What does not: Kafka's own words (a family's provider, such as `replication.py`), drawing
+(`terminal.py`, `svg.py`, `page.py`) and documents (`document.py`).
 
 Steps are counted by their actions: step 0 is the initial state and has none, step k is the k-th action and the state it
 leads to, so a trace of n states ends with step n - 1.
@@ -19,8 +19,8 @@ from checker.result import Run
 from invariants.property import Kind, Property
 from model.evaluate import Evaluator
 from model.protocol import ActionInstance, Instance
-from reports import replication
-from reports.replication import PartitionView
+from reports.picture import Differences, Moment, Picture, Provider, differences
+from reports.providers import provider_of
 
 _ABSENT = object()
 """The value of a field that a state does not have, such as a record past the log end."""
@@ -50,8 +50,8 @@ class Mark:
 class StepView:
     """One step: the action (None at step 0), the state it leads to, and what it changed.
 
-    `partition` is the replication family's picture of the state and None for every other protocol; `untold` are the
-    changes that this picture does not show (without a picture: all of them).
+    `picture` is what the protocol's provider made of the state and None where there is no provider; `differs` is what it
+    shows and the picture before did not; `untold` are the changes that it does not show (without a picture: all of them).
     """
 
     index: int
@@ -61,7 +61,8 @@ class StepView:
     state: Mapping[str, Any]
     changes: tuple[Change, ...]
     marks: tuple[Mark, ...]
-    partition: PartitionView | None
+    picture: Picture | None
+    differs: Differences | None
     untold: tuple[Change, ...]
 
     @property
@@ -116,7 +117,7 @@ def view_of(title: str, question: Question, run: Run, violates: Property | None 
         protocol=instance.protocol.name,
         constants=tuple(instance.constants.items()),
         dropped=dropped_clauses(instance),
-        story=None if violates is None else _story(violates, steps),
+        story=None if violates is None else _story(violates, steps, provider_of(instance)),
         steps=steps,
     )
 
@@ -155,36 +156,80 @@ def _subject(protocol: str, constants: Sequence[tuple[str, int]], dropped: Seque
     return f"{text}; weakened, without {'; '.join(map(repr, dropped))}" if dropped else text
 
 
-def _steps(question: Question, run: Run) -> Iterator[StepView]:
-    instance, schema = question.instance, question.instance.schema
-    marks = _Marks(question)
-    offsets = replication.log_sizes([leaf.path for leaf in schema.leaves])
-    before: list[int] = []
-    old: Mapping[str, Any] | None = None
-    for index, words in enumerate(run.states):
-        codes = schema.unpack(words)
-        state = schema.decode(codes)
-        is_family = replication.recognises(state)
-        if old is None:
-            step = None
-            changes: tuple[Change, ...] = ()
-            sentence = replication.says_initial(state) if is_family else "the initial state"
-        else:
-            step = run.actions[index - 1]
-            changes = _changes([(leaf.name, leaf.path) for leaf in schema.leaves], old, state)
-            sentence = instance.tell(step, before, codes)
-        yield StepView(
+class StepTeller:
+    """Tells of steps one at a time, each from its own past, so that runs may branch.
+
+    `Past` is what a step leaves behind for those after it.
+    """
+
+    def __init__(self, question: Question) -> None:
+        self._instance = question.instance
+        self._fields = [(leaf.name, leaf.path) for leaf in question.instance.schema.leaves]
+        self._marks = _Marks(question)
+        self._provider = provider_of(question.instance)
+
+    def first(self, codes: Sequence[int]) -> tuple[StepView, Past]:
+        """Step 0 of a run that begins in the state of these codes."""
+        state = self._instance.schema.decode(codes)
+        sentence = "the initial state" if self._provider is None else self._provider.says_initial(state)
+        return self._step(None, None, codes, state, sentence, ())
+
+    def next(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> tuple[StepView, Past]:
+        """The step that `action` makes after `past`, to the state of these codes."""
+        state = self._instance.schema.decode(codes)
+        sentence = self._instance.tell(action, past.codes, codes)
+        return self._step(past, action, codes, state, sentence, _changes(self._fields, past.state, state))
+
+    def _step(
+        self,
+        past: Past | None,
+        action: ActionInstance | None,
+        codes: Sequence[int],
+        state: Mapping[str, Any],
+        sentence: str,
+        changes: tuple[Change, ...],
+    ) -> tuple[StepView, Past]:
+        index = 0 if past is None else past.index + 1
+        picture, memory, tells = None, None, self._tells
+        if self._provider is not None:
+            moment = Moment(index, past.state if past else None, action, state, past.memory if past else None)
+            picture, memory = self._provider.picture(self._instance, moment)
+        step = StepView(
             index=index,
-            action=None if step is None else step.action.name,
-            arguments=() if step is None else tuple(step.arguments.items()),
+            action=None if action is None else action.action.name,
+            arguments=() if action is None else tuple(action.arguments.items()),
             sentence=sentence,
             state=state,
             changes=changes,
-            marks=marks.at(codes, before, step),
-            partition=replication.partition_view(old, state, offsets) if is_family else None,
-            untold=tuple(item for item in changes if not (is_family and replication.tells(item.field))),
+            marks=self._marks.at(codes, [] if past is None else past.codes, action),
+            picture=picture,
+            differs=None if picture is None else differences(past.picture if past else None, picture),
+            untold=tuple(change for change in changes if not tells(change.field)),
         )
-        before, old = codes, state
+        return step, Past(index, tuple(codes), state, picture, memory)
+
+    def _tells(self, field: str) -> bool:
+        return self._provider is not None and self._provider.tells(field)
+
+
+@dataclass(frozen=True)
+class Past:
+    """What a step leaves behind for those after it; see `StepTeller`."""
+
+    index: int
+    codes: tuple[int, ...]
+    state: Mapping[str, Any]
+    picture: Picture | None
+    memory: Any
+
+
+def _steps(question: Question, run: Run) -> Iterator[StepView]:
+    teller, unpack = StepTeller(question), question.instance.schema.unpack
+    step, past = teller.first(unpack(run.states[0]))
+    yield step
+    for action, words in zip(run.actions, run.states[1:], strict=True):
+        step, past = teller.next(past, action, unpack(words))
+        yield step
 
 
 def _changes(
@@ -230,16 +275,16 @@ class _Marks:
         return self._in_step[step.label]
 
 
-def _story(violates: Property, steps: Sequence[StepView]) -> Story:
+def _story(violates: Property, steps: Sequence[StepView], provider: Provider | None) -> Story:
     last = steps[-1]
     where = f"Step {last.index} of {last.index} breaks it" if last.index else "The initial state breaks it"
     if violates.kind is Kind.DEADLOCK:
         details = ["no action is enabled any more"]
-    elif last.partition is None:
+    elif provider is None:
         details = []
     else:
         before = steps[-2].state if len(steps) > 1 else None
-        details = replication.disagreements(violates.name, before, last.state)
+        details = list(provider.disagreements(violates.name, before, last.state))
     told, more = details[:_MOST_DETAILS], len(details) - _MOST_DETAILS
     text = "; ".join([*told, f"and {more} more of the kind"] if more > 0 else told)
     return Story(

@@ -121,7 +121,7 @@ def test_markup_and_control_characters_in_names_are_shown_and_not_obeyed(drawn: 
 
 
 def test_a_trace_without_a_picture_lists_its_changed_fields(drawn: Drawn, view: TraceView) -> None:
-    steps = tuple(dataclasses.replace(step, partition=None, untold=step.changes) for step in view.steps)
+    steps = tuple(dataclasses.replace(step, picture=None, untold=step.changes) for step in view.steps)
     lines = drawn(print_trace, dataclasses.replace(view, steps=steps)).lines
     assert any(re.fullmatch(r"    \*log\[0\]\.end +0 -> 1", line) for line in lines)
     assert not any("║" in line for line in lines)

@@ -13,8 +13,8 @@ from model.context import Constant
 from model.protocol import Protocol, require
 from model.state import Array, Optional, SetOf, Struct, field, none_of
 from model.values import Id, Int
-from reports import replication
-from reports.replication import Edit, Role
+from reports.picture import Edit, Place, Role
+from reports.replication import REPLICATION
 from reports.view import steps_of, view_of
 
 seats = Constant("seats", 1, 4, "chairs in the room")
@@ -87,20 +87,40 @@ def test_invariants_are_marked_at_every_step_and_step_properties_from_the_first_
 
 def test_the_picture_shows_cells_high_watermark_and_what_was_removed(violated: Result) -> None:
     last = steps_of(violated.question, violated.violations[0].run)[-1]
-    assert last.partition is not None
-    leader, follower = last.partition.brokers
-    assert (leader.cells[0].record, leader.cells[0].epoch, leader.cells[0].committed) == (0, 0, True)
-    assert (leader.high_watermark, leader.log_end, leader.changed) == (1, 1, ())
+    assert last.picture is not None
+    assert last.differs is not None
+    leader, follower = last.picture.rows
+    record = leader.cells[0]
+    assert (record.record, record.epoch, record.committed, record.acked, record.lost) == ("r0", 0, True, True, None)
+    assert (leader.at(Place.HIGH_WATERMARK), leader.at(Place.LOG_END)) == (1, 1)
+    assert last.differs.rows["0"].markers == frozenset()
     assert follower.cells[0].record is None
-    assert follower.cells[0].edit is Edit.REMOVED
-    assert follower.changed == ("log_end", "leader_epoch", "isr")
+    change = last.differs.rows["1"]
+    assert change.edits == {0: Edit.REMOVED}
+    assert (change.epoch, change.markers) == (True, {"log end"})
     assert last.untold == ()
+
+
+def test_an_acknowledged_record_that_a_broker_dropped_is_marked_as_lost_there_from_then_on(violated: Result) -> None:
+    steps = steps_of(violated.question, violated.violations[0].run)
+    lost = [[row.cells[0].lost for row in step.picture.rows] for step in steps if step.picture]
+    assert lost == [[None, None]] * 8 + [[None, "r0·e0"]]
+
+
+def test_requests_are_told_where_they_are_sent_and_again_where_they_arrive(violated: Result) -> None:
+    steps = steps_of(violated.question, violated.violations[0].run)
+    messages = [message for step in steps if step.picture for message in step.picture.messages]
+    last = messages[-1]
+    assert (last.sender, last.receiver, last.received) == ("controller", "broker 1", 8)
+    sent = next(message for message in messages if message.key == last.key)
+    assert (sent.sent, sent.received) == (last.sent, None)
+    assert [message.sender for message in messages if message.text == "r0·e0"] == ["producer"]
 
 
 def test_a_leader_of_an_old_epoch_is_told_from_the_elected_one(violated: Result) -> None:
     last = steps_of(violated.question, violated.violations[0].run)[-1]
-    assert last.partition is not None
-    leader, follower = last.partition.brokers
+    assert last.picture is not None
+    leader, follower = last.picture.rows
     assert [badge.role for badge in leader.badges] == [Role.IN_ISR, Role.STALE_LEADER, Role.ELECTED, Role.OWN_ISR]
     assert [badge.text for badge in follower.badges] == ["out of ISR", "follows broker 0"]
 
@@ -144,11 +164,11 @@ def test_properties_that_no_shipped_protocol_breaks_are_explained_as_well() -> N
     def explained(name: str, before: dict | None = None, **replica: object) -> str:
         state = _state()
         state["replica"][1].update(replica)
-        return "; ".join(replication.disagreements(name, before, state))
+        return "; ".join(REPLICATION.disagreements(name, before, state))
 
     state = _state()
     state["quorum"].update(leader=0, isr=[1])
-    assert replication.disagreements("LeaderInIsr", None, state) == [
+    assert REPLICATION.disagreements("LeaderInIsr", None, state) == [
         "the elected leader is broker 0 and the ISR is {1}"
     ]
     assert explained("HwWithinLog", hw=1) == "the high watermark 1 of broker 1 is beyond its log end 0"
@@ -159,8 +179,8 @@ def test_properties_that_no_shipped_protocol_breaks_are_explained_as_well() -> N
     state = _state()
     for broker in (0, 1):
         state["replica"][broker].update(leader=broker, leader_epoch=1)
-    assert "brokers 0 and 1 both take" in replication.disagreements("OneLeaderPerEpoch", None, state)[0]
-    assert replication.disagreements("Unheard", None, state) == []
+    assert "brokers 0 and 1 both take" in REPLICATION.disagreements("OneLeaderPerEpoch", None, state)[0]
+    assert REPLICATION.disagreements("Unheard", None, state) == []
 
 
 def test_a_protocol_of_another_family_gets_its_changed_fields_by_name() -> None:
@@ -171,7 +191,7 @@ def test_a_protocol_of_another_family_gets_its_changed_fields_by_name() -> None:
     found = result.violations[0]
     view = view_of("chairs", result.question, found.run, found.property)
     first, second, last = view.steps
-    assert (first.sentence, first.partition) == ("the initial state", None)
+    assert (first.sentence, first.picture) == ("the initial state", None)
     assert second.sentence == "SitDown(seat=1)"
     assert {change.field: change.after for change in second.untold} == {
         "taken": "{1}",
