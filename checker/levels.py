@@ -28,14 +28,39 @@ class StopPolicy(Enum):
 
 @dataclass(frozen=True)
 class LevelReport:
-    """One expanded level: firings by action instance, and the least violations by kernel position and by check bit."""
+    """One expanded level, or one worker's part of it.
+
+    `enabled` and `new` count by action instance; the least violations stand by kernel position and by check bit.
+    `is_expanded` is False if memory ended first: all states were checked, but not all successors are known.
+    """
 
     states: int
     next_states: int
-    enabled: Sequence[int]
-    new: Sequence[int]
+    enabled: tuple[int, ...]
+    new: tuple[int, ...]
     bad_states: dict[int, Words]
     bad_steps: dict[int, tuple[Words, int]]
+    is_expanded: bool = True
+
+    @classmethod
+    def of(cls, parts: Sequence[LevelReport]) -> LevelReport:
+        """The report of a level from those of the workers that share it; the order of the workers does not matter."""
+        bad_states: dict[int, Words] = {}
+        bad_steps: dict[int, tuple[Words, int]] = {}
+        for part in parts:
+            for p, words in part.bad_states.items():
+                bad_states[p] = min(bad_states.get(p, words), words)
+            for bit, edge in part.bad_steps.items():
+                bad_steps[bit] = min(bad_steps.get(bit, edge), edge)
+        return cls(
+            states=sum(part.states for part in parts),
+            next_states=sum(part.next_states for part in parts),
+            enabled=tuple(map(sum, zip(*(part.enabled for part in parts), strict=True))),
+            new=tuple(map(sum, zip(*(part.new for part in parts), strict=True))),
+            bad_states=bad_states,
+            bad_steps=bad_steps,
+            is_expanded=all(part.is_expanded for part in parts),
+        )
 
 
 @dataclass(frozen=True)
@@ -74,6 +99,7 @@ class Ledger:
     question: Question
     policy: StopPolicy
     max_depth: int | None = None
+    max_states: int | None = None
     findings: dict[int, Finding] = field(default_factory=dict)
     stopped: StopReason | None = None
     _counts: _Counts = field(default_factory=_Counts)
@@ -107,7 +133,7 @@ class Ledger:
     def action_counts(self) -> dict[str, ActionCount]:
         """Firings by action name, instances added up, every action of the protocol listed."""
         instance = self.question.instance
-        counts = {item.name: ActionCount() for item in instance.protocol.actions}
+        counts = {item.name: ActionCount() for item in instance.action_rules}
         for step, enabled, new in zip(instance.actions, self._counts.enabled, self._counts.new, strict=True):
             old = counts[step.action.name]
             counts[step.action.name] = ActionCount(old.enabled + enabled, old.new + new)
@@ -120,21 +146,32 @@ class Ledger:
 
     def commit(self, report: LevelReport) -> bool:
         """Takes an expanded level into account; whether to expand the next one."""
+        if not self._take(report):
+            return False
+        if not report.is_expanded:
+            self.abandon(StopReason.MEMORY)
+        elif self.max_states is not None and sum(self.level_sizes) + report.next_states > self.max_states:
+            self.abandon(StopReason.MAX_STATES)
+        return self.stopped is None
+
+    def _take(self, report: LevelReport) -> bool:
         if self._pending is not None:
             self._counts = self._counts.plus(self._pending.enabled, self._pending.new)
         self._counts = _Counts((*self._counts.sizes, report.states), self._counts.enabled, self._counts.new)
         self._pending = report
         self._refuse_overflow(report)
         fresh = self._take_findings(report)
+        # Of a level that was not expanded to its end, some successor is missing for sure.
+        is_last = report.next_states == 0 and report.is_expanded
         if self._ahead is not None:
             return self._settle_look_ahead(fresh)
         if fresh and self.policy is StopPolicy.FIRST_VIOLATION:
             least = self.reported()[0]
-            if least.action is not None and self._may_be_beaten(least) and report.next_states and not self._at_max_depth:
+            if least.action is not None and self._may_be_beaten(least) and not is_last and not self._at_max_depth:
                 self._ahead = (self._counts, least)
                 return True
             return self._stop(StopReason.VIOLATION)
-        if report.next_states == 0:
+        if is_last:
             self._counts = self._counts.plus(report.enabled, report.new)
             return self._stop(StopReason.COMPLETE)
         if self._at_max_depth:

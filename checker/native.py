@@ -13,8 +13,9 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -173,3 +174,11 @@ def load_kernel(plan: KernelPlan) -> Kernel:
     """Compiles (or takes from the cache) and loads."""
     return Kernel(compile_kernel(plan))
 
+
+def compile_functions(functions: Sequence[Callable[..., Any]], constants: Mapping[str, int]) -> bytes:
+    """Object code of functions in the subset of `lowlevel.py` that no kernel contains, from the cache if it is there."""
+    modules = sorted({function.__module__ for function in functions})
+    sources = [Path(sys.modules[name].__file__ or "").read_bytes() for name in modules]
+    parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), llvmlite.__version__, processor()]
+    key = hashlib.sha256("\n".join([*parts, str(sorted(constants.items()))]).encode()).hexdigest()
+    return _cached(f"{key}-functions", lambda: _emit(lowlevel.translate(functions, constants), _CODEGEN_GOOD, 2))

@@ -12,18 +12,22 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from checker.checkpoint import RunDirectory
 from checker.errors import SystemFailure
 from checker.levels import Finding, Ledger, LevelReport, StopPolicy
 from checker.native import load_kernel
 from checker.observer import Observer, Progress
 from checker.question import Question
+from checker.recorder import Recorder, load_levels
 from checker.result import Result, Run, StopReason, Violation, Words
 from checker.shape import shape_of
-from checker.shard import Shard
+from checker.shard import Shard, address
+from checker.walkback import Walker
 
 CHUNK = 1 << 18
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
@@ -86,7 +90,10 @@ class Bounds:
 
 
 class LocalSearch:
-    """One exhaustive search in this process; `run` may be called once."""
+    """One exhaustive search in this process; `run` may be called once.
+
+    With a run directory, completed levels are written there; if it has some already, the search goes on after them.
+    """
 
     def __init__(
         self,
@@ -94,12 +101,16 @@ class LocalSearch:
         bounds: Bounds | None = None,
         policy: StopPolicy = StopPolicy.FIRST_VIOLATION,
         observer: Observer | None = None,
+        stored: RunDirectory | None = None,
     ) -> None:
         self.question = question
         self.bounds = bounds or Bounds()
         self.observer = observer or Observer()
-        self.ledger = Ledger(question, policy, self.bounds.max_depth)
+        self.ledger = Ledger(question, policy, self.bounds.max_depth, self.bounds.max_states)
         self.shards: list[Shard] = []
+        self._stored = stored
+        self._recorder: Recorder | None = None
+        self._walker: Walker | None = None
         self._levels: list[list[tuple[int, int]]] = []
         self._started = 0.0
 
@@ -112,10 +123,15 @@ class LocalSearch:
         try:
             self._set_up()
             with ThreadPoolExecutor(self.bounds.workers) as self._pool, _TouchingAhead(self.shards):
+                begins = self._begin()
                 self.observer.phase("searching")
                 self._started = time.perf_counter()
                 try:
-                    self._search()
+                    if begins is not None:
+                        with ExitStack() as stack:
+                            if self._recorder is not None:
+                                stack.enter_context(self._recorder)
+                            self._search(begins)
                 finally:
                     seconds = time.perf_counter() - self._started
                 if self.ledger.findings:
@@ -159,26 +175,65 @@ class LocalSearch:
             ) from None
         for shard in self.shards:
             shard.meet(self.shards)
+        if self._stored is not None:
+            self._recorder = Recorder(self._stored, shape, workers)
+            self._walker = Walker(shape, kernel, self._recorder.codecs[0])
 
     # -- levels ---------------------------------------------------------------------------------------------------
 
-    def _search(self) -> None:
+    def _begin(self) -> list[int] | None:
+        """Finds the first level's states, or takes up what is stored; where the level to expand begins in every shard.
+
+        None if what is stored answers the question, or does not fit into memory.
+        """
+        stored = self._stored
+        if stored is not None and stored.commits:
+            assert self._recorder is not None
+            self.observer.phase("reading the completed levels")
+            for report in stored.reports:
+                if not self.ledger.commit(report):
+                    stored.verify(self._recorder.codecs[0])
+                    return None
+            levels = load_levels(stored, self._recorder.codecs, self.shards, self._pool)
+            if levels is None:
+                self.ledger.abandon(StopReason.MEMORY)
+                return None
+            self._levels = levels[:-1]
+            self._walker = None  # All levels are in memory, where steps back are faster.
+            return [begin for begin, _ in levels[-1]]
         for state in sorted(set(self.question.instance.initial)):
             next(shard for shard in self.shards if shard.owns(state)).insert([state])
-        begins = [0] * len(self.shards)
+        self._walker = None
+        return [0] * len(self.shards)
+
+    def _search(self, begins: list[int]) -> None:
+        if self._stored is not None and not self._stored.commits:
+            self._record(None, begins)
         while True:
             ends = [shard.count for shard in self.shards]
             self._levels.append(list(zip(begins, ends, strict=True)))
             for shard in self.shards:
                 shard.begin_level()
-            is_full = not self._expand_level(begins, ends)
-            if not self.ledger.commit(self._report(begins, ends, is_full)):
-                return
-            limit = self.bounds.max_states
-            if is_full or (limit is not None and sum(shard.count for shard in self.shards) > limit):
-                self.ledger.abandon(StopReason.MEMORY if is_full else StopReason.MAX_STATES)
+            is_expanded = self._expand_level(begins, ends)
+            report = self._report(begins, ends, is_expanded)
+            goes_on = self.ledger.commit(report)
+            if is_expanded:
+                self._record(report, ends)
+            if not goes_on:
                 return
             begins = ends
+
+    def _record(self, report: LevelReport | None, begins: Sequence[int]) -> None:
+        """Has a completed step written, and the states found since with it."""
+        if self._recorder is not None:
+            bytes_per_state = 8 * self.question.instance.schema.words
+            self._recorder.record(
+                report,
+                [
+                    (address(shard.states) + begin * bytes_per_state, shard.count - begin)
+                    for shard, begin in zip(self.shards, begins, strict=True)
+                ],
+            )
 
     def _expand_level(self, begins: Sequence[int], ends: Sequence[int]) -> bool:
         """Expands a level; False if the memory budget is reached: all its states are checked, not all successors known."""
@@ -201,23 +256,20 @@ class LocalSearch:
             self._tell(sum(ends) - sum(done))
         return True
 
-    def _report(self, begins: Sequence[int], ends: Sequence[int], is_full: bool) -> LevelReport:
-        bad_states: dict[int, Words] = {}
-        bad_steps: dict[int, tuple[Words, int]] = {}
-        for shard in self.shards:
-            for p, words in shard.violating_states().items():
-                bad_states[p] = min(bad_states.get(p, words), words)
-            for bit, edge in shard.violating_steps().items():
-                bad_steps[bit] = min(bad_steps.get(bit, edge), edge)
-        actions = len(self.question.instance.actions)
-        return LevelReport(
-            states=sum(ends) - sum(begins),
-            # Of a level that was not expanded to its end, some successor is missing for sure.
-            next_states=sum(shard.count for shard in self.shards) - sum(ends) + is_full,
-            enabled=[sum(shard.enabled[k] for shard in self.shards) for k in range(actions)],
-            new=[sum(shard.new[k] for shard in self.shards) for k in range(actions)],
-            bad_states=bad_states,
-            bad_steps=bad_steps,
+    def _report(self, begins: Sequence[int], ends: Sequence[int], is_expanded: bool) -> LevelReport:
+        return LevelReport.of(
+            [
+                LevelReport(
+                    states=end - begin,
+                    next_states=shard.count - end,
+                    enabled=tuple(shard.enabled[: len(self.question.instance.actions)]),
+                    new=tuple(shard.new[: len(self.question.instance.actions)]),
+                    bad_states=shard.violating_states(),
+                    bad_steps=shard.violating_steps(),
+                    is_expanded=is_expanded,
+                )
+                for begin, end, shard in zip(begins, ends, self.shards, strict=True)
+            ]
         )
 
     def _tell(self, frontier: int) -> None:
@@ -261,6 +313,13 @@ class LocalSearch:
 
     def _source(self, depth: int, target: Words) -> tuple[Words, int]:
         """The least (state of level `depth`, action) that leads to `target`."""
+        if self._walker is not None and self._stored is not None:
+            edge = self._walker.source_in(self._stored.path / "levels", depth, self._stored.files_of(depth), target)
+            if edge is None:
+                raise SystemFailure(
+                    f"{self._stored.path} has no state of level {depth} that leads to the violation; begin anew"
+                )
+            return edge
         ranges = self._levels[depth - 1]
         found = self._each(lambda worker, shard: shard.find_source(*ranges[worker], target))
         return min(edge for edge in found if edge is not None)
@@ -307,6 +366,7 @@ def search(
     bounds: Bounds | None = None,
     policy: StopPolicy = StopPolicy.FIRST_VIOLATION,
     observer: Observer | None = None,
+    stored: RunDirectory | None = None,
 ) -> Result:
-    """Answers a question by exhaustive search on this machine."""
-    return LocalSearch(question, bounds, policy, observer).run()
+    """Answers a question by exhaustive search on this machine, going on from what is stored and adding to it, if asked to."""
+    return LocalSearch(question, bounds, policy, observer, stored).run()

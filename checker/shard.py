@@ -203,6 +203,11 @@ class Shard:
         actions = numbers([0] * len(states))  # kept in a variable: an address does not keep its array alive
         self._receive(address(self.context), address(words), address(actions), len(states))
 
+    def take(self, states: int, count: int) -> bool:
+        """Inserts states that stand at an address, all of them owned and of an earlier level; False if memory is full."""
+        actions = numbers([0] * (count // 4 + 1))
+        return self._receive(address(self.context), states, address(actions), count) == count
+
     def expand(self, begin: int, end: int) -> int:
         """Checks and expands states begin..end-1; where it stopped (outbox or budget)."""
         return self._expand(address(self.context), begin, end)
