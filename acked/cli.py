@@ -139,6 +139,7 @@ def check(
     violation is the shortest there is. The exit code tells the verdict: 0 only if everything was seen and holds.
     """
     from checker.levels import StopPolicy
+    from checker.bounds import Bounds, default_memory, default_workers
     from checker.search import Bounds, default_memory, default_workers, search
     from reports.progress import ProgressReporter
 

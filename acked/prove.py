@@ -96,7 +96,7 @@ def prove(
     counterexample to induction says which action breaks what. Bounded model checking (bmc) finds the shortest violation up to
     a depth; that there is none up to there is no proof, and exits with 152. So does anything that a solver leaves open.
     """
-    from checker.search import default_memory, default_workers
+    from checker.bounds import default_memory, default_workers
     from checker.solvers import Limits
     from reports.proof import ProofReporter
 

@@ -326,7 +326,8 @@ def explored(result: ProofResult, max_states: int, observer: Observer) -> ProofR
 
     Beyond `max_states` distinct states the search gives up, and what it did not find stays unknown.
     """
-    from checker.search import Bounds, LocalSearch
+    from checker.bounds import Bounds
+    from checker.search import LocalSearch
 
     assert result.induction is not None
     observer.phase("looking for the counterexamples among the reachable states")

@@ -6,17 +6,14 @@ back from a violation to an initial state. What does not: what a level means (`l
 
 from __future__ import annotations
 
-import os
-import resource
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TypeVar
 
+from checker.bounds import Bounds, default_workers
 from checker.checkpoint import RunDirectory
 from checker.errors import SystemFailure
 from checker.levels import Finding, Ledger, LevelReport, StopPolicy
@@ -32,61 +29,7 @@ from checker.walkback import Walker
 CHUNK = 1 << 18
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
 
-_ADDRESS_SPACE_FOR_CODE = 1 << 30
-"""What libraries and threads take of a limited address space besides resident memory."""
-
 T = TypeVar("T")
-
-
-def default_workers() -> int:
-    """The processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def default_memory() -> int:
-    """Four fifths of the memory that this process may still take, in bytes: of the machine, its control group, its limits."""
-    free = [_available_memory(), *_control_group_room()]
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY:
-        free.append(limit - resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - _ADDRESS_SPACE_FOR_CODE)
-    return max(min(free), 1 << 20) * 4 // 5
-
-
-def _available_memory() -> int:
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    except (OSError, ValueError):
-        return 4 << 30
-
-
-def _control_group_room() -> Iterator[int]:
-    """What each control group around this process still has (version 2)."""
-    root = Path("/sys/fs/cgroup")
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return
-    own = next((line[3:].lstrip("/") for line in lines if line.startswith("0::")), "")
-    for group in [root / own, *(root / own).parents]:
-        try:
-            yield int((group / "memory.max").read_text()) - int((group / "memory.current").read_text())
-        except (OSError, ValueError):
-            continue  # no limit here
-        if group == root:
-            return
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Limits of a run: workers, bytes for states and table, levels, states."""
-
-    workers: int = field(default_factory=default_workers)
-    memory: int = field(default_factory=default_memory)
-    max_depth: int | None = None
-    max_states: int | None = None
 
 
 class LocalSearch:

@@ -10,11 +10,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from checker.bmc import Bound, check_bounded
+from checker.bounds import Bounds
 from checker.problem import conditions, make_problem
 from checker.proof import ProofResult
 from checker.question import Question
 from checker.result import Verdict
-from checker.search import Bounds, search
+from checker.search import search
 from checker.solvers import Limits
 from checker.symbolic import Engine
 from invariants.property import Kind, Property

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from checker.bounds import Bounds
 from checker.checkpoint import RunDirectory, write_document
 from checker.errors import AckedError, ConfigurationError, ExitCode, SystemFailure
 from checker.levels import StopPolicy
 from checker.question import Question
 from checker.result import Result, StopReason
-from checker.search import Bounds, LocalSearch
+from checker.search import LocalSearch
 from tests.checker.toys import always, answer, ask, counters, every_step
 
 MEMORY = 64 << 20

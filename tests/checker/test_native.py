@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker import native
+from checker.bounds import Bounds
 from checker.lowlevel import (
     P8,
     P16,
@@ -36,7 +37,7 @@ from checker.lowlevel import (
 )
 from checker.native import Kernel, ObjectCode, cache_directory, compile_kernel, kernel_key, processor
 from checker.question import Question
-from checker.search import Bounds, search
+from checker.search import search
 from checker.shard import address, reserve
 from tests.checker.toys import always, ask, counters
 

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 
 from checker import kernel
+from checker.bounds import Bounds
 from checker.kernel import KernelPlan
 from checker.levels import StopPolicy
 from checker.question import DEADLOCK, Question
-from checker.search import Bounds, search
+from checker.search import search
 from invariants.catalogue import properties_of
 from model.catalogue import PROTOCOLS
 from model.errors import DomainOverflow

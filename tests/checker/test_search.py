@@ -12,13 +12,14 @@ from math import comb
 import pytest
 
 from checker import shard
+from checker.bounds import Bounds
 from checker.errors import SystemFailure
 from checker.levels import StopPolicy
 from checker.native import load_kernel
 from checker.observer import Observer, Progress
 from checker.question import Question
 from checker.result import StopReason, Verdict
-from checker.search import Bounds, LocalSearch, search
+from checker.search import LocalSearch, search
 from checker.shape import shape_of
 from checker.shard import Shard
 from tests.checker.toys import always, answer, ask, counters, every_step, traveller

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from checker.bounds import Bounds
 from checker.errors import ConfigurationError
 from checker.question import DEADLOCK
 from checker.result import ActionCount, Result, StopReason, Verdict
-from checker.search import Bounds, search
+from checker.search import search
 from checker.spec import Expectation, Spec, near, parse_spec
 from tests.checker.toys import always, ask, counters
 

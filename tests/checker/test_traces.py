@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from checker.bounds import Bounds
 from checker.errors import ConfigurationError, SpecUnreadable
 from checker.levels import StopPolicy
 from checker.question import DEADLOCK, Question
-from checker.search import Bounds, search
+from checker.search import search
 from checker.traces import FORMAT, replay
 from invariants.catalogue import properties_of
 from model.catalogue import PROTOCOLS
