@@ -52,6 +52,7 @@ Examples:
   acked check truncate-to-hw             ... of one that fails: see the shortest run that breaks it
   acked check my.toml --trace-out t.json keep that run, and
   acked show t.json                      look at it again (it is replayed, not believed)
+  acked view t.json                      ... or in a browser, as one HTML page
   acked check kip320 -c replicas=2       the same question with other constants
   acked list specs                       what can be checked by name
   acked list protocols                   their rules, constants and actions
@@ -138,9 +139,9 @@ def check(
     Level by level from the initial state; the properties are decided in every state and on every step, and the first
     violation is the shortest there is. The exit code tells the verdict: 0 only if everything was seen and holds.
     """
-    from checker.levels import StopPolicy
     from checker.bounds import Bounds, default_memory, default_workers
-    from checker.search import Bounds, default_memory, default_workers, search
+    from checker.levels import StopPolicy
+    from checker.search import search
     from reports.progress import ProgressReporter
 
     chosen = find_spec(spec)
@@ -204,39 +205,20 @@ def show(trace: Path, form: str) -> None:
     The run is replayed with the plain evaluator first: a file that is not a run of its protocol is refused, with the step
     and the clause that forbids it.
     """
-    from checker.traces import read_trace
-    from reports.document import trace_document
+    from acked.runs import read_checked_trace
 
-    replayed = read_trace(trace)
-    question, run = replayed.question, replayed.run
-    document = trace_document(replayed.title, question, run, replayed.violates)
-    if (mistake := _first_difference(replayed.document, document)) is not None:
-        raise SpecUnreadable(f"{trace}: {mistake} is not what the run shows; the file was edited")
+    shown = read_checked_trace(trace)
     if form == "json":
-        click.echo(json.dumps(document, indent=1))
+        from reports.document import trace_document
+
+        violates = None if shown.violates is None else shown.violates.name
+        click.echo(json.dumps(trace_document(shown.title, shown.question, shown.run, violates), indent=1))
         return
     from reports.console import open_console
     from reports.terminal import print_trace
     from reports.view import view_of
 
-    violated = next((item for item in question.properties if item.name == replayed.violates), None)
-    print_trace(open_console(sys.stdout), view_of(replayed.title, question, run, violated))
-
-
-def _first_difference(given: Any, expected: Any, where: str = "") -> str | None:
-    """Where a trace file departs from what its own run shows; `title` and `fingerprint` are not the run's business."""
-    if isinstance(expected, dict) and isinstance(given, dict):
-        for key in expected:
-            if where == "spec" and key in ("title", "fingerprint"):
-                continue
-            found = _first_difference(given.get(key), expected[key], f"{where}.{key}".lstrip("."))
-            if found is not None:
-                return found
-        return next((f"{where}.{key}".lstrip(".") for key in given if key not in expected), None)
-    if isinstance(expected, list) and isinstance(given, list) and len(given) == len(expected):
-        pairs = enumerate(zip(given, expected, strict=True))
-        return next((found for k, (a, b) in pairs if (found := _first_difference(a, b, f"{where}[{k}]"))), None)
-    return None if type(given) is type(expected) and given == expected else where  # JSON's true is no 1.
+    print_trace(open_console(sys.stdout), view_of(shown.title, shown.question, shown.run, shown.violates))
 
 
 @cli.command("list")
@@ -304,9 +286,14 @@ def _say(text: str) -> None:
     click.echo(text, err=True)
 
 
-from acked.prove import prove  # noqa: E402  (it uses what is defined above)
+from acked.export import export  # noqa: E402  (these use what is defined above)
+from acked.prove import prove  # noqa: E402
+from acked.view import view  # noqa: E402
+
 
 cli.add_command(prove)
+cli.add_command(view)
+cli.add_command(export)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -66,9 +66,14 @@ def glyphs_of(console: Console) -> Glyphs:
     return UNICODE
 
 
+def harmless(text: object) -> str:
+    """Text whose control characters, and those that reorder what is around them, are shown as escapes."""
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
+
+
 def clean(text: object, console: Console) -> str:
-    """One harmless line of text: control characters and what the stream cannot encode are shown as escapes."""
-    line = _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
+    """One harmless line of text in which also what the stream cannot encode is shown as escapes."""
+    line = harmless(text)
     try:
         return line.encode(console.encoding, "backslashreplace").decode(console.encoding)
     except LookupError:

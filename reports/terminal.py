@@ -56,9 +56,11 @@ def print_trace(console: Console, view: TraceView) -> None:
 
 
 def print_story(console: Console, story: Story) -> None:
-    """The three sentences: what was promised, what happened, where the promise comes from."""
+    """The sentences: what was promised, what happened, what would have prevented it, where the promise comes from."""
     put_paragraph(console, story.promised, "bold")
     put_paragraph(console, story.happened, "bold red")
+    if story.prevented is not None:
+        put_paragraph(console, story.prevented)
     put_paragraph(console, story.source, "dim")
 
 

@@ -10,20 +10,29 @@ leads to, so a trace of n states ends with step n - 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from checker.explain import in_words
 from checker.question import Question
 from checker.result import Run
 from invariants.property import Kind, Property
 from model.evaluate import Evaluator
 from model.protocol import ActionInstance, Instance
-from reports.picture import Differences, Moment, Picture, Provider, differences
+from reports.hindrance import prevented_by
+from reports.picture import Differences, Moment, Picture, differences
 from reports.providers import provider_of
 
-_ABSENT = object()
-"""The value of a field that a state does not have, such as a record past the log end."""
+
+class _Absent:
+    """The value of a field that a state does not have, such as a record past the log end."""
+
+    def __str__(self) -> str:
+        return "nothing"
+
+
+_ABSENT = _Absent()
 
 _MOST_DETAILS = 3
 """Disagreements told in one sentence; more would hide the first."""
@@ -70,7 +79,7 @@ class StepView:
         """`LeaderWrite(leader=1)`, or None at step 0."""
         if self.action is None:
             return None
-        return f"{self.action}({', '.join(f'{name}={in_words(value)}' for name, value in self.arguments)})"
+        return label_of(self.action, self.arguments)
 
     @property
     def violated(self) -> tuple[str, ...]:
@@ -80,11 +89,12 @@ class StepView:
 
 @dataclass(frozen=True)
 class Story:
-    """Three sentences: what was promised, what happened, where the promise comes from."""
+    """What was promised, what happened, which rule would have prevented it (None if unknown), where the promise is from."""
 
     property: str
     promised: str
     happened: str
+    prevented: str | None
     source: str
 
 
@@ -117,7 +127,7 @@ def view_of(title: str, question: Question, run: Run, violates: Property | None 
         protocol=instance.protocol.name,
         constants=tuple(instance.constants.items()),
         dropped=dropped_clauses(instance),
-        story=None if violates is None else _story(violates, steps, provider_of(instance)),
+        story=None if violates is None else story_of(question, run, violates, steps),
         steps=steps,
     )
 
@@ -137,17 +147,14 @@ def subject_in_words(instance: Instance) -> str:
     return _subject(instance.protocol.name, tuple(instance.constants.items()), dropped_clauses(instance))
 
 
-def in_words(value: Any) -> str:
-    """A decoded value as text: `none`, `{0, 2}`, `true`, `7`."""
-    if value is _ABSENT:
-        return "nothing"
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return "{" + ", ".join(map(in_words, value)) + "}"
-    return str(value)
+def label_of(action: str, arguments: Iterable[tuple[str, Any]]) -> str:
+    """`LeaderWrite(leader=1)`."""
+    return f"{action}({', '.join(f'{name}={in_words(value)}' for name, value in arguments)})"
+
+
+def value_in_words(state: Mapping[str, Any], path: tuple[str | int, ...]) -> str:
+    """One leaf field of a decoded state; `nothing` where the state does not have it, such as a record past the log end."""
+    return in_words(_value(state, path))
 
 
 def _subject(protocol: str, constants: Sequence[tuple[str, int]], dropped: Sequence[str]) -> str:
@@ -275,8 +282,9 @@ class _Marks:
         return self._in_step[step.label]
 
 
-def _story(violates: Property, steps: Sequence[StepView], provider: Provider | None) -> Story:
-    last = steps[-1]
+def story_of(question: Question, run: Run, violates: Property, steps: Sequence[StepView]) -> Story:
+    """The sentences at the top of a run whose last state or last step breaks `violates`."""
+    last, provider = steps[-1], provider_of(question.instance)
     where = f"Step {last.index} of {last.index} breaks it" if last.index else "The initial state breaks it"
     if violates.kind is Kind.DEADLOCK:
         details = ["no action is enabled any more"]
@@ -291,6 +299,7 @@ def _story(violates: Property, steps: Sequence[StepView], provider: Provider | N
         property=violates.name,
         promised=f"{violates.name} promises: {_sentence(violates.promise)}",
         happened=_sentence(f"{where}: {text}" if text else where),
+        prevented=prevented_by(question.instance, run),
         source=f"{_sentence(f'Source: {violates.source}')} {_sentence(f'Kept by the rules of: {violates.since}')}",
     )
 

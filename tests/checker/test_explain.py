@@ -7,10 +7,12 @@ import random
 import pytest
 
 from checker.explain import Explainer
-from model.catalogue import PROTOCOLS
+from model.catalogue import FAMILY as PROTOCOLS
 from model.evaluate import Evaluator
 from model.protocol import Instance
+from model.replication.state import State
 
+FAMILY = [name for name, protocol in PROTOCOLS.items() if protocol.state is State]
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
 
 
@@ -25,7 +27,7 @@ def walk(instance: Instance, rng: random.Random, steps: int) -> list[list[int]]:
     return states
 
 
-@pytest.mark.parametrize("protocol", list(PROTOCOLS))
+@pytest.mark.parametrize("protocol", FAMILY)
 def test_refusals_are_exactly_the_false_clauses_of_exactly_the_disabled_actions(protocol: str) -> None:
     instance = PROTOCOLS[protocol].instantiate(SMALL)
     explainer, rng = Explainer(instance), random.Random(protocol)
@@ -39,7 +41,7 @@ def test_refusals_are_exactly_the_false_clauses_of_exactly_the_disabled_actions(
             assert refused.get(step.label, []) == false
 
 
-@pytest.mark.parametrize("protocol", list(PROTOCOLS))
+@pytest.mark.parametrize("protocol", FAMILY)
 def test_a_clause_keeps_its_value_whatever_happens_to_the_fields_that_are_not_named(protocol: str) -> None:
     instance = PROTOCOLS[protocol].instantiate(SMALL)
     explainer, rng = Explainer(instance), random.Random(protocol)
@@ -84,7 +86,7 @@ def test_of_a_broken_promise_every_false_conjunct_is_told_and_nothing_of_one_tha
     state = schema.decode(schema.unpack(instance.initial[0]))
     assert explainer.failing_conjuncts(promise, schema.encode(state)) == []
     state["next_record_id"] = state["next_leader_epoch"] = 1
-    assert explainer.failing_conjuncts(promise, schema.encode(state)) == [
+    assert set(explainer.failing_conjuncts(promise, schema.encode(state))) == {
         ("next_record_id is 1, not 0",),
         ("next_leader_epoch is 1, not 0",),
-    ]
+    }

@@ -1,0 +1,58 @@
+"""The command `export`: a run in another tool's format.
+
+What lives here: options. What does not: the formats (`reports/exports/`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from acked.cli import _Binding
+from acked.runs import run_of
+from checker.errors import ConfigurationError
+from checker.files import check_writable, write_text
+
+_NAMES = ["itf", "tlc", "shiviz", "mermaid", "svg", "dot", "markdown", "csv"]
+
+
+@click.command()
+@click.argument("target", metavar="TRACE|SPEC")
+@click.option("--to", "form", type=click.Choice(_NAMES), required=True, help="The format.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write to this file; default: stdout.")
+@click.option("--step", type=click.IntRange(0), help="The step that a still picture shows; default: the last.")
+@click.option("-c", "--constant", "constants", type=_Binding(), multiple=True, help="Change a constant of the spec.")
+@click.option("--spec", metavar="SPEC", help="TRACE is of TLC or Apalache; replay it as a run of this spec.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+def export(
+    target: str,
+    form: str,
+    out: Path | None,
+    step: int | None,
+    constants: tuple[tuple[str, int], ...],
+    spec: str | None,
+    quiet: bool,
+) -> None:
+    """Write a run as ITF (Apalache), TLC's JSON, a ShiViz log, Mermaid, SVG, Graphviz, Markdown or CSV.
+
+    TRACE is a file that `check --trace-out` wrote; of a SPEC the shortest violating run is searched first.
+    """
+    from reports.exports.catalogue import FORMATS
+    from reports.exports.exported import Exported
+    from reports.view import view_of
+
+    if out is not None:
+        check_writable(out, "export")
+    if step is not None and form != "svg":
+        raise ConfigurationError(f"--step chooses the step of a still picture; {form} has all steps")
+    shown = run_of(target, constants, spec, quiet)
+    view = view_of(shown.title, shown.question, shown.run, shown.violates)
+    last = len(view.steps) - 1
+    if step is not None and step > last:
+        raise ConfigurationError(f"there is no step {step}; the run has the steps 0 to {last}")
+    text = FORMATS[form](Exported(view, shown.question, shown.run, last if step is None else step))
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_text(out, text, "export")

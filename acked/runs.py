@@ -1,0 +1,110 @@
+"""The run that a command is about: read from a trace file, or found by searching a spec.
+
+What lives here: `run_of`, for every command that shows or exports one run. What does not: what is made of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from checker.errors import ConfigurationError, SpecUnreadable
+from checker.question import Question
+from checker.result import Run
+from invariants.property import Property
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run and what it is about; `violates` is the property that its last state or last step breaks, if it does."""
+
+    title: str
+    question: Question
+    run: Run
+    violates: Property | None
+
+
+def run_of(target: str, constants: Iterable[tuple[str, int]] = (), spec: str | None = None, quiet: bool = False) -> Shown:
+    """The run of a trace file, or the shortest violation of a spec; `spec` says what a foreign trace is a trace of."""
+    path = Path(target)
+    if spec is not None:
+        return _foreign(path, spec)
+    if path.suffix == ".json" or (path.is_file() and path.suffix != ".toml"):
+        if list(constants):
+            raise ConfigurationError(f"{target} is a trace, whose constants are its own; -c goes with a spec")
+        return read_checked_trace(path)
+    return _violation(target, dict(constants), quiet)
+
+
+def read_checked_trace(path: Path) -> Shown:
+    """A trace file of ours, replayed, and every part of it compared with what its run shows."""
+    from checker.traces import read_trace
+    from reports.document import trace_document
+
+    replayed = read_trace(path)
+    question, run = replayed.question, replayed.run
+    document = trace_document(replayed.title, question, run, replayed.violates)
+    if (mistake := _first_difference(replayed.document, document)) is not None:
+        raise SpecUnreadable(f"{path}: {mistake} is not what the run shows; the file was edited")
+    violates = next((item for item in question.properties if item.name == replayed.violates), None)
+    return Shown(replayed.title, question, run, violates)
+
+
+def _violation(name: str, constants: dict[str, int], quiet: bool) -> Shown:
+    from acked.cli import _changed, find_spec
+    from checker.search import search
+    from reports.answers import verdict_in_words
+    from reports.progress import ProgressReporter
+
+    spec = find_spec(name)
+    if constants:
+        spec = _changed(spec, constants, False)
+    with ProgressReporter(sys.stderr, quiet=quiet) as observer:
+        result = search(spec.question(), observer=observer)
+    if not result.violations:
+        raise ConfigurationError(
+            f"{name} has no violating run ({verdict_in_words(result)}); `acked explore {name}` walks through its states"
+        )
+    found = result.violations[0]
+    return Shown(spec.title, result.question, found.run, found.property)
+
+
+def _foreign(path: Path, spec_name: str) -> Shown:
+    from acked.cli import find_spec
+    from checker.foreign import read_foreign
+    from checker.retrace import retrace
+    from reports.hindrance import hindrance_in_words
+    from reports.view import steps_of
+
+    spec = find_spec(spec_name)
+    question = spec.question()
+    trace = read_foreign(path, question.instance)
+    found = retrace(question.instance, trace.states, trace.hints)
+    if found.hindrance is not None:
+        index = found.hindrance.index
+        what = "the first state" if index == 0 else f"step {index} is no step of {spec.protocol.name}"
+        why = hindrance_in_words(found.hindrance)
+        raise SpecUnreadable(f"{path}: {what}: {why}" if index else f"{path}: {what} is not the initial state of the spec")
+    # A foreign trace claims nothing; the first property that its last state or step breaks is what it shows.
+    last = steps_of(question, found.run)[-1]
+    violates = next((item for item in question.properties if item.name in last.violated), None)
+    return Shown(f"{spec.title}: {path.name}", replace(question), found.run, violates)
+
+
+def _first_difference(given: Any, expected: Any, where: str = "") -> str | None:
+    """Where a trace file departs from what its own run shows; `title` and `fingerprint` are not the run's business."""
+    if isinstance(expected, dict) and isinstance(given, dict):
+        for key in expected:
+            if where == "spec" and key in ("title", "fingerprint"):
+                continue
+            found = _first_difference(given.get(key), expected[key], f"{where}.{key}".lstrip("."))
+            if found is not None:
+                return found
+        return next((f"{where}.{key}".lstrip(".") for key in given if key not in expected), None)
+    if isinstance(expected, list) and isinstance(given, list) and len(given) == len(expected):
+        pairs = enumerate(zip(given, expected, strict=True))
+        return next((found for k, (a, b) in pairs if (found := _first_difference(a, b, f"{where}[{k}]"))), None)
+    return None if type(given) is type(expected) and given == expected else where  # JSON's true is no 1.

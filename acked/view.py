@@ -1,0 +1,74 @@
+"""The command `view`: a run as one HTML page.
+
+What lives here: options, and which runs stand side by side. What does not: the page (`reports/page.py`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from acked.runs import Shown, run_of
+from checker.errors import ConfigurationError
+from checker.files import check_writable, write_text
+
+
+@click.command()
+@click.argument("target", metavar="TRACE|SPEC")
+@click.argument("other", metavar="[TRACE|SPEC]", required=False)
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The page; default: the target's name with .html.")
+@click.option("--against", metavar="PROTOCOL", help="Beside it, the same run under other rules: where they forbid it.")
+@click.option("--spec", metavar="SPEC", help="TRACE is of TLC or Apalache (JSON, ITF); replay it as a run of this spec.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+def view(target: str, other: str | None, out: Path | None, against: str | None, spec: str | None, quiet: bool) -> None:
+    """Make one self-contained HTML page of a run, to step through in a browser.
+
+    TRACE is a file that `check --trace-out` wrote; of a SPEC the shortest violating run is searched first. The page shows the
+    log grid, who told whom, the promises with the conjunct that fails, and at every step which actions were possible and
+    which clause forbade the others. It needs no network. A second trace or spec is shown beside the first.
+    """
+    from reports.page import pair_data, render, trace_data
+
+    if other is not None and against is not None:
+        raise ConfigurationError("name a second trace or --against, not both")
+    if other is not None and spec is not None:
+        raise ConfigurationError("--spec replays one foreign trace; leave the second one out")
+    page = out if out is not None else Path(f"{Path(target).stem}.html")
+    check_writable(page, "page")
+    shown = run_of(target, spec=spec, quiet=quiet)
+    data = trace_data(shown.title, shown.question, shown.run, shown.violates)
+    if other is not None:
+        second = run_of(other, quiet=quiet)
+        beside = trace_data(second.title, second.question, second.run, second.violates)
+        data = pair_data(data, beside, f"On the left {shown.title}, on the right {second.title}.")
+    elif against is not None:
+        data = _against(shown, against)
+    write_text(page, render(data), "page")
+    click.echo(f"the page is {page} ({page.stat().st_size / 1e6:.2f} MB); open it in a browser", err=True)
+
+
+def _against(shown: Shown, name: str) -> dict[str, object]:
+    """The same run under other rules, as far as these allow it."""
+    from checker.question import Question
+    from checker.retrace import under
+    from checker.spec import protocol_named
+    from model.errors import ModelError
+    from reports.hindrance import hindrance_in_words
+    from reports.page import pair_data, trace_data
+
+    protocol, instance = protocol_named(name), shown.question.instance
+    if protocol.state is not instance.protocol.state:
+        raise ConfigurationError(f"{name} has another state than {instance.protocol.name}, so it cannot follow the same run")
+    try:
+        other = protocol.instantiate(instance.constants)
+    except ModelError as error:
+        raise ConfigurationError(f"{name} cannot have these constants: {error}") from None
+    found = under(other, instance, shown.run)
+    first = trace_data(shown.title, shown.question, shown.run, shown.violates)
+    second = trace_data(shown.title, Question(other, shown.question.properties), found.run, None)
+    if found.hindrance is None:
+        return pair_data(first, second, f"The rules of {name} allow the whole run.")
+    why = hindrance_in_words(found.hindrance)
+    note = f"The same run under {name}: step {found.hindrance.index} does not happen, because {why}."
+    return pair_data(first, second, note, why)

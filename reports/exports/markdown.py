@@ -1,0 +1,58 @@
+"""A run as Markdown, for a comment on a pull request.
+
+What lives here: the comment's layout. What does not: the drawing inside it, which is the terminal's.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+
+from reports.console import harmless, open_console
+from reports.exports.exported import Exported
+from reports.terminal import print_trace
+
+WIDTH = 100
+
+
+def markdown(exported: Exported) -> str:
+    """The story, a table of the steps, and the whole drawing folded away."""
+    view = exported.view
+    lines = [f"### {md_text(view.title)}", "", md_code(view.subject), ""]
+    if view.story is not None:
+        told = [view.story.promised, view.story.happened, view.story.prevented, view.story.source]
+        lines += [f"- {md_text(sentence)}" for sentence in told if sentence]
+        lines.append("")
+    lines += ["| step | what happens | action |", "|---:|---|---|"]
+    for step in view.steps:
+        broken = "".join(f" **✗ {md_text(name)}**" for name in step.violated)
+        label = md_code(step.label) if step.label else ""
+        lines.append(f"| {step.index} | {md_text(step.sentence)}{broken} | {label} |")
+    drawing = _drawing(exported)
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", drawing)), default=0))
+    lines += ["", "<details><summary>The log grid, step by step</summary>", ""]
+    lines += [f"{fence}text", drawing, fence, "", "</details>"]
+    return "\n".join(lines) + "\n"
+
+
+def _drawing(exported: Exported) -> str:
+    target = io.BytesIO()
+    stream = io.TextIOWrapper(target, encoding="utf-8", newline="\n")
+    print_trace(open_console(stream, WIDTH), exported.view)
+    stream.flush()
+    return target.getvalue().decode("utf-8").rstrip("\n")
+
+
+def md_text(text: str) -> str:
+    """Text that Markdown shows as it is, also in a table."""
+    line = harmless(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    line = re.sub(r"([\\`*_\[\]|~#!@])", r"\\\1", line)
+    return line.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
+
+
+def md_code(text: str) -> str:
+    """Text as code, also in a table and with backticks of its own."""
+    line = harmless(text).replace("|", "\\|")
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}"

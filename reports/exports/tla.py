@@ -1,0 +1,126 @@
+"""The formats of the TLA+ tools: Apalache's ITF and TLC's JSON.
+
+What lives here: their forms of our values, and the types that go with ITF; `checker/foreign.py` reads both back. What does
+not: the names of fields, which are the protocol's own.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from model.domain import (
+    ArrayDomain,
+    BoolDomain,
+    Domain,
+    LogDomain,
+    OptionalDomain,
+    SetDomain,
+    StructDomain,
+)
+from reports.console import harmless
+from reports.exports.exported import Exported
+from reports.view import StepView
+
+DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
+
+
+def itf(exported: Exported) -> str:
+    """ITF as Apalache documents it; the action of a step, which ITF does not know, is in its state's `#meta`."""
+    root = StructDomain(exported.question.instance.protocol.state)
+    domains = root.struct.domains()
+    view = exported.view
+    document = {
+        "#meta": {
+            "format": "ITF",
+            "format-description": DESCRIPTION,
+            "source": view.protocol,
+            "description": harmless(f"{view.title} ({view.subject})"),
+            "varTypes": {name: itf_type(domain) for name, domain in domains.items()},
+        },
+        "vars": list(domains),
+        "states": [
+            {"#meta": _meta(step), **{name: itf_value(domain, step.state[name]) for name, domain in domains.items()}}
+            for step in view.steps
+        ],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _meta(step: StepView) -> dict[str, Any]:
+    if step.action is None:
+        return {"index": step.index}
+    return {"index": step.index, "action": step.action, "parameters": dict(step.arguments)}
+
+
+def itf_type(domain: Domain) -> str:
+    """The type of a domain in Apalache's notation."""
+    if isinstance(domain, StructDomain):
+        parts = ", ".join(f"{name}: {itf_type(part)}" for name, part in domain.struct.domains().items())
+        return f"{{ {parts} }}"
+    if isinstance(domain, ArrayDomain):
+        return f"Int -> {itf_type(domain.element)}"
+    if isinstance(domain, LogDomain):
+        return f"{{ end: Int, records: Seq({itf_type(StructDomain(domain.record))}) }}"
+    if isinstance(domain, SetDomain):
+        return "Set(Int)"
+    if isinstance(domain, OptionalDomain):
+        return "None(UNIT) | Some(Int)"
+    return "Bool" if isinstance(domain, BoolDomain) else "Int"
+
+
+def itf_value(domain: Domain, value: Any) -> Any:
+    """A decoded value in ITF: every integer a `#bigint`, arrays as maps from their ids, options as variants."""
+    if isinstance(domain, StructDomain):
+        return {name: itf_value(part, value[name]) for name, part in domain.struct.domains().items()}
+    if isinstance(domain, ArrayDomain):
+        return {"#map": [[_bigint(at), itf_value(domain.element, item)] for at, item in enumerate(value)]}
+    if isinstance(domain, LogDomain):
+        record = StructDomain(domain.record)
+        return {"end": _bigint(value["end"]), "records": [itf_value(record, item) for item in value["records"]]}
+    if isinstance(domain, SetDomain):
+        return {"#set": [_bigint(item) for item in value]}
+    if isinstance(domain, OptionalDomain):
+        if value is None:
+            return {"tag": "None", "value": {"#tup": []}}
+        return {"tag": "Some", "value": _bigint(value)}
+    return value if isinstance(value, bool) else _bigint(value)
+
+
+def _bigint(value: int) -> dict[str, str]:
+    return {"#bigint": str(value)}
+
+
+def tlc(exported: Exported) -> str:
+    """TLC's JSON form of a counterexample: numbered states, and between each two the action with its place in the source."""
+    root = StructDomain(exported.question.instance.protocol.state)
+    states = [[step.index + 1, tlc_value(root, step.state)] for step in exported.view.steps]
+    actions = [
+        [
+            states[at],
+            {
+                "name": step.action.name,
+                "parameters": dict(step.arguments),
+                "location": {"module": Path(step.action.file).stem, "beginLine": step.action.line},
+            },
+            states[at + 1],
+        ]
+        for at, step in enumerate(exported.run.actions)
+    ]
+    document = {"counterexample": {"state": states, "action": actions}}
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def tlc_value(domain: Domain, value: Any) -> Any:
+    """A decoded value as TLC writes it: functions from 0, 1, … as objects, sets as arrays, no value as `"none"`."""
+    if isinstance(domain, StructDomain):
+        return {name: tlc_value(part, value[name]) for name, part in domain.struct.domains().items()}
+    if isinstance(domain, ArrayDomain):
+        return {str(at): tlc_value(domain.element, item) for at, item in enumerate(value)}
+    if isinstance(domain, LogDomain):
+        record = StructDomain(domain.record)
+        return {"end": value["end"], "records": [tlc_value(record, item) for item in value["records"]]}
+    if isinstance(domain, OptionalDomain) and value is None:
+        return "none"
+    return value

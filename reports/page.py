@@ -1,0 +1,130 @@
+"""Pages: one self-contained HTML file made of the template, the style sheet, the scripts and the data in `reports/web/`.
+
+What lives here: putting them together under a Content-Security-Policy that allows this very script and style and nothing
+else; and the documents that pages show. What does not: packing runs (`packet.py`), writing files, serving.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from checker.question import Question
+from checker.result import Run
+from invariants.property import Property
+from reports import palette
+from reports.console import harmless
+from reports.packet import Packer
+from reports.view import story_of, subject_in_words
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+SCRIPTS = ("dom", "packet", "grid", "lanes", "moves", "panels", "pane", "page", "live", "main")
+"""The modules in `reports/web/`, each after those that it imports."""
+
+_IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export ", re.MULTILINE)
+
+
+def trace_page(title: str, question: Question, run: Run, violates: Property | None) -> str:
+    """The page of one run."""
+    return render(trace_data(title, question, run, violates))
+
+
+def trace_data(title: str, question: Question, run: Run, violates: Property | None) -> dict[str, Any]:
+    """What the page of one run shows."""
+    packer = Packer(question)
+    packet, steps = packer.run(run)
+    story = None if violates is None else story_of(question, run, violates, steps)
+    subject = harmless(subject_in_words(question.instance))
+    told = None
+    if story is not None:
+        told = {
+            "promised": harmless(story.promised),
+            "happened": harmless(story.happened),
+            "prevented": None if story.prevented is None else harmless(story.prevented),
+            "source": harmless(story.source),
+        }
+    name = question.instance.protocol.name
+    trace = {"name": name, "subject": subject, "head": packer.head(), "packet": packet, "end": None}
+    return {"title": harmless(title), "subject": subject, "story": told, "traces": [trace]}
+
+
+def pair_data(first: Mapping[str, Any], second: Mapping[str, Any], note: str, end: str | None = None) -> dict[str, Any]:
+    """Two runs side by side; `end` says why the second goes no further than it does."""
+    left, right = dict(first["traces"][0]), dict(second["traces"][0])
+    if left["name"] == right["name"]:
+        left["name"], right["name"] = f"{left['name']} (left)", f"{right['name']} (right)"
+    right["end"] = None if end is None else harmless(end)
+    return {**first, "note": harmless(note), "traces": [left, right]}
+
+
+def render(data: Mapping[str, Any], connect: bool = False) -> str:
+    """The HTML of a page; `connect` lets it talk to the server that it came from."""
+    from markupsafe import Markup
+
+    script, style = script_text(), style_text()
+    policy = [
+        "default-src 'none'",
+        f"script-src '{_hash(script)}'",
+        f"style-src '{_hash(style)}'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        *(["connect-src 'self'"] if connect else []),
+    ]
+    return environment().get_template("viewer.html.j2").render(
+        title=data["title"],
+        policy="; ".join(policy),
+        style=Markup(style),
+        script=Markup(script),
+        data=Markup(embedded(data)),
+    )
+
+
+def embedded(data: Any) -> str:
+    """JSON that may stand in a script element, whatever its texts say."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+@cache
+def environment() -> Environment:
+    """The templates of `reports/web/`, which escape whatever they are given."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    templates = PackageLoader("reports", "web")
+    return Environment(
+        loader=templates, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+
+
+@cache
+def script_text() -> str:
+    """All modules as one: they share a scope, so their imports of each other are left out."""
+    texts = [files("reports").joinpath("web", f"{name}.js").read_text("utf-8") for name in SCRIPTS]
+    joined = _EXPORT.sub("", _IMPORT.sub("", "\n".join(texts)))
+    return f"const EPOCHS = {len(palette.EPOCHS)};\n{joined}"
+
+
+@cache
+def style_text() -> str:
+    """The style sheet, with the palette's colours of leader epochs."""
+    colours = "\n".join(
+        f".epoch-{number} {{ background: {colour.background}; color: {colour.text}; }}"
+        for number, colour in enumerate(palette.EPOCHS)
+    )
+    return f"{files('reports').joinpath('web', 'style.css').read_text('utf-8')}\n{colours}\n"
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,151 @@
+// Lanes: time runs down, an actor per column, an arrow per message; linked with the grid and the steps.
+
+import { el, svg } from "./dom.js";
+
+const ROW = 26;
+const HEAD = 26;
+
+function words(message, actors) {
+  const fate =
+    message.dropped !== null
+      ? `never taken up: overtaken in step ${message.dropped}`
+      : message.received === null
+        ? "not received in this run"
+        : `received in step ${message.received}${message.late ? ", late" : ""}`;
+  const told = `${actors[message.from]} to ${actors[message.to]}: ${message.text}`;
+  return message.received === message.sent ? told : `${told} (sent in step ${message.sent}, ${fate})`;
+}
+
+export class Lanes {
+  // `choose(step)` is called when a step or an arrow is clicked, `point(actors)` when one is hovered or focused.
+  constructor(lanes, count, choose, point) {
+    this.lanes = lanes;
+    this.count = count;
+    this.choose = choose;
+    this.point = point;
+    this.drawing = el("div", { class: "lanes scroll" });
+    this.told = el("ul", { class: "told" });
+    this.element = el("div", {}, this.told, this.drawing);
+    this.draw();
+  }
+
+  x(actor) {
+    return 34 + this.pitch * (actor + 0.5);
+  }
+
+  y(step) {
+    return HEAD + ROW * (step + 0.5);
+  }
+
+  draw() {
+    const { actors, acting, messages } = this.lanes;
+    this.pitch = Math.max(74, Math.min(120, 420 / Math.max(actors.length, 1)));
+    const width = 40 + this.pitch * actors.length;
+    const height = HEAD + ROW * this.count + 8;
+    this.band = svg("rect", { class: "now", x: 0, y: HEAD, width, height: ROW });
+    const lines = actors.map((name, at) =>
+      svg(
+        "g",
+        { class: "lane", "data-actor": name },
+        svg("line", { x1: this.x(at), x2: this.x(at), y1: HEAD, y2: height }),
+        svg("text", { x: this.x(at), y: 15, "text-anchor": "middle" }, name.length > 13 ? `${name.slice(0, 12)}…` : name, svg("title", {}, name))
+      )
+    );
+    const ticks = [...Array(this.count).keys()].map((step) =>
+      svg(
+        "g",
+        { class: "tick", "data-step": step },
+        svg("rect", { class: "hit", x: 0, y: this.y(step) - ROW / 2, width, height: ROW }),
+        svg("text", { x: 4, y: this.y(step) + 4 }, step),
+        acting[step] === null || acting[step] === undefined ? null : svg("circle", { cx: this.x(acting[step]), cy: this.y(step), r: 4 })
+      )
+    );
+    this.arrows = messages.map((message) => this.arrow(message));
+    const drawing = svg(
+      "svg",
+      { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Messages between the actors, step by step" },
+      svg(
+        "defs",
+        {},
+        svg("marker", { id: "head", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { d: "M0,0 L8,4 L0,8 z" }))
+      ),
+      this.band,
+      lines,
+      ticks,
+      this.arrows
+    );
+    drawing.addEventListener("click", (event) => {
+      const target = event.target.closest("[data-step]");
+      if (target) this.choose(Number(target.dataset.step));
+    });
+    this.drawing.replaceChildren(drawing);
+  }
+
+  arrow(message) {
+    const { actors } = this.lanes;
+    const label = words(message, actors);
+    const [x1, y1] = [this.x(message.from), this.y(message.sent)];
+    const arrives = message.received !== null;
+    const end = arrives ? message.received : message.sent + 0.45;
+    const share = arrives ? 1 : 0.3;
+    const x2 = x1 + (this.x(message.to) - x1) * share;
+    const y2 = this.y(end);
+    const bend = message.from === message.to ? 18 : 0;
+    const path = `M${x1},${y1} Q${(x1 + x2) / 2 + bend},${(y1 + y2) / 2} ${x2},${y2}`;
+    const kind = message.dropped !== null ? "dropped" : arrives ? (message.late ? "late" : "arrives") : "waiting";
+    const step = arrives ? message.received : message.sent;
+    const told = [actors[message.from], actors[message.to]];
+    const group = svg(
+      "g",
+      { class: `arrow ${kind}`, role: "button", tabindex: -1, "aria-label": label, "data-step": step, "data-sent": message.sent, "data-received": arrives ? message.received : "" },
+      svg("title", {}, label),
+      svg("path", { class: "hit", d: path }),
+      svg("path", { class: "line", d: path, "marker-end": arrives ? "url(#head)" : null }),
+      arrives ? null : svg("text", { x: x2, y: y2 + 4, "text-anchor": "middle", class: "fate" }, message.dropped !== null ? "×" : "…")
+    );
+    group.addEventListener("mouseenter", () => this.point(told));
+    group.addEventListener("mouseleave", () => this.point([]));
+    group.addEventListener("focus", () => this.point(told));
+    group.addEventListener("blur", () => this.point([]));
+    group.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.choose(step);
+    });
+    return group;
+  }
+
+  // Marks the current step; only its arrows can be reached with the Tab key, so that a long run has no thousand stops.
+  go(step, scroll = true) {
+    this.band.setAttribute("y", HEAD + ROW * step);
+    this.told.replaceChildren(...this.wordsOf(step));
+    for (const arrow of this.arrows) {
+      const mine = Number(arrow.dataset.sent) === step || arrow.dataset.received === String(step);
+      arrow.classList.toggle("current", mine);
+      arrow.setAttribute("tabindex", mine ? 0 : -1);
+    }
+    if (!scroll) return;
+    const room = this.drawing.clientHeight;
+    const at = this.y(step);
+    if (at < this.drawing.scrollTop + HEAD || at > this.drawing.scrollTop + room - ROW) {
+      this.drawing.scrollTop = Math.max(0, at - room / 2);
+    }
+  }
+
+  // What this step sends and receives, in words.
+  wordsOf(step) {
+    const { actors, messages } = this.lanes;
+    const mine = messages.filter((message) => message.sent === step || message.received === step || message.dropped === step);
+    if (!mine.length) return [el("li", { class: "note" }, "No message in this step.")];
+    return mine.map((message) => el("li", {}, words(message, actors)));
+  }
+
+  // Fades what has nothing to do with the chosen brokers.
+  filter(names) {
+    for (const [at, message] of this.lanes.messages.entries()) {
+      const told = [this.lanes.actors[message.from], this.lanes.actors[message.to]];
+      this.arrows[at].classList.toggle("faded", Boolean(names) && !told.some((name) => names.has(name)));
+    }
+  }
+}

@@ -1,0 +1,192 @@
+// Exploring: the page asks its own server for what an action leads to, and keeps every path that was taken.
+
+import { el, show } from "./dom.js";
+import { unpack } from "./packet.js";
+
+export class Live {
+  // `given.token` must accompany every request; paths are lists of action instances from the initial state.
+  constructor(page, given) {
+    this.page = page;
+    this.pane = page.panes[0];
+    this.token = given.token;
+    this.path = [];
+    this.undoable = [];
+    this.branches = new Map();
+    this.busy = false;
+    this.message = el("p", { class: "message", role: "status" });
+    this.buildTools();
+    page.live = this;
+    const held = /(?:^|[#&])path=([\d.]*)(?:&step=(\d+))?/.exec(location.hash);
+    if (held && held[1]) this.follow(held[1].split(".").map(Number), held[2] === undefined ? null : Number(held[2]));
+    else page.refresh();
+  }
+
+  buildTools() {
+    const button = (key, text, act) => el("button", { type: "button", "data-key": key, onclick: act }, text);
+    this.predicate = el("input", { type: "text", "aria-label": "A predicate over the fields", placeholder: "quorum.isr == {0} and log[1].end > 0", spellcheck: "false", "data-key": "predicate" });
+    const find = el(
+      "form",
+      { class: "find" },
+      el("label", {}, "nearest state in which ", this.predicate),
+      el("button", { type: "submit" }, "find")
+    );
+    find.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.find();
+    });
+    this.file = el("input", { type: "file", accept: ".json,application/json", "aria-label": "A trace file to load", "data-key": "load" });
+    this.file.addEventListener("change", () => this.load());
+    this.facts = el("p", { class: "facts" });
+    this.list = el("div", { class: "branches" });
+    show(
+      this.page.tools,
+      el(
+        "div",
+        { class: "row" },
+        button("undo", "undo (u)", () => this.undo()),
+        button("restart", "start again", () => this.restart()),
+        button("random", "walk 10 steps at random", () => this.random()),
+        button("save", "save as a trace", () => this.save()),
+        el("label", { class: "file" }, "load a trace ", this.file)
+      ),
+      find,
+      this.message,
+      this.facts,
+      this.list
+    );
+  }
+
+  // -- asking -----------------------------------------------------------------------------------------------------
+
+  async ask(what, body) {
+    if (this.busy) return null;
+    this.busy = true;
+    this.say("…");
+    try {
+      const answer = await fetch(`/api/${what}`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", "X-Acked-Token": this.token },
+        body: JSON.stringify(body),
+      });
+      const result = await answer.json();
+      if (!answer.ok) {
+        this.say(result.error, true);
+        return null;
+      }
+      this.say(result.says || "");
+      return result;
+    } catch {
+      this.say("the server does not answer; is `acked explore` still running?", true);
+      return null;
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  say(text, bad = false) {
+    this.message.textContent = text;
+    this.message.classList.toggle("bad", bad);
+  }
+
+  // -- moving -----------------------------------------------------------------------------------------------------
+
+  get here() {
+    return this.path.slice(0, this.page.step);
+  }
+
+  // Goes to the end of another path (or to one of its steps); what was shown can be undone, and stays as a branch.
+  async follow(path, step = null, remember = true) {
+    const shared = this.shared(path);
+    const answer = await this.ask("steps", { path, from: shared + 1 });
+    if (!answer) return;
+    if (remember) this.undoable.push({ path: this.path, step: this.page.step });
+    if (this.path.length > shared && this.path.length) this.branches.set(this.path.join("."), this.path);
+    for (const [key, other] of this.branches) {
+      if (other.length <= path.length && other.every((part, at) => part === path[at])) this.branches.delete(key);
+    }
+    const kept = this.pane.steps.slice(0, shared + 1);
+    this.pane.steps = [...kept, ...unpack(answer.packet, kept[kept.length - 1])];
+    this.pane.trace.packet = { ...this.pane.trace.packet, lanes: answer.packet.lanes };
+    this.path = path;
+    this.pane.build();
+    this.page.step = step === null ? path.length : Math.min(step, path.length);
+    this.page.fillChoices();
+    this.page.refresh();
+  }
+
+  shared(path) {
+    let count = 0;
+    while (count < path.length && count < this.path.length && path[count] === this.path[count]) count += 1;
+    return count;
+  }
+
+  take(move) {
+    return this.follow([...this.here, move.by]);
+  }
+
+  undo() {
+    const before = this.undoable.pop();
+    if (before) this.follow(before.path, before.step, false);
+    else this.say("there is nothing to undo");
+  }
+
+  restart() {
+    return this.follow([]);
+  }
+
+  async random() {
+    const answer = await this.ask("random", { path: this.here, steps: 10, seed: Math.floor(Math.random() * 1e9) });
+    if (answer) this.follow(answer.path);
+  }
+
+  async find() {
+    const answer = await this.ask("find", { path: this.here, predicate: this.predicate.value });
+    if (!answer || !answer.path) return;
+    const says = answer.says;
+    await this.follow(answer.path);
+    this.say(says);
+  }
+
+  // -- files ------------------------------------------------------------------------------------------------------
+
+  async save() {
+    const answer = await this.ask("save", { path: this.path });
+    if (!answer) return;
+    const link = el("a", { href: URL.createObjectURL(new Blob([`${JSON.stringify(answer.trace, null, 1)}\n`], { type: "application/json" })), download: "explored.json" });
+    link.click();
+    URL.revokeObjectURL(link.href);
+    this.say("saved as explored.json; `acked show` and `acked view` read it, too");
+  }
+
+  async load() {
+    const file = this.file.files[0];
+    if (!file) return;
+    let trace;
+    try {
+      trace = JSON.parse(await file.text());
+    } catch {
+      this.say("that file is not JSON", true);
+      return;
+    }
+    const answer = await this.ask("load", { trace });
+    this.file.value = "";
+    if (answer) this.follow(answer.path);
+  }
+
+  // -- drawing ----------------------------------------------------------------------------------------------------
+
+  drawn() {
+    const step = this.pane.steps[this.page.step];
+    const count = step.rawMoves.length;
+    this.facts.textContent = `${count} ${count === 1 ? "successor" : "successors"}, ${this.page.step} steps from the initial state`;
+    const others = [...this.branches].map(([key, path]) =>
+      el("button", { type: "button", class: "chip", "data-key": `branch-${key}`, onclick: () => this.follow(path) }, `branch of ${path.length} steps, leaves at ${this.shared(path)}`)
+    );
+    show(this.list, others.length ? [el("span", {}, "other branches: "), others] : []);
+    history.replaceState(null, "", `#path=${this.path.join(".")}&step=${this.page.step}`);
+  }
+
+  key(event) {
+    if (event.key === "u") this.undo();
+  }
+}
