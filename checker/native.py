@@ -182,3 +182,26 @@ def compile_functions(functions: Sequence[Callable[..., Any]], constants: Mappin
     parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), llvmlite.__version__, processor()]
     key = hashlib.sha256("\n".join([*parts, str(sorted(constants.items()))]).encode()).hexdigest()
     return _cached(f"{key}-functions", lambda: _emit(lowlevel.translate(functions, constants), _CODEGEN_GOOD, 2))
+
+
+@dataclass(frozen=True)
+class PortableCode:
+    """A kernel as LLVM IR, for processors unlike this one: texts with the optimisation of their compilation."""
+
+    parts: tuple[tuple[str, int, int | None], ...]
+
+
+def portable_code(plan: KernelPlan) -> PortableCode:
+    """The kernel of a plan as text."""
+    return PortableCode(
+        (
+            (vector_ir(plan), _CODEGEN_GOOD, None),
+            ("\n".join(fire_ir(plan)), _CODEGEN_FAST, None),
+            (lowlevel.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2),
+        )
+    )
+
+
+def compile_portable(code: PortableCode) -> ObjectCode:
+    """Object code for this processor."""
+    return ObjectCode(processor(), tuple(_emit(*part) for part in code.parts))

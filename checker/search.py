@@ -16,15 +16,15 @@ from typing import TypeVar
 from checker.bounds import Bounds, default_workers
 from checker.checkpoint import RunDirectory
 from checker.errors import SystemFailure
-from checker.levels import Finding, Ledger, LevelReport, StopPolicy
+from checker.levels import Ledger, LevelReport, StopPolicy
 from checker.native import load_kernel
 from checker.observer import Observer, Progress
 from checker.question import Question
 from checker.recorder import Recorder, load_levels
-from checker.result import Result, Run, StopReason, Violation, Words
+from checker.result import Result, StopReason, Violation, Words
 from checker.shape import shape_of
 from checker.shard import Shard, address
-from checker.walkback import Walker
+from checker.walkback import Walker, shortest_run
 
 CHUNK = 1 << 18
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
@@ -79,7 +79,9 @@ class LocalSearch:
                     seconds = time.perf_counter() - self._started
                 if self.ledger.findings:
                     self.observer.phase("rebuilding the shortest run")
-                violations = tuple(self._violation(found) for found in self.ledger.reported())
+                violations = tuple(
+                    shortest_run(self.question, found, self._source) for found in self.ledger.reported()
+                )
         except KeyboardInterrupt:
             if self.ledger.findings:
                 names = ", ".join(self.question.properties[at].name for at in self.ledger.findings)
@@ -238,21 +240,6 @@ class LocalSearch:
         return _results(futures)
 
     # -- traces ---------------------------------------------------------------------------------------------------
-
-    def _violation(self, found: Finding) -> Violation:
-        instance = self.question.instance
-        states, actions = [found.state], []
-        for depth in range(found.depth - 1, 0, -1):
-            state, action = self._source(depth, states[-1])
-            states.append(state)
-            actions.append(instance.actions[action])
-        states.reverse()
-        actions.reverse()
-        if found.action is not None:
-            step = instance.actions[found.action]
-            actions.append(step)
-            states.append(instance.schema.pack(instance.fire(step, instance.schema.unpack(states[-1]))))
-        return Violation(self.question.properties[found.position], Run(tuple(states), tuple(actions)))
 
     def _source(self, depth: int, target: Words) -> tuple[Words, int]:
         """The least (state of level `depth`, action) that leads to `target`."""

@@ -1,23 +1,42 @@
-"""One step back from a state, on stored levels.
+"""From a violation back to an initial state.
 
-What lives here: `Walker`, which finds the least (state, action) of a level that leads to a given state, file by file,
-with memory for one block. What does not: the same in a shard's memory (`loops.find_source`), the walk from step to step
-(`search.py`, `spark.py`).
+What lives here: `shortest_run`, the canonical run that every engine reports, and `Walker`, which takes one step back on
+stored levels, file by file, with memory for one block. What does not: that step in a shard's memory (`loops.find_source`).
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from checker.levelfile import BLOCK_STATES, LevelFile, StateCodec
+from checker.levels import Finding
 from checker.native import Kernel
+from checker.question import Question
+from checker.result import Run, Violation, Words
 from checker.shape import Shape
-from checker.shard import Shard, Words, address
+from checker.shard import Shard, address
 
 Edge = tuple[Words, int]
 """A state and the number of an action instance."""
+
+
+def shortest_run(question: Question, found: Finding, source: Callable[[int, Words], Edge]) -> Violation:
+    """The canonical run to a violation; `source(level, state)` is the least (state, action) of a level that leads there."""
+    instance = question.instance
+    states, actions = [found.state], []
+    for level in range(found.depth - 1, 0, -1):
+        state, action = source(level, states[-1])
+        states.append(state)
+        actions.append(instance.actions[action])
+    states.reverse()
+    actions.reverse()
+    if found.action is not None:
+        step = instance.actions[found.action]
+        actions.append(step)
+        states.append(instance.schema.pack(instance.fire(step, instance.schema.unpack(states[-1]))))
+    return Violation(question.properties[found.position], Run(tuple(states), tuple(actions)))
 
 
 class Walker:

@@ -1,0 +1,332 @@
+"""The search over Spark: the same levels and answers as the local search, the states spread over executors.
+
+What lives here: `SparkSearch`, the driver's side. One barrier job holds all levels; its tasks keep the visited set in native
+memory (`sparktask.py`), and the driver sees counts and violations, never the states. Each level is committed to the run
+directory; when a task is lost, the job is begun again from the last commit, with fewer tasks if slots are gone. What does not
+live here: what a level means (`levels.py`), Spark's own start (`sparksession.py`).
+
+A barrier job cannot lose one task and go on, so a loss costs reading back what is stored; in return no level pays for Spark's
+scheduling. A task per bucket and level, which Spark could rerun alone, took two to three times as long.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from checker.checkpoint import RunDirectory, report_from_json
+from checker.errors import SystemFailure
+from checker.levelfile import LevelFile, StateCodec, exchange_code
+from checker.levels import Ledger, LevelReport, StopPolicy
+from checker.native import Kernel, ObjectCode, compile_kernel, portable_code
+from checker.observer import Observer, Progress
+from checker.question import Question
+from checker.result import Result, StopReason, Violation, Words
+from checker.shape import shape_of
+from checker.shard import address, numbers
+from checker.sparksession import SparkDriver, remote
+from checker.sparktask import TaskPlan
+from checker.walkback import Edge, shortest_run
+
+POLL_SECONDS = 0.0004
+FRUITLESS_ATTEMPTS = 3
+"""So many attempts in a row that complete no level end the search."""
+SLOT_PATIENCE = 6.0
+"""Seconds that a lost slot may take to come back before the search goes on with fewer."""
+
+
+class _Lost(Exception):
+    """The job of an attempt ended before the search did."""
+
+
+class SparkSearch:
+    """One exhaustive search over Spark; `run` may be called once.
+
+    `memory` is bytes for each task; None for a fair part of what its machine has. `timings` tells afterwards, for every
+    worker of the last attempt, where its time went.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        stored: RunDirectory,
+        driver: SparkDriver,
+        policy: StopPolicy = StopPolicy.FIRST_VIOLATION,
+        observer: Observer | None = None,
+        *,
+        memory: int | None = None,
+        max_depth: int | None = None,
+        max_states: int | None = None,
+    ) -> None:
+        self.question = question
+        self.stored = stored
+        self.driver = driver
+        self.observer = observer or Observer()
+        self.ledger = Ledger(question, policy, max_depth, max_states)
+        self.memory = memory
+        self.workers = 0
+        self.timings: list[dict[str, float]] = []
+        self.notes: list[str] = []
+        self._memory_bytes = 0
+        self._seconds = 0.0
+        self._started: float | None = None
+
+    def run(self) -> Result:
+        """Searches until the space, a bound, a violation or Ctrl-C ends it."""
+        violations: tuple[Violation, ...] = ()
+        try:
+            self._set_up()
+            if all(self.ledger.commit(report) for report in self.stored.reports):
+                self._search()
+            else:
+                self.stored.verify(self._codec)
+            if self.ledger.findings:
+                self.observer.phase("rebuilding the shortest run")
+            violations = tuple(
+                shortest_run(self.question, found, self._source) for found in self.ledger.reported()
+            )
+        except KeyboardInterrupt:
+            if self.ledger.findings:
+                self.notes.append("a property is violated, but the search was interrupted before the run was rebuilt")
+            self.ledger.abandon(StopReason.INTERRUPTED)
+        assert self.ledger.stopped is not None
+        return Result(
+            question=self.question,
+            engine="spark",
+            workers=self.workers,
+            stopped=self.ledger.stopped,
+            distinct_states=self.ledger.distinct_states,
+            generated_states=self.ledger.generated_states,
+            depth=self.ledger.depth,
+            level_sizes=self.ledger.level_sizes,
+            actions=self.ledger.action_counts(),
+            violations=violations,
+            seconds=self._seconds,
+            memory_bytes=self._memory_bytes,
+            notes=tuple(self.notes),
+        )
+
+    def _set_up(self) -> None:
+        self.observer.phase("compiling")
+        plan = self.question.plan
+        self._shape = shape_of(plan)
+        self._code: ObjectCode = compile_kernel(plan)
+        self._moves = exchange_code(self._shape)
+        # Executors of one machine have its processor.
+        self._portable = None if self.driver.settings.is_local else portable_code(plan)
+        self._codec = StateCodec(self._shape, self.stored.buckets, Kernel(self._moves))
+        self.stored.agree_on_layout(self._codec)
+        if not self.stored.commits:
+            self.stored.commit(None, self._store_initial())
+
+    def _store_initial(self) -> tuple[LevelFile, ...]:
+        states = sorted(set(self.question.instance.initial))
+        words = numbers(word for state in states for word in state)
+        path = self.stored.path / "levels" / f"00001-{self.stored.new_attempt()}-0.states"
+        return (self._codec.write(path, 1, address(words), len(states)),)
+
+    # -- attempts ---------------------------------------------------------------------------------------------------
+
+    def _search(self) -> None:
+        self.observer.phase("waiting for executors")
+        self.workers = min(self.driver.slots(), self.stored.buckets)
+        fruitless = 0
+        while True:
+            known = self.stored.known_levels
+            try:
+                self._attempt()
+                return
+            except _Lost as lost:
+                fruitless = 0 if self.stored.known_levels > known else fruitless + 1
+                if fruitless == FRUITLESS_ATTEMPTS:
+                    raise SystemFailure(
+                        f"Spark's tasks failed {fruitless} times in a row at level {self.stored.known_levels}: {lost}; "
+                        f"what Spark said is in {self.driver.log}, and --resume {self.stored.path} goes on from there"
+                    ) from None
+                self.observer.phase("waiting for executors")
+                before = self.workers
+                self.workers = min(self.driver.slots(self.workers, SLOT_PATIENCE), self.stored.buckets)
+                fewer = f" with {self.workers} instead of {before} tasks" if self.workers != before else ""
+                self.notes.append(f"tasks were lost at level {self.stored.known_levels} ({lost}); went on from it{fewer}")
+
+    def _attempt(self) -> None:
+        attempt = self.stored.new_attempt()
+        meeting = self.stored.path / "scratch" / attempt
+        plan = self._plan(attempt)
+        meeting.mkdir()
+        self.observer.phase("starting tasks")
+        job = _Job(self.driver, plan)
+        try:
+            self._gather(job, meeting, "ready-{}", lambda _: None)
+            self._touch(meeting / "begin")
+            self.observer.phase("searching")
+            begun = time.perf_counter()
+            self._started = self._started or begun
+            try:
+                while self._level(job, meeting):
+                    pass
+            finally:
+                self._seconds += time.perf_counter() - begun
+        finally:
+            self._touch(meeting / "stop")
+            job.end()
+            shutil.rmtree(meeting, ignore_errors=True)
+
+    def _plan(self, attempt: str) -> TaskPlan:
+        return TaskPlan(
+            run=str(self.stored.path.resolve()),
+            attempt=attempt,
+            shape=self._shape,
+            code=self._code,
+            exchange=self._moves,
+            portable=self._portable,
+            buckets=self.stored.buckets,
+            layout=self._codec.fingerprint,
+            workers=self.workers,
+            memory=self.memory,
+            levels=tuple(commit.files for commit in self.stored.commits),
+        )
+
+    def _level(self, job: _Job, meeting: Path) -> bool:
+        """Waits for a level and commits it; whether there is another one to come."""
+        number = self.stored.known_levels
+        parts: list[LevelReport] = []
+        files: list[LevelFile] = []
+        self.timings, self._memory_bytes = [], 0
+
+        def take(body: dict[str, Any]) -> None:
+            parts.append(report_from_json(body["report"]))
+            if body["file"] is not None:
+                files.append(LevelFile(*body["file"]))
+            self.timings.append(body["timing"])
+            self._memory_bytes += body["memory"]
+
+        self._gather(job, meeting, f"done-{number:05}-{{}}", take)
+        report = LevelReport.of(parts)
+        goes_on = self.ledger.commit(report)
+        if not goes_on:
+            # Before the commit, at which the tasks would begin the next level.
+            self._touch(meeting / "stop")
+        if report.is_expanded:
+            self.stored.commit(report, tuple(files))
+        self._tell(report)
+        return goes_on
+
+    def _gather(self, job: _Job, meeting: Path, name: str, take: Callable[[dict[str, Any]], None]) -> None:
+        """Takes what every worker announces under a name, in the workers' order."""
+        for worker in range(self.workers):
+            path = meeting / name.format(worker)
+            looks = 0
+            while not path.exists():
+                looks += 1
+                if looks % 64 == 0:
+                    self._refuse_failure(meeting)
+                if job.is_over:
+                    self._refuse_failure(meeting)
+                    if not path.exists():
+                        raise _Lost(job.reason)
+                time.sleep(POLL_SECONDS)
+            take(json.loads(path.read_bytes()))
+
+    def _refuse_failure(self, meeting: Path) -> None:
+        """Raises what a task could not go on from and said so."""
+        for worker in range(self.workers):
+            path = meeting / f"failed-{worker}"
+            if path.exists():
+                raise SystemFailure(json.loads(path.read_bytes())["error"])
+
+    def _touch(self, path: Path) -> None:
+        try:
+            path.write_bytes(b"{}")
+        except OSError:
+            if path.parent.exists():
+                raise SystemFailure(f"cannot write {path}; make room, or choose another --run-dir") from None
+
+    def _tell(self, report: LevelReport) -> None:
+        self.observer.progress(
+            Progress(
+                depth=self.ledger.depth,
+                distinct_states=sum(self.ledger.level_sizes) + report.next_states,
+                generated_states=self.ledger.generated_states + sum(report.enabled),
+                frontier=report.next_states,
+                seconds=time.perf_counter() - (self._started or 0.0),
+                memory_bytes=self._memory_bytes,
+            )
+        )
+
+    # -- traces -----------------------------------------------------------------------------------------------------
+
+    def _source(self, depth: int, target: Words) -> Edge:
+        """The least (state of level `depth`, action) that leads to `target`, found on the executors."""
+        files = self.stored.files_of(depth)
+        payload = pickle.dumps(self._plan("none"), pickle.HIGHEST_PROTOCOL)
+        work = [(depth, (file,), target) for file in files]
+        found = self.driver.collect(work, len(work), remote("find_source", payload))
+        if errors := [text for kind, text in found if kind == "error"]:
+            raise SystemFailure(errors[0])
+        edges: list[Edge] = [edge for kind, edge in found if kind == "found"]
+        if not edges:
+            raise SystemFailure(f"{self.stored.path} has no state of level {depth} that leads to the violation; begin anew")
+        return min(edges)
+
+
+class _Job:
+    """The barrier job of one attempt, in a thread of its own."""
+
+    def __init__(self, driver: SparkDriver, plan: TaskPlan) -> None:
+        self._driver = driver
+        self._workers = plan.workers
+        self._function = remote("run", pickle.dumps(plan, pickle.HIGHEST_PROTOCOL))
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._driver.collect(range(self._workers), self._workers, self._function, is_barrier=True)
+        except Exception as error:  # whatever Spark or a task says; told by `reason`
+            self._error = error
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the job has ended, well or not."""
+        return not self._thread.is_alive()
+
+    @property
+    def reason(self) -> str:
+        """Why it ended, in one line."""
+        if self._error is None:
+            return "the tasks ended before the search did"
+        self._driver.note_failure(str(self._error))
+        return reason_of(str(self._error))
+
+    def end(self) -> None:
+        """Waits for the tasks, which were told to stop, and makes them stop if they do not."""
+        self._thread.join(5.0)
+        if self._thread.is_alive():
+            self._driver.cancel()
+            self._thread.join(20.0)
+
+
+def reason_of(text: str) -> str:
+    """What a failed job says, in a few words."""
+    known = (
+        ("ExecutorLostFailure", "an executor was lost"),
+        ("Python worker exited unexpectedly", "a Python worker died"),
+        ("EOFException", "a Python worker died"),
+        ("Connection reset", "a Python worker died"),
+        ("Could not recover from a failed barrier", "a task of the barrier stage failed"),
+        ("cancelled", "the job was cancelled"),
+    )
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    raised = [line for line in lines if line.startswith(("RuntimeError: ", "ModuleNotFoundError: ", "ImportError: "))]
+    if raised:
+        return raised[-1].partition(": ")[2]
+    return next((words for sign, words in known if sign in text), lines[0][:200] if lines else "no reason given")
+
