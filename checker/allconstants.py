@@ -23,7 +23,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +53,6 @@ INITIAL = "initial state"
 TERMS = "defined terms"
 
 
-
 @dataclass(frozen=True)
 class Way:
     """How z3 is asked: its random seed, how eagerly it looks at what is not yet decided, and with how many hints."""
@@ -69,8 +67,17 @@ WAYS: tuple[Way, ...] = tuple(
 )
 """Tried one after the other; a proof by any of them is a proof."""
 
-SEARCH_SECONDS = 2.0
-"""How long z3 may think about one candidate while lemma sets are looked for."""
+SEARCH_EFFORT = 4_000_000
+"""How long z3 may think about one candidate lemma set, in its own count of steps: about two seconds.
+
+A count makes what is found independent of how busy the machine is.
+"""
+
+FIRST_EFFORT = SEARCH_EFFORT // 20
+"""The same for what is tried before a small instance is asked: most obligations need no more."""
+
+PROOF_EFFORT = 10 * SEARCH_EFFORT
+"""The same for the proof with a known lemma set; the hardest of those that ship takes a tenth of it."""
 
 SMALL: tuple[tuple[int, int, int, int], ...] = ((2, 2, 2, 2), (3, 2, 2, 2), (3, 2, 2, 3))
 """Instances on which lemma sets and counterexamples are looked for: replicas, log size, records, last leader epoch."""
@@ -181,16 +188,18 @@ class Induction:
         self.drop = tuple(drop)
         self.reading = Reading(protocol, self.drop)
         self._questions = Questions(self.reading)
-        self._lowering = Lowering()
         self._at: dict[str, Callable[[FunctionStore], Term]] = dict(self.reading.domains())
         for item in clauses:
             self._at[item.name] = self._clause(item)
         self.clauses: dict[str, Term] = {name: at(self.reading.before) for name, at in self._at.items()}
         self.obligations: tuple[Obligation, ...] = tuple(self._make())
+        self.fingerprint = self._fingerprint()
+        self._questions.prepare(self.clauses.values())
+        for obligation in self.obligations:
+            self._questions.prepare((*obligation.assumptions, self.reading.logic.not_(obligation.conclusion)))
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """A hash of everything that the proof is about: the protocol and the clauses, as read."""
+    def _fingerprint(self) -> str:
+        """A hash of all that the proof is about, the protocol and the clauses as read; queries add terms of their own."""
         text = hashlib.sha256()
         for line in self.reading.logic.rows():
             text.update(line.encode())
@@ -205,38 +214,48 @@ class Induction:
         return self._questions.query([*given, *named], obligation.conclusion)
 
     def solve(
-        self, obligation: Obligation, lemmas: Sequence[str], seconds: float, first: int = 0
+        self, obligation: Obligation, lemmas: Sequence[str], seconds: float, first: int = 0, effort: int = 0
     ) -> tuple[int | None, float]:
         """The number of the first way in which z3 proves the obligation with these lemmas, and the time until then.
 
-        Way `first` is tried before the others. None if no way leads to a proof.
+        Way `first` is tried before the others. None if no way leads to a proof. Each way has `seconds` and `effort`, z3's own
+        count of steps; 0 is no limit.
         """
         query = self.query(obligation, lemmas)
         order = [first, *(number for number in range(len(WAYS)) if number != first)]
         started = time.perf_counter()
         for number in order:
-            solver = self._solver(seconds, WAYS[number])
-            solver.add([self._lowering.clause(item) for item in query.clauses(WAYS[number].more_hints)])
-            if solver.check() == z3.unsat:
+            if self._effort(query, number, seconds, effort) is not None:
                 return number, time.perf_counter() - started
         return None, time.perf_counter() - started
 
-    def core(self, obligation: Obligation, lemmas: Sequence[str], seconds: float) -> tuple[str, ...] | None:
+    def effort(self, obligation: Obligation, core: Core, limit: int) -> int | None:
+        """How many steps z3 needs for the proof with these lemmas, in the one way; None if it needs more than the limit."""
+        return self._effort(self.query(obligation, core.lemmas), core.way, 0, limit)
+
+    def _effort(self, query: Query, way: int, seconds: float, effort: int) -> int | None:
+        lowering = Lowering()
+        solver = _solver(lowering, WAYS[way], seconds, effort)
+        solver.add([lowering.clause(item) for item in query.clauses(WAYS[way].more_hints)])
+        before = _steps(solver)
+        return _steps(solver) - before if solver.check() == z3.unsat else None
+
+    def core(self, obligation: Obligation, lemmas: Sequence[str], effort: int) -> tuple[str, ...] | None:
         """Of these lemmas those that z3's proof uses; None if it finds none."""
         query = self.query(obligation, lemmas)
-        labels: dict[str, Any] = {}
-        formulas = [self._lowering.clause(item) for item in query.hints]
-        for part in query.parts:
-            for clause in part.clauses:
-                formula = self._lowering.clause(clause)
-                if part.label:
-                    label = labels.setdefault(part.label, z3.Bool(f"use {part.label}", self._lowering.context))
-                    formula = z3.Implies(label, formula)
-                formulas.append(formula)
         for way in WAYS:
-            solver = self._solver(seconds, way)
-            solver.add(formulas)
-            solver.add([self._lowering.clause(item) for item in query.more_hints] if way.more_hints else [])
+            lowering = Lowering()
+            labels: dict[str, Any] = {}
+            solver = _solver(lowering, way, 0, effort)
+            solver.add([lowering.clause(item) for item in query.hints])
+            for part in query.parts:
+                for clause in part.clauses:
+                    formula = lowering.clause(clause)
+                    if part.label:
+                        label = labels.setdefault(part.label, z3.Bool(f"use {part.label}", lowering.context))
+                        formula = z3.Implies(label, formula)
+                    solver.add(formula)
+            solver.add([lowering.clause(item) for item in query.more_hints] if way.more_hints else [])
             if solver.check(*labels.values()) == z3.unsat:
                 used = {label.get_id() for label in solver.unsat_core()}
                 return tuple(name for name, label in labels.items() if label.get_id() in used)
@@ -244,9 +263,10 @@ class Induction:
 
     def smt2(self, obligation: Obligation, core: Core) -> str:
         """The obligation as a standalone SMT-LIB text: unsatisfiable exactly if it holds."""
-        solver = self._solver(0, WAYS[core.way])
+        lowering = Lowering()
+        solver = _solver(lowering, WAYS[core.way])
         query = self.query(obligation, core.lemmas)
-        solver.add([self._lowering.clause(item) for item in query.clauses(WAYS[core.way].more_hints)])
+        solver.add([lowering.clause(item) for item in query.clauses(WAYS[core.way].more_hints)])
         return self._text(obligation, core, "UFLIA", solver)
 
     def _text(self, obligation: Obligation, core: Core, logic: str, solver: Any) -> str:
@@ -258,56 +278,36 @@ class Induction:
         text = "\n".join(line for line in solver.to_smt2().splitlines() if not line.startswith((";", "(set-info")))
         return f"{head}{text}\n"
 
-    def grounded(self, obligation: Obligation, core: Core, seconds: float = 60.0) -> str | None:
-        """The obligation without quantifiers, as a standalone SMT-LIB text; None if z3 does not prove it in this time.
+    def grounded(self, obligation: Obligation, core: Core, effort: int = PROOF_EFFORT) -> str | None:
+        """The obligation without quantifiers, as a standalone SMT-LIB text; None if z3 does not prove it with this effort.
 
         Clauses are replaced by those of their instances that z3's proof needed. That an instance follows from its clause
         is plain substitution, done here and not by the solver; so whoever refutes the text has checked the obligation.
         """
-        way = WAYS[core.way]
-        formulas = [self._lowering.clause(item) for item in self.query(obligation, core.lemmas).clauses(way.more_hints)]
+        way, lowering = WAYS[core.way], Lowering()
+        formulas = [lowering.clause(item) for item in self.query(obligation, core.lemmas).clauses(way.more_hints)]
         instances: dict[int, Any] = {}
 
         def note(hint: Any, _: Any, __: Any) -> None:
             if hint.decl().name() == "inst":
                 values = next(arg.children() for arg in hint.children() if z3.is_app(arg) and arg.decl().name() == "bind")
-                made = self._lowering.instance(hint.arg(0), values)
+                made = lowering.instance(hint.arg(0), values)
                 if made is not None:
                     instances[made.get_id()] = made
 
-        solver = self._solver(seconds, way)
+        solver = _solver(lowering, way, 0, effort)
         solver.add(formulas)
         listener = z3.OnClause(solver, note)
         if solver.check() != z3.unsat:
             return None
         del listener
         ground = [item for item in formulas if not z3.is_quantifier(item)]
-        used = self._used(ground, list(instances.values()), seconds)
+        used = _used(lowering, ground, list(instances.values()), effort)
         if used is None:
             return None
-        final = z3.SimpleSolver(ctx=self._lowering.context)
+        final = z3.SimpleSolver(ctx=lowering.context)
         final.add([*ground, *used])
         return self._text(obligation, core, "QF_UFLIA", final)
-
-    def _used(self, ground: list[Any], instances: list[Any], seconds: float) -> list[Any] | None:
-        solver = self._solver(seconds, WAYS[0])
-        solver.add(ground)
-        labels = {f"use {number}": item for number, item in enumerate(instances)}
-        for label, item in labels.items():
-            solver.add(z3.Implies(z3.Bool(label, self._lowering.context), item))
-        if solver.check(*(z3.Bool(label, self._lowering.context) for label in labels)) != z3.unsat:
-            return None
-        return [labels[item.decl().name()] for item in solver.unsat_core()]
-
-    def _solver(self, seconds: float, way: Way) -> Any:
-        solver = z3.SimpleSolver(ctx=self._lowering.context)
-        solver.set("mbqi", False)
-        solver.set("auto_config", False)
-        solver.set("random_seed", way.seed)
-        solver.set("relevancy", way.relevancy)
-        if seconds:
-            solver.set("timeout", max(1, int(seconds * 1000)))
-        return solver
 
     def _clause(self, item: Property) -> Callable[[FunctionStore], Term]:
         return lambda store: self.reading.state_term(item.predicate, store)
@@ -329,23 +329,54 @@ class Induction:
         return next(item for item in self.reading.steps if item.name == name)
 
 
+def _solver(lowering: Lowering, way: Way, seconds: float = 0.0, effort: int = 0) -> Any:
+    """A solver in a context of its own, so that nothing asked before has a say in what it finds."""
+    solver = z3.SimpleSolver(ctx=lowering.context)
+    solver.set("mbqi", False)
+    solver.set("auto_config", False)
+    solver.set("random_seed", way.seed)
+    solver.set("relevancy", way.relevancy)
+    if effort:
+        solver.set("rlimit", effort)
+    if seconds:
+        solver.set("timeout", min(max(1, int(seconds * 1000)), (1 << 31) - 1))  # More is no timeout at all.
+    return solver
+
+
+def _used(lowering: Lowering, ground: list[Any], instances: list[Any], effort: int) -> list[Any] | None:
+    """Of these instances those that z3 needs beside the ground formulas."""
+    solver = _solver(lowering, WAYS[0], 0, effort)
+    solver.add(ground)
+    labels = {f"use {number}": item for number, item in enumerate(instances)}
+    for label, item in labels.items():
+        solver.add(z3.Implies(z3.Bool(label, lowering.context), item))
+    if solver.check(*(z3.Bool(label, lowering.context) for label in labels)) != z3.unsat:
+        return None
+    return [labels[item.decl().name()] for item in solver.unsat_core()]
+
+
+def _steps(solver: Any) -> int:
+    """z3's own count of steps so far."""
+    return int(solver.statistics().get_key_value("rlimit count"))
+
+
 class CoreSearch:
     """Looks for lemma sets: small instances name candidates, z3's proof of the obligation itself says which it used."""
 
-    def __init__(self, induction: Induction, seconds: float) -> None:
+    def __init__(self, induction: Induction, effort: int = SEARCH_EFFORT) -> None:
         self._induction = induction
-        self._seconds = seconds
+        self._effort = effort
         self._small: dict[tuple[int, ...], SmallInstance] = {}
         self._ranges = tuple(name for name in induction.clauses if name.startswith("Domain("))
 
     def find(self, obligation: Obligation) -> Core | StepCounterexample | None:
         """Lemmas with which z3 proves the obligation, a counterexample on a small instance, or None."""
         if not obligation.may_use:
-            return self._verified(obligation, ())
+            return self._verified(obligation, (), self._effort)
         own = (obligation.clause,) if obligation.clause not in self._ranges else ()
         gathered = dict.fromkeys((*own, *self._ranges))
         for names in ((), own, tuple(gathered)):
-            if (core := self._attempt(obligation, names)) is not None:
+            if (core := self._attempt(obligation, names, min(self._effort, FIRST_EFFORT))) is not None:
                 return core
         for constants in SMALL:
             found = self._instance(constants).lemmas_of_step(obligation.subject, obligation.clause)
@@ -355,11 +386,11 @@ class CoreSearch:
                 near = dict.fromkeys((*own, *lemmas))
                 gathered.update(near)
                 for extra in (self._ranges, ()):
-                    if (core := self._attempt(obligation, tuple(dict.fromkeys((*near, *extra))))) is not None:
+                    if (core := self._attempt(obligation, tuple(dict.fromkeys((*near, *extra))), self._effort)) is not None:
                         return core
-            if (core := self._attempt(obligation, tuple(gathered))) is not None:
+            if (core := self._attempt(obligation, tuple(gathered), self._effort)) is not None:
                 return core
-        return self._attempt(obligation, tuple(self._induction.clauses))
+        return self._attempt(obligation, tuple(self._induction.clauses), self._effort)
 
     def can_fire(self, action: str) -> bool:
         """Whether the action is enabled in some state of a small instance in which every clause holds."""
@@ -373,37 +404,48 @@ class CoreSearch:
             self._small[constants] = SmallInstance(induction.protocol, given, induction.properties, induction.drop)
         return self._small[constants]
 
-    def _attempt(self, obligation: Obligation, names: Sequence[str]) -> Core | None:
+    def _attempt(self, obligation: Obligation, names: Sequence[str], effort: int) -> Core | None:
         """What is left of `names` after dropping one lemma at a time; None if they do not suffice."""
         induction = self._induction
         if not names:
-            return self._verified(obligation, ())
-        used = induction.core(obligation, names, self._seconds)
+            return self._verified(obligation, (), effort)
+        used = induction.core(obligation, names, effort)
         if used is None:
             return None
-        core = self._verified(obligation, used)
-        for name in used:
-            fewer = tuple(item for item in (used if core is None else core.lemmas) if item != name)
-            core = self._verified(obligation, fewer) or core
+        core = self._verified(obligation, used, effort)
+        for name in used if core is None else ():
+            # Whatever else is in the way, fewer lemmas may do.
+            if (core := self._verified(obligation, tuple(item for item in used if item != name), effort)) is not None:
+                break
+        return None if core is None else self._least(obligation, core, effort)
+
+    def _least(self, obligation: Obligation, core: Core, effort: int) -> Core:
+        steps = self._induction.effort(obligation, core, effort)
+        for name in core.lemmas:
+            fewer = Core(tuple(item for item in core.lemmas if item != name), core.way)
+            # A proof that needs a lemma less seldom takes longer.
+            found = None if steps is None else self._induction.effort(obligation, fewer, 2 * steps + 10_000)
+            if found is not None:
+                core, steps = fewer, found
         return core
 
-    def _verified(self, obligation: Obligation, lemmas: tuple[str, ...]) -> Core | None:
-        way, _ = self._induction.solve(obligation, lemmas, self._seconds)
+    def _verified(self, obligation: Obligation, lemmas: tuple[str, ...], effort: int) -> Core | None:
+        way, _ = self._induction.solve(obligation, lemmas, 0, effort=effort)
         return None if way is None else Core(lemmas, way)
 
 
 def find_cores(
     protocol: Protocol,
     *,
-    seconds: float = SEARCH_SECONDS,
+    effort: int = SEARCH_EFFORT,
     on_obligation: Callable[[Obligation, int, int], None] | None = None,
 ) -> CoreFile:
     """Lemma sets of all obligations of a protocol, from scratch; obligations that stay open have none.
 
-    `seconds` bounds each attempt; `on_obligation` is called before each obligation with its number from 0 and their count.
+    `effort` bounds each attempt; `on_obligation` is called before each obligation with its number from 0 and their count.
     """
     induction = Induction(protocol)
-    search = CoreSearch(induction, seconds)
+    search = CoreSearch(induction, effort)
     found: dict[str, Core] = {}
     for number, obligation in enumerate(induction.obligations):
         if on_obligation is not None:
@@ -425,23 +467,24 @@ def prove_all_constants(
     clauses: Sequence[Property] = CLAUSES,
     drop: Iterable[tuple[str, str]] = (),
     cores: CoreFile | None = None,
-    seconds: float = 20.0,
+    effort: int = PROOF_EFFORT,
+    seconds: float = 0.0,
     search: bool = True,
     on_result: Progress | None = None,
 ) -> AllConstantsProof:
     """Every obligation of a protocol with its verdict.
 
-    `cores` are lemma sets to begin with, those shipped if not given; `seconds` bounds each query, of which all but a few take
-    milliseconds. With `search`, an
-    obligation that its set does not prove is tried on small instances, for another set or for a counterexample.
+    `cores` are lemma sets to begin with, those shipped if not given. With `search`, an obligation that its set does not prove
+    is tried on small instances, for another set or for a counterexample. `effort` bounds each query in z3's own count of
+    steps, so that the answer does not depend on how busy the machine is; `seconds` bounds it in time, 0 for no such limit.
     """
     started = time.perf_counter()
     induction = Induction(protocol, clauses, drop)
     known = CoreFile.load(CORE_FILE) if cores is None else cores
-    finder = CoreSearch(induction, min(seconds, SEARCH_SECONDS))
+    finder = CoreSearch(induction)
     results: list[ObligationResult] = []
     for obligation in induction.obligations:
-        result = _prove(induction, obligation, known, finder if search else None, seconds)
+        result = _prove(induction, obligation, known, finder if search else None, (effort, seconds))
         results.append(result)
         if on_result is not None:
             on_result(result, len(results), len(induction.obligations))
@@ -461,18 +504,22 @@ def _prove(
     obligation: Obligation,
     known: CoreFile,
     finder: CoreSearch | None,
-    seconds: float,
+    limits: tuple[int, float],
 ) -> ObligationResult:
-    core = known.cores.get(obligation.key, Core()) if obligation.may_use else Core()
-    way, took = induction.solve(obligation, core.lemmas, seconds, core.way)
-    counterexample = None
+    effort, seconds = limits
+    core = known.cores.get(obligation.key) if obligation.may_use else Core()
+    way, took, counterexample = None, 0.0, None
+    if core is not None or finder is None:
+        core = core or Core()
+        way, took = induction.solve(obligation, core.lemmas, seconds, core.way, effort)
     if way is None and finder is not None:
         found = finder.find(obligation)
         if isinstance(found, StepCounterexample):
             counterexample = found
         elif found is not None:
             core = found
-            way, took = induction.solve(obligation, core.lemmas, seconds, core.way)
+            way, took = induction.solve(obligation, core.lemmas, seconds, core.way, effort)
+    core = core or Core()
     verdict = Verdict.UNSAT if way is not None else Verdict.REFUTED if counterexample is not None else Verdict.UNKNOWN
     return ObligationResult(obligation.subject, obligation.clause, verdict, took, core.lemmas, counterexample)
 

@@ -52,6 +52,14 @@ class Questions:
         self._logic = reading.logic
         self._clauses: dict[int, tuple[Clause, ...]] = {}
 
+    def prepare(self, formulas: Iterable[Term]) -> None:
+        """Normalises formulas ahead of the queries they are for, whose texts then do not depend on what was asked before."""
+        for formula in formulas:
+            if formula.id not in self._clauses:
+                self._normal(formula)
+                for axiom in self._definitions([formula]):
+                    self._normal(axiom)
+
     def query(self, assumptions: Sequence[tuple[str, Term]], conclusion: Term) -> Query:
         """That the conclusion follows from the labelled assumptions and from what its defined symbols mean."""
         formulas = [*assumptions, ("", self._logic.not_(conclusion))]
