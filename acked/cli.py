@@ -20,6 +20,7 @@ import click
 
 from acked import __version__
 from acked.bundle import bundled_specs
+from acked.engines import EngineOptions, answer
 from checker.errors import AckedError, ConfigurationError, ExitCode, SpecUnreadable
 from checker.files import check_writable, write_text
 from checker.spec import Spec, load_spec, near
@@ -109,6 +110,18 @@ class _Binding(click.ParamType[tuple[str, int]]):
         return name.strip(), int(number)
 
 
+class _Setting(click.ParamType[tuple[str, str]]):
+    """KEY=VALUE."""
+
+    name = "key=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        name, separator, text = str(value).partition("=")
+        if not separator or not name.strip():
+            self.fail(f"{value!r} is no setting; write, say, spark.executor.memory=2g", param, ctx)
+        return name.strip(), text.strip()
+
+
 @cli.command()
 @click.argument("spec")
 @click.option("-c", "--constant", "constants", type=_Binding(), multiple=True, help="Change a constant of the spec.")
@@ -118,6 +131,13 @@ class _Binding(click.ParamType[tuple[str, int]]):
 @click.option("--max-depth", type=click.IntRange(1), help="Stop after so many levels.")
 @click.option("--max-states", type=click.IntRange(1), help="Stop when more distinct states are known.")
 @click.option("--memory", type=_Memory(), help="Bytes for the visited states, e.g. 4GB; default: most of what is free.")
+@click.option("--engine", type=click.Choice(["auto", "local", "spark"]), default="auto", show_default=True,
+              help="Where to search; auto: here, and over a --master's executors once memory is full.")  # fmt: skip
+@click.option("--master", help="Spark's master: local[2], spark://HOST:PORT, …; with --engine spark default local[*].")
+@click.option("--run-dir", type=click.Path(path_type=Path), help="Keep every completed level in this new folder.")
+@click.option("--resume", type=click.Path(path_type=Path), help="Go on after the completed levels of a run directory.")
+@click.option("--buckets", type=int, help="Parts that the states are dealt into, many more than tasks; default: 64.")
+@click.option("--conf", type=_Setting(), multiple=True, help="A setting for Spark, e.g. spark.executor.memory=2g.")
 @click.option("--trace-out", type=click.Path(path_type=Path), help="Write the shortest violating run to this file.")
 @click.option("--format", "form", type=_FORMATS, default="text", help="What stdout gets.", show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
@@ -130,6 +150,12 @@ def check(
     max_depth: int | None,
     max_states: int | None,
     memory: int | None,
+    engine: str,
+    master: str | None,
+    run_dir: Path | None,
+    resume: Path | None,
+    buckets: int | None,
+    conf: tuple[tuple[str, str], ...],
     trace_out: Path | None,
     form: str,
     quiet: bool,
@@ -141,9 +167,10 @@ def check(
     """
     from checker.bounds import Bounds, default_memory, default_workers
     from checker.levels import StopPolicy
-    from checker.search import search
     from reports.progress import ProgressReporter
 
+    options = EngineOptions(spec, engine, master, run_dir, resume, buckets, conf, memory)
+    options.check(has_workers=workers is not None)
     chosen = find_spec(spec)
     if repeated := {name for name, _ in constants if [other for other, _ in constants].count(name) > 1}:
         raise ConfigurationError(f"constant {', '.join(sorted(repeated))} is given twice; give each once")
@@ -155,7 +182,7 @@ def check(
     policy = StopPolicy.EVERY_PROPERTY if go_on or chosen.wants_every_property else StopPolicy.FIRST_VIOLATION
     question = chosen.question()
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
-        result = search(question, bounds, policy, observer)
+        result = answer(question, options, bounds, policy, observer)
     seconds = time.perf_counter() - _STARTED
     differences = chosen.expect.differences(result) if chosen.expect else None
     if trace_out is not None and result.violations:
@@ -222,13 +249,22 @@ def show(trace: Path, form: str) -> None:
 
 
 @cli.command("list")
-@click.argument("what", type=click.Choice(["protocols", "invariants", "constants", "specs", "all"]), default="all")
+@click.argument("what", default="all")
+@click.option("--version", "version", metavar="V", help="With a protocol: its constants as in this release of Kafka.")
+@click.option("--control-plane", metavar="P", help="With --version: zookeeper or kraft.")
 @click.option("--format", "form", type=_FORMATS, default="text", help="What stdout gets.", show_default=True)
-def list_(what: str, form: str) -> None:
-    """List protocols, invariants, constants or bundled specs, with their docs."""
-    from acked.listing import as_document, print_listing
+def list_(what: str, version: str | None, control_plane: str | None, form: str) -> None:
+    """List protocols, invariants, constants or bundled specs, with their docs.
 
-    if form == "json":
+    WHAT is one of protocols, invariants, constants, specs, all, or the name of a protocol:
+    `acked list partition --version 2.1` shows which rules and defaults that release has, and why.
+    """
+    from acked.listing import as_document, check_what, print_listing, print_release
+
+    check_what(what, version, control_plane)
+    if version or control_plane:
+        print_release(what, version, control_plane, form == "json")
+    elif form == "json":
         click.echo(json.dumps(as_document(what), indent=1))
     else:
         print_listing(what)
@@ -289,7 +325,6 @@ def _say(text: str) -> None:
 from acked.export import export  # noqa: E402  (these use what is defined above)
 from acked.prove import prove  # noqa: E402
 from acked.view import view  # noqa: E402
-
 
 cli.add_command(prove)
 cli.add_command(view)

@@ -81,6 +81,8 @@ class Result:
     seconds: float
     memory_bytes: int
     notes: tuple[str, ...] = field(default=())
+    stored_levels: int = 0
+    """Levels that were read from a run directory: `seconds` is not the time that they took."""
 
     @property
     def verdict(self) -> Verdict:

@@ -52,6 +52,7 @@ class LocalSearch:
         self.ledger = Ledger(question, policy, self.bounds.max_depth, self.bounds.max_states)
         self.shards: list[Shard] = []
         self._stored = stored
+        self._stored_levels = len(stored.reports) if stored is not None else 0
         self._recorder: Recorder | None = None
         self._walker: Walker | None = None
         self._levels: list[list[tuple[int, int]]] = []
@@ -104,6 +105,7 @@ class LocalSearch:
             seconds=seconds,
             memory_bytes=memory,
             notes=notes,
+            stored_levels=self._stored_levels,
         )
 
     def _set_up(self) -> None:

@@ -66,6 +66,7 @@ class SparkSearch:
     ) -> None:
         self.question = question
         self.stored = stored
+        self._stored_levels = len(stored.reports)
         self.driver = driver
         self.observer = observer or Observer()
         self.ledger = Ledger(question, policy, max_depth, max_states)
@@ -110,6 +111,7 @@ class SparkSearch:
             seconds=self._seconds,
             memory_bytes=self._memory_bytes,
             notes=tuple(self.notes),
+            stored_levels=self._stored_levels,
         )
 
     def _set_up(self) -> None:

@@ -77,6 +77,7 @@ def check_document(
         "generated_states": result.generated_states,
         "depth": result.depth,
         "levels": list(result.level_sizes),
+        "stored_levels": result.stored_levels,
         "seconds": result.seconds,
         "total_seconds": total_seconds,
         "memory_bytes": result.memory_bytes,
