@@ -26,7 +26,7 @@ from checker.allconstants import (
     write_smt2,
 )
 from checker.cores import Core, CoreFile, SmallInstance, StepCounterexample
-from model.catalogue import FAMILY as PROTOCOLS
+from model.catalogue import PROTOCOLS
 from model.protocol import Action, Protocol, require
 from model.quantify import every
 from model.replication.common import (
@@ -295,8 +295,8 @@ def test_importing_the_command_does_not_import_z3() -> None:
 
 @pytest.mark.slow
 def test_the_other_variants_are_open_where_their_rules_are_weaker() -> None:
-    for name in PROTOCOLS:
-        if name != "kip320":
-            made = prove_all_constants(PROTOCOLS[name])
+    for protocol in PROTOCOLS.values():
+        if protocol.state is State and protocol is not kip320:
+            made = prove_all_constants(protocol)
             assert not made.holds
             assert any(item.verdict is Verdict.REFUTED for item in made.open)
