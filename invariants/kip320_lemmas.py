@@ -11,6 +11,8 @@ no history variable is needed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from invariants.property import Kind, Property
 from invariants.replication_domains import DOMAIN_LEMMAS
 from model.quantify import every, implies, some
@@ -73,7 +75,23 @@ def is_possible_cut(s: State, c: Epoch) -> Bool:
 
 def may_commit_since(s: State, r: Replica, e: Epoch) -> Bool:
     """r's high watermark may have advanced in epoch e or later."""
-    return some(Epoch, lambda c: (e <= c) & (s.replica[r].leader_epoch >= c) & is_possible_cut(s, c))
+    return _may_commit_since(s, r, e, lambda c: is_possible_cut(s, c))
+
+
+def _may_commit_since(s: State, r: Replica, e: Epoch, is_cut: Callable[[Epoch], Bool]) -> Bool:
+    return some(Epoch, lambda c: (e <= c) & (s.replica[r].leader_epoch >= c) & is_cut(c))
+
+
+def _written_once(condition: Callable[[Epoch], Bool]) -> Callable[[Epoch], Bool]:
+    """The same condition, but made only once for each epoch: under large constants making it takes longer than proving."""
+    made: dict[int, Bool] = {}
+
+    def known(c: Epoch) -> Bool:
+        if c.expr.id not in made:
+            made[c.expr.id] = condition(c)
+        return made[c.expr.id]
+
+    return known
 
 
 # -- what is kept ------------------------------------------------------------------------------------------------------
@@ -288,13 +306,14 @@ def quorum_isr_holds_committed(s: State) -> Bool:
 
 def announced_isr_holds_committed(s: State) -> Bool:
     """Every member of an announced ISR holds what was committed before that epoch (leader completeness)."""
+    is_cut = _written_once(lambda c: is_possible_cut(s, c))
     return every(
         Epoch,
         lambda e: implies(
             is_sent(s, e),
             every(
                 s.requests[e].isr,
-                lambda m: every(Replica, lambda r: may_commit_since(s, r, e) | holds_committed(s, m, r)),
+                lambda m: every(Replica, lambda r: _may_commit_since(s, r, e, is_cut) | holds_committed(s, m, r)),
             ),
         ),
     )
