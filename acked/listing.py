@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any
 
 from acked.bundle import bundled_specs
+from checker.errors import ConfigurationError
 from checker.question import DEADLOCK
-from checker.spec import Spec, load_spec
+from checker.spec import Spec, choices, load_spec, near
 from invariants.catalogue import properties_of
 from invariants.property import Property
 from model.catalogue import PROTOCOLS
 from model.context import Constant
+from model.errors import ModelError
 
 
 def _specs() -> list[Spec]:
     root = bundled_specs()
     ordered = sorted(root.rglob("*.toml"), key=lambda path: (len(path.relative_to(root).parts), path.parts))
     return [load_spec(path) for path in ordered]
+
+
+PARTS = ("protocols", "invariants", "constants", "specs", "all")
+
+
+def check_what(what: str, version: str | None, control_plane: str | None) -> None:
+    """Refuses what cannot be listed."""
+    names = (*PARTS, *PROTOCOLS)
+    if what not in names:
+        raise ConfigurationError(f"there is nothing to list as {what!r}{near(what, names)}; choose from {choices(names)}")
+    if (version or control_plane) and what not in PROTOCOLS:
+        raise ConfigurationError("--version and --control-plane need a protocol: acked list partition --version 2.1")
+
+
+def print_release(what: str, version: str | None, control_plane: str | None, as_json: bool) -> None:
+    """The constants of a protocol as a release of Kafka has them, for people or as JSON."""
+    from reports.console import open_console
+    from reports.listing import print_profile
+
+    protocol = PROTOCOLS[what]
+    try:
+        profile = protocol.profile(version, control_plane)
+    except ModelError as error:
+        raise ConfigurationError(str(error)) from None
+    if not as_json:
+        print_profile(open_console(sys.stdout), protocol, version, control_plane)
+        return
+    shown = {constant.name: constant for constant in protocol.constants}
+    rows = [
+        {"name": name, "value": shown[name].show(setting.value), "source": setting.source}
+        for name, setting in profile.items()
+    ]
+    print(json.dumps({"protocol": what, "version": version, "control_plane": control_plane, "constants": rows}, indent=1))
 
 
 def _properties() -> list[Property]:
@@ -82,6 +118,9 @@ def as_document(what: str) -> dict[str, Any]:
             for spec in _specs()
         ],
     }
+    if what in PROTOCOLS:
+        found: dict[str, Any] = next(item for item in parts["protocols"] if item["name"] == what)
+        return found
     return parts if what == "all" else {what: parts[what]}
 
 
@@ -91,6 +130,8 @@ def print_listing(what: str) -> None:
     from reports.listing import SpecRow, print_constants, print_properties, print_protocols, print_specs
 
     console = open_console(sys.stdout)
+    if what in PROTOCOLS:
+        print_protocols(console, [PROTOCOLS[what]])
     if what in ("protocols", "all"):
         print_protocols(console, PROTOCOLS.values())
     if what in ("constants", "all"):

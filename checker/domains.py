@@ -102,7 +102,7 @@ def prove_domains(instance: Instance, lemmas: Sequence[Property], timeout_second
     """
     assumed = [instance.state_predicate(lemma.name, lemma.predicate) for lemma in lemmas]
     proofs = [_prove_initial(instance, lemmas, assumed)]
-    for action in instance.protocol.actions:
+    for action in instance.action_rules:
         steps = [step for step in instance.actions if step.action.name == action.name]
         proofs.append(_prove_action(instance, action.name, steps, lemmas, assumed, timeout_seconds))
     return tuple(proofs)

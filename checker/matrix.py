@@ -23,7 +23,7 @@ from invariants.kip320_lemmas import KIP320_LEMMAS
 from invariants.proofs import all_lemmas, lemmas_for
 from invariants.property import Property
 from invariants.replication import PROPERTIES
-from model.catalogue import PROTOCOLS
+from model.catalogue import FAMILY
 from model.protocol import Protocol
 
 CONSTANTS: Mapping[str, int] = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
@@ -94,19 +94,19 @@ def prove_matrix(limits: Limits, observer: Observer | None = None) -> Matrix:
     known = {item.name: item for item in (*KIP320_LEMMAS, *PROPERTIES)}
     asked = [
         (protocol, promise, known[name])
-        for protocol in PROTOCOLS.values()
+        for protocol in FAMILY.values()
         for promise, names in PROMISES
         for name in names
     ]
     entries: list[Entry] = []
     breaches: list[Breach] = []
-    total = len(asked) + len(PROTOCOLS)
+    total = len(asked) + len(FAMILY)
     for protocol, promise, item in asked:
         entries.append(_entry(protocol, promise, item, limits))
         done = entries[-1]
         subject = f"{done.protocol}: {done.property}, by {done.how.value}"
         told.decided(ProofProgress(subject, done.verdict.value, done.seconds, len(entries), total))
-    for number, protocol in enumerate(PROTOCOLS.values(), start=1):
+    for number, protocol in enumerate(FAMILY.values(), start=1):
         attempt = explain(protocol, limits)
         if attempt.induction is not None:
             breaches += [

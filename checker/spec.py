@@ -25,7 +25,10 @@ from model.catalogue import PROTOCOLS
 from model.errors import ModelError
 from model.protocol import Protocol
 
-_TOP = ("title", "protocol", "slow", "constants", "weaken", "check", "expect")
+_TOP = ("title", "protocol", "version", "control_plane", "slow", "claim", "gallery", "constants", "weaken", "check", "expect")
+_CLAIM = ("true", "corrected", "source")
+_GALLERY = ("row", "id", "fixed", "role", "mechanism", "rule", "also")
+_ROLES = ("bug", "fix", "latest", "attempt")
 _WEAKEN = ("drop",)
 _CHECK = ("invariants", "deadlock", "symmetry", "count_only")
 _EXPECT = ("verdict", "violates", "trace_length", "distinct_states", "generated_states", "depth", "never_fired")
@@ -68,6 +71,36 @@ class Expectation:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """A sentence that documentation or articles say, which is the spec's title: whether it is true, and who says it.
+
+    A sentence about what always is so is true if the property holds; one about what can happen, if it is violated. So `true`
+    stands beside the expected verdict. `corrected` is what would be true instead; only a false sentence has it.
+    """
+
+    true: bool
+    source: str
+    corrected: str = ""
+
+
+@dataclass(frozen=True)
+class GalleryEntry:
+    """What a spec shows of a known bug: the bug (`mechanism`), what mends it (`rule`), or an attempt that did not find it.
+
+    `row` numbers the bug, `id` names it in the field's own terms, `fixed` is the release that mended it. `also` says which
+    other rules a spec switches on, and why.
+    """
+
+    row: int
+    id: str
+    fixed: str
+    role: str
+    mechanism: str = ""
+    rule: str = ""
+    also: str = ""
+
+
+@dataclass(frozen=True)
 class Spec:
     """One question and its expected answer.
 
@@ -85,6 +118,8 @@ class Spec:
     count_only: bool = False
     slow: bool = False
     expect: Expectation | None = None
+    claim: Claim | None = None
+    gallery: GalleryEntry | None = None
     line_of: Mapping[str, int] = field(default_factory=dict)
 
     def question(self) -> Question:
@@ -209,7 +244,7 @@ class _Reader:
                 )
         wrong = next((name for name in table if _is_out_of_range(protocol, name, table[name])), "")
         key = f"constants.{wrong}" if wrong else "constants"
-        constants = self.named(key, lambda: bind_constants(protocol, table))
+        constants = self.named(key, lambda: bind_constants(protocol, {**self.profile(protocol), **table}))
         self.keys("check", self.table("check"), _CHECK)
         if self.get("check.symmetry", bool, default=False):
             self.refuse("check.symmetry", "symmetry reduction is not available in this version; remove the line")
@@ -240,8 +275,48 @@ class _Reader:
             count_only=count_only,
             slow=self.get("slow", bool, default=False),
             expect=self.expectation(properties, protocol) if "expect" in self.document else None,
+            claim=self.claim() if "claim" in self.document else None,
+            gallery=self.gallery() if "gallery" in self.document else None,
             line_of=self.lines,
         )
+
+    def profile(self, protocol: Protocol) -> dict[str, int]:
+        """What the spec's `version` and `control_plane` say of the constants."""
+        version, plane = (self.get(key, str) for key in ("version", "control_plane"))
+        if version is None and plane is None:
+            return {}
+        key = "version" if version is not None else "control_plane"
+        try:
+            return {name: setting.value for name, setting in protocol.profile(version, plane).items()}
+        except ModelError as error:
+            self.refuse(key, str(error))
+
+    def claim(self) -> Claim:
+        self.keys("claim", self.table("claim"), _CLAIM)
+        true = self.get("claim.true", bool, required=True)
+        corrected = self.get("claim.corrected", str, default="")
+        if true and corrected:
+            self.refuse("claim.corrected", "corrected is given but the sentence is true; remove the line")
+        if not true and not corrected:
+            self.refuse("claim", "claim.corrected is missing: say what would be true instead")
+        return Claim(true, self.get("claim.source", str, required=True), corrected)
+
+    def gallery(self) -> GalleryEntry:
+        self.keys("gallery", self.table("gallery"), _GALLERY)
+        role = self.get("gallery.role", str, required=True)
+        if role not in _ROLES:
+            self.refuse("gallery.role", f"role {role!r} is none of {choices(_ROLES)}")
+        said = {key: self.get(f"gallery.{key}", str, default="") for key in ("mechanism", "rule", "also")}
+        for key, speaks in (("mechanism", ("bug", "attempt")), ("rule", ("fix",))):
+            if bool(said[key]) != (role in speaks):
+                self.refuse(
+                    f"gallery.{key}" if said[key] else "gallery",
+                    f"{key} belongs to a spec with role {' or '.join(speaks)}, and every one of these has it",
+                )
+        row, name, fixed = (
+            self.get(f"gallery.{key}", kind, required=True) for key, kind in (("row", int), ("id", str), ("fixed", str))
+        )
+        return GalleryEntry(row, name, fixed, role, **said)
 
     def dropped(self, protocol: Protocol) -> frozenset[tuple[str, str]]:
         self.keys("weaken", self.table("weaken"), _WEAKEN)
@@ -333,7 +408,11 @@ class _Reader:
 
 def _is_out_of_range(protocol: Protocol, name: str, value: Any) -> bool:
     constant = next(item for item in protocol.constants if item.name == name)
-    return type(value) is not int or not constant.lo <= value <= constant.hi
+    try:
+        constant.read(value)
+    except ModelError:
+        return True
+    return False
 
 
 _TABLE = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_.-]+)\s*\]")

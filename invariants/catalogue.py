@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from invariants.partition import PROPERTIES as PARTITION
 from invariants.property import Property
 from invariants.replication import PROPERTIES as REPLICATION
+from model.partition.state import State as PartitionState
 from model.protocol import Protocol
 from model.replication.state import State as ReplicationState
+from model.state import Struct
+
+_SHIPPED: dict[type[Struct], tuple[Property, ...]] = {ReplicationState: REPLICATION, PartitionState: PARTITION}
 
 
 def properties_of(protocol: Protocol) -> dict[str, Property]:
     """The properties that can be asked of a protocol, by name, in the order they are listed."""
-    shipped = REPLICATION if protocol.state is ReplicationState else ()
+    shipped = _SHIPPED.get(protocol.state, ())
     return {item.name: item for item in shipped}

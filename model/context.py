@@ -6,11 +6,11 @@ of the language (`require`, `every`, `ite`) their pool and the constants' values
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from model.errors import ModelError
 from model.expr import Expr, Pool
@@ -22,12 +22,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Constant:
-    """A number that a spec chooses: `lo <= value <= hi`. Usable as a bound of types and inside actions."""
+    """A number that a spec chooses: `lo <= value <= hi`. Usable as a bound of types and inside actions.
+
+    `default` is what a spec that does not name it gets (None: it must); `names`, if any, are what the values lo, lo + 1, …
+    are called in specs and answers.
+    """
 
     name: str
     lo: int
     hi: int
     doc: str
+    default: int | None = None
+    names: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> int:
+        """The number under the constants of the current trace."""
+        return resolve(self)
+
+    def read(self, given: Any) -> int:
+        """The number that a spec's value stands for; `ModelError` if it stands for none."""
+        if isinstance(given, str) and given in self.names:
+            return self.lo + self.names.index(given)
+        if isinstance(given, bool) or not isinstance(given, int) or not self.lo <= given <= self.hi:
+            raise ModelError(f"constant {self.name} is {given!r} and must be {self.range}")
+        return given
+
+    @property
+    def range(self) -> str:
+        """What the values are, in words."""
+        if self.names:
+            return "one of " + ", ".join(f'"{name}"' for name in self.names)
+        return f"an integer from {self.lo} to {self.hi}"
+
+    def show(self, value: int) -> Any:
+        """A value as a spec writes it."""
+        return self.names[value - self.lo] if self.names else value
 
     # Of a symbolic number the sum is symbolic: its own type makes it.
     def __add__(self, offset: int) -> Size:
@@ -35,6 +65,56 @@ class Constant:
 
     def __sub__(self, offset: int) -> Size:
         return Size(self, -offset) if isinstance(offset, int) else NotImplemented
+
+    def __index__(self) -> int:
+        return resolve(self)
+
+
+@dataclass(frozen=True)
+class Switch(Constant):
+    """A rule that is on or off: true or false in a spec, 1 or 0 here."""
+
+    @property
+    def on(self) -> bool:
+        """Whether the rule is on under the constants of the current trace."""
+        return bool(resolve(self))
+
+    def read(self, given: Any) -> int:
+        """Like `Constant.read`, of true and false."""
+        if isinstance(given, bool) or given in (0, 1):
+            return int(given)
+        raise ModelError(f"constant {self.name} is {given!r} and must be {self.range}")
+
+    @property
+    def range(self) -> str:
+        """What the values are, in words."""
+        return "true or false"
+
+    def show(self, value: int) -> Any:
+        """A value as a spec writes it."""
+        return bool(value)
+
+
+def switch(name: str, doc: str, default: bool | None = None) -> Switch:
+    """Declares a `Switch`."""
+    return Switch(name, 0, 1, doc, None if default is None else int(default))
+
+
+def choice(name: str, names: tuple[str, ...], doc: str, default: str | None = None) -> Constant:
+    """Declares a constant whose values 0, 1, … have names."""
+    return Constant(name, 0, len(names) - 1, doc, None if default is None else names.index(default), names)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A bound that follows from the constants by more than an addition."""
+
+    make: Callable[[Mapping[str, int]], int]
+
+    @property
+    def value(self) -> int:
+        """The number under the constants of the current trace."""
+        return resolve(self)
 
     def __index__(self) -> int:
         return resolve(self)
@@ -86,11 +166,13 @@ def active(context: Context) -> Iterator[Context]:
         _ACTIVE.reset(token)
 
 
-def resolve(size: int | Constant | Size, constants: Mapping[str, int] | None = None) -> int:
+def resolve(size: int | Constant | Size | Computed, constants: Mapping[str, int] | None = None) -> int:
     """The number that a bound stands for, under the given constants or those of the current trace."""
     if isinstance(size, int):
         return size
     bound = current().constants if constants is None else constants
+    if isinstance(size, Computed):
+        return size.make(bound)
     constant, offset = (size.constant, size.offset) if isinstance(size, Size) else (size, 0)
     if constant.name not in bound:
         raise ModelError(f"constant {constant.name} is used but the protocol does not declare it")

@@ -224,6 +224,33 @@ class SetDomain(LeafDomain, Generic[I]):
         return mask
 
 
+@dataclass(frozen=True)
+class PresentDomain(LeafDomain):
+    """Another leaf domain where a bound is not 0; elsewhere the field is absent: no bits, and its code is 0."""
+
+    inner: LeafDomain
+    when: IntLike
+
+    def is_absent(self, constants: Constants) -> bool:
+        """Whether the constants leave the field out."""
+        return resolve(self.when, constants) == 0
+
+    def cardinality(self, constants: Constants) -> int:
+        return 1 if self.is_absent(constants) else self.inner.cardinality(constants)
+
+    def wrap(self, code: Expr) -> Value:
+        return self.inner.wrap(code)
+
+    def code_of(self, value: object) -> Expr:
+        return self.inner.code_of(value)
+
+    def to_plain(self, code: int, constants: Constants) -> Any:
+        return self.inner.to_plain(code, constants)
+
+    def from_plain(self, value: Any, constants: Constants) -> int:
+        return self.inner.from_plain(value, constants)
+
+
 class Composite(Domain):
     """A domain made of named or numbered parts; `parts` says all that decoding, encoding and layout need."""
 
@@ -243,12 +270,18 @@ class StructDomain(Composite):
             yield from domain.leaves((*path, name), constants)
 
     def decode(self, path: Path, codes: Mapping[Path, int], constants: Constants) -> Any:
-        return {
-            name: domain.decode((*path, name), codes, constants) for name, domain in self.struct.domains().items()
-        }
+        return {name: domain.decode((*path, name), codes, constants) for name, domain in self._shown(constants)}
+
+    def _shown(self, constants: Constants) -> Iterator[tuple[str, Domain]]:
+        for name, domain in self.struct.domains().items():
+            if not _is_absent(domain, constants):
+                yield name, domain
 
     def encode(self, value: Any, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
-        domains = self.struct.domains()
+        for name, domain in self.struct.domains().items():
+            if _is_absent(domain, constants):
+                codes.update({leaf: 0 for leaf, _ in domain.leaves((*path, name), constants)})
+        domains = dict(self._shown(constants))
         if not isinstance(value, dict) or set(value) != set(domains):
             raise ModelError(f"{path_name(path) or 'the state'} must have exactly the fields {', '.join(domains)}")
         for name, domain in domains.items():
@@ -329,6 +362,15 @@ class LogDomain(Composite):
         from model.state import LogView
 
         return LogView(store, path, self)
+
+
+def _is_absent(domain: Domain, constants: Constants) -> bool:
+    """Whether nothing of a field is there under the constants."""
+    if isinstance(domain, ArrayDomain):
+        return _is_absent(domain.element, constants)
+    if isinstance(domain, StructDomain):
+        return all(_is_absent(part, constants) for part in domain.struct.domains().values())
+    return isinstance(domain, PresentDomain) and domain.is_absent(constants)
 
 
 def as_domain(spec: Any) -> Domain:

@@ -81,6 +81,11 @@ class Action:
     doc: str
     file: str
     line: int
+    when: Callable[[], bool] | None = None
+
+    def is_present(self) -> bool:
+        """Whether the constants of the current trace leave the action in the protocol."""
+        return self.when is None or self.when()
 
     def parameters(self) -> dict[str, LeafDomain]:
         """The domain of every parameter after the state, from the annotations."""
@@ -104,23 +109,36 @@ class Action:
         return domains
 
 
-def action(*, says: Words | None = None) -> Callable[[Callable[..., None]], Action]:
-    """Makes an action of a function; `says` writes one plain sentence about a step (see `Telling`)."""
+def action(
+    *, says: Words | None = None, when: Callable[[], bool] | None = None
+) -> Callable[[Callable[..., None]], Action]:
+    """Makes an action of a function; `says` writes one plain sentence about a step (see `Telling`).
+
+    `when` tells from the constants whether a configuration has the action at all.
+    """
 
     def decorate(function: Callable[..., None]) -> Action:
         name = "".join(part.capitalize() for part in function.__name__.split("_"))
         code = function.__code__
         doc = inspect.getdoc(function) or ""
-        return Action(name, function, says, doc, code.co_filename, code.co_firstlineno)
+        return Action(name, function, says, doc, code.co_filename, code.co_firstlineno, when)
 
     return decorate
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a release of Kafka has for a constant, and the source that says so."""
+
+    value: int
+    source: str
 
 
 class Protocol:
     """A named set of actions over one state, with declared constants.
 
     `source` says where the rules come from (KIP, JIRA id); `actions` are those shared with other protocols, further ones
-    are added with `@protocol.action(…)`.
+    are added with `@protocol.action(…)`. `profile` gives the constants of a version and a control plane.
     """
 
     def __init__(
@@ -133,6 +151,7 @@ class Protocol:
         constants: Sequence[Constant],
         initial: Callable[[Any], None],
         actions: Sequence[Action] = (),
+        profile: Callable[[str | None, str | None], dict[str, Setting]] | None = None,
     ) -> None:
         self.name = name
         self.state = state
@@ -141,37 +160,44 @@ class Protocol:
         self.constants = tuple(constants)
         self.actions: tuple[Action, ...] = tuple(actions)
         self._initial = initial
+        self._profile = profile
         for constant in constants:
             if not is_name(constant.name):
                 raise ModelError(f"{name}: constant {constant.name!r} is no name; use letters, digits and _")
 
-    def action(self, *, says: Words | None = None) -> Callable[[Callable[..., None]], Action]:
+    def action(
+        self, *, says: Words | None = None, when: Callable[[], bool] | None = None
+    ) -> Callable[[Callable[..., None]], Action]:
         """Like the free `action`, and adds the action to this protocol."""
 
         def decorate(function: Callable[..., None]) -> Action:
-            made = action(says=says)(function)
+            made = action(says=says, when=when)(function)
             self.actions = (*self.actions, made)
             return made
 
         return decorate
 
-    def bind(self, constants: Mapping[str, int]) -> dict[str, int]:
-        """The constants in declared order, checked: each given, none unknown, every value an integer in range."""
+    def bind(self, constants: Mapping[str, Any]) -> dict[str, int]:
+        """The constants in declared order, checked: each given or with a default, none unknown, every value in range."""
         declared = {constant.name: constant for constant in self.constants}
         for name in constants:
             if name not in declared:
                 raise ModelError(f"{self.name} has no constant {name!r}; it has {', '.join(declared) or 'none'}")
+        bound: dict[str, int] = {}
         for constant in self.constants:
-            if constant.name not in constants:
-                raise ModelError(
-                    f"{self.name} needs constant {constant.name!r} ({constant.doc}), {constant.lo} to {constant.hi}"
-                )
-            value = constants[constant.name]
-            if isinstance(value, bool) or not isinstance(value, int) or not constant.lo <= value <= constant.hi:
-                raise ModelError(
-                    f"constant {constant.name} is {value!r} and must be an integer from {constant.lo} to {constant.hi}"
-                )
-        return {constant.name: constants[constant.name] for constant in self.constants}
+            if constant.name in constants:
+                bound[constant.name] = constant.read(constants[constant.name])
+            elif constant.default is not None:
+                bound[constant.name] = constant.default
+            else:
+                raise ModelError(f"{self.name} needs constant {constant.name!r} ({constant.doc}), {constant.range}")
+        return bound
+
+    def profile(self, version: str | None, control_plane: str | None) -> dict[str, Setting]:
+        """The constants as a release of Kafka has them by default; `ModelError` if there is no such release."""
+        if self._profile is None:
+            raise ModelError(f"{self.name} has no versions; remove the line")
+        return self._profile(version, control_plane)
 
     def instantiate(self, constants: Mapping[str, int], drop: Iterable[tuple[str, str]] = ()) -> Instance:
         """The protocol under given constants; `drop` names (action, label) guard clauses to leave out."""
@@ -214,21 +240,23 @@ class Instance:
         self.fields = [self.pool.field(i, leaf.cardinality) for i, leaf in enumerate(self.schema.leaves)]
         self._dropped: set[tuple[str, str]] = set()
         self.dropped = drop
+        with active(self._context()):
+            self.action_rules: tuple[Action, ...] = tuple(item for item in protocol.actions if item.is_present())
         first: dict[str, Action] = {}
-        for item in protocol.actions:
+        for item in self.action_rules:
             known = first.setdefault(item.name, item)
             if known is not item:
                 places = " and ".join(f"{FilePath(twin.file).name}:{twin.line}" for twin in (known, item))
                 raise ModelError(f"{protocol.name}: two actions are named {item.name} ({places}); rename one")
         self.initial: tuple[tuple[int, ...], ...] = (self._trace_initial(),)
         self.actions: tuple[ActionInstance, ...] = tuple(
-            made for item in protocol.actions for made in self._trace_action(item)
+            made for item in self.action_rules for made in self._trace_action(item)
         )
         for name, label in sorted(drop - self._dropped):
             raise ModelError(self._unknown_clause(name, label))
 
     def _unknown_clause(self, name: str, label: str) -> str:
-        known = [item.name for item in self.protocol.actions]
+        known = [item.name for item in self.action_rules]
         if name not in known:
             return f"{self.protocol.name} has no action {name!r} to drop a clause of; it has {', '.join(known)}"
         labels = dict.fromkeys(

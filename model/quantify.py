@@ -27,6 +27,18 @@ def _values(domain: LeafDomain) -> list[Any]:
     return [domain.wrap(literal(code)) for code in range(domain.cardinality(current().constants))]
 
 
+def truth(value: bool) -> Bool:
+    """Always or never, as a symbolic value."""
+    return Bool(current().pool.bool(value))
+
+
+def each(over: type[V]) -> list[V]:
+    """Every value of a type, to assign something to each; only where values are enumerated."""
+    if current().reading is not None:
+        raise ModelError("each(…) needs finitely many values; quantify with every(…) or some(…)")
+    return cast(list[V], _values(as_leaf(over)))
+
+
 def _cases(over: Any, body: Callable[[Any], Bool]) -> list[tuple[Expr, Expr]]:
     """(is this value meant?, body of it) for every value of the type or of the set's type."""
     pool = current().pool

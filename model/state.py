@@ -22,6 +22,7 @@ from model.domain import (
     LogDomain,
     OptionalDomain,
     Path,
+    PresentDomain,
     Range,
     Schema,
     SetDomain,
@@ -71,6 +72,8 @@ class Store:
         if index is None:
             leaf = self.schema.by_path[path]
             target = self.schema.leaves[leaf]
+            if isinstance(target.domain, PresentDomain) and target.domain.is_absent(self.schema.constants):
+                return
             if code.hi < 0 or code.lo >= target.cardinality:
                 raise ModelError(f"assignment outside the domain: {self._outside(target, code)}")
             self.codes[leaf] = code
@@ -418,6 +421,20 @@ def Optional(item: type[V]) -> Typed[OptionalValue[V], OptionalValue[V] | V | No
 def SetOf(item: type[I]) -> Typed[SetValue[I], SetValue[I]]:  # noqa: N802
     """A set of ids."""
     return Typed(SetDomain(item))
+
+
+@overload
+def Present(item: type[Bool], when: IntLike) -> Typed[Bool, Bool | bool]: ...
+@overload
+def Present(item: type[N], when: IntLike) -> Typed[N, N | IntLike]: ...
+@overload
+def Present(item: Typed[T, W], when: IntLike) -> Typed[T, W]: ...
+def Present(item: Any, when: IntLike) -> Any:  # noqa: N802
+    """A field that is there only where `when` is not 0.
+
+    Elsewhere it has no bits, reads as false, none, empty or 0, and what is assigned to it goes nowhere.
+    """
+    return Typed(PresentDomain(as_leaf(item.domain if isinstance(item, Typed) else item), when))
 
 
 @overload

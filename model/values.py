@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
 
-from model.context import Constant, Size, current, literal, resolve
+from model.context import Computed, Constant, Size, current, literal, resolve
 from model.errors import ModelError
 from model.expr import Expr
 
-IntLike = int | Constant | Size
+IntLike = int | Constant | Size | Computed
 """What stands for a number beside a typed `Int`."""
 
 B = TypeVar("B", "Bool", bool)
@@ -150,7 +150,7 @@ class Int(Value):
         if isinstance(value, Int):
             if type(value) is cls:
                 return value.expr
-        elif isinstance(value, (int, Constant, Size)) and not isinstance(value, bool):
+        elif isinstance(value, (int, Constant, Size, Computed)) and not isinstance(value, bool):
             return literal(resolve(value))
         raise _mismatch(cls.type_name, value)
 

@@ -6,12 +6,14 @@ from (`model/catalogue.py`, `invariants/catalogue.py`, spec files).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 from invariants.property import Property
-from model.context import Constant
+from model.context import Constant, Switch
 from model.errors import ModelError
 from model.protocol import Protocol
 from reports.console import put, put_paragraph
@@ -40,7 +42,7 @@ def print_protocols(console: Console, protocols: Iterable[Protocol]) -> None:
         _entry(console, protocol.name, protocol.title)
         _fact(console, "source", protocol.source)
         for constant in protocol.constants:
-            _fact(console, f"{constant.name}", f"{constant.lo}..{constant.hi}: {constant.doc}")
+            _fact(console, constant.name, f"{values_of(constant)}: {constant.doc}")
         labels = guard_labels(protocol)
         for item in protocol.actions:
             put_paragraph(console, item.name, "bold", "  ", "  ")
@@ -52,10 +54,32 @@ def print_protocols(console: Console, protocols: Iterable[Protocol]) -> None:
         put(console, [])
 
 
+def values_of(constant: Constant) -> str:
+    """The values that a spec may give a constant, and its default."""
+    values = constant.range if constant.names or isinstance(constant, Switch) else f"{constant.lo}..{constant.hi}"
+    return values if constant.default is None else f"{values} (default {as_spec(constant, constant.default)})"
+
+
+def as_spec(constant: Constant, value: int) -> str:
+    """A value as a spec file writes it."""
+    return json.dumps(constant.show(value))
+
+
+def print_profile(console: Console, protocol: Protocol, version: str | None, control_plane: str | None) -> None:
+    """What a release of Kafka has for each constant, with the source; what it leaves to the spec has the default."""
+    profile = protocol.profile(version, control_plane)
+    _entry(console, protocol.name, f"version {version or 'latest'}" + (f" with {control_plane}" if control_plane else ""))
+    for constant in protocol.constants:
+        if constant.name in profile:
+            setting = profile[constant.name]
+            _fact(console, f"{constant.name} = {as_spec(constant, setting.value)}", setting.source)
+    put(console, [])
+
+
 def print_constants(console: Console, constants: Iterable[tuple[Constant, Sequence[str]]]) -> None:
     """Every constant with its range, its meaning and the protocols that have it."""
     for constant, users in constants:
-        _entry(console, constant.name, f"{constant.lo}..{constant.hi}")
+        _entry(console, constant.name, values_of(constant))
         put_paragraph(console, constant.doc, "", "  ", "  ")
         _fact(console, "protocols", ", ".join(users))
         put(console, [])
@@ -83,17 +107,30 @@ def print_specs(console: Console, specs: Iterable[SpecRow]) -> None:
 
 def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
     """The labels of every action's guard clauses, by action name; an action that small constants rule out has none."""
-    constants = {item.name: min(max(_SMALL, item.lo), item.hi) for item in protocol.constants}
-    try:
-        instance = protocol.instantiate(constants)
-    except ModelError:
-        # A listing must not fail because a protocol refuses these very constants.
-        return {}
     labels: dict[str, list[str]] = {}
-    for step in instance.actions:
-        known = labels.setdefault(step.action.name, [])
-        known += [guard.label for guard in step.guards if guard.label not in known]
+    for constants in _configurations(protocol):
+        try:
+            instance = protocol.instantiate(constants)
+        except ModelError:
+            # A listing must not fail because a protocol refuses these very constants.
+            continue
+        for step in instance.actions:
+            known = labels.setdefault(step.action.name, [])
+            known += [guard.label for guard in step.guards if guard.label not in known]
     return labels
+
+
+def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:
+    """Small constants; where settings add and remove actions, with every choice and every switch at least once."""
+    choices = max((len(item.names) for item in protocol.constants), default=0)
+    small = {item.name: min(max(_SMALL, item.lo), item.hi) for item in protocol.constants}
+    if not choices:
+        yield small
+    for number, on in product(range(choices), (1, 0)):
+        picked = {item.name: min(number, item.hi) for item in protocol.constants if item.names}
+        switched = {item.name: on for item in protocol.constants if isinstance(item, Switch)}
+        bounded = {item.name: max(item.default, on) for item in protocol.constants if item.default is not None}
+        yield {**small, **bounded, **picked, **switched}
 
 
 def _entry(console: Console, name: str, text: str) -> None:
@@ -102,4 +139,7 @@ def _entry(console: Console, name: str, text: str) -> None:
 
 def _fact(console: Console, name: str, text: str) -> None:
     lead = f"  {name:<18}"
-    put_paragraph(console, text, "", lead if len(lead) == 20 else f"{lead} ", " " * 20)
+    if len(lead) > 20 or not lead.endswith(" "):
+        put_paragraph(console, name, "", "  ", "  ")
+        lead = " " * 20
+    put_paragraph(console, text, "", lead, " " * 20)

@@ -20,7 +20,7 @@ from checker.solvers import Limits
 from checker.symbolic import Engine
 from invariants.property import Kind, Property
 from invariants.replication import PROPERTIES
-from model.catalogue import PROTOCOLS
+from model.catalogue import FAMILY as PROTOCOLS
 from model.errors import DomainOverflow
 from model.evaluate import Evaluator
 from model.protocol import Instance

@@ -7,7 +7,7 @@ import pytest
 from checker.domains import INITIAL, DomainProof, DomainVerdict, prove_domains, step_obligations
 from invariants.property import Property
 from invariants.replication_domains import DOMAIN_LEMMAS
-from model.catalogue import PROTOCOLS
+from model.catalogue import FAMILY as PROTOCOLS
 from model.evaluate import evaluate
 from model.protocol import Instance
 

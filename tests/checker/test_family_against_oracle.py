@@ -13,7 +13,7 @@ from checker.levels import StopPolicy
 from checker.question import DEADLOCK, Question
 from checker.search import Bounds, search
 from invariants.catalogue import properties_of
-from model.catalogue import PROTOCOLS
+from model.catalogue import FAMILY as PROTOCOLS
 from model.protocol import Instance
 from tests.oracle import Space, assert_same_answer, explore
 
@@ -61,7 +61,7 @@ _SEARCHES = """
 from checker.levels import StopPolicy
 from checker.question import DEADLOCK, Question
 from checker.search import Bounds, search
-from model.catalogue import PROTOCOLS
+from model.catalogue import FAMILY as PROTOCOLS
 
 constants = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
 question = Question(PROTOCOLS["kip320"].instantiate(constants), (DEADLOCK,))

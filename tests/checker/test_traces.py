@@ -18,7 +18,7 @@ from checker.question import DEADLOCK, Question
 from checker.search import search
 from checker.traces import FORMAT, replay
 from invariants.catalogue import properties_of
-from model.catalogue import PROTOCOLS
+from model.catalogue import FAMILY as PROTOCOLS
 from reports.document import TRACE_FORMAT, trace_document
 
 SIZE = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}

@@ -470,7 +470,7 @@ def test_a_wrong_constant_is_refused_with_its_name_and_the_choices(change: dict[
 
 @pytest.mark.parametrize("missing", KIP_320)
 def test_a_missing_constant_is_named_with_its_meaning(missing: str) -> None:
-    with pytest.raises(ModelError, match=rf"kip320 needs constant '{missing}' \(.+\), \d+ to \d+"):
+    with pytest.raises(ModelError, match=rf"kip320 needs constant '{missing}' \(.+\), an integer from \d+ to \d+"):
         PROTOCOLS["kip320"].instantiate({name: value for name, value in KIP_320.items() if name != missing})
 
 

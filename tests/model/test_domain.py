@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.catalogue import PROTOCOLS
+from model.catalogue import FAMILY as PROTOCOLS
 from model.context import Constant
 from model.domain import MAX_WORDS, WORD_BITS, Schema
 from model.errors import ModelError

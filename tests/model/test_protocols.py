@@ -8,7 +8,7 @@ import pytest
 
 from checker.question import Question
 from invariants.catalogue import properties_of
-from model.catalogue import PROTOCOLS
+from model.catalogue import FAMILY as PROTOCOLS
 from model.protocol import Instance
 from model.state import Struct
 from tests.oracle import Space

@@ -13,7 +13,7 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.catalogue import PROTOCOLS
+from model.catalogue import FAMILY as PROTOCOLS
 from model.domain import Schema
 from model.evaluate import Evaluator
 from model.expr import Expr, Pool, evaluation_order

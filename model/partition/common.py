@@ -1,0 +1,241 @@
+"""The vocabulary of `partition`: predicates and updates that several concerns share, named as Kafka names them.
+
+What lives here: who leads, who is alive, log ends and epochs of logs, the high watermark and what follows from its advance,
+changes of the ISR in the controller, and the renumbering of epochs. What does not: actions (one module a concern).
+"""
+
+from __future__ import annotations
+
+from model.partition.settings import (
+    ACKS_ALL,
+    acks,
+    asynchronous_isr,
+    eligible_leader_replicas,
+    max_leader_epoch,
+    maximal_isr,
+    min_insync_replicas,
+    replicas,
+    shrink_bumps_epoch,
+    strict_min_isr,
+)
+from model.partition.state import ACKED, Epoch, Offset, RecordId, Replica, State, status
+from model.protocol import require
+from model.quantify import each, every, greatest, implies, ite, least, some
+from model.ranks import ranks
+from model.state import none_of
+from model.values import Bool, SetValue
+
+# -- who is who -------------------------------------------------------------------------------------------------------
+
+
+def presumes_leadership(s: State, r: Replica) -> Bool:
+    """r takes itself for the leader, rightly or not."""
+    return s.broker[r].leader == r
+
+
+def is_true_leader(s: State, r: Replica) -> Bool:
+    """The controller's leader, in office in the controller's leader epoch."""
+    return (
+        (s.controller.leader == r)
+        & presumes_leadership(s, r)
+        & (s.broker[r].leader_epoch == s.controller.leader_epoch)
+    )
+
+
+def has_session(s: State, r: Replica) -> Bool:
+    """The controller takes r for alive: it is not down, and not fenced or without its session."""
+    return ~s.broker[r].down & ~s.controller.gone.contains(r)
+
+
+def follows(s: State, leader: Replica, follower: Replica) -> Bool:
+    """The follower takes `leader` for its leader, which presumes leadership, in whatever epochs."""
+    return presumes_leadership(s, leader) & (s.broker[follower].leader == leader)
+
+
+def in_one_epoch(s: State, a: Replica, b: Replica) -> Bool:
+    """Both brokers know the same leader epoch."""
+    return s.broker[a].leader_epoch == s.broker[b].leader_epoch
+
+
+# -- logs -------------------------------------------------------------------------------------------------------------
+
+
+def smaller(a: Offset, b: Offset) -> Offset:
+    """The lesser of two offsets."""
+    return ite(a < b, a, b)
+
+
+def same_epoch_at(s: State, a: Replica, b: Replica, offset: Offset) -> Bool:
+    """Both logs hold a record at the offset, of one leader epoch."""
+    here, there = s.log[a], s.log[b]
+    return here.has(offset) & there.has(offset) & (here.at(offset).epoch == there.at(offset).epoch)
+
+
+def epochs_agree_until(s: State, a: Replica, b: Replica) -> Offset:
+    """The end of the last offset at which both logs hold a record of one leader epoch; 0 if there is none.
+
+    Asking for the end of the latest epoch, and again for the floor epoch that the answer names, ends here (KIP-279).
+    """
+    return greatest(Offset, lambda o: (o == 0) | ((o > 0) & same_epoch_at(s, a, b, o - 1)))
+
+
+def diverges(s: State, leader: Replica, follower: Replica) -> Bool:
+    """The follower's last record is not of the epoch that the leader has there, or lies beyond the leader's log."""
+    log = s.log[follower]
+    return ~log.is_empty & ~same_epoch_at(s, leader, follower, log.end - 1)
+
+
+def epoch_start(s: State, leader: Replica) -> Offset:
+    """Where the leader's own epoch starts in its log: at its first record of that epoch, or at the log end."""
+    log = s.log[leader]
+    own = s.broker[leader].leader_epoch
+    return least(Offset, lambda o: (o == log.end) | (log.has(o) & (own == log.at(o).epoch)))
+
+
+def holds(s: State, r: Replica, record: RecordId) -> Bool:
+    """The record is in the log, anywhere."""
+    return some(Offset, lambda o: s.log[r].has(o) & (s.log[r].at(o).id == record))
+
+
+# -- the high watermark and what waits for it -------------------------------------------------------------------------
+
+
+def counted_isr(s: State, leader: Replica) -> SetValue[Replica]:
+    """The replicas that the leader's high watermark waits for; with KIP-497 those of a pending change too."""
+    broker = s.broker[leader]
+    return broker.isr | broker.pending if asynchronous_isr.on and maximal_isr.on else broker.isr
+
+
+def end_known(s: State, leader: Replica, replica: Replica) -> Offset:
+    """A replica's log end as the leader knows it."""
+    return ite(replica == leader, s.log[leader].end, s.known_end[leader][replica])
+
+
+def enough_in_sync(members: SetValue[Replica]) -> Bool:
+    """The ISR has min.insync.replicas members (from 3.7: or all replicas, if there are fewer)."""
+    wanted = min_insync_replicas.value
+    return members.size >= (min(wanted, replicas.value) if strict_min_isr.on else wanted)
+
+
+def advance_high_watermark(s: State, leader: Replica) -> None:
+    """Moves a leader's high watermark to the least log end of the ISR, never back, and answers who waited for that."""
+    broker = s.broker[leader]
+    members = counted_isr(s, leader)
+    reached = greatest(Offset, lambda o: every(members, lambda r: o <= end_known(s, leader, r)))
+    may = reached > broker.hw
+    if strict_min_isr.on:
+        may &= enough_in_sync(broker.isr)
+    broker.hw = ite(may, reached, broker.hw)
+    answer_waiting(s, leader)
+
+
+def answer_waiting(s: State, leader: Replica) -> None:
+    """Answers producers that wait at the leader for offsets below its high watermark.
+
+    With fewer than min.insync.replicas in the ISR by now the answer is NOT_ENOUGH_REPLICAS_AFTER_APPEND, though the record
+    stays; the producer then knows no more than that it sent the record.
+    """
+    if acks.value != ACKS_ALL:
+        return
+    hw = s.broker[leader].hw
+    enough = enough_in_sync(counted_isr(s, leader))
+    for record in each(RecordId):
+        due = (s.producer.waits_at[record] == leader) & all_below(s, leader, record, hw)
+        s.producer.status[record] = ite(due & enough, status(ACKED), s.producer.status[record])
+        s.producer.waits_at[record] = ite(due, None, s.producer.waits_at[record])
+
+
+def all_below(s: State, broker: Replica, record: RecordId, hw: Offset) -> Bool:
+    """The log holds the record, and every copy of it below the high watermark."""
+    log = s.log[broker]
+    return holds(s, broker, record) & every(Offset, lambda o: implies(log.has(o) & (log.at(o).id == record), o < hw))
+
+
+def stop_waiting(s: State, broker: Replica) -> None:
+    """Whoever waits at the broker gets no answer: it crashed or no longer leads."""
+    if acks.value != ACKS_ALL:
+        return
+    for record in each(RecordId):
+        s.producer.waits_at[record] = ite(s.producer.waits_at[record] == broker, None, s.producer.waits_at[record])
+
+
+# -- what the controller commits --------------------------------------------------------------------------------------
+
+
+def commit_isr(s: State, isr: SetValue[Replica]) -> None:
+    """The controller's ISR becomes `isr`; with KIP-966, who leaves an ISR that is too small stays eligible as a leader."""
+    if eligible_leader_replicas.on:
+        enough = enough_in_sync(isr)
+        eligible = (s.controller.elr | s.controller.isr) - isr
+        s.controller.elr = ite(enough, none_of(Replica), eligible)
+    s.controller.isr = isr
+
+
+def take_out(s: State, replica: Replica) -> None:
+    """The controller has lost a broker: it leaves the ISR, and the leadership if it had it.
+
+    The last member of the ISR stays in it without KIP-966; with it the ISR may become empty, because the member is then an
+    eligible leader.
+    """
+    before = s.controller.isr
+    after = before.remove(replica)
+    if not eligible_leader_replicas.on:
+        after = ite(before.is_only(replica), before, after)
+    leads = s.controller.leader == replica
+    if eligible_leader_replicas.on:
+        s.controller.last_leader = ite(leads, replica, s.controller.last_leader)
+    if shrink_bumps_epoch.on:
+        bumped = before.contains(replica) & s.controller.leader.is_some & ~leads
+        require_epoch_left(s, bumped)
+        s.controller.leader_epoch = ite(bumped, s.controller.leader_epoch + 1, s.controller.leader_epoch)
+    if asynchronous_isr.on:
+        note_change(s, before.contains(replica))
+    commit_isr(s, after)
+    s.controller.leader = ite(leads, None, s.controller.leader)
+
+
+def note_change(s: State, changed: Bool) -> None:
+    """The controller's partition state moved on: the change of the ISR that its leader may have asked for will be refused."""
+    for r in each(Replica):
+        s.broker[r].outdated = s.broker[r].outdated | (changed & is_true_leader(s, r))
+
+
+def elect(s: State, leader: Replica, isr: SetValue[Replica]) -> None:
+    """The controller makes a broker the leader in the next leader epoch."""
+    require_epoch_left(s, s.controller.leader_epoch == s.controller.leader_epoch)
+    s.controller.leader_epoch = s.controller.leader_epoch + 1
+    s.controller.leader = leader
+    commit_isr(s, isr)
+    if eligible_leader_replicas.on:
+        s.controller.last_leader = None
+
+
+def require_epoch_left(s: State, needed: Bool) -> None:
+    """Where the number of elections is bounded: another leader epoch may be used."""
+    if max_leader_epoch.value:
+        require("a leader epoch is left", ~needed | (s.controller.leader_epoch < max_leader_epoch))
+
+
+# -- leader epochs ----------------------------------------------------------------------------------------------------
+
+
+def renumber_epochs(s: State) -> None:
+    """Leader epochs become ranks among those in use, unless the question bounds them.
+
+    Kafka only ever compares leader epochs, so a state and its renumbering have the same future (`docs/abstractions.md`).
+    """
+    if max_leader_epoch.value:
+        return
+    in_use = [(s.controller.leader_epoch == s.controller.leader_epoch, s.controller.leader_epoch)]
+    for r in each(Replica):
+        known = s.broker[r].leader_epoch
+        in_use.append((known.is_some, known.value))
+        in_use += [(s.log[r].has(o), s.log[r].at(o).epoch) for o in each(Offset)[:-1]]
+    rank = ranks(Epoch, in_use)
+    s.controller.leader_epoch = rank(s.controller.leader_epoch)
+    for r in each(Replica):
+        known = s.broker[r].leader_epoch
+        s.broker[r].leader_epoch = ite(known.is_some, rank(known.value), known)
+        for o in each(Offset)[:-1]:
+            record = s.log[r].at(o)
+            record.epoch = rank(record.epoch)

@@ -1,0 +1,74 @@
+"""Consuming: reads below the high watermark, and queries for the latest offset.
+
+What lives here: what a consumer or a client is told. Of a consumer's reads one is remembered, any one: what is promised of
+every read is thereby checked of all.
+"""
+
+from __future__ import annotations
+
+from model.partition.common import epoch_start, presumes_leadership, smaller
+from model.partition.fetching import have_parted, require_fetch
+from model.partition.settings import (
+    BY_DIVERGING_FETCH,
+    FROM_FOLLOWERS,
+    NO_CONSUMER,
+    consumer,
+    offset_queries,
+    query_waits_for_epoch,
+    truncation,
+    truncation_before_hw,
+)
+from model.partition.state import Offset, Replica, State
+from model.protocol import action, require
+
+
+@action(
+    says=lambda t: f"a consumer reads record {t.after.consumer.record} at offset {t.offset} from broker {t.broker}",
+    when=lambda: consumer.value != NO_CONSUMER,
+)
+def read(s: State, broker: Replica, offset: Offset) -> None:
+    """A consumer reads below the high watermark of a leader, or of a follower (2.4, KIP-392)."""
+    require("nothing is remembered yet", s.consumer.offset.is_none)
+    if consumer.value == FROM_FOLLOWERS:
+        require("follows or leads", s.broker[broker].leader.is_some)
+    else:
+        require("presumes leadership", presumes_leadership(s, broker))
+    require("below the high watermark", (offset < s.broker[broker].hw) & s.log[broker].has(offset))
+    s.consumer.offset = offset
+    s.consumer.record = s.log[broker].at(offset).id
+
+
+@action(
+    says=lambda t: (
+        f"broker {t.follower} fetches from broker {t.leader}; their logs have parted, but before it truncates it takes over "
+        f"high watermark {min(t.before.broker[t.leader].hw, t.before.log[t.follower].end)}, and a consumer reads record "
+        f"{t.after.consumer.record} at offset {t.offset} from it"
+    ),
+    when=lambda: (
+        consumer.value == FROM_FOLLOWERS and truncation.value == BY_DIVERGING_FETCH and not truncation_before_hw.on
+    ),
+)
+def read_before_truncation(s: State, follower: Replica, leader: Replica, offset: Offset) -> None:
+    """From 2.8 to 3.4 a consumer could read between the high watermark of a diverging answer and the truncation."""
+    require("nothing is remembered yet", s.consumer.offset.is_none)
+    require_fetch(s, follower, leader)
+    require("logs have parted", have_parted(s, leader, follower))
+    log = s.log[follower]
+    require("below the leader's high watermark", (offset < smaller(s.broker[leader].hw, log.end)) & log.has(offset))
+    s.consumer.offset = offset
+    s.consumer.record = log.at(offset).id
+
+
+@action(
+    says=lambda t: f"broker {t.leader} tells a client that the latest offset is {t.after.consumer.latest}",
+    when=lambda: offset_queries.on,
+)
+def query_latest_offset(s: State, leader: Replica) -> None:
+    """ListOffsets(latest) is answered with the high watermark; from 2.2 not before that has reached the leader's epoch."""
+    require("presumes leadership", presumes_leadership(s, leader))
+    if query_waits_for_epoch.on:
+        require("high watermark in this epoch", s.broker[leader].hw >= epoch_start(s, leader))
+    s.consumer.latest = s.broker[leader].hw
+
+
+ACTIONS = (read, read_before_truncation, query_latest_offset)

@@ -1,0 +1,217 @@
+"""The controller and the broker's life: crashes, restarts, sessions, elections.
+
+What lives here: what a crash leaves of a broker, what the controller makes of it, and who is elected. The controller notices
+a crash in the same step (`docs/abstractions.md`); a broker that loses its session while it lives does not notice (zombies).
+Which of several candidates is elected is left open, which covers every order of the assignment.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.partition.common import (
+    elect,
+    has_session,
+    renumber_epochs,
+    stop_waiting,
+    take_out,
+)
+from model.partition.fetching import resign
+from model.partition.settings import (
+    CLEAN_CRASHES,
+    LOSSY_OUTSIDE_ISR,
+    NO_CRASHES,
+    asynchronous_isr,
+    crashes,
+    eligible_leader_replicas,
+    isr_checks_broker_epoch,
+    leadership_moves,
+    loses,
+    unclean_election,
+    unnoticed_restarts,
+    zombies,
+)
+from model.partition.state import Offset, Replica, State
+from model.partition.words import says_set
+from model.protocol import action, require
+from model.quantify import each, ite, some
+from model.state import none_of
+from model.values import Bool
+
+# -- a broker's life --------------------------------------------------------------------------------------------------
+
+
+def _says_gone(t: Any) -> str:
+    before, after = t.before.controller, t.after.controller
+    text = f"; the controller takes it out of the ISR, now {says_set(after.isr)}" if before.isr != after.isr else ""
+    if before.leader is not None and after.leader is None:
+        text += "; there is no leader"
+    return text
+
+
+def _says_crash(t: Any) -> str:
+    lost = t.before.log[t.broker].end - t.after.log[t.broker].end
+    how = f" and loses what it had from offset {t.log_end} on, which was not flushed" if lost else ""
+    return f"broker {t.broker} crashes{how}{_says_gone(t)}"
+
+
+@action(says=_says_crash, when=lambda: crashes.value != NO_CRASHES)
+def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
+    """A broker crashes; of its log a prefix is left, of its high watermark the last checkpoint, of the rest nothing.
+
+    What was flushed and when the checkpoint was written is left open: any prefix may survive (all of it, unless crashes are
+    lossy), and any high watermark up to the present one.
+    """
+    require("up", ~s.broker[broker].down)
+    lossy = require_what_survives(s, broker, log_end, checkpoint)
+    refuse_stale_changes(s, broker)
+    take_out(s, broker)
+    if eligible_leader_replicas.on:
+        # The controller sees that the shutdown was unclean when the broker registers, and it cannot be elected before.
+        s.controller.elr = ite(lossy, s.controller.elr.remove(broker), s.controller.elr)
+    forget(s, broker, log_end, checkpoint)
+    s.broker[broker].down = True
+    renumber_epochs(s)
+
+
+def _says_restart_at_once(t: Any) -> str:
+    lost = t.before.log[t.broker].end - t.after.log[t.broker].end
+    how = f" and has lost what it had from offset {t.log_end} on" if lost else ""
+    return f"broker {t.broker} crashes and is back before the controller notices; it stays in the ISR{how}"
+
+
+@action(says=_says_restart_at_once, when=lambda: unnoticed_restarts.on and crashes.value != NO_CRASHES)
+def restart_unnoticed(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
+    """A broker crashes and restarts within its session's time-out; it is told again who leads (KIP-380)."""
+    require("in the ISR", s.controller.isr.contains(broker))
+    require("has a session", has_session(s, broker))
+    require_what_survives(s, broker, log_end, checkpoint)
+    forget(s, broker, log_end, checkpoint)
+    renumber_epochs(s)
+
+
+def require_what_survives(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> Bool:
+    """What a crash may leave of log and high watermark; whether it is a lossy one, which is counted if they are few."""
+    log = s.log[broker]
+    lossy = log_end < log.end
+    require("a prefix of the log survives", log_end <= log.end)
+    require("an earlier high watermark", (checkpoint <= s.broker[broker].hw) & (checkpoint <= log_end))
+    if crashes.value == CLEAN_CRASHES:
+        require("the whole log survives", ~lossy)
+    elif crashes.value == LOSSY_OUTSIDE_ISR:
+        counted = s.controller.isr.contains(broker) | s.controller.elr.contains(broker)
+        require("an in-sync or eligible replica keeps its log", ~(lossy & counted))
+    if loses.value:
+        require("a lossy crash is left", ~lossy | (s.lossy_left > 0))
+        s.lossy_left = ite(lossy, s.lossy_left - 1, s.lossy_left)
+    return lossy
+
+
+def forget(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
+    """What only memory held is gone."""
+    mine = s.broker[broker]
+    stop_waiting(s, broker)
+    resign(s, broker)
+    mine.leader = None
+    mine.leader_epoch = None
+    mine.truncating = False
+    s.log[broker].truncate(log_end)
+    mine.hw = checkpoint
+
+
+def refuse_stale_changes(s: State, broker: Replica) -> None:
+    """With KIP-903 an ISR change in flight that names the broker's present incarnation will be refused."""
+    if asynchronous_isr.on and isr_checks_broker_epoch.on:
+        for r in each(Replica):
+            s.broker[r].outdated = s.broker[r].outdated | s.broker[r].pending.contains(broker)
+
+
+@action(says=lambda t: f"broker {t.broker} restarts", when=lambda: crashes.value != NO_CRASHES)
+def restart(s: State, broker: Replica) -> None:
+    """A broker that was down comes back, registers, and knows nothing of leaders yet."""
+    require("down", s.broker[broker].down)
+    s.broker[broker].down = False
+    s.controller.gone = s.controller.gone.remove(broker)
+
+
+@action(
+    says=lambda t: f"broker {t.broker} loses its session with the controller and does not know{_says_gone(t)}",
+    when=lambda: zombies.on,
+)
+def lose_session(s: State, broker: Replica) -> None:
+    """The controller takes a live broker for dead: a long pause or a cut network; the broker goes on as it was."""
+    require("has a session", has_session(s, broker))
+    s.controller.gone = s.controller.gone.add(broker)
+    refuse_stale_changes(s, broker)
+    take_out(s, broker)
+    renumber_epochs(s)
+
+
+@action(says=lambda t: f"broker {t.broker} has a session with the controller again", when=lambda: zombies.on)
+def regain_session(s: State, broker: Replica) -> None:
+    """A broker that was taken for dead registers again."""
+    require("up", ~s.broker[broker].down)
+    require("without a session", s.controller.gone.contains(broker))
+    s.controller.gone = s.controller.gone.remove(broker)
+
+
+# -- elections --------------------------------------------------------------------------------------------------------
+
+
+def is_candidate(s: State, broker: Replica) -> Bool:
+    """A clean election may choose the broker.
+
+    That is a live member of the ISR; with KIP-966, if the ISR is empty, a live eligible leader, and if there is none either,
+    the last known leader.
+    """
+    eligible = s.controller.isr.contains(broker)
+    if eligible_leader_replicas.on:
+        empty = s.controller.isr.is_empty
+        eligible |= empty & s.controller.elr.contains(broker)
+        eligible |= empty & s.controller.elr.is_empty & (s.controller.last_leader == broker)
+    return eligible & has_session(s, broker)
+
+
+def _says_elected(t: Any) -> str:
+    after = t.after.controller
+    return f"broker {t.broker} as leader in epoch {after.leader_epoch}, ISR {says_set(after.isr)}"
+
+
+@action(says=lambda t: f"the controller elects {_says_elected(t)}")
+def elect_leader(s: State, broker: Replica) -> None:
+    """There is no leader: the controller elects a live in-sync replica, or with KIP-966 an eligible one."""
+    require("no leader", s.controller.leader.is_none)
+    require("candidate", is_candidate(s, broker))
+    isr = s.controller.isr
+    elect(s, broker, ite(isr.contains(broker), isr, none_of(Replica).add(broker)))
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: f"no in-sync replica is alive, and the controller elects another, uncleanly: {_says_elected(t)}",
+    when=lambda: unclean_election.on,
+)
+def elect_uncleanly(s: State, broker: Replica) -> None:
+    """With unclean.leader.election.enable any live replica is elected if no other can be; what it lacks is lost."""
+    require("no leader", s.controller.leader.is_none)
+    require("has a session", has_session(s, broker))
+    require("no candidate", ~some(Replica, lambda r: is_candidate(s, r)))
+    elect(s, broker, none_of(Replica).add(broker))
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: f"the controller moves leadership: {_says_elected(t)}",
+    when=lambda: leadership_moves.on,
+)
+def move_leadership(s: State, broker: Replica) -> None:
+    """Preferred election, a reassignment, or a controlled shutdown: another in-sync replica leads while the leader lives."""
+    require("there is a leader", s.controller.leader.is_some)
+    require("another broker", s.controller.leader != broker)
+    require("in the ISR", s.controller.isr.contains(broker))
+    require("has a session", has_session(s, broker))
+    elect(s, broker, s.controller.isr)
+    renumber_epochs(s)
+
+
+ACTIONS = (crash, restart, restart_unnoticed, lose_session, regain_session, elect_leader, elect_uncleanly, move_leadership)

@@ -1,0 +1,266 @@
+"""Following: a broker learns whom to follow, truncates what its leader does not have, and fetches.
+
+What lives here: becoming a follower, truncation by request (KIP-101, KIP-279), and the fetch. A fetch is one step: the leader
+learns the follower's log end, moves its high watermark and takes the follower into the ISR (where that is no request of its
+own); then the answer reaches the follower, or is lost. The answer carries at most one record and the leader's high watermark,
+so a follower's high watermark trails by one round.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.partition.common import (
+    advance_high_watermark,
+    commit_isr,
+    diverges,
+    epoch_start,
+    epochs_agree_until,
+    follows,
+    has_session,
+    in_one_epoch,
+    is_true_leader,
+    renumber_epochs,
+    same_epoch_at,
+    smaller,
+    stop_waiting,
+)
+from model.partition.settings import (
+    BY_CURRENT_EPOCH,
+    BY_DIVERGING_FETCH,
+    BY_LEADER_EPOCH,
+    BY_RECORD_EPOCH,
+    TO_HW,
+    asynchronous_isr,
+    diverging_fetch_ignored,
+    epoch_known_at_election,
+    expand_in_own_epoch,
+    fenced_stay_out,
+    fetch_fencing,
+    truncate_under_same_leader,
+    truncates_by_request,
+    truncation,
+)
+from model.partition.state import Epoch, Offset, Replica, State, offset
+from model.partition.words import says_cut, says_set
+from model.protocol import action, require
+from model.quantify import each, ite, least, truth
+from model.state import none_of
+from model.values import Bool
+
+
+def cut(s: State, broker: Replica, to: Offset) -> None:
+    """The broker drops every record from an offset on, and lowers its high watermark to it."""
+    s.log[broker].truncate(to)
+    s.broker[broker].hw = smaller(s.broker[broker].hw, to)
+
+
+# -- becoming a follower ----------------------------------------------------------------------------------------------
+
+
+@action(
+    says=lambda t: (
+        f"broker {t.follower} becomes follower of broker {t.leader} in leader epoch "
+        f"{t.after.broker[t.follower].leader_epoch}"
+        + (f" and {says_cut(t, t.follower)}" if t.before.log[t.follower].end != t.after.log[t.follower].end else "")
+    )
+)
+def become_follower(s: State, follower: Replica, leader: Replica) -> None:
+    """A broker learns whom to follow, in a newer leader epoch; to 0.10.2 it truncates to its high watermark at once."""
+    broker = s.broker[follower]
+    require("another broker leads", leader != follower)
+    require("the controller's leader", s.controller.leader == leader)
+    require("has a session", has_session(s, follower))
+    require("newer leader epoch", broker.leader_epoch < s.controller.leader_epoch)
+    must_truncate = truth(True) if truncate_under_same_leader.on else broker.leader != leader
+    stop_waiting(s, follower)
+    broker.leader_epoch = s.controller.leader_epoch
+    broker.leader = leader
+    resign(s, follower)
+    if truncation.value == TO_HW:
+        cut(s, follower, ite(must_truncate, broker.hw, s.log[follower].end))
+    broker.truncating = broker.truncating | must_truncate
+    renumber_epochs(s)
+
+
+def resign(s: State, broker: Replica) -> None:
+    """What only a leader knows is forgotten."""
+    s.broker[broker].isr = none_of(Replica)
+    s.broker[broker].pending = none_of(Replica)
+    s.broker[broker].outdated = False
+    for r in each(Replica):
+        s.known_end[broker][r] = offset(0)
+
+
+# -- truncation by request --------------------------------------------------------------------------------------------
+
+
+def knows_no_end(s: State, leader: Replica, asked: Epoch) -> Bool:
+    """The leader's answer to OffsetsForLeaderEpoch is undefined: it does not know that the epoch is over."""
+    if epoch_known_at_election.on:
+        return s.broker[leader].leader_epoch < asked
+    log = s.log[leader]
+    first = offset(0)
+    return log.is_empty | (log.last.epoch < asked) | (log.has(first) & (log.at(first).epoch > asked))
+
+
+def end_of_latest_epoch(s: State, leader: Replica, follower: Replica) -> Offset:
+    """What a follower makes of the answer to OffsetsForLeaderEpoch for the epoch of its last record.
+
+    The leader answers with its log end if that is its latest epoch, else with the start of the next higher epoch that it
+    knows (KIP-101), or with the epoch below that it knows, about which the follower then asks again (KIP-279). To an
+    undefined answer the follower falls back to its high watermark.
+    """
+    log, mine = s.log[leader], s.log[follower]
+    asked = mine.last.epoch
+    if truncation.value == BY_LEADER_EPOCH:
+        latest = s.broker[leader].leader_epoch == asked if epoch_known_at_election.on else log.last.epoch == asked
+        next_start = least(Offset, lambda o: (o == log.end) | (log.has(o) & (log.at(o).epoch > asked)))
+        agreed = smaller(ite(latest, log.end, next_start), mine.end)
+    else:
+        agreed = epochs_agree_until(s, leader, follower)
+    point = ite(knows_no_end(s, leader, asked), s.broker[follower].hw, agreed)
+    return ite(mine.is_empty, offset(0), point)
+
+
+@action(
+    says=lambda t: (
+        f"broker {t.follower} asks broker {t.leader} where its epoch ends and {says_cut(t, t.follower)}"
+    ),
+    when=lambda: bool(truncates_by_request.value),
+)
+def truncate_by_epoch(s: State, follower: Replica, leader: Replica) -> None:
+    """A follower asks its leader up to where their logs can agree, and truncates there, before it fetches."""
+    require("has yet to truncate", s.broker[follower].truncating)
+    require("follows", follows(s, leader, follower))
+    if fetch_fencing.value == BY_CURRENT_EPOCH:
+        require("same leader epoch", in_one_epoch(s, leader, follower))
+    cut(s, follower, end_of_latest_epoch(s, leader, follower))
+    s.broker[follower].truncating = False
+    renumber_epochs(s)
+
+
+# -- the fetch --------------------------------------------------------------------------------------------------------
+
+
+def says_round(t: Any) -> str:
+    """The leader's half of a fetch in words."""
+    before, after = t.before, t.after
+    text = f"broker {t.follower} fetches from broker {t.leader} at offset {before.log[t.follower].end}"
+    learns = []
+    if before.controller.isr != after.controller.isr:
+        learns.append(f"takes it into the ISR, now {says_set(after.controller.isr)}")
+    if after.broker[t.leader].hw != before.broker[t.leader].hw:
+        learns.append(f"raises its high watermark to {after.broker[t.leader].hw}")
+    return f"{text}, whereupon broker {t.leader} {' and '.join(learns)}" if learns else text
+
+
+def _says_record(t: Any) -> str:
+    start = t.before.log[t.follower].end
+    got = f"record {t.after.log[t.follower].records[start].id}"
+    return f"{says_round(t)}; it gets {got} and high watermark {t.after.broker[t.follower].hw}"
+
+
+def _says_parted(t: Any) -> str:
+    return f"{says_round(t)}; their logs have parted, and broker {t.follower} {says_cut(t, t.follower)}"
+
+
+def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
+    """A fetch that the leader does not refuse."""
+    require("another broker", leader != follower)
+    require("follows", follows(s, leader, follower))
+    if truncates_by_request.value:
+        require("has truncated", ~s.broker[follower].truncating)
+    if fetch_fencing.value == BY_CURRENT_EPOCH:
+        require("same leader epoch", in_one_epoch(s, leader, follower))
+    elif fetch_fencing.value == BY_RECORD_EPOCH:
+        log = s.log[follower]
+        require("leader knows the last record's epoch", log.is_empty | same_epoch_at(s, leader, follower, log.end - 1))
+
+
+def have_parted(s: State, leader: Replica, follower: Replica) -> Bool:
+    """The leader answers a fetch with a diverging epoch (2.7), or, before, that the offset is beyond its log."""
+    if truncation.value == BY_DIVERGING_FETCH:
+        return diverges(s, leader, follower)
+    return s.log[follower].end > s.log[leader].end
+
+
+def leader_learns(s: State, leader: Replica, follower: Replica) -> None:
+    """The leader's half of a fetch: the follower's log end, the ISR, the high watermark."""
+    s.known_end[leader][follower] = s.log[follower].end
+    if not asynchronous_isr.on:
+        joins = may_join(s, leader, follower)
+        known, committed = s.broker[leader].isr, s.controller.isr
+        s.broker[leader].isr = ite(joins, known.add(follower), known)
+        commit_isr(s, ite(joins, committed.add(follower), committed))
+    advance_high_watermark(s, leader)
+
+
+def may_join(s: State, leader: Replica, follower: Replica) -> Bool:
+    """The leader takes a follower that has reached its high watermark into the ISR, in one write to the store (ZooKeeper)."""
+    broker, end = s.broker[leader], s.log[follower].end
+    may = ~broker.isr.contains(follower) & (end >= broker.hw)
+    if expand_in_own_epoch.on:
+        may &= end >= epoch_start(s, leader)
+    if fenced_stay_out.on:
+        may &= has_session(s, follower)
+    return may & is_true_leader(s, leader) & (broker.isr == s.controller.isr)
+
+
+def take_high_watermark(s: State, leader: Replica, follower: Replica) -> None:
+    """The follower's high watermark is the leader's, as far as its log goes; it may fall."""
+    s.broker[follower].hw = smaller(s.broker[leader].hw, s.log[follower].end)
+
+
+@action(says=_says_record)
+def fetch_record(s: State, follower: Replica, leader: Replica) -> None:
+    """A follower fetches, its leader learns how far it has come, and the answer brings the next record."""
+    require_fetch(s, follower, leader)
+    start = s.log[follower].end
+    require("logs agree", ~have_parted(s, leader, follower))
+    require("leader holds the next offset", s.log[leader].has(start))
+    leader_learns(s, leader, follower)
+    s.log[follower].append(s.log[leader].at(start))
+    take_high_watermark(s, leader, follower)
+
+
+@action(says=lambda t: f"{says_round(t)}; it gets no record and high watermark {t.after.broker[t.follower].hw}")
+def fetch_nothing_new(s: State, follower: Replica, leader: Replica) -> None:
+    """A follower at its leader's log end fetches; its leader learns that, and the answer brings the high watermark."""
+    require_fetch(s, follower, leader)
+    require("logs agree", ~have_parted(s, leader, follower))
+    require("leader holds nothing more", ~s.log[leader].has(s.log[follower].end))
+    leader_learns(s, leader, follower)
+    take_high_watermark(s, leader, follower)
+
+
+@action(says=lambda t: f"{says_round(t)}; the answer is lost")
+def fetch_unanswered(s: State, follower: Replica, leader: Replica) -> None:
+    """A follower fetches and its leader learns how far it has come, but the answer does not arrive."""
+    require_fetch(s, follower, leader)
+    if truncation.value != BY_DIVERGING_FETCH or diverging_fetch_ignored.on:
+        require("logs agree", ~have_parted(s, leader, follower))
+    leader_learns(s, leader, follower)
+
+
+@action(says=_says_parted)
+def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
+    """A follower whose log has parted from its leader's is told so, and truncates to where they agree."""
+    require_fetch(s, follower, leader)
+    require("logs have parted", have_parted(s, leader, follower))
+    by_epoch = truncation.value == BY_DIVERGING_FETCH
+    to = epochs_agree_until(s, leader, follower) if by_epoch else s.log[leader].end
+    if by_epoch and not diverging_fetch_ignored.on:
+        leader_learns(s, leader, follower)
+    cut(s, follower, to)
+    renumber_epochs(s)
+
+
+ACTIONS = (
+    become_follower,
+    truncate_by_epoch,
+    fetch_record,
+    fetch_nothing_new,
+    fetch_unanswered,
+    fetch_diverging,
+)

@@ -1,0 +1,181 @@
+"""Leading: a broker learns that it leads, and changes the in-sync replicas.
+
+What lives here: becoming leader, taking a follower out of the ISR, and taking one in where that is a request of its own
+(AlterPartition, KIP-497). Before, a follower joins as part of its fetch (`fetching.py`).
+"""
+
+from __future__ import annotations
+
+from model.partition.common import (
+    advance_high_watermark,
+    commit_isr,
+    epoch_start,
+    follows,
+    has_session,
+    is_true_leader,
+    presumes_leadership,
+    renumber_epochs,
+)
+from model.partition.settings import (
+    asynchronous_isr,
+    caught_up_stay,
+    expand_in_own_epoch,
+    fenced_stay_out,
+    reelection_forgets_ends,
+)
+from model.partition.state import Replica, State, offset
+from model.partition.words import says_set
+from model.protocol import action, require
+from model.quantify import each, every, ite, truth
+from model.state import none_of
+from model.values import Bool
+
+
+@action(
+    says=lambda t: (
+        f"broker {t.leader} becomes leader in epoch {t.after.broker[t.leader].leader_epoch} with ISR "
+        f"{says_set(t.after.broker[t.leader].isr)}, log end {t.after.log[t.leader].end} and high watermark "
+        f"{t.after.broker[t.leader].hw}"
+    )
+)
+def become_leader(s: State, leader: Replica) -> None:
+    """A broker learns that it leads; it keeps its log and its high watermark, and knows nothing of its followers yet.
+
+    Kafka lets a broker that led already, as far as it knows, go on with the log ends it knew of its followers.
+    """
+    require("the controller's leader", s.controller.leader == leader)
+    require("has a session", has_session(s, leader))
+    require("newer leader epoch", s.broker[leader].leader_epoch < s.controller.leader_epoch)
+    led = presumes_leadership(s, leader) & ~truth(reelection_forgets_ends.on)
+    for r in each(Replica):
+        s.known_end[leader][r] = ite(led, s.known_end[leader][r], offset(0))
+    broker = s.broker[leader]
+    broker.leader_epoch = s.controller.leader_epoch
+    broker.leader = leader
+    broker.isr = s.controller.isr
+    broker.pending = none_of(Replica)
+    broker.outdated = False
+    broker.truncating = False
+    advance_high_watermark(s, leader)
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: (
+        f"leader {t.leader} hears that the ISR is {says_set(t.after.broker[t.leader].isr)}, and its high watermark is "
+        f"{t.after.broker[t.leader].hw}"
+    )
+)
+def learn_isr(s: State, leader: Replica) -> None:
+    """The leader hears of an ISR that the controller has committed; a change that it had in flight is thereby over."""
+    require("true leader", is_true_leader(s, leader))
+    broker = s.broker[leader]
+    require("news to the leader", broker.outdated if asynchronous_isr.on else broker.isr != s.controller.isr)
+    broker.isr = s.controller.isr
+    broker.pending = none_of(Replica)
+    broker.outdated = False
+    advance_high_watermark(s, leader)
+
+
+def lags(s: State, leader: Replica, follower: Replica) -> Bool:
+    """As far as the leader knows, the follower has not reached the leader's log end."""
+    return s.known_end[leader][follower] < s.log[leader].end
+
+
+@action(
+    says=lambda t: (
+        f"leader {t.leader} removes broker {t.follower} from the ISR, which is now {says_set(t.after.controller.isr)}, and "
+        f"its high watermark is {t.after.broker[t.leader].hw}"
+    ),
+    when=lambda: not asynchronous_isr.on,
+)
+def shrink_isr(s: State, leader: Replica, follower: Replica) -> None:
+    """The leader finds a follower too slow and takes it out of the ISR, in one write to the controller's store (ZooKeeper).
+
+    How slow is too slow is left open: `replica.lag.time.max.ms`, and to 0.8 also `replica.lag.max.messages`.
+    """
+    require("true leader", is_true_leader(s, leader))
+    require("knows the committed ISR", s.broker[leader].isr == s.controller.isr)
+    require("in the ISR", s.broker[leader].isr.contains(follower))
+    require("not the leader itself", follower != leader)
+    if caught_up_stay.on:
+        require("lags", lags(s, leader, follower))
+    commit_isr(s, s.broker[leader].isr.remove(follower))
+    s.broker[leader].isr = s.controller.isr
+    advance_high_watermark(s, leader)
+
+
+# -- AlterPartition: the change is a request, and the leader counts it as made and as not made until it hears ---------
+
+
+@action(
+    says=lambda t: f"leader {t.leader} asks the controller to take broker {t.follower} out of the ISR",
+    when=lambda: asynchronous_isr.on,
+)
+def ask_to_shrink(s: State, leader: Replica, follower: Replica) -> None:
+    """The leader finds a follower too slow and asks the controller for an ISR without it."""
+    broker = s.broker[leader]
+    require("presumes leadership", presumes_leadership(s, leader))
+    require("no change is in flight", broker.pending.is_empty)
+    require("in the ISR", broker.isr.contains(follower))
+    require("not the leader itself", follower != leader)
+    if caught_up_stay.on:
+        require("lags", lags(s, leader, follower))
+    broker.pending = broker.isr.remove(follower)
+
+
+@action(
+    says=lambda t: f"leader {t.leader} asks the controller to take broker {t.follower} into the ISR",
+    when=lambda: asynchronous_isr.on,
+)
+def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
+    """The leader has seen a follower reach its high watermark and asks the controller for an ISR with it."""
+    broker = s.broker[leader]
+    require("presumes leadership", presumes_leadership(s, leader))
+    require("no change is in flight", broker.pending.is_empty)
+    require("outside the ISR", ~broker.isr.contains(follower))
+    require("not the leader itself", follower != leader)
+    # Only a fetch makes a leader think of it, and its broker was up then.
+    require("fetches from this leader", follows(s, leader, follower))
+    require("known of this incarnation", s.known_end[leader][follower] <= s.log[follower].end)
+    require("caught up to HW", s.known_end[leader][follower] >= broker.hw)
+    if expand_in_own_epoch.on:
+        require("caught up to the epoch's start", s.known_end[leader][follower] >= epoch_start(s, leader))
+    if fenced_stay_out.on:
+        require("has a session", has_session(s, follower))
+    broker.pending = broker.isr.add(follower)
+    advance_high_watermark(s, leader)
+
+
+@action(
+    says=lambda t: (
+        f"the controller commits the ISR {says_set(t.after.controller.isr)} that leader {t.leader} asked for; "
+        f"broker {t.leader} has not heard yet"
+    ),
+    when=lambda: asynchronous_isr.on,
+)
+def commit_alter_partition(s: State, leader: Replica) -> None:
+    """The controller commits the ISR that the leader asked for, if the partition has not changed since (KIP-497)."""
+    broker = s.broker[leader]
+    require("a change is in flight", ~broker.pending.is_empty)
+    require("true leader", is_true_leader(s, leader))
+    require("partition epoch is current", ~broker.outdated)
+    if fenced_stay_out.on:
+        require("no fenced member", every_has_session(s, leader))
+    commit_isr(s, broker.pending)
+    broker.outdated = True
+
+
+def every_has_session(s: State, leader: Replica) -> Bool:
+    """Every member of the ISR that the leader asks for is alive, as the controller sees it."""
+    return every(s.broker[leader].pending, lambda r: has_session(s, r))
+
+
+ACTIONS = (
+    become_leader,
+    learn_isr,
+    shrink_isr,
+    ask_to_shrink,
+    ask_to_expand,
+    commit_alter_partition,
+)

@@ -1,0 +1,190 @@
+"""Producing: a record reaches a leader, is appended, and the producer is answered, or not.
+
+What lives here: acks, min.insync.replicas before the append, retries, idempotence, several requests in flight, producers that
+restart. The answer that acks=all waits for is given where the high watermark advances (`common.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.partition.common import (
+    advance_high_watermark,
+    answer_waiting,
+    enough_in_sync,
+    presumes_leadership,
+)
+from model.partition.settings import (
+    ACKS_0,
+    ACKS_1,
+    ACKS_ALL,
+    acks,
+    idempotence,
+    in_flight,
+    log_size,
+    producer_restarts,
+    retries,
+    sequence_check,
+)
+from model.partition.state import ACKED, SENT, UNSENT, Offset, Record, RecordId, Replica, State, status
+from model.protocol import action, require
+from model.quantify import every, implies, ite, some, truth
+from model.values import Bool, OptionalValue
+
+
+def is_settled(s: State, record: RecordId) -> Bool:
+    """The producer has an answer, or has given up waiting for one."""
+    known = s.producer.status[record]
+    if retries.on or acks.value != ACKS_ALL:
+        return known == ACKED if retries.on else known > UNSENT
+    return (known == ACKED) | ((known == SENT) & s.producer.waits_at[record].is_none)
+
+
+def require_turn(s: State, record: RecordId) -> None:
+    """Records are sent in order, so many at once as may be in flight; first attempts do not overtake each other."""
+    require(
+        "at most so many in flight",
+        every(RecordId, lambda other: implies(other + in_flight <= record, is_settled(s, other))),
+    )
+    if not retries.on:
+        require("earlier records were sent", every(RecordId, lambda r: implies(r < record, s.producer.status[r] > UNSENT)))
+
+
+def is_duplicate(s: State, leader: Replica, record: RecordId) -> Bool:
+    """With idempotence: the leader's log holds the record as sent by this producer id (KIP-98)."""
+    if not idempotence.on:
+        return truth(False)
+    log = s.log[leader]
+    return some(
+        Offset,
+        lambda o: log.has(o) & (log.at(o).id == record) & (log.at(o).session == s.producer.session),
+    )
+
+
+def is_next_in_sequence(s: State, leader: Replica, record: RecordId) -> Bool:
+    """The last record of this producer id in the leader's log is the one before, or there is none (KIP-360)."""
+    log = s.log[leader]
+
+    def ours(o: Offset) -> Bool:
+        return log.has(o) & (log.at(o).session == s.producer.session)
+
+    return every(Offset, lambda o: implies(ours(o), log.at(o).id < record)) & (
+        ~some(Offset, ours) | some(Offset, lambda o: ours(o) & (log.at(o).id + 1 == record))
+    )
+
+
+def require_accepted(s: State, leader: Replica, record: RecordId) -> None:
+    """What a leader checks before it appends."""
+    require("room in the log", s.log[leader].end < log_size)
+    if acks.value == ACKS_ALL:
+        require("enough in-sync replicas", enough_in_sync(s.broker[leader].isr))
+    if idempotence.on and sequence_check.on:
+        require("next in sequence", is_next_in_sequence(s, leader, record))
+
+
+def append(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
+    """The leader appends the record; with acks=1 the producer is answered now, unless the answer is lost."""
+    s.log[leader].append(
+        Record(id=record, epoch=s.broker[leader].leader_epoch.value, session=s.producer.session)
+    )
+    if acks.value == ACKS_1:
+        s.producer.status[record] = ite(answered, status(ACKED), status(SENT))
+    elif acks.value == ACKS_0:
+        s.producer.status[record] = status(ACKED)
+    else:
+        s.producer.status[record] = status(SENT)
+        s.producer.waits_at[record] = at(s, leader, record)
+    advance_high_watermark(s, leader)
+
+
+def at(s: State, leader: Replica, record: RecordId) -> OptionalValue[Replica]:
+    """The leader, as the place where a producer waits."""
+    return ite(truth(True), leader, s.producer.waits_at[record])
+
+
+def require_answer_fits(answered: Bool) -> None:
+    """Whether an answer is lost is a choice only with acks=1 and retries; elsewhere it makes no difference."""
+    if not (acks.value == ACKS_1 and retries.on):
+        require("one of two equal cases", answered)
+
+
+def _says_append(t: Any) -> str:
+    record = t.record
+    end = t.before.log[t.leader].end
+    broker = t.before.broker[t.leader]
+    again = "again " if t.before.producer.status[record] == SENT else ""
+    told = t.after.producer.status[record] == ACKED
+    if t.after.log[t.leader].end == end:
+        return f"the producer sends record {record} again to broker {t.leader}, which knows it and does not append it" + (
+            "; the producer is told that it was taken" if told else ""
+        )
+    answer = "the producer is told that it was taken" if told else "the producer has no answer yet"
+    return (
+        f"the producer sends record {record} {again}to broker {t.leader}, which appends it at offset {end} in leader epoch "
+        f"{broker.leader_epoch}; {answer}"
+    )
+
+
+@action(says=_says_append)
+def produce(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
+    """A producer's next record reaches a broker that presumes leadership and is appended there."""
+    require("presumes leadership", presumes_leadership(s, leader))
+    require("not sent yet", s.producer.status[record] == UNSENT)
+    require_turn(s, record)
+    require_answer_fits(answered)
+    require_accepted(s, leader, record)
+    append(s, leader, record, answered)
+
+
+@action(says=_says_append, when=lambda: retries.on and acks.value != ACKS_0)
+def retry(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
+    """No answer came in time, or an error did: the producer sends the record again.
+
+    Without idempotence the leader appends it again; with it, a record that it holds from this producer id is answered as the
+    first one is.
+    """
+    require("presumes leadership", presumes_leadership(s, leader))
+    require("sent and not answered", s.producer.status[record] == SENT)
+    require_answer_fits(answered)
+    known = is_duplicate(s, leader, record)
+    require("not known to the leader", ~known)
+    require_accepted(s, leader, record)
+    append(s, leader, record, answered)
+
+
+@action(says=_says_append, when=lambda: retries.on and idempotence.on and acks.value != ACKS_0)
+def retry_known(s: State, leader: Replica, record: RecordId) -> None:
+    """A retry of a record that the leader holds from this producer id is not appended again, but answered (KIP-98)."""
+    require("presumes leadership", presumes_leadership(s, leader))
+    require("sent and not answered", s.producer.status[record] == SENT)
+    require("known to the leader", is_duplicate(s, leader, record))
+    if acks.value == ACKS_ALL:
+        require("enough in-sync replicas", enough_in_sync(s.broker[leader].isr))
+        s.producer.waits_at[record] = at(s, leader, record)
+        answer_waiting(s, leader)
+    else:
+        s.producer.status[record] = status(ACKED)
+
+
+@action(
+    says=lambda t: f"record {t.record} is lost on its way, and the producer, which wants no answer, takes it for sent",
+    when=lambda: acks.value == ACKS_0,
+)
+def lose_request(s: State, record: RecordId) -> None:
+    """With acks=0 nobody notices a request that does not arrive."""
+    require("not sent yet", s.producer.status[record] == UNSENT)
+    require_turn(s, record)
+    s.producer.status[record] = status(ACKED)
+
+
+@action(
+    says=lambda t: "the producer restarts and gets a new producer id; the application sends again what was not acknowledged",
+    when=lambda: producer_restarts.value > 0,
+)
+def restart_producer(s: State) -> None:
+    """A producer without a transactional id restarts under a new producer id; what it sent before is not its own any more."""
+    require("a restart is left", s.producer.session < producer_restarts)
+    s.producer.session = s.producer.session + 1
+
+
+ACTIONS = (produce, retry, retry_known, lose_request, restart_producer)

@@ -1,0 +1,208 @@
+"""The constants of `partition`: sizes, what users configure, what may go wrong, and the rules that Kafka's releases changed.
+
+What lives here: each constant with its range, its default and one line of documentation. The default of a rule is that of the
+newest release with every known fix. What does not: which release has which rules (`versions.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from model.context import Computed, Constant, choice, switch
+
+# -- sizes ------------------------------------------------------------------------------------------------------------
+
+replicas = Constant("replicas", 1, 5, "brokers that hold a copy of the partition", 3)
+log_size = Constant("log_size", 1, 4, "offsets a log has room for", 2)
+records = Constant("records", 1, 4, "different records that the producer sends", 2)
+max_leader_epoch = Constant(
+    "max_leader_epoch", 0, 14, "the last leader epoch; 0 stands for any number of elections: epochs are then kept by rank", 0
+)
+
+# -- what users configure ---------------------------------------------------------------------------------------------
+
+ACKS_0, ACKS_1, ACKS_ALL = range(3)
+acks = choice("acks", ("0", "1", "all"), "when the producer is told that its record was taken", "all")
+retries = switch("retries", "the producer sends a record again when no answer came", default=False)
+idempotence = switch("idempotence", "enable.idempotence: the leader knows a record that it was sent before", default=False)
+in_flight = Constant(
+    "in_flight", 1, 5, "max.in.flight.requests.per.connection: records that may be on their way at once", 1
+)
+min_insync_replicas = Constant("min_insync_replicas", 1, 5, "min.insync.replicas", 1)
+unclean_election = switch("unclean_election", "unclean.leader.election.enable", default=False)
+
+NO_CONSUMER, FROM_LEADER, FROM_FOLLOWERS = range(3)
+consumer = choice("consumer", ("none", "leader", "followers"), "whom a consumer reads from", "none")
+offset_queries = switch("offset_queries", "a client asks leaders for the latest offset again and again", default=False)
+
+# -- what may go wrong ------------------------------------------------------------------------------------------------
+
+NO_CRASHES, CLEAN_CRASHES, LOSSY_OUTSIDE_ISR, LOSSY_CRASHES = range(4)
+crashes = choice(
+    "crashes",
+    ("none", "clean", "lossy outside the ISR", "lossy"),
+    "whether brokers die and come back: with their whole log (the process died), or with a suffix lost (the machine died "
+    "before it was flushed), in or only outside the ISR",
+    "clean",
+)
+lossy_crashes = Constant("lossy_crashes", 0, 3, "how many crashes lose a suffix, if crashes = \"lossy\"; 0: any number", 0)
+unnoticed_restarts = switch(
+    "unnoticed_restarts",
+    "a broker may crash and be back before its session ends, so that it stays in the ISR (to 2.1, KIP-380)",
+    default=False,
+)
+zombies = switch("zombies", "a live broker may lose its session with the controller and not know", default=False)
+leadership_moves = switch(
+    "leadership_moves", "the controller may move leadership while the leader lives: preferred election", default=False
+)
+producer_restarts = Constant("producer_restarts", 0, 2, "how often the producer is restarted, with a new producer id", 0)
+
+# -- rules that releases changed --------------------------------------------------------------------------------------
+
+TO_HW, BY_LEADER_EPOCH, BY_FLOOR_EPOCH, BY_DIVERGING_FETCH = range(4)
+truncation = choice(
+    "truncation",
+    ("high watermark", "leader epoch", "floor epoch", "diverging fetch"),
+    "how a follower cuts off what its leader does not have: to its own high watermark (to 0.10.2), by asking for the end of "
+    "its latest epoch (0.11, KIP-101), of the floor epoch that both know (2.0, KIP-279), or told so by a fetch (2.7)",
+    "diverging fetch",
+)
+UNFENCED, BY_RECORD_EPOCH, BY_CURRENT_EPOCH = range(3)
+fetch_fencing = choice(
+    "fetch_fencing",
+    ("none", "record epoch", "leader epoch"),
+    "what a leader checks of a fetch: nothing, the epoch of the follower's last record (the first try of KIP-320, never "
+    "shipped), or the follower's leader epoch (2.1, KIP-320)",
+    "leader epoch",
+)
+truncate_under_same_leader = switch(
+    "truncate_under_same_leader",
+    "a follower also truncates if its leader is the one it had, in a newer epoch (2.0.1, KAFKA-7164)",
+    default=True,
+)
+epoch_known_at_election = switch(
+    "epoch_known_at_election",
+    "a leader records its epoch when it is elected, not with its first append (2.0.1, KAFKA-7415)",
+    default=True,
+)
+expand_in_own_epoch = switch(
+    "expand_in_own_epoch",
+    "a follower joins the ISR only when it has reached the start of the leader's epoch too (2.0.1, KAFKA-7128)",
+    default=True,
+)
+reelection_forgets_ends = switch(
+    "reelection_forgets_ends",
+    "a leader that is elected again, without having noticed that another led meanwhile, forgets how far its followers were "
+    "(no release; see the gallery's open question)",
+    default=True,
+)
+caught_up_stay = switch(
+    "caught_up_stay", "a follower at the leader's log end is never taken out of the ISR (2.1, KAFKA-7152)", default=True
+)
+asynchronous_isr = switch(
+    "asynchronous_isr",
+    "ISR changes are requests to the controller (AlterPartition, 2.7, KIP-497) rather than one write of the leader",
+    default=True,
+)
+maximal_isr = switch(
+    "maximal_isr", "the high watermark waits for the pending ISR too while a change is in flight (KIP-497)", default=True
+)
+diverging_fetch_ignored = switch(
+    "diverging_fetch_ignored",
+    "a fetch that diverges says nothing about how far the follower has come (2.8.1, KAFKA-13141)",
+    default=True,
+)
+truncation_before_hw = switch(
+    "truncation_before_hw",
+    "a follower whose log has parted from its leader's truncates before it takes the high watermark that came with that news "
+    "(3.5, KAFKA-14704)",
+    default=True,
+)
+fenced_stay_out = switch(
+    "fenced_stay_out", "a fenced broker is not taken into the ISR (3.3 with KRaft, KIP-841)", default=True
+)
+isr_checks_broker_epoch = switch(
+    "isr_checks_broker_epoch",
+    "an ISR change that names a broker's former incarnation is refused (3.5 with KRaft, KIP-903)",
+    default=True,
+)
+shrink_bumps_epoch = switch(
+    "shrink_bumps_epoch", "the controller's removal of a broker from the ISR takes a new leader epoch (to 3.5)", default=False
+)
+strict_min_isr = switch(
+    "strict_min_isr", "the high watermark waits while the ISR is below min.insync.replicas (3.7, KAFKA-15583)", default=True
+)
+eligible_leader_replicas = switch(
+    "eligible_leader_replicas", "the controller keeps eligible leader replicas beside the ISR (4.0, KIP-966)", default=True
+)
+query_waits_for_epoch = switch(
+    "query_waits_for_epoch",
+    "a new leader does not tell the latest offset before its high watermark has reached its epoch (2.2, KIP-207)",
+    default=True,
+)
+sequence_check = switch(
+    "sequence_check", "with idempotence: a record whose predecessor is missing is refused (0.11)", default=True
+)
+
+CONSTANTS: tuple[Constant, ...] = (
+    replicas,
+    log_size,
+    records,
+    max_leader_epoch,
+    acks,
+    retries,
+    idempotence,
+    in_flight,
+    min_insync_replicas,
+    unclean_election,
+    consumer,
+    offset_queries,
+    crashes,
+    lossy_crashes,
+    unnoticed_restarts,
+    zombies,
+    leadership_moves,
+    producer_restarts,
+    truncation,
+    fetch_fencing,
+    truncate_under_same_leader,
+    epoch_known_at_election,
+    expand_in_own_epoch,
+    reelection_forgets_ends,
+    caught_up_stay,
+    asynchronous_isr,
+    maximal_isr,
+    diverging_fetch_ignored,
+    truncation_before_hw,
+    fenced_stay_out,
+    isr_checks_broker_epoch,
+    shrink_bumps_epoch,
+    strict_min_isr,
+    eligible_leader_replicas,
+    query_waits_for_epoch,
+    sequence_check,
+)
+
+# -- what follows from them -------------------------------------------------------------------------------------------
+
+def most_epochs(constants: Mapping[str, int]) -> int:
+    """Leader epochs that can be in use at once: every broker, every record and the controller in one of its own."""
+    return constants["replicas"] * (constants["log_size"] + 1) + 1
+
+
+def _highest_epoch(constants: Mapping[str, int]) -> int:
+    # Ranks are below the number in use, and a step adds at most one.
+    return constants["max_leader_epoch"] or (7 if most_epochs(constants) <= 7 else 15)
+
+
+highest_epoch = Computed(_highest_epoch)
+"""The greatest leader epoch, or rank of one."""
+
+waits = Computed(lambda constants: int(constants["acks"] == ACKS_ALL))
+"""Whether a producer waits for the high watermark."""
+
+truncates_by_request = Computed(lambda constants: int(constants["truncation"] in (BY_LEADER_EPOCH, BY_FLOOR_EPOCH)))
+"""Whether truncation is a request of its own, between becoming a follower and the first fetch."""
+
+loses = Computed(lambda constants: int(constants["crashes"] >= LOSSY_OUTSIDE_ISR and constants["lossy_crashes"] > 0))
+"""Whether lossy crashes are counted."""

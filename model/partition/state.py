@@ -1,0 +1,145 @@
+"""The state of `partition`: what brokers, controller, producer and consumer know and believe.
+
+What lives here: there is no more in a state than the configuration needs; a part that it turns off has no field. What does
+not: what happens to it (one module a concern beside this one). What was left out on purpose, and why that is sound, is in
+`docs/abstractions.md`.
+"""
+
+from __future__ import annotations
+
+from model.context import literal
+from model.partition.settings import (
+    asynchronous_isr,
+    consumer,
+    crashes,
+    eligible_leader_replicas,
+    highest_epoch,
+    log_size,
+    loses,
+    lossy_crashes,
+    offset_queries,
+    producer_restarts,
+    records,
+    replicas,
+    truncates_by_request,
+    waits,
+    zombies,
+)
+from model.quantify import each
+from model.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field
+from model.values import Bool, Id, Int
+
+
+class Replica(Id, size=replicas):
+    """A broker that holds a copy of the partition."""
+
+
+class Offset(Int, lo=0, hi=log_size):
+    """A position in the log, a log end or a high watermark."""
+
+
+class Epoch(Int, lo=0, hi=highest_epoch, name="leader epoch"):
+    """A leader epoch, or its rank among those in use."""
+
+
+class RecordId(Int, lo=0, hi=records - 1, name="record"):
+    """A record as the application knows it; a retry sends the same one again."""
+
+
+class Session(Int, lo=0, hi=producer_restarts):
+    """How often the producer had been restarted: its producer id."""
+
+
+class Status(Int, lo=0, hi=2):
+    """What the producer knows of a record."""
+
+
+class Lossy(Int, lo=0, hi=lossy_crashes, name="number of lossy crashes"):
+    """How many crashes may still lose a suffix."""
+
+
+UNSENT, SENT, ACKED = range(3)
+"""Values of `Status`: not sent yet; sent, and no answer that it was taken; told that it was taken."""
+
+
+def status(value: int) -> Status:
+    """A status as a symbolic value."""
+    return Status(literal(value))
+
+
+def offset(value: int) -> Offset:
+    """An offset as a symbolic value."""
+    return Offset(literal(value))
+
+
+class Record(Struct):
+    """One record of a log."""
+
+    id = field(RecordId, "which record")
+    epoch = field(Epoch, "the epoch of the leader that appended it")
+    session = field(Present(Session, producer_restarts), "the producer id it was sent under")
+
+
+class Broker(Struct):
+    """What one broker holds in memory about the partition; everything but the high watermark is gone while it is down."""
+
+    down = field(Present(Bool, crashes), "it has crashed and not come back")
+    hw = field(Offset, "its high watermark; of a broker that is down, the one in its checkpoint")
+    leader_epoch = field(Optional(Epoch), "the newest leader epoch it knows; none since it restarted")
+    leader = field(Optional(Replica), "whom it takes for the leader")
+    isr = field(SetOf(Replica), "of a leader: the in-sync replicas it knows to be committed")
+    pending = field(Present(SetOf(Replica), asynchronous_isr), "of a leader: the ISR it has asked the controller for, if any")
+    outdated = field(Present(Bool, asynchronous_isr), "of a leader: the controller has changed the ISR since it last heard")
+    truncating = field(Present(Bool, truncates_by_request), "of a follower: it has yet to ask its leader where to truncate")
+
+
+class Controller(Struct):
+    """What the controller has committed about the partition."""
+
+    leader = field(Optional(Replica), "the current leader")
+    leader_epoch = field(Epoch, "the current leader epoch")
+    isr = field(SetOf(Replica), "the in-sync replicas")
+    elr = field(Present(SetOf(Replica), eligible_leader_replicas), "the eligible leader replicas")
+    last_leader = field(Present(Optional(Replica), eligible_leader_replicas), "the last leader while there is none")
+    gone = field(Present(SetOf(Replica), zombies), "brokers without a session")
+
+
+class Producer(Struct):
+    """One producer; its records are numbered in the order in which the application gave them to it."""
+
+    status = field(Array(RecordId, Status), "what it knows of each record")
+    waits_at = field(Array(RecordId, Present(Optional(Replica), waits)), "the broker whose answer it waits for")
+    session = field(Present(Session, producer_restarts), "its producer id")
+
+
+class Consumer(Struct):
+    """One consumer, remembered by one thing that it read: any, so that what holds of it holds of all."""
+
+    offset = field(Present(Optional(Offset), consumer), "where it read")
+    record = field(Present(RecordId, consumer), "what it read there")
+    latest = field(Present(Offset, offset_queries), "the latest offset that a leader told it last")
+
+
+class State(Struct):
+    """One partition with everybody who has to do with it."""
+
+    log = field(Array(Replica, Log(Record, Offset, log_size)), "each broker's log")
+    broker = field(Array(Replica, Broker), "each broker's memory")
+    known_end = field(Array(Replica, Array(Replica, Offset)), "of a leader: each follower's log end as of its last fetch")
+    controller = field(Controller, "the controller")
+    producer = field(Producer, "the producer")
+    consumer = field(Consumer, "the consumer")
+    lossy_left = field(Present(Lossy, loses), "crashes that may still lose a suffix")
+
+
+def initial(s: State) -> None:
+    """Broker 0 leads in epoch 0, everyone follows it, is in sync and holds nothing."""
+    first = each(Replica)[0]
+    for broker in each(Replica):
+        s.broker[broker].leader_epoch = s.controller.leader_epoch
+        s.broker[broker].leader = first
+    s.broker[first].isr = all_of(Replica)
+    s.controller.leader = first
+    s.controller.isr = all_of(Replica)
+    if loses.value:
+        s.lossy_left = lossy_crashes

@@ -1,0 +1,123 @@
+"""Releases of Kafka as settings of `partition`: which rules each has, and what it configures by default.
+
+What lives here: for each rule the release it came with, and the profile of a version and a control plane made from that. What
+does not: what a rule means (`settings.py`). Sources: the release notes, KIPs and JIRA ids that the rules name; defaults from
+the configuration classes at the release tags.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from model.context import Constant
+from model.errors import ModelError
+from model.partition import settings
+from model.protocol import Setting
+
+ZOOKEEPER, KRAFT = "zookeeper", "kraft"
+LATEST = "latest"
+"""The newest release with eligible leader replicas on and every known fix, of which some are not in a release yet."""
+
+VERSIONS = (
+    "0.8", "0.9", "0.10", "0.11", "1.0", "1.1", "2.0", "2.0.1", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7", "2.8",
+    "2.8.1", "3.0", "3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", LATEST,
+)  # fmt: skip
+"""Releases at which something changed, and those in between, oldest first."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """From a release on a constant has another value; `plane` says with which control plane, None with both."""
+
+    constant: Constant
+    since: str
+    value: bool | str
+    source: str
+    plane: str | None = None
+
+
+CHANGES: tuple[Change, ...] = (
+    Change(settings.truncation, "0.8", "high watermark", "0.8.0: a follower truncates to its high watermark"),
+    Change(settings.truncation, "0.11", "leader epoch", "KIP-101, KAFKA-1211"),
+    Change(settings.truncation, "2.0", "floor epoch", "KIP-279, KAFKA-6361"),
+    Change(settings.truncation, "2.8", "diverging fetch", "KIP-595: the diverging epoch of a fetch, used from 2.8"),
+    Change(settings.fetch_fencing, "0.8", "none", "0.8.0: a fetch carries no epoch"),
+    Change(settings.fetch_fencing, "2.1", "leader epoch", "KIP-320, KAFKA-6880"),
+    Change(settings.truncate_under_same_leader, "0.8", False, "0.8.0: a follower whose leader stays skips truncation"),
+    Change(settings.truncate_under_same_leader, "2.0.1", True, "KAFKA-7164"),
+    Change(settings.epoch_known_at_election, "0.8", False, "0.11.0: the epoch is recorded with the first append"),
+    Change(settings.epoch_known_at_election, "2.0.1", True, "KAFKA-7415"),
+    Change(settings.expand_in_own_epoch, "0.8", False, "0.8.0: reaching the high watermark is enough"),
+    Change(settings.expand_in_own_epoch, "2.0.1", True, "KAFKA-7128"),
+    Change(settings.reelection_forgets_ends, "0.8", False, "0.8.0 to 4.1: reset only for a leader that is new to the broker"),
+    Change(settings.reelection_forgets_ends, LATEST, True, "no JIRA id known: what the gallery's open question asks for"),
+    Change(settings.caught_up_stay, "0.8", False, "0.8.0: time alone decides, or lag"),
+    Change(settings.caught_up_stay, "2.1", True, "KAFKA-7152"),
+    Change(settings.asynchronous_isr, "0.8", False, "0.8.0: the leader writes the ISR to ZooKeeper"),
+    Change(settings.asynchronous_isr, "2.7", True, "KIP-497"),
+    Change(settings.maximal_isr, "0.8", True, "KIP-497 from the start; without effect before"),
+    Change(settings.diverging_fetch_ignored, "0.8", True, "without effect before 2.8"),
+    Change(settings.diverging_fetch_ignored, "2.8", False, "2.8.0: KAFKA-13141"),
+    Change(settings.diverging_fetch_ignored, "2.8.1", True, "KAFKA-13141"),
+    Change(settings.truncation_before_hw, "0.8", True, "without effect before 2.8"),
+    Change(settings.truncation_before_hw, "2.8", False, "2.8.0: KAFKA-14704"),
+    Change(settings.truncation_before_hw, "3.5", True, "KAFKA-14704"),
+    Change(settings.fenced_stay_out, "0.8", False, "0.8.0: the leader asks no one whether a follower is alive"),
+    Change(settings.fenced_stay_out, "3.3", True, "KIP-841, KAFKA-13916", KRAFT),
+    Change(settings.isr_checks_broker_epoch, "0.8", False, "2.7: an ISR change names no broker epochs"),
+    Change(settings.isr_checks_broker_epoch, "3.5", True, "KIP-903, KAFKA-14617", KRAFT),
+    Change(settings.shrink_bumps_epoch, "0.8", True, "0.8.0: the controller's removal of a broker takes a new leader epoch"),
+    Change(settings.shrink_bumps_epoch, "3.6", False, "KAFKA-15021: metadata version 3.6-IV0", KRAFT),
+    Change(settings.strict_min_isr, "0.8", False, "0.8.0: min.insync.replicas decides about acks, not about visibility"),
+    Change(settings.strict_min_isr, "3.7", True, "KAFKA-15583"),
+    Change(settings.eligible_leader_replicas, "0.8", False, "KIP-966 is new in 4.0, and off there"),
+    Change(settings.eligible_leader_replicas, "4.1", True, "KIP-966: on for new clusters from 4.1", KRAFT),
+    Change(settings.query_waits_for_epoch, "0.8", False, "0.8.0: the high watermark, whatever it is"),
+    Change(settings.query_waits_for_epoch, "2.2", True, "KIP-207, KAFKA-2334"),
+    Change(settings.sequence_check, "0.8", True, "KIP-98; without effect before 0.11"),
+    Change(settings.acks, "0.8", "1", "default of acks to 2.8"),
+    Change(settings.acks, "3.0", "all", "KIP-679: default of acks from 3.0"),
+    Change(settings.retries, "0.8", False, "default of retries to 2.0: 0"),
+    Change(settings.retries, "2.1", True, "KIP-91: default of retries from 2.1: no bound"),
+    Change(settings.idempotence, "0.8", False, "default of enable.idempotence to 3.1: false in effect"),
+    Change(settings.idempotence, "3.2", True, "KIP-679, KAFKA-13598: true in effect from 3.0.1, 3.1.1 and 3.2"),
+    Change(settings.unclean_election, "0.8", True, "default of unclean.leader.election.enable to 0.10"),
+    Change(settings.unclean_election, "0.11", False, "KIP-106: default of unclean.leader.election.enable from 0.11"),
+)
+"""Every rule and default that a release changed, oldest first for each constant."""
+
+
+def planes_of(version: str) -> tuple[str, ...]:
+    """The control planes that a release runs on, its default first."""
+    at = VERSIONS.index(version)
+    if at >= VERSIONS.index("4.0"):
+        return (KRAFT,)
+    return (KRAFT, ZOOKEEPER) if at >= VERSIONS.index("3.3") else (ZOOKEEPER,)
+
+
+def changes_of(version: str, plane: str) -> dict[str, Change]:
+    """By constant the change that decides it in a release, with its source."""
+    at = VERSIONS.index(version)
+    decided: dict[str, Change] = {}
+    for change in CHANGES:
+        if VERSIONS.index(change.since) <= at and change.plane in (None, plane):
+            decided[change.constant.name] = change
+    return decided
+
+
+def profile(version: str | None, control_plane: str | None) -> dict[str, Setting]:
+    """The constants of a release with its defaults; `ModelError` if there is no such release or it does not run so."""
+    wanted = version or LATEST
+    if wanted not in VERSIONS:
+        close = difflib.get_close_matches(wanted, VERSIONS, n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise ModelError(f"there is no version {wanted!r}{hint}; the versions are {', '.join(VERSIONS)}")
+    planes = planes_of(wanted)
+    plane = control_plane or planes[0]
+    if plane not in planes:
+        raise ModelError(f"version {wanted} does not run on control plane {plane!r}; it runs on {' or '.join(planes)}")
+    return {
+        name: Setting(change.constant.read(change.value), change.source)
+        for name, change in changes_of(wanted, plane).items()
+    }

@@ -1,0 +1,18 @@
+"""Words that several concerns use in the sentences about their steps. What does not live here: the sentences themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def says_set(members: list[int]) -> str:
+    """{0, 2}."""
+    return "{" + ", ".join(map(str, members)) + "}"
+
+
+def says_cut(t: Any, broker: int) -> str:
+    """What a step did to a log that it may have truncated."""
+    before, after = t.before.log[broker].end, t.after.log[broker].end
+    if before == after:
+        return f"keeps its log up to offset {after}"
+    return f"truncates its log from offset {before} to {after}"

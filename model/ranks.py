@@ -1,0 +1,57 @@
+"""Ranks: numbers that are only ever compared, renumbered densely, so that any number of them fits a small range.
+
+What lives here: `ranks`, the quotient by order isomorphism for one set of numbers in use. What does not: which fields of a
+protocol hold such numbers (each protocol lists its own) and why the quotient is sound (`docs/abstractions.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from model.context import literal, resolve
+from model.errors import ModelError
+from model.expr import Expr
+from model.values import Bool, Int
+
+N = TypeVar("N", bound=Int)
+
+RANK_BITS = 4
+"""Bits of one rank in the table of all ranks, which has to fit one machine word."""
+
+MOST_RANKS = 14
+"""Numbers that can be told apart, one step's new one included."""
+
+
+def ranks(unit: type[N], in_use: Sequence[tuple[Bool, N]]) -> Callable[[N], N]:
+    """A function from a number to how many smaller ones are in use.
+
+    `in_use` lists (is it in use?, number), at most `MOST_RANKS` different ones, each at most `MOST_RANKS`; the unit ranges
+    over 0..7 or 0..15. Of a number in use the result is its rank; 0 stays 0.
+    """
+    highest = resolve(unit.hi)
+    if resolve(unit.lo) != 0 or highest not in (7, 15):
+        raise ModelError(f"ranks of a {unit.type_name} need the range 0..7 or 0..15")
+    zero, one, column, mask = literal(0), literal(1), literal(RANK_BITS), literal(highest)
+    pool = zero.pool
+
+    def low(number: Expr) -> Expr:
+        # No value of an optional number is one below the least; where it is not in use any place in the table will do.
+        natural = number if number.lo >= 0 else pool.add(number, literal(highest + 1))
+        return natural if number.lo >= 0 and number.hi <= highest else pool.bitand(natural, mask)
+
+    used: Expr = zero
+    for condition, number in in_use:
+        bit = pool.shl(one, low(number.expr))
+        used = pool.bitor(used, pool.ite(condition.expr, bit, zero))
+    last = min(highest, MOST_RANKS)
+    table = zero
+    for below in range(last):
+        above = sum(1 << RANK_BITS * k for k in range(below + 1, last + 1))
+        table = pool.add(table, pool.mul(pool.bitand(pool.shr(used, literal(below)), one), literal(above)))
+
+    def rank(number: N) -> N:
+        place = pool.mul(low(number.expr), column)
+        return unit(pool.bitand(pool.shr(table, place), mask))
+
+    return rank
