@@ -1,0 +1,113 @@
+"""A real browser for the pages: the Chromium that is installed, without a window, watched for errors and requests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Error, Page, sync_playwright
+
+from checker.question import Question
+from checker.result import Run
+from checker.search import search
+from invariants.catalogue import properties_of
+from invariants.property import Property
+from model.catalogue import PROTOCOLS
+from reports.page import render, trace_data
+
+NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
+HOW_TO_GET_ONE = (
+    "no Chromium is installed: `apt-get install chromium` (Debian), or `.venv/bin/python -m playwright install chromium`"
+)
+SERIOUS = ("serious", "critical")
+
+
+@dataclass
+class Watched:
+    """A page with everything that it should not do: errors, and requests that leave it."""
+
+    page: Page
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    own: list[str] = field(default_factory=list)
+    """Beginnings of addresses that it may ask for: its own file, its own server."""
+
+    def open(self, address: str | Path) -> Page:
+        target = address.as_uri() if isinstance(address, Path) else address
+        self.own.append(target.partition("#")[0])
+        self.page.goto(target)
+        self.page.wait_for_selector("#main")
+        return self.page
+
+    def findings(self) -> list[str]:
+        """What axe-core finds serious."""
+        results = Axe().run(self.page).response["violations"]
+        serious = [item for item in results if item["impact"] in SERIOUS]
+        return [f"{item['id']}: {node['html'][:160]}" for item in serious for node in item["nodes"]]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests of a process; a machine without one skips them with a sentence."""
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with sync_playwright() as playwright:
+        try:
+            # Root, as in many containers, cannot have Chromium's own sandbox.
+            options = [] if os.geteuid() else ["--no-sandbox"]
+            chromium = playwright.chromium.launch(executable_path=found, args=options)
+        except Error:
+            if found is not None:
+                raise
+            pytest.skip(HOW_TO_GET_ONE)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def watched(browser: Browser) -> Iterator[Watched]:
+    """A fresh page; a test fails if the page reported an error or asked the network for anything."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, permissions=[])
+    page = context.new_page()
+    seen = Watched(page)
+    page.on("console", lambda message: seen.errors.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: seen.errors.append(str(error)))
+    page.on("request", lambda request: seen.requests.append(request.url))
+    yield seen
+    assert seen.errors == []
+    assert [request for request in seen.requests if not request.startswith((*seen.own, "data:", "blob:"))] == []
+    context.close()
+
+
+Found = Callable[..., tuple[Question, Run, Property]]
+
+
+@pytest.fixture(scope="session")
+def found() -> Found:
+    """The shortest violation of a shipped protocol, searched once a session."""
+    known: dict[object, tuple[Question, Run, Property]] = {}
+
+    def find(protocol: str, constants: tuple[int, ...], *names: str) -> tuple[Question, Run, Property]:
+        key = (protocol, constants, names)
+        if key not in known:
+            chosen = PROTOCOLS[protocol]
+            instance = chosen.instantiate(dict(zip(NAMES, constants, strict=True)))
+            question = Question(instance, tuple(properties_of(chosen)[name] for name in names))
+            violation = search(question).violations[0]
+            known[key] = (question, violation.run, violation.property)
+        return known[key]
+
+    return find
+
+
+@pytest.fixture
+def lost(found: Found, tmp_path: Path) -> Path:
+    """The page of truncate-to-hw's nine states; the last step drops an acknowledged record."""
+    question, run, violates = found("truncate-to-hw", (2, 2, 2, 1), "WeakIsr", "CommittedRecordsStay")
+    page = tmp_path / "lost.html"
+    page.write_text(render(trace_data("A record is lost", question, run, violates)), encoding="utf-8")
+    return page

@@ -1,0 +1,379 @@
+"""The viewer in a real browser: what it shows, how it is steered, and that it asks nobody for anything."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from checker.question import Question
+from checker.result import Run
+from checker.retrace import under
+from invariants.catalogue import properties_of
+from model.catalogue import PROTOCOLS
+from reports.hindrance import hindrance_in_words
+from reports.page import pair_data, render, trace_data
+
+pytestmark = pytest.mark.browser
+
+
+def step_of(page: Page) -> int:
+    """The step that the page shows, by its heading."""
+    match = re.match(r"Step (\d+) of", page.locator(".now .label").first.inner_text())
+    assert match is not None
+    return int(match[1])
+
+
+def row(page: Page, broker: int) -> str:
+    return page.locator(f"tr[data-actor='broker {broker}']").first.inner_text()
+
+
+def test_the_story_stands_on_top_and_the_first_step_is_shown(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    expect(page.locator("h1")).to_have_text("A record is lost")
+    expect(page.locator(".promised")).to_contain_text("WeakIsr promises")
+    expect(page.locator(".happened")).to_contain_text("Step 8 of 8 breaks it")
+    expect(page.locator(".prevented")).to_contain_text("kip101 (KIP-101, Kafka 0.11; KAFKA-1211) rules out step 8")
+    expect(page.locator(".now h2")).to_have_text("initially every log is empty, no broker leads, and the ISR is {0, 1}")
+    assert step_of(page) == 0
+
+
+def test_keys_step_through_the_run(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    keys = (("ArrowRight", 1), ("j", 2), ("j", 3), ("k", 2), ("ArrowLeft", 1), ("End", 8), ("j", 8), ("Home", 0), ("k", 0))
+    for key, step in keys:
+        page.keyboard.press(key)
+        assert step_of(page) == step, key
+
+
+def test_the_grid_tells_records_marks_badges_and_changes_in_text_too(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    page.keyboard.press("End")
+    leader, follower = row(page, 0), row(page, 1)
+    assert "r0·e0" in leader
+    assert "acknowledged" in leader
+    assert "stale leader" in leader
+    assert "HW 1 (high watermark)" in re.sub(r"\s+", " ", leader)
+    assert "r0·e0 lost removed" in re.sub(r"\s+", " ", follower)
+    assert "was 1" in follower
+    cell = page.locator("tr[data-actor='broker 1'] td.cell").first
+    assert "changed" in (cell.get_attribute("class") or "")
+    assert page.locator("tr[data-actor='broker 0'] td.cell.epoch-0").count() == 1
+
+
+def test_the_link_holds_the_step(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert page.evaluate("location.hash") == "#step=2"
+    page = watched.open(f"{lost.as_uri()}#step=5")
+    page.reload()
+    assert step_of(page) == 5
+    page.evaluate("location.hash = '#step=7'")
+    expect(page.locator(".now .label").first).to_contain_text("Step 7 of 8")
+
+
+def test_the_scrubber_and_the_list_of_steps_lead_to_any_step(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    page.locator("input.scrubber").fill("4")
+    assert step_of(page) == 4
+    page.locator(".steps button").nth(6).click()
+    assert step_of(page) == 6
+    expect(page.locator(".steps [aria-current=step]")).to_have_count(1)
+    expect(page.locator(".steps [aria-current=step]")).to_contain_text("raises its high watermark to 1")
+
+
+def test_play_goes_on_by_itself_and_stops_at_the_end(watched: Any, lost: Path) -> None:
+    page = watched.page
+    page.clock.install()
+    watched.open(lost)
+    page.locator("[data-key=play]").click()
+    page.clock.run_for(1300)
+    assert step_of(page) == 1
+    page.clock.run_for(60_000)
+    assert step_of(page) == 8
+    expect(page.locator("[data-key=play]")).to_have_text("play")
+
+
+def test_lanes_and_grid_point_at_each_other(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    page.keyboard.press("End")
+    arrow = page.locator(".arrow.current").last
+    label = arrow.get_attribute("aria-label") or ""
+    assert label.startswith("controller to broker 1: LeaderAndIsr e1")
+    assert "sent in step 7, received in step 8" in label
+    arrow.locator(".hit").hover(force=True)
+    expect(page.locator("tr.pointed")).to_have_attribute("data-actor", "broker 1")
+    page.locator("tr[data-actor='broker 0']").first.hover()
+    expect(page.locator(".lane.pointed")).to_have_attribute("data-actor", "broker 0")
+    page.locator("tr[data-actor='broker 1'] th").first.click()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == label
+
+
+def test_a_click_on_an_arrow_goes_to_the_step_in_which_it_arrives(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    page.locator(".arrow[data-received='5'] .hit").first.click(force=True)
+    assert step_of(page) == 5
+    waiting = page.locator(".arrow.waiting")
+    assert any("not received in this run" in (item.get_attribute("aria-label") or "") for item in waiting.all())
+
+
+def test_why_not_names_the_false_clause_and_its_values(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    for _ in range(2):
+        page.keyboard.press("j")
+    page.locator("details[data-action=LeaderWrite] summary").click()
+    item = page.locator("details[data-action=LeaderWrite] .refused > li").filter(has_text="leader=1")
+    expect(item).to_contain_text("presumes leadership")
+    expect(item).to_contain_text("replica[1].leader is none, not 1")
+    page.locator(".moves-section input[type=search]").fill("expandisr(leader=0, follower=1")
+    expect(page.locator(".moves-section .refused > li")).to_have_count(1)
+    expect(page.locator(".moves-section .refused > li")).to_contain_text("outside the ISR: replica[0].isr is {0, 1}, with 1")
+
+
+def test_the_filter_of_actions_stays_while_stepping(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    page.locator(".moves-section input[type=search]").fill("LeaderWrite")
+    page.locator("[data-key=next-one]").click()
+    expect(page.locator(".moves-section input[type=search]")).to_have_value("LeaderWrite")
+    assert page.locator(".moves-section details").count() == 1
+
+
+def test_an_enabled_action_opens_what_it_leads_to(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    page.keyboard.press("j")
+    page.locator(".move").filter(has_text="BecomeLeader(leader=0, epoch=0)").click()
+    expect(page.locator(".now .label")).to_contain_text("What if")
+    expect(page.locator(".now h2")).to_have_text("broker 0 becomes leader in epoch 0 with ISR {0, 1}")
+    assert "leader (new)" in re.sub(r"\s+", " ", row(page, 0))
+    page.keyboard.press("Escape")
+    assert step_of(page) == 1
+
+
+def test_the_failing_conjunct_is_shown_with_its_values(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    expect(page.locator(".failing")).to_have_count(0)
+    page.locator(".properties .link").click()
+    assert step_of(page) == 8
+    expect(page.locator(".failing li")).to_have_count(1)
+    expect(page.locator(".failing li")).to_have_text(
+        "replica[0].leader is 0 and replica[0].isr is {0, 1}, with 1 and replica[0].hw is 1, above 0 and "
+        "log[1].end is 0, not above 0"
+    )
+
+
+def test_diff_against_any_step_marks_fields_and_cells(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    page.keyboard.press("End")
+    page.locator(".fields-section summary").click()
+    page.locator("select[aria-label='Compare with']").select_option("4")
+    changed = page.locator(".fields tr.changed th").all_inner_texts()
+    assert "replica[0].hw" in changed
+    assert "log[0].end" not in changed
+    page.locator("select[aria-label='Compare with']").select_option("0")
+    assert "log[0].records[0].id" in page.locator(".fields tr.changed th").all_inner_texts()
+    row_of_isr = page.locator(".fields tr.changed").filter(has_text="replica[0].isr")
+    expect(row_of_isr.locator("td")).to_have_text("{} becomes  → {0, 1}")
+
+
+def test_hide_unchanged_and_the_filter_by_broker_stay_while_stepping(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    page.locator(".fields-section summary").click()
+    page.get_by_label("hide unchanged").check()
+    page.locator("[data-key=next-one]").click()
+    assert page.locator("tr[data-actor]").count() == 1
+    everything = page.locator(".fields tbody tr").count()
+    assert everything == page.locator(".fields tbody tr.changed").count() > 0
+    page.get_by_label("hide unchanged").uncheck()
+    page.locator(".chip").filter(has_text="broker 1").click()
+    for _ in range(3):
+        page.locator("[data-key=next-one]").click()
+    assert [item.get_attribute("data-actor") for item in page.locator("tr[data-actor]").all()] == ["broker 1"]
+    fields = page.locator(".fields tbody th").all_inner_texts()
+    assert not any(name.startswith("replica[0]") for name in fields)
+    expect(page.locator(".chip[aria-pressed=true]")).to_have_text("broker 1")
+
+
+def test_the_same_run_under_two_rules_stands_side_by_side(watched: Any, found: Any, tmp_path: Path) -> None:
+    question, run, violates = found("truncate-to-hw", (2, 2, 2, 1), "WeakIsr", "CommittedRecordsStay")
+    other = PROTOCOLS["kip320"].instantiate(question.instance.constants)
+    got = under(other, question.instance, run)
+    assert got.hindrance is not None
+    why = hindrance_in_words(got.hindrance)
+    left = trace_data("t", question, run, violates)
+    right = trace_data("t", Question(other, question.properties), got.run, None)
+    target = tmp_path / "pair.html"
+    target.write_text(render(pair_data(left, right, "the same run under kip320", why)), encoding="utf-8")
+    page = watched.open(target)
+    assert page.locator(".pane").count() == 2
+    page.keyboard.press("End")
+    here, there = page.locator(".pane").all()
+    expect(here.locator(".now h2")).to_contain_text("truncates its log from offset 1 to 0")
+    expect(there.locator(".hindered")).to_contain_text("Step 8 does not happen here: FencedBecomeFollowerAndTruncate")
+    expect(there.locator(".hindered")).to_contain_text("“leader is in the request's epoch” does not hold")
+    assert watched.findings() == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_axe_finds_nothing_serious(watched: Any, lost: Path, scheme: Any, width: int) -> None:
+    watched.page.set_viewport_size({"width": width, "height": 900})
+    watched.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    page = watched.open(lost)
+    page.keyboard.press("End")
+    page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+    assert watched.findings() == []
+
+
+def test_a_phones_width_needs_no_scrolling_sideways(watched: Any, lost: Path) -> None:
+    watched.page.set_viewport_size({"width": 360, "height": 740})
+    page = watched.open(lost)
+    page.keyboard.press("End")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_theme_can_be_switched(watched: Any, lost: Path) -> None:
+    watched.page.emulate_media(color_scheme="light")
+    page = watched.open(lost)
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.locator("[data-key=theme]").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+
+
+def test_on_paper_every_step_has_its_grid_and_no_control(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.locator(".printed section").count() == 9
+    assert page.locator(".printed section").last.is_visible()
+    assert not page.locator(".controls").is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator(".printed section").count() == 0
+
+
+NAME_OF_FOCUSED = """() => {
+  const focused = document.activeElement;
+  return focused.getAttribute('aria-label') || (focused.labels && focused.labels[0]?.innerText) || focused.innerText;
+}"""
+
+
+def test_everything_can_be_reached_with_the_tab_key_and_has_a_name(watched: Any, lost: Path) -> None:
+    page = watched.open(lost)
+    page.keyboard.press("End")
+    names = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        names.append(page.evaluate(NAME_OF_FOCUSED))
+    assert all(names[:40])
+    assert {"First step (Home)", "Step", "Play", "Compare with", "broker 0"} <= set(names)
+    assert any("LeaderAndIsr e1" in name for name in names)
+
+
+HOSTILE = '</script><img src=x onerror="document.title=1"> \' " & <b>bold</b> \u202eevil\u202c שלום ' + "long" * 200
+
+
+def test_hostile_texts_are_shown_and_not_obeyed(watched: Any, found: Any, tmp_path: Path) -> None:
+    question, run, violates = found("truncate-to-hw", (2, 2, 2, 1), "WeakIsr", "CommittedRecordsStay")
+    data = trace_data(HOSTILE, question, run, violates)
+    texts = data["traces"][0]["packet"]["texts"]
+    data["traces"][0]["packet"]["texts"] = [f"{HOSTILE} {text}" for text in texts]
+    target = tmp_path / "hostile.html"
+    target.write_text(render(data), encoding="utf-8")
+    watched.page.set_viewport_size({"width": 600, "height": 740})
+    page = watched.open(target)
+    assert page.locator("img").count() == 0
+    assert page.locator("b").count() == 0
+    title = page.locator("h1").inner_text()
+    assert '</script><img src=x onerror="document.title=1">' in title
+    assert "\\u202e" in title
+    assert "\u202e" not in title
+    assert page.evaluate("document.documentElement.scrollWidth") <= 600
+
+
+def test_a_state_of_five_brokers_and_twelve_offsets_is_readable(watched: Any, tmp_path: Path) -> None:
+    constants = {"replicas": 5, "log_size": 12, "max_records": 12, "max_leader_epoch": 14}
+    question, run = random_run("kip320", constants, steps=90, seed=5)
+    target = tmp_path / "wide.html"
+    target.write_text(render(trace_data("wide", question, run, None)), encoding="utf-8")
+    page = watched.open(target)
+    page.keyboard.press("End")
+    cells = page.locator("td.cell").all()
+    assert len(cells) >= 5 * 6
+    clipped = page.evaluate(
+        "[...document.querySelectorAll('td.cell')].filter((cell) => cell.scrollWidth > cell.clientWidth + 1).length"
+    )
+    assert clipped == 0
+    overlapping = page.evaluate(
+        """() => [...document.querySelectorAll('td.cell')].filter((cell) => {
+            const record = cell.querySelector('.record'); if (!record) return false;
+            const at = record.getBoundingClientRect();
+            return [...cell.querySelectorAll('.marker')].some((marker) => {
+                const box = marker.getBoundingClientRect();
+                return box.bottom > at.top + 2 && box.right > at.left && box.left < at.right && box.top < at.bottom;
+            });
+        }).length"""
+    )
+    assert overlapping == 0
+    assert watched.findings() == []
+
+
+def random_run(protocol: str, constants: dict[str, int], steps: int, seed: int) -> tuple[Question, Run]:
+    """A random run; it prefers actions that keep it from ending early."""
+    chosen = PROTOCOLS[protocol]
+    promises = tuple(properties_of(chosen)[name] for name in ("WeakIsr", "StrongIsr"))
+    question = Question(chosen.instantiate(constants), promises)
+    instance, rng = question.instance, random.Random(seed)
+    states, actions = [instance.initial[0]], []
+    for _ in range(steps):
+        codes = instance.schema.unpack(states[-1])
+        enabled = instance.enabled(codes)
+        if not enabled:
+            break
+        calm = [step for step in enabled if not step.action.name.startswith("Controller")]
+        step = rng.choice(calm if calm and rng.random() < 0.93 else enabled)
+        actions.append(step)
+        states.append(instance.schema.pack(instance.fire(step, codes)))
+    return question, Run(tuple(states), tuple(actions))
+
+
+def test_a_run_of_seven_hundred_steps_keeps_up_with_the_keyboard(watched: Any, found: Any, tmp_path: Path) -> None:
+    """The time of a step is measured in docs/; here only that all steps are there and the lanes have no thousand stops."""
+    question, run, violates = found("truncate-to-hw", (2, 2, 2, 1), "WeakIsr", "CommittedRecordsStay")
+    data = trace_data("long", question, run, violates)
+    packet = data["traces"][0]["packet"]
+    for number in range(9, 701):
+        packet["steps"].append({**packet["steps"][number - 1], "fields": []})
+        packet["lanes"]["acting"].append(1)
+        message = {**packet["lanes"]["messages"][-1], "key": str(number), "sent": number - 1, "received": number}
+        packet["lanes"]["messages"].append(message)
+    target = tmp_path / "long.html"
+    target.write_text(render(data), encoding="utf-8")
+    page = watched.open(target)
+    page.keyboard.press("End")
+    assert step_of(page) == 700
+    for _ in range(20):
+        page.keyboard.press("k")
+    assert step_of(page) == 680
+    assert page.locator(".arrow[tabindex='0']").count() == 2
+    assert page.locator(".steps [aria-current=step]").is_visible()
+
+
+def test_a_page_of_fifty_steps_is_smaller_than_a_megabyte_and_names_nothing_outside(tmp_path: Path) -> None:
+    constants = {"replicas": 3, "log_size": 6, "max_records": 8, "max_leader_epoch": 8}
+    question, run = random_run("kip320", constants, steps=50, seed=1)
+    text = render(trace_data("fifty", question, run, None))
+    assert len(text.encode()) < 1_000_000
+    outside = re.findall(r"(?:src|href)\s*=\s*[\"'](?!data:)[^\"']+", text.split('<script type="application/json"')[0])
+    assert outside == []
+    assert "@import" not in text
+    assert "url(" not in text.split("<script")[0]
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert policy is not None
+    assert "default-src &#39;none&#39;" in policy[1]
+    assert "unsafe" not in policy[1]
+    assert json.loads(text.split('id="data">')[1].split("</script>")[0])["title"] == "fifty"
