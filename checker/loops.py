@@ -24,6 +24,7 @@ from checker.lowlevel import (
     at,
     call,
     copy,
+    fetch_add,
     high_product,
     load_acquire,
     match_bucket,
@@ -33,6 +34,7 @@ from checker.lowlevel import (
     p64,
     prefetch,
     store_release,
+    swap,
     trailing_zeros,
     unrolled,
 )
@@ -45,10 +47,15 @@ STATES, COUNT, MAX_STATES, TABLE, BUCKETS, LIMIT, MAX_BUCKETS, BASE = range(8)
 # of the writer's READABLE and of the writer's DONE; READ counts what it has taken.
 WORKERS, WORKER, OUTBOX, WRITTEN, READABLE, BOX_CAPACITY, INBOX, READ, DONE, STATUS = range(8, 18)
 # Scratch of one batch:
-COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL, SEEN, DIRTY = range(18, 29)
+COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL, SEEN, DIRTY, OFFERS = range(18, 30)
 # Code, counters, and the least violation found of every property:
-UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE, MOMENT = range(29, 38)
-CONTEXT_SLOTS = 38
+UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE, MOMENT = range(30, 39)
+CONTEXT_SLOTS = 39
+
+# What a worker offers to be expanded, by itself or by others; OFFERS lists the addresses of all workers' offers.
+OFFER_NEXT, OFFER_END, OFFER_STATES = range(3)
+OFFER_CLOSED = 1 << 62
+"""The next state of an offer outside of `expand`: past every end."""
 
 NOWHERE = (1 << 64) - 1
 """The index of a state that has not been found."""
@@ -64,8 +71,8 @@ SLOTS = 8
 PAD = 512
 """Buckets past the table's end, so that no probe wraps; the last one stays empty."""
 SPARE_SLOTS = 1 << 16
-AHEAD = 16
-"""How many candidates a bucket, then a state, is prefetched before it is needed."""
+FAR, AHEAD = 32, 16
+"""How many candidates a bucket, and how many a state, is prefetched before it is needed."""
 RING = 31
 """Mask of the ring that keeps what was seen in a bucket from the second look at a candidate to the third."""
 DIRTY_MASK = 511
@@ -124,10 +131,10 @@ def less(a: P64, b: P64) -> U64:
 def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64:
     """Inserts candidates until all are in or the table must grow; returns how many are done.
 
-    Counts, by action, those whose target was not reached before this level. Every candidate is looked at three times, AHEAD
-    candidates apart: its bucket is prefetched; the bucket is searched for its tag and the state found there prefetched; the
-    state is compared, and the candidate inserted if it is new. The third look goes by what the second saw, unless an
-    insertion came in between: a vector load of a bucket stalls while stores are under way.
+    Counts, by action, those whose target was not reached before this level. Every candidate is looked at three times: its
+    bucket is prefetched; FAR candidates later the bucket is searched for its tag and the state found there prefetched; AHEAD
+    candidates later the state is compared, and the candidate inserted if it is new. The third look goes by what the second
+    saw, unless an insertion came in between: a vector load of a bucket stalls while stores are under way.
     """
     states = p64(context[STATES])
     table = p64(context[TABLE])
@@ -140,28 +147,33 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64
     seen = p64(context[SEEN])
     dirty = p64(context[DIRTY])
     moment = context[MOMENT]
-    context[MOMENT] = moment + n + 2 * AHEAD
-    for t in range(n + 2 * AHEAD):
+    context[MOMENT] = moment + n + AHEAD
+    for t in range(minimum(FAR, n)):
+        prefetch(table, ((hashes[t] >> INDEX_BITS) * buckets) >> TAG_BITS << 3)
+    for t in range(n + AHEAD):
+        if t + FAR < n:
+            prefetch(table, ((hashes[t + FAR] >> INDEX_BITS) * buckets) >> TAG_BITS << 3)
         if t < n:
-            prefetch(table, ((hashes[t] >> INDEX_BITS) * buckets) >> TAG_BITS << 3)
-        if t >= AHEAD and t < n + AHEAD:
-            tag = hashes[t - AHEAD] >> INDEX_BITS
-            bucket = at(table, (tag * buckets) >> TAG_BITS << 3)
+            tag = hashes[t] >> INDEX_BITS
+            number = (tag * buckets) >> TAG_BITS
+            bucket = at(table, number << 3)
             found = match_bucket(bucket, INDEX_BITS, tag)
             seen[t & RING] = found
             matches = found & 255
             index = bucket[trailing_zeros(matches | 128)] & INDEX_MASK
-            # Without a match the next insertion comes into question, and its line is near already.
-            prefetch(states, (index - 1 if matches else count) * W)
-        if t >= 2 * AHEAD:
-            j = t - 2 * AHEAD
+            # Without a match the next insertion comes into question, whose line is near already; or, behind a full bucket,
+            # the next bucket.
+            state = context[STATES] + (index - 1 if matches else count) * W * 8
+            prefetch(p64(context[TABLE] + (number + 1) * SLOTS * 8 if found == 0 else state), 0)
+        if t >= AHEAD:
+            j = t - AHEAD
             tag = hashes[j] >> INDEX_BITS
             candidate = at(candidates, j * W)
             number = (tag * buckets) >> TAG_BITS
             bucket = at(table, number << 3)
-            found = seen[(t - AHEAD) & RING]
+            found = seen[j & RING]
             # What was seen is out of date if an insertion came in between.
-            if dirty[number & DIRTY_MASK] > moment + t - AHEAD:
+            if dirty[number & DIRTY_MASK] > moment + j:
                 found = match_bucket(bucket, INDEX_BITS, tag)
             index = NOWHERE
             while index == NOWHERE:
@@ -376,44 +388,86 @@ def evaluate(context: P64, here: P64, n: U64) -> None:
     call(context[GUARDS], p64(context[COLUMNS]), p64(context[ROWS]), (n + BLOCK - 1) // BLOCK)
 
 
+def claim(context: P64, owner: U64) -> U64:
+    """Takes a batch of what a worker offers to expand; where it begins, or NOWHERE."""
+    offer = p64(p64(context[OFFERS])[owner])
+    # A look first, so that a worker in search of work does not keep the line from those who have some.
+    if load_acquire(offer, OFFER_NEXT) >= offer[OFFER_END]:
+        return NOWHERE
+    begin = fetch_add(offer, OFFER_NEXT, BATCH)
+    return begin if begin < offer[OFFER_END] else NOWHERE
+
+
+def expand_batch(context: P64, owner: U64, begin: U64) -> U64:
+    """Checks and expands a claimed batch; 0 if the budget is reached, and then all its checks are made nevertheless."""
+    offer = p64(p64(context[OFFERS])[owner])
+    out = p64(context[OUT])
+    n = minimum(BATCH, offer[OFFER_END] - begin)
+    here = at(p64(offer[OFFER_STATES]), begin * W)
+    evaluate(context, here, n)
+    note_states(context, here, n)
+    m = fire_all(context, here, n)
+    hash_all(out, p64(context[HASHES]), m)
+    if context[WORKERS] > 1:
+        m = route(context, m)
+    return settle(context, out, p16(context[ACTS]), m)
+
+
+def claim_any(context: P64) -> U64:
+    """Takes a batch, the worker's own before others'; `begin * WORKERS + owner`, or NOWHERE."""
+    workers = context[WORKERS]
+    claimed = NOWHERE
+    for k in range(workers):
+        # Everybody begins with what is its own, and none of the others is everybody's second.
+        owner = (context[WORKER] + k) % workers
+        begin = claim(context, owner)
+        if begin != NOWHERE:
+            claimed = begin * workers + owner
+            break
+    return claimed
+
+
+def expand_shares(context: P64) -> None:
+    """Expands batch after batch, the worker's own and then others', and takes in its mail, until all are done.
+
+    It ends early when a box is full and stays so or when the budget is reached (STATUS). Without work, it goes on reading its
+    mail for a while, so that the others find room.
+    """
+    workers = context[WORKERS]
+    tries = 0
+    while tries < 8 * PATIENCE // (workers * workers):
+        waits = 0
+        while has_room(context) == 0:
+            waits += 1
+            if waits > PATIENCE // workers or drain(context) == 0:
+                return
+        claimed = claim_any(context)
+        if claimed != NOWHERE:
+            tries = 0
+            if expand_batch(context, claimed % workers, claimed // workers) == 0:
+                return
+        else:
+            tries += 1
+            store_release(p64(context[DONE]), 0, 1)
+            if are_done(context):
+                drain(context)
+                return
+        if drain(context) == 0:
+            return
+
+
 def expand(context: P64, begin: U64, end: U64) -> U64:
     """Checks and expands the shard's states begin..end-1; returns where it stopped.
 
-    It stops early when a box is full and stays so (its reader is not at work: let all drain, and go on) or when the budget is
-    reached (STATUS). A worker that is done goes on reading its mail for a while, so that the others find room.
+    Workers that are done with theirs take batches of the others', so that nobody waits long at the end of a level, however
+    unequally the machine treats them. It stops early when a box is full and stays so (its reader is not at work: let all
+    drain, and go on) or when the budget is reached (STATUS); the checks of all states before the result are made.
     """
-    workers = context[WORKERS]
-    out = p64(context[OUT])
-    acts = p16(context[ACTS])
-    i = begin
-    while i < end:
-        if workers > 1:
-            tries = 0
-            while has_room(context) == 0:
-                tries += 1
-                if tries > PATIENCE // workers or drain(context) == 0:
-                    return i
-        n = minimum(BATCH, end - i)
-        here = at(p64(context[STATES]), i * W)
-        evaluate(context, here, n)
-        note_states(context, here, n)
-        m = fire_all(context, here, n)
-        hash_all(out, p64(context[HASHES]), m)
-        if workers > 1:
-            m = route(context, m)
-        if settle(context, out, acts, m) == 0:
-            return i
-        if workers > 1 and drain(context) == 0:
-            return i
-        i += n
-    if workers > 1:
-        store_release(p64(context[DONE]), 0, 1)
-        tries = 0
-        while tries < 8 * PATIENCE // (workers * workers) and are_done(context) == 0:
-            if drain(context) == 0:
-                return i
-            tries += 1
-    return i
+    offer = p64(p64(context[OFFERS])[context[WORKER]])
+    offer[OFFER_END] = end
+    store_release(offer, OFFER_NEXT, begin)
+    expand_shares(context)
+    return minimum(swap(offer, OFFER_NEXT, OFFER_CLOSED), end)
 
 
 def inspect(context: P64, begin: U64, end: U64) -> None:
@@ -519,7 +573,8 @@ def probe(table: P64, mask: U64, seed: U64, n: U64) -> U64:
 
 FUNCTIONS = (
     hash_state, owner_of, hash_all, differ, less, absorb, place, set_limit, grow, settle, deal, note_states, note_source,
-    note_steps, fire_all, route, evaluate, receive, drain, has_room, are_done, expand, inspect, find_source,
+    note_steps, fire_all, route, evaluate, receive, drain, has_room, are_done, claim, claim_any, expand_batch,
+    expand_shares, expand, inspect, find_source,
     probe,
 )  # fmt: skip
 """Everything that is translated, callees first."""

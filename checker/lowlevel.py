@@ -46,7 +46,8 @@ def _only_native(*_: Any) -> NoReturn:
 
 
 def prefetch(pointer: P64, index: U64) -> None:
-    """Asks the cache for `pointer[index]`, to be written soon or read."""
+    """Asks the second cache for `pointer[index]`, to be written soon or read; many more can be on their way there than to the
+    first."""
     _only_native(pointer, index)
 
 
@@ -102,6 +103,16 @@ def load_acquire(pointer: P64, index: U64) -> U64:
 
 def store_release(pointer: P64, index: U64, value: U64) -> None:
     """`pointer[index] = value`, after everything that this thread wrote before."""
+    _only_native(pointer, index, value)
+
+
+def fetch_add(pointer: P64, index: U64, value: U64) -> U64:
+    """Adds to `pointer[index]` in one step for all threads, and returns what it was; acquires and releases."""
+    _only_native(pointer, index, value)
+
+
+def swap(pointer: P64, index: U64, value: U64) -> U64:
+    """Replaces `pointer[index]` in one step for all threads, and returns what it was; acquires and releases."""
     _only_native(pointer, index, value)
 
 
@@ -412,7 +423,7 @@ class _Translator:
         if name == "prefetch":
             element = _ELEMENT[arguments[0].type]
             address = self._let(f"getelementptr inbounds {element}, ptr {texts[0]}, i64 {texts[1]}", "P8")
-            self._emit(f"call void @llvm.prefetch.p0(ptr {address.text}, i32 0, i32 3, i32 1)")
+            self._emit(f"call void @llvm.prefetch.p0(ptr {address.text}, i32 0, i32 2, i32 1)")
             return _Value("0", "U64")
         if name in ("load_acquire", "store_release"):
             address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
@@ -420,6 +431,10 @@ class _Translator:
                 return self._let(f"load atomic i64, ptr {address.text} acquire, align 8", "U64")
             self._emit(f"store atomic i64 {texts[2]}, ptr {address.text} release, align 8")
             return _Value("0", "U64")
+        if name in ("fetch_add", "swap"):
+            address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
+            operation = "add" if name == "fetch_add" else "xchg"
+            return self._let(f"atomicrmw {operation} ptr {address.text}, i64 {texts[2]} acq_rel, align 8", "U64")
         if name == "copy":
             size = self._let(f"shl i64 {texts[2]}, 3", "U64")
             self._emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {texts[0]}, ptr {texts[1]}, i64 {size.text}, i1 false)")

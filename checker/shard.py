@@ -80,13 +80,18 @@ class Shard:
             loops.FILL: reserve((buckets + loops.PAD) // 8 + 1),
         }
         self._fires = numbers(kernel.address(f"fire_{k}") for k in range(actions))
-        self.enabled = numbers([0] * actions)
-        self.new = numbers([0] * actions)
+        # What is written all the time, or read by others, has pages of its own, so that workers share no line by chance.
+        self.enabled = reserve(actions)
+        self.new = reserve(actions)
         self._best_states = numbers([0] * self._properties * (self.words + 1))
         self._best_steps = numbers([0] * self._checks * (self.words + 2))
         self._best_source = numbers([0] * (self.words + 2))
-        self._written, self._readable, self._read = (numbers([0] * workers) for _ in range(3))
-        self._done = numbers([0])
+        self._written, self._readable, self._read = (reserve(workers) for _ in range(3))
+        self._done = reserve(1)
+        self._offer = reserve(3)
+        _put(self._offer, 0, (loops.OFFER_CLOSED, 0, address(self.states)))
+        self._offers = numbers([0] * workers)
+        self._offers[worker] = address(self._offer)
         self._inbox = numbers([0] * 4 * workers)
         capacity = 1 << (BOX_CANDIDATES + worst - 1).bit_length()
         self._boxes = [
@@ -96,7 +101,7 @@ class Shard:
             for owner in range(workers)
         ]
         self._outbox = numbers([0] * 4 * workers)
-        self.context = numbers([0] * loops.CONTEXT_SLOTS)
+        self.context = reserve(loops.CONTEXT_SLOTS)
         self._fill_context(kernel, worker, workers, most, buckets, capacity)
         self._touched = {address(self.states): 0, address(self._table): 0}
         self._kernel = kernel  # whose code the functions below are
@@ -125,6 +130,7 @@ class Shard:
             loops.READ: address(self._read),
             loops.BOX_CAPACITY: capacity,
             loops.DONE: address(self._done),
+            loops.OFFERS: address(self._offers),
             loops.COLUMNS: address(self._columns),
             loops.ROWS: address(self._rows),
             loops.UNPACK: kernel.address("unpack"),
@@ -209,7 +215,7 @@ class Shard:
         return self._receive(address(self.context), states, address(actions), count) == count
 
     def expand(self, begin: int, end: int) -> int:
-        """Checks and expands states begin..end-1; where it stopped (outbox or budget)."""
+        """Checks and expands states begin..end-1, helped by the others and helping; where it stopped (a box, or budget)."""
         return self._expand(address(self.context), begin, end)
 
     def inspect(self, begin: int, end: int) -> None:
@@ -223,6 +229,7 @@ class Shard:
         for owner, (other, (words, actions)) in enumerate(zip(shards, self._boxes, strict=True)):
             # Its own box is no ring: it is emptied after every batch.
             ring = mask if other is not self else (1 << 64) - 1
+            self._offers[owner] = address(other._offer)
             _put(self._outbox, 4 * owner, (address(words), address(actions), address(other._read) + 8 * me, ring))
             words, actions = other._boxes[me]
             _put(

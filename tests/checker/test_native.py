@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,13 @@ from checker.lowlevel import (
     LowLevelError,
     at,
     copy,
+    fetch_add,
     high_product,
     match_bucket,
     minimum,
     p16,
     prefetch,
+    swap,
     trailing_zeros,
     translate,
     unrolled,
@@ -236,6 +239,32 @@ def test_translated_code_reads_writes_and_copies_memory() -> None:
     data = (ctypes.c_uint64 * 6)(1, 2, 1 << 63, 7, 7, 7)
     assert KERNEL.function("memory", 2)(ctypes.addressof(data), 3) == 6
     assert list(data) == [2, 4, 0, 2, 4, 0]
+
+
+def claimed(cursor: P64, times: U64) -> U64:
+    last = 0
+    for _k in range(times):
+        last = fetch_add(cursor, 0, 1)
+        fetch_add(cursor, 1, 3)
+    return last
+
+
+def swapped(cell: P64, value: U64) -> U64:
+    return swap(cell, 1, value)
+
+
+def test_two_threads_that_add_to_one_number_lose_nothing() -> None:
+    kernel, page, times = compiled(claimed), reserve(512), 200_000
+    with ThreadPoolExecutor(2) as pool:
+        last = list(pool.map(lambda _: kernel.function("claimed", 2)(address(page), times), range(2)))
+    assert list(page[:3]) == [2 * times, 6 * times, 0]
+    assert max(last) == 2 * times - 1
+
+
+def test_a_swapped_number_is_returned_as_it_was() -> None:
+    cells = (ctypes.c_uint64 * 3)(1, MASK, 3)
+    assert compiled(swapped).function("swapped", 2)(ctypes.addressof(cells), 7) == MASK
+    assert list(cells) == [1, 7, 3]
 
 
 def seen_in_bucket(slots: P64, tag: U64) -> U64:

@@ -11,7 +11,8 @@ from math import comb
 
 import pytest
 
-from checker import shard
+from checker import loops, shard
+from checker import search as local
 from checker.bounds import Bounds
 from checker.errors import SystemFailure
 from checker.levels import StopPolicy
@@ -172,6 +173,72 @@ def test_the_arguments_of_a_native_call_live_as_long_as_the_call(monkeypatch: py
     monkeypatch.setattr(mine, "_receive", receive)
     mine.insert([(0,)])
     assert seen == [0]
+
+
+# -- shares ------------------------------------------------------------------------------------------------------------
+
+
+def two_shards(question: Question) -> list[Shard]:
+    """Two workers' shards with the initial states."""
+    plan = question.plan
+    kernel = load_kernel(plan)
+    shards = [Shard(shape_of(plan), kernel, worker, 2, MEMORY) for worker in range(2)]
+    for one in shards:
+        one.meet(shards)
+    for state in question.instance.initial:
+        next(one for one in shards if one.owns(state)).insert([state])
+    return shards
+
+
+def test_a_worker_without_work_expands_what_another_offers_and_every_state_once() -> None:
+    shards = two_shards(grid(3, 9))
+    begins, distinct = [0, 0], []
+    for level in range(28):
+        ends = [one.count for one in shards]
+        distinct.append(sum(ends) - sum(begins))
+        for one in shards:
+            one.begin_level()
+        idle = shards[level % 2]
+        busy = shards[1 - level % 2]
+        # As if the busy one had just been interrupted, with nothing of its share done.
+        busy._offer[loops.OFFER_END] = ends[1 - level % 2]
+        busy._offer[loops.OFFER_NEXT] = begins[1 - level % 2]
+        assert idle.expand(begins[level % 2], ends[level % 2]) == ends[level % 2]
+        assert busy._offer[loops.OFFER_NEXT] >= ends[1 - level % 2]
+        assert sum(busy.enabled) == 0
+        firings = sum(idle.enabled)
+        assert busy.drain()
+        for one in shards:
+            one.empty_boxes()
+        assert firings == expected_firings(level)
+        begins = ends
+    assert sum(distinct) == sum(one.count for one in shards) == 10**3
+
+
+def expected_firings(level: int) -> int:
+    """Steps from the states of a level of three counters up to 9."""
+    digits = [(a, b, level - a - b) for a in range(10) for b in range(10) if 0 <= level - a - b <= 9]
+    return sum(3 - state.count(9) for state in digits)
+
+
+def test_what_a_worker_offered_cannot_be_taken_after_it_has_returned() -> None:
+    shards = two_shards(grid(3, 9))
+    owner = next(one for one in shards if one.count)
+    other = next(one for one in shards if one is not owner)
+    assert owner.expand(0, 1) == 1
+    fired = sum(owner.enabled)
+    assert fired == 3
+    other.expand(0, 0)
+    assert sum(other.enabled) == 0
+
+
+@pytest.mark.parametrize("workers", [2, 3, 5])
+@pytest.mark.parametrize("chunk", [1, 1000, 3000])
+def test_rounds_of_any_length_expand_every_state_once(workers: int, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = 3 if chunk == 1 else 6
+    whole = answer(search(grid(size, size), Bounds(1, MEMORY)))
+    monkeypatch.setattr(local, "CHUNK", chunk)
+    assert answer(search(grid(size, size), Bounds(workers, MEMORY))) == whole
 
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
