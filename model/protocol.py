@@ -138,7 +138,8 @@ class Protocol:
     """A named set of actions over one state, with declared constants.
 
     `source` says where the rules come from (KIP, JIRA id); `actions` are those shared with other protocols, further ones
-    are added with `@protocol.action(…)`. `profile` gives the constants of a version and a control plane.
+    are added with `@protocol.action(…)`. `profile` gives the constants of a version and a control plane. `told_with` says under
+    which other constants, if any, a run is told to people: the same actions without the abstraction that shortens the search.
     """
 
     def __init__(
@@ -152,6 +153,7 @@ class Protocol:
         initial: Callable[[Any], None],
         actions: Sequence[Action] = (),
         profile: Callable[[str | None, str | None], dict[str, Setting]] | None = None,
+        told_with: Callable[[Mapping[str, int]], dict[str, int]] | None = None,
     ) -> None:
         self.name = name
         self.state = state
@@ -161,6 +163,7 @@ class Protocol:
         self.actions: tuple[Action, ...] = tuple(actions)
         self._initial = initial
         self._profile = profile
+        self._told_with = told_with
         for constant in constants:
             if not is_name(constant.name):
                 raise ModelError(f"{name}: constant {constant.name!r} is no name; use letters, digits and _")
@@ -198,6 +201,10 @@ class Protocol:
         if self._profile is None:
             raise ModelError(f"{self.name} has no versions; remove the line")
         return self._profile(version, control_plane)
+
+    def told_with(self, constants: Mapping[str, int]) -> dict[str, int]:
+        """The constants under which a run is told to people; those it was found under, unless the protocol says otherwise."""
+        return dict(constants) if self._told_with is None else self._told_with(constants)
 
     def instantiate(self, constants: Mapping[str, int], drop: Iterable[tuple[str, str]] = ()) -> Instance:
         """The protocol under given constants; `drop` names (action, label) guard clauses to leave out."""
@@ -263,6 +270,17 @@ class Instance:
             guard.label for item in self.actions if item.action.name == name for guard in item.guards
         )
         return f"{self.protocol.name}: action {name} has no clause {label!r}; it has {', '.join(map(repr, labels))}"
+
+    @property
+    def shown_constants(self) -> dict[str, Any]:
+        """The constants as specs write them."""
+        return {item.name: item.show(self.constants[item.name]) for item in self.protocol.constants}
+
+    @property
+    def telling_constants(self) -> dict[str, Any]:
+        """Those of the constants, as specs write them, that are not at their defaults."""
+        shown = self.shown_constants
+        return {item.name: shown[item.name] for item in self.protocol.constants if self.constants[item.name] != item.default}
 
     # -- tracing ------------------------------------------------------------------------------------------------
 

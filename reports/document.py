@@ -30,7 +30,7 @@ def trace_document(title: str, question: Question, run: Run, violates: str | Non
         "spec": {
             "title": title,
             "protocol": instance.protocol.name,
-            "constants": dict(instance.constants),
+            "constants": instance.shown_constants,
             "drop": list(dropped_clauses(instance)),
             "properties": [item.name for item in question.properties],
             "fingerprint": question.fingerprint,
@@ -67,7 +67,7 @@ def check_document(
         "spec": spec,
         "title": title,
         "protocol": question.instance.protocol.name,
-        "constants": dict(question.instance.constants),
+        "constants": question.instance.shown_constants,
         "drop": list(dropped_clauses(question.instance)),
         "engine": result.engine,
         "workers": result.workers,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from model.protocol import Instance
+from reports.partition import PARTITION
 from reports.picture import Provider
 from reports.replication import REPLICATION
 
-PROVIDERS: tuple[Provider, ...] = (REPLICATION,)
+PROVIDERS: tuple[Provider, ...] = (REPLICATION, PARTITION)
 """Every provider; a protocol that none of them recognises is shown by its fields alone."""
 
 

@@ -18,6 +18,7 @@ from checker.explain import in_words
 from checker.question import Question
 from checker.result import Run
 from invariants.property import Kind, Property
+from model.errors import DomainOverflow
 from model.evaluate import Evaluator
 from model.protocol import ActionInstance, Instance
 from reports.hindrance import prevented_by
@@ -59,8 +60,9 @@ class Mark:
 class StepView:
     """One step: the action (None at step 0), the state it leads to, and what it changed.
 
-    `picture` is what the protocol's provider made of the state and None where there is no provider; `differs` is what it
-    shows and the picture before did not; `untold` are the changes that it does not show (without a picture: all of them).
+    `told` is the state as people are told it (see `Protocol.told_with`); sentence, changes and picture are of it.
+    `picture` is what the protocol's provider made of it and None where there is no provider; `differs` is what it shows and
+    the picture before did not; `untold` are the changes that it does not show (without a picture: all of them).
     """
 
     index: int
@@ -68,6 +70,7 @@ class StepView:
     arguments: tuple[tuple[str, Any], ...]
     sentence: str
     state: Mapping[str, Any]
+    told: Mapping[str, Any]
     changes: tuple[Change, ...]
     marks: tuple[Mark, ...]
     picture: Picture | None
@@ -107,7 +110,7 @@ class TraceView:
 
     title: str
     protocol: str
-    constants: tuple[tuple[str, int], ...]
+    constants: tuple[tuple[str, Any], ...]
     dropped: tuple[str, ...]
     story: Story | None
     steps: tuple[StepView, ...]
@@ -125,7 +128,7 @@ def view_of(title: str, question: Question, run: Run, violates: Property | None 
     return TraceView(
         title=title,
         protocol=instance.protocol.name,
-        constants=tuple(instance.constants.items()),
+        constants=tuple(instance.telling_constants.items()),
         dropped=dropped_clauses(instance),
         story=None if violates is None else story_of(question, run, violates, steps),
         steps=steps,
@@ -144,7 +147,7 @@ def dropped_clauses(instance: Instance) -> tuple[str, ...]:
 
 def subject_in_words(instance: Instance) -> str:
     """`kip320: replicas=3, log_size=2`, and what was dropped: an answer about a weakened protocol must say so."""
-    return _subject(instance.protocol.name, tuple(instance.constants.items()), dropped_clauses(instance))
+    return _subject(instance.protocol.name, tuple(instance.telling_constants.items()), dropped_clauses(instance))
 
 
 def label_of(action: str, arguments: Iterable[tuple[str, Any]]) -> str:
@@ -157,8 +160,8 @@ def value_in_words(state: Mapping[str, Any], path: tuple[str | int, ...]) -> str
     return in_words(_value(state, path))
 
 
-def _subject(protocol: str, constants: Sequence[tuple[str, int]], dropped: Sequence[str]) -> str:
-    bound = ", ".join(f"{name}={value}" for name, value in constants)
+def _subject(protocol: str, constants: Sequence[tuple[str, Any]], dropped: Sequence[str]) -> str:
+    bound = ", ".join(f"{name}={in_words(value)}" for name, value in constants)
     text = f"{protocol}: {bound}" if bound else protocol
     return f"{text}; weakened, without {'; '.join(map(repr, dropped))}" if dropped else text
 
@@ -174,28 +177,42 @@ class StepTeller:
         self._fields = [(leaf.name, leaf.path) for leaf in question.instance.schema.leaves]
         self._marks = _Marks(question)
         self._provider = provider_of(question.instance)
+        self._telling = _telling(question.instance)
+        self._told_actions = {item.label: item for item in self._telling.actions}
 
     def first(self, codes: Sequence[int]) -> tuple[StepView, Past]:
         """Step 0 of a run that begins in the state of these codes."""
-        state = self._instance.schema.decode(codes)
+        told = self._telling.schema.encode(self._instance.schema.decode(codes))
+        state = self._telling.schema.decode(told)
         sentence = "the initial state" if self._provider is None else self._provider.says_initial(state)
-        return self._step(None, None, codes, state, sentence, ())
+        return self._step(None, None, codes, told, sentence, ())
 
     def next(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> tuple[StepView, Past]:
         """The step that `action` makes after `past`, to the state of these codes."""
-        state = self._instance.schema.decode(codes)
-        sentence = self._instance.tell(action, past.codes, codes)
-        return self._step(past, action, codes, state, sentence, _changes(self._fields, past.state, state))
+        told = self._next_told(past, action, codes)
+        sentence = self._telling.tell(action, past.told, told)
+        changes = _changes(self._fields, past.state, self._telling.schema.decode(told))
+        return self._step(past, action, codes, told, sentence, changes)
+
+    def _next_told(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> Sequence[int]:
+        if self._telling is self._instance:
+            return codes
+        try:
+            return self._telling.fire(self._told_actions[action.label], past.told)
+        except (DomainOverflow, KeyError):
+            # A run too long for the telling's bounds goes on as the search saw it.
+            return self._telling.schema.encode(self._instance.schema.decode(codes))
 
     def _step(
         self,
         past: Past | None,
         action: ActionInstance | None,
         codes: Sequence[int],
-        state: Mapping[str, Any],
+        told: Sequence[int],
         sentence: str,
         changes: tuple[Change, ...],
     ) -> tuple[StepView, Past]:
+        state = self._telling.schema.decode(told)
         index = 0 if past is None else past.index + 1
         picture, memory, tells = None, None, self._tells
         if self._provider is not None:
@@ -206,14 +223,15 @@ class StepTeller:
             action=None if action is None else action.action.name,
             arguments=() if action is None else tuple(action.arguments.items()),
             sentence=sentence,
-            state=state,
+            state=self._instance.schema.decode(codes),
+            told=state,
             changes=changes,
             marks=self._marks.at(codes, [] if past is None else past.codes, action),
             picture=picture,
             differs=None if picture is None else differences(past.picture if past else None, picture),
             untold=tuple(change for change in changes if not tells(change.field)),
         )
-        return step, Past(index, tuple(codes), state, picture, memory)
+        return step, Past(index, tuple(codes), tuple(told), state, picture, memory)
 
     def _tells(self, field: str) -> bool:
         return self._provider is not None and self._provider.tells(field)
@@ -225,9 +243,18 @@ class Past:
 
     index: int
     codes: tuple[int, ...]
+    told: tuple[int, ...]
     state: Mapping[str, Any]
     picture: Picture | None
     memory: Any
+
+
+def _telling(instance: Instance) -> Instance:
+    """The instance in which a run is told to people; the same one, unless the protocol has another for that."""
+    told_with = instance.protocol.told_with(instance.constants)
+    if told_with == instance.constants:
+        return instance
+    return instance.protocol.instantiate(told_with, instance.dropped)
 
 
 def _steps(question: Question, run: Run) -> Iterator[StepView]:
@@ -249,7 +276,7 @@ def _changes(
 
 def _value(state: Any, path: tuple[str | int, ...]) -> Any:
     for part in path:
-        if isinstance(part, int) and part >= len(state):
+        if part >= len(state) if isinstance(part, int) else part not in state:
             return _ABSENT
         state = state[part]
     return state
@@ -291,8 +318,8 @@ def story_of(question: Question, run: Run, violates: Property, steps: Sequence[S
     elif provider is None:
         details = []
     else:
-        before = steps[-2].state if len(steps) > 1 else None
-        details = list(provider.disagreements(violates.name, before, last.state))
+        before = steps[-2].told if len(steps) > 1 else None
+        details = list(provider.disagreements(violates.name, before, last.told))
     told, more = details[:_MOST_DETAILS], len(details) - _MOST_DETAILS
     text = "; ".join([*told, f"and {more} more of the kind"] if more > 0 else told)
     return Story(
