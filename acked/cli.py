@@ -322,12 +322,14 @@ def _say(text: str) -> None:
     click.echo(text, err=True)
 
 
+from acked.explore import explore  # noqa: E402
 from acked.export import export  # noqa: E402  (these use what is defined above)
 from acked.prove import prove  # noqa: E402
 from acked.view import view  # noqa: E402
 
 cli.add_command(prove)
 cli.add_command(view)
+cli.add_command(explore)
 cli.add_command(export)
 
 

@@ -1,0 +1,158 @@
+"""The explorer's server: one page and a few requests, for one person on this machine.
+
+What lives here: HTTP, and everything that is refused: other hosts and origins, requests without the token, bodies that are
+too large. What does not: what is answered (`walk.py`). No path leads to a file.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
+
+from acked.walk import Refused, Walk
+from checker.errors import SystemFailure
+from reports.console import harmless
+from reports.page import render
+from reports.view import subject_in_words
+
+LOOPBACK = "127.0.0.1"
+MOST_BYTES = 4 << 20
+"""The largest body; a trace of thousands of steps fits."""
+
+_SECONDS = 20
+"""How long a connection may say nothing."""
+
+
+class ExplorerServer(ThreadingHTTPServer):
+    """Listens on the loopback address only; `address` is what to open, with the random token that every request needs."""
+
+    daemon_threads = True
+    allow_reuse_address = False
+
+    def __init__(self, port: int, walk: Walk, page: Callable[[str], str]) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self.walk = walk
+        self.page = page
+        try:
+            super().__init__((LOOPBACK, port), _Handler)
+        except (OSError, OverflowError) as error:
+            raise SystemFailure(f"cannot listen on port {port}: {error}; choose another with --port, or 0 for any") from None
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """What the browser may call us; any other name could be a foreign page's (DNS rebinding)."""
+        return tuple(f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost"))
+
+    @property
+    def address(self) -> str:
+        """What to open in a browser."""
+        return f"http://{self.hosts[0]}/?token={self.token}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that hangs up is nobody's fault."""
+
+
+def page_of(walk: Walk, token: str) -> str:
+    """The live page."""
+    subject = harmless(subject_in_words(walk.question.instance))
+    name = walk.question.instance.protocol.name
+    trace = {"name": name, "subject": subject, "head": walk.head(), "packet": walk.beginning(), "end": None}
+    data = {"title": harmless(walk.title), "subject": subject, "story": None, "traces": [trace], "live": {"token": token}}
+    return render(data, connect=True)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ExplorerServer
+    server_version = "acked"
+    sys_version = ""
+    protocol_version = "HTTP/1.1"
+    timeout = _SECONDS
+    headers_of_every_answer: ClassVar[dict[str, str]] = {
+        "Cache-Control": "no-store",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+    }
+
+    def do_GET(self) -> None:
+        """The page."""
+        try:
+            self._check_host()
+            address = urlsplit(self.path)
+            if address.path != "/":
+                raise Refused(404, "there is only one page here, /")
+            self._check_token(parse_qs(address.query).get("token", [""])[0])
+            self._send(200, "text/html; charset=utf-8", self.server.page(self.server.token))
+        except Refused as refused:
+            self._refuse(refused)
+
+    def do_POST(self) -> None:
+        """A request of the page."""
+        try:
+            self._check_host()
+            self._check_origin()
+            self._check_token(self.headers.get("X-Acked-Token", ""))
+            path = urlsplit(self.path).path
+            if not path.startswith("/api/"):
+                raise Refused(404, "requests go to /api/…")
+            answer = self.server.walk.answer(path.removeprefix("/api/"), self._body())
+            self._send(200, "application/json", json.dumps(answer, ensure_ascii=False))
+        except Refused as refused:
+            self._refuse(refused)
+
+    # -- what is refused --------------------------------------------------------------------------------------------
+
+    def _check_host(self) -> None:
+        if self.headers.get("Host") not in self.server.hosts:
+            raise Refused(421, "this server answers only to its own address on this machine")
+
+    def _check_origin(self) -> None:
+        origin = self.headers.get("Origin")
+        if origin is not None and origin not in {f"http://{host}" for host in self.server.hosts}:
+            raise Refused(403, "requests of other pages are not answered")
+        if self.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+            raise Refused(403, "requests of other pages are not answered")
+
+    def _check_token(self, token: str) -> None:
+        if not secrets.compare_digest(token.encode(), self.server.token.encode()):
+            raise Refused(403, "the token is missing or wrong; open the address that `acked explore` printed")
+
+    def _body(self) -> Any:
+        if self.headers.get_content_type() != "application/json":
+            raise Refused(415, "a request's body is application/json")
+        length = self.headers.get("Content-Length", "")
+        if not length.isascii() or not length.isdigit():
+            raise Refused(411, "a request says how long its body is")
+        if int(length) > MOST_BYTES:
+            raise Refused(413, f"the body is larger than {MOST_BYTES >> 20} MiB")
+        try:
+            return json.loads(self.rfile.read(int(length)))
+        except (ValueError, RecursionError):
+            raise Refused(400, "the body is not valid JSON") from None
+
+    # -- answers ----------------------------------------------------------------------------------------------------
+
+    def _refuse(self, refused: Refused) -> None:
+        self.close_connection = True  # Its body, if it has one, was not read.
+        self._send(refused.status, "application/json", json.dumps({"error": refused.message}, ensure_ascii=False))
+
+    def _send(self, status: int, kind: str, text: str) -> None:
+        body = text.encode("utf-8", "surrogateescape")
+        self.send_response(status)
+        for name, value in self.headers_of_every_answer.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is logged: the address holds the token."""

@@ -1,0 +1,203 @@
+"""The explorer answers its own page and refuses everything else, each time with one sentence."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from acked.server import MOST_BYTES, ExplorerServer
+from acked.walk import Refused, Walk
+from checker.question import Question
+from checker.traces import replay
+from invariants.catalogue import properties_of
+from model.catalogue import PROTOCOLS
+from tests.e2e.driver import COMMAND, environment
+
+SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
+
+
+@pytest.fixture(scope="module")
+def walk() -> Walk:
+    protocol = PROTOCOLS["kip320"]
+    return Walk("small", Question(protocol.instantiate(SMALL), (properties_of(protocol)["WeakIsr"],)))
+
+
+@pytest.fixture(scope="module")
+def server(walk: Walk) -> Iterator[ExplorerServer]:
+    with ExplorerServer(0, walk, lambda token: f"<p>{token}</p>") as listening:
+        thread = threading.Thread(target=listening.serve_forever, args=(0.05,))
+        thread.start()
+        yield listening
+        listening.shutdown()
+        thread.join()
+
+
+def ask(
+    server: ExplorerServer, method: str, path: str, body: bytes | None = None, **headers: str | None
+) -> tuple[int, Any, dict[str, str]]:
+    """One request with the right headers, but for those given (None leaves one out)."""
+    sent = {"Host": server.hosts[0], "X-Acked-Token": server.token, "Content-Type": "application/json"}
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection.putrequest(method, path, skip_host=True)
+    for name, value in {**sent, **given}.items():
+        if value is not None:
+            connection.putheader(name, value)
+    if body is not None and "Content-Length" not in given:
+        connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders(body)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    found = dict(answer.getheaders())
+    return answer.status, json.loads(text) if found.get("Content-Type") == "application/json" else text, found
+
+
+def post(server: ExplorerServer, what: str, body: Any, **headers: str | None) -> tuple[int, Any]:
+    status, answer, _ = ask(server, "POST", f"/api/{what}", json.dumps(body).encode(), **headers)
+    return status, answer
+
+
+def test_the_page_needs_the_token_and_comes_with_strict_headers(server: ExplorerServer) -> None:
+    status, text, headers = ask(server, "GET", f"/?token={server.token}")
+    assert (status, text) == (200, f"<p>{server.token}</p>")
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Cache-Control"] == "no-store"
+    for path in ("/", "/?token=", "/?token=wrong"):
+        status, answer, _ = ask(server, "GET", path)
+        assert status == 403
+        assert "token" in answer["error"]
+
+
+@pytest.mark.parametrize("path", ["/../../etc/passwd", "/style.css", "/%2e%2e/pyproject.toml", "//etc/passwd", "/api/steps"])
+def test_no_path_leads_to_a_file(server: ExplorerServer, path: str) -> None:
+    status, answer, _ = ask(server, "GET", f"{path}?token={server.token}")
+    assert status == 404
+    assert "only one page" in answer["error"]
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1.evil.example:1", "", None])
+def test_a_foreign_host_is_refused(server: ExplorerServer, host: str | None) -> None:
+    assert ask(server, "GET", f"/?token={server.token}", Host=host)[0] == 421
+    assert post(server, "steps", {"path": []}, Host=host)[0] == 421
+
+
+def test_a_request_without_the_token_is_refused(server: ExplorerServer) -> None:
+    for token in (None, "", "wrong", server.token[:-1]):
+        status, answer = post(server, "steps", {"path": []}, X_Acked_Token=token)
+        assert (status, "token" in answer["error"]) == (403, True)
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"])
+def test_a_request_of_another_page_is_refused(server: ExplorerServer, origin: str) -> None:
+    assert post(server, "steps", {"path": []}, Origin=origin)[0] == 403
+    assert post(server, "steps", {"path": []}, Sec_Fetch_Site="cross-site")[0] == 403
+    assert post(server, "steps", {"path": []}, Origin=f"http://{server.hosts[1]}")[0] == 200
+
+
+def test_a_body_that_is_too_large_or_no_json_is_refused(server: ExplorerServer) -> None:
+    assert ask(server, "POST", "/api/steps", b"", Content_Length=str(MOST_BYTES + 1))[0] == 413
+    assert ask(server, "POST", "/api/steps", b"{}", Content_Length="-1")[0] == 411
+    assert ask(server, "POST", "/api/steps", b"nonsense")[0] == 400
+    assert ask(server, "POST", "/api/steps", b"[" * 100_000)[0] == 400
+    assert ask(server, "POST", "/api/steps", b"[1]")[0] == 400
+    assert ask(server, "POST", "/api/steps", b"{}", Content_Type="text/plain")[0] == 415
+    assert ask(server, "POST", "/api/nonsense", b"{}")[0] == 404
+    assert ask(server, "DELETE", "/", b"{}")[0] == 501
+
+
+@pytest.mark.parametrize("path", [[999], [-1], ["0"], [True], [0.5], "0", None, [[0]], {"0": 1}, [0] * 6000])
+def test_unknown_actions_are_refused(server: ExplorerServer, path: Any) -> None:
+    status, answer = post(server, "steps", {"path": path})
+    assert status == 400
+    assert "path" in answer["error"] or "no action" in answer["error"]
+
+
+def test_disabled_actions_are_refused_with_the_clause(server: ExplorerServer, walk: Walk) -> None:
+    number = next(at for at, step in enumerate(walk.question.instance.actions) if step.action.name == "LeaderWrite")
+    status, answer = post(server, "steps", {"path": [0, number]})
+    assert status == 409
+    assert "step 2: LeaderWrite(leader=0) is not enabled, “presumes leadership” does not hold" in answer["error"]
+
+
+def test_a_path_is_answered_step_by_step_and_remembered(server: ExplorerServer, walk: Walk) -> None:
+    path: list[int] = []
+    for _ in range(6):
+        status, answer = post(server, "steps", {"path": path, "from": len(path)})
+        assert status == 200
+        (step,) = answer["packet"]["steps"]
+        path.append(step["moves"][0]["by"])
+    whole = post(server, "steps", {"path": path})[1]["packet"]
+    assert [step["by"] for step in whole["steps"]] == [None, *path]
+    assert len(whole["lanes"]["acting"]) == 7
+
+
+def test_random_walks_are_repeatable(server: ExplorerServer) -> None:
+    asked = {"path": [], "steps": 9, "seed": 4}
+    first, second = post(server, "random", asked)[1], post(server, "random", asked)[1]
+    assert first == second
+    assert len(first["path"]) == 9
+    assert post(server, "random", {**asked, "seed": 5})[1] != first
+    assert post(server, "random", {**asked, "steps": 10**9})[0] == 400
+
+
+def test_the_nearest_state_is_found_by_search_from_where_one_is(server: ExplorerServer, walk: Walk) -> None:
+    status, answer = post(server, "find", {"path": [], "predicate": "replica[0].hw == 1 and replica[1].leader == 0"})
+    assert (status, answer["says"]) == (200, "found 6 steps away")
+    onwards = post(server, "find", {"path": answer["path"], "predicate": "log[0].end == 2"})[1]
+    assert onwards["path"][:6] == answer["path"]
+    assert len(onwards["path"]) == 7
+    status, answer = post(server, "find", {"path": [], "predicate": "replica[0].hw > log[0].end"})
+    assert answer["path"] is None
+    assert "no state that can be reached from here: all" in answer["says"]
+    status, answer = post(server, "find", {"path": [], "predicate": "quorm.isr == {0}"})
+    assert status == 422
+    assert "did you mean quorum?" in answer["error"]
+
+
+def test_a_saved_path_is_a_trace_that_loads_again(server: ExplorerServer) -> None:
+    path = post(server, "random", {"path": [], "steps": 7, "seed": 1})[1]["path"]
+    trace = post(server, "save", {"path": path})[1]["trace"]
+    assert len(replay(trace).run.actions) == 7
+    assert post(server, "load", {"trace": trace}) == (200, {"path": path})
+    trace["spec"]["constants"]["log_size"] = 1
+    assert post(server, "load", {"trace": trace})[0] == 422
+    assert post(server, "load", {"trace": None})[0] == 422
+
+
+def test_a_walk_refuses_by_itself_what_no_page_sends(walk: Walk) -> None:
+    with pytest.raises(Refused, match="no JSON object"):
+        walk.answer("steps", [])
+
+
+def test_the_command_prints_the_address_and_ends_at_ctrl_c() -> None:
+    command = [COMMAND, "explore", "kip320-large"]
+    with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        port = int(address.split(":")[2].split("/")[0])
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.request("GET", address.partition(str(port))[2])
+        assert b"acked" in connection.getresponse().read()
+        connection.close()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert errors.splitlines()[-1] == "closed"
+    assert "Traceback" not in errors
+
+
+def test_a_port_that_is_taken_is_one_sentence(server: ExplorerServer) -> None:
+    done = subprocess.run(
+        [COMMAND, "explore", "kip320", "--port", str(server.server_port)],
+        env=environment(), capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 153
+    assert done.stderr.startswith(f"acked: cannot listen on port {server.server_port}")

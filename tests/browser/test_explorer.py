@@ -1,0 +1,119 @@
+"""The explorer in a real browser: choose, go back, branch, undo, find, walk, save and load."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from acked.server import ExplorerServer, page_of
+from acked.walk import Walk
+from checker.question import Question
+from invariants.catalogue import properties_of
+from model.catalogue import PROTOCOLS
+
+pytestmark = pytest.mark.browser
+
+SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ExplorerServer]:
+    protocol = PROTOCOLS["kip320"]
+    walk = Walk("explored", Question(protocol.instantiate(SMALL), (properties_of(protocol)["WeakIsr"],)))
+    with ExplorerServer(0, walk, lambda token: page_of(walk, token)) as listening:
+        thread = threading.Thread(target=listening.serve_forever, args=(0.05,))
+        thread.start()
+        yield listening
+        listening.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def page(watched: Any, server: ExplorerServer) -> Page:
+    watched.own.append(f"http://{server.hosts[0]}/")
+    opened: Page = watched.open(server.address)
+    return opened
+
+
+def take(page: Page, label: str) -> None:
+    before = page.locator(".now .label").inner_text()
+    page.locator(".move").filter(has=page.get_by_text(label, exact=True)).click()
+    expect(page.locator(".now .label")).not_to_have_text(before)
+
+
+def step_of(page: Page) -> int:
+    match = re.match(r"Step (\d+) of", page.locator(".now .label").inner_text())
+    assert match is not None
+    return int(match[1])
+
+
+def test_actions_are_taken_and_taken_back(page: Page, watched: Any) -> None:
+    expect(page.locator(".facts")).to_have_text("4 successors, 0 steps from the initial state")
+    take(page, "ControllerElectLeader(replica=0)")
+    take(page, "BecomeLeader(leader=0, epoch=0)")
+    assert step_of(page) == 2
+    expect(page.locator(".now h2")).to_have_text("broker 0 becomes leader in epoch 0 with ISR {0, 1}")
+    page.keyboard.press("u")
+    expect(page.locator(".now .label")).to_contain_text("Step 1 of 1")
+    page.keyboard.press("u")
+    expect(page.locator(".now .label")).to_contain_text("Step 0 of 0")
+    assert watched.findings() == []
+
+
+def test_going_back_and_choosing_otherwise_makes_a_branch_that_can_be_taken_up_again(page: Page) -> None:
+    take(page, "ControllerElectLeader(replica=0)")
+    take(page, "BecomeLeader(leader=0, epoch=0)")
+    page.keyboard.press("Home")
+    take(page, "ControllerElectLeader(replica=1)")
+    assert step_of(page) == 1
+    branch = page.locator(".branches button")
+    expect(branch).to_have_count(1)
+    branch.click()
+    expect(page.locator(".now .label")).to_contain_text("Step 2 of 2")
+    expect(page.locator(".steps")).to_contain_text("elects broker 0")
+    expect(page.locator(".branches button")).to_contain_text("branch of 1 steps")
+
+
+def test_a_disabled_action_says_why(page: Page) -> None:
+    page.locator("details[data-action=LeaderWrite] summary").click()
+    expect(page.locator("details[data-action=LeaderWrite] li").first).to_contain_text("presumes leadership")
+
+
+def test_the_nearest_state_is_shown_with_the_path_to_it(page: Page) -> None:
+    page.locator("[data-key=predicate]").fill("log[1].end == 1 and replica[1].leader == 0")
+    page.locator("[data-key=predicate]").press("Enter")
+    expect(page.locator(".message")).to_have_text("found 5 steps away")
+    assert step_of(page) == 5
+    page.locator("[data-key=predicate]").fill("quorm.isr == {}")
+    page.get_by_role("button", name="find").click()
+    expect(page.locator(".message.bad")).to_contain_text("did you mean quorum?")
+
+
+def test_the_address_holds_the_path(page: Page) -> None:
+    page.locator("[data-key=random]").click()
+    expect(page.locator(".now .label")).to_contain_text("Step 10 of 10")
+    says = page.locator(".now h2").inner_text()
+    page.reload()
+    expect(page.locator(".now .label")).to_contain_text("Step 10 of 10")
+    expect(page.locator(".now h2")).to_have_text(says)
+
+
+def test_a_session_is_saved_as_a_trace_and_loaded_again(page: Page, tmp_path: Path) -> None:
+    page.locator("[data-key=random]").click()
+    expect(page.locator(".now .label")).to_contain_text("Step 10 of 10")
+    with page.expect_download() as download:
+        page.locator("[data-key=save]").click()
+    target = tmp_path / "explored.json"
+    download.value.save_as(target)
+    assert json.loads(target.read_text("utf-8"))["format"] == "acked-trace/1"
+    page.locator("[data-key=restart]").click()
+    expect(page.locator(".now .label")).to_contain_text("Step 0 of 0")
+    page.locator("[data-key=load]").set_input_files(target)
+    expect(page.locator(".now .label")).to_contain_text("Step 10 of 10")
