@@ -48,8 +48,9 @@ class _Lost(Exception):
 class SparkSearch:
     """One exhaustive search over Spark; `run` may be called once.
 
-    `memory` is bytes for each task; None for a fair part of what its machine has. `timings` tells afterwards, for every
-    worker of the last attempt, where its time went.
+    There are as many tasks as slots and buckets allow, and at most `tasks`, if given. `memory` is bytes for each task; None
+    for a fair part of what its machine has. `timings` tells afterwards, for every worker of the last attempt, where its time
+    went.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class SparkSearch:
         policy: StopPolicy = StopPolicy.FIRST_VIOLATION,
         observer: Observer | None = None,
         *,
+        tasks: int | None = None,
         memory: int | None = None,
         max_depth: int | None = None,
         max_states: int | None = None,
@@ -71,6 +73,7 @@ class SparkSearch:
         self.observer = observer or Observer()
         self.ledger = Ledger(question, policy, max_depth, max_states)
         self.memory = memory
+        self._most_tasks = min(stored.buckets, stored.buckets if tasks is None else tasks)
         self.workers = 0
         self.timings: list[dict[str, float]] = []
         self.notes: list[str] = []
@@ -137,7 +140,7 @@ class SparkSearch:
 
     def _search(self) -> None:
         self.observer.phase("waiting for executors")
-        self.workers = min(self.driver.slots(), self.stored.buckets)
+        self.workers = min(self.driver.slots(), self._most_tasks)
         fruitless = 0
         while True:
             known = self.stored.known_levels
@@ -153,7 +156,7 @@ class SparkSearch:
                     ) from None
                 self.observer.phase("waiting for executors")
                 before = self.workers
-                self.workers = min(self.driver.slots(self.workers, SLOT_PATIENCE), self.stored.buckets)
+                self.workers = min(self.driver.slots(self.workers, SLOT_PATIENCE), self._most_tasks)
                 fewer = f" with {self.workers} instead of {before} tasks" if self.workers != before else ""
                 self.notes.append(f"tasks were lost at level {self.stored.known_levels} ({lost}); went on from it{fewer}")
 

@@ -115,7 +115,7 @@ def flow(first: list[Span], items: Sequence[Span], column: int, width: int, gap:
 def put_paragraph(console: Console, text: str, style: str = "", first: str = "", rest: str = "") -> None:
     """Writes text wrapped to the width; `first` and `rest` are put before the first and the other lines."""
     room = max(console.width - max(len(first), len(rest)), 16)
-    lines = textwrap.wrap(clean(text, console), room) or [""]
+    lines = textwrap.wrap(clean(text, console), room, break_on_hyphens=False) or [""]
     for number, line in enumerate(lines):
         put(console, [(rest if number else first, ""), (line, style)])
 

@@ -1,0 +1,239 @@
+"""The search over Spark on this machine: the local search's answers, whatever the buckets and tasks, and whoever dies."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.bounds import Bounds
+from checker.checkpoint import RunDirectory
+from checker.errors import SystemFailure
+from checker.levels import StopPolicy
+from checker.observer import Observer, Progress
+from checker.question import Question
+from checker.result import Result, StopReason
+from checker.search import search
+from checker.spark import SparkSearch, reason_of
+from checker.sparksession import SparkDriver, SparkSettings
+from checker.spec import load_spec
+from model.errors import DomainOverflow
+from tests.checker.spark_cluster import kill, python_workers
+from tests.checker.toys import always, answer, ask, counters, every_step, overflowing, traveller
+
+pytestmark = pytest.mark.spark
+
+SPECS = Path(__file__).resolve().parents[2] / "specs"
+BOUNDS = Bounds(workers=2, memory=1 << 30)
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkDriver]:
+    with SparkDriver(SparkSettings("local[2]"), tmp_path_factory.mktemp("spark") / "spark.log") as started:
+        yield started
+
+
+_FOLDERS = itertools.count()
+
+
+def over_spark(
+    driver: SparkDriver, question: Question, folder: Path, buckets: int = 7, tasks: int = 2, **options: Any
+) -> Result:
+    with RunDirectory.create(folder / str(next(_FOLDERS)), question, buckets) as run:
+        return SparkSearch(question, run, driver, tasks=tasks, memory=1 << 28, **options).run()
+
+
+def spec(name: str, **constants: int) -> Question:
+    found = load_spec(next(SPECS.rglob(f"{name}.toml")))
+    return replace(found, constants={**found.constants, **constants}).question()
+
+
+@pytest.mark.parametrize("buckets", [1, 2, 7])
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_counts_actions_and_traces_equal_those_of_the_local_search(
+    driver: SparkDriver, tmp_path: Path, buckets: int, tasks: int
+) -> None:
+    for make in (
+        lambda: spec("kip320-3221"),
+        lambda: spec("kip101"),
+        lambda: ask(counters(3, 5), every_step("Twice", lambda before, after: (before.n1 < 4) | (after.n0 < 3))),
+        lambda: ask(traveller(), always("Anywhere", lambda s: s.place == s.place)),
+    ):
+        expected = search(make(), BOUNDS)
+        result = over_spark(driver, make(), tmp_path, buckets, tasks)
+        assert answer(result) == answer(expected)
+        assert result.workers == min(tasks, buckets)
+        assert result.engine == "spark"
+
+
+def matrix() -> list[Any]:
+    """Every spec; small ones with all numbers of buckets and tasks, large ones with one of each in turn."""
+    choices = list(itertools.product((1, 2, 7), (1, 2)))
+    found = []
+    for number, path in enumerate(sorted(SPECS.rglob("*.toml"))):
+        item = load_spec(path)
+        constants = item.constants
+        is_large = constants["replicas"] * constants["log_size"] * (1 + constants["max_leader_epoch"]) > 12 if len(
+            {"replicas", "log_size", "max_leader_epoch"} & set(constants)
+        ) == 3 else True  # fmt: skip
+        if not item.slow and path.stem != "kip320-large":
+            found.append(pytest.param(path, [choices[number % 6]] if is_large else choices, id=path.stem))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "choices"), matrix())
+def test_every_spec_has_the_local_answer(
+    driver: SparkDriver, tmp_path: Path, path: Path, choices: list[tuple[int, int]]
+) -> None:
+    item = load_spec(path)
+    policy = StopPolicy.EVERY_PROPERTY if item.wants_every_property else StopPolicy.FIRST_VIOLATION
+    expected = answer(search(item.question(), BOUNDS, policy))
+    for buckets, tasks in choices:
+        result = over_spark(driver, item.question(), tmp_path, buckets, tasks, policy=policy)
+        assert answer(result) == expected, (buckets, tasks)
+
+
+def test_bounds_and_overflows_end_the_search_as_they_end_the_local_one(driver: SparkDriver, tmp_path: Path) -> None:
+    def make() -> Question:
+        return ask(counters(3, 6), always("Any", lambda s: s.n0 >= 0))
+
+    for limits in ({"max_depth": 4}, {"max_states": 100}):
+        assert answer(over_spark(driver, make(), tmp_path, **limits)) == answer(
+            search(make(), replace(BOUNDS, **limits))
+        )
+    with pytest.raises(DomainOverflow):
+        over_spark(driver, ask(overflowing(5)), tmp_path)
+
+
+def test_tasks_whose_memory_is_full_leave_an_answer_and_a_run_that_goes_on(driver: SparkDriver, tmp_path: Path) -> None:
+    def make() -> Question:
+        return ask(counters(5, 5), always("Any", lambda s: s.n0 >= 0))
+
+    with RunDirectory.create(tmp_path / "run", make()) as run:
+        small = SparkSearch(make(), run, driver, memory=50_000).run()
+    assert small.stopped is StopReason.MEMORY
+    assert 1 < small.depth < 26
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert answer(SparkSearch(make(), run, driver, memory=1 << 26).run()) == answer(search(make(), BOUNDS))
+
+
+def test_a_run_changes_engines_at_any_level(driver: SparkDriver, tmp_path: Path) -> None:
+    def make() -> Question:
+        return spec("kip101")
+
+    expected = answer(search(make(), BOUNDS))
+    with RunDirectory.create(tmp_path / "run", make(), 7) as run:
+        assert search(make(), replace(BOUNDS, max_depth=3), stored=run).stopped is StopReason.MAX_DEPTH
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert SparkSearch(make(), run, driver, max_depth=6).run().stored_levels == 3
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert search(make(), replace(BOUNDS, max_depth=9), stored=run).stored_levels == 6
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert answer(SparkSearch(make(), run, driver, tasks=1).run()) == expected
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert answer(search(make(), BOUNDS, stored=run)) == expected
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert answer(SparkSearch(make(), run, driver).run()) == expected
+
+
+class At(Observer):
+    """Does something once, when a level has been committed and the next is under way."""
+
+    def __init__(self, depth: int, act: Callable[[], None]) -> None:
+        self.depth, self.act, self.done = depth, act, False
+
+    def progress(self, now: Progress) -> None:
+        if now.depth == self.depth and not self.done:
+            self.done = True
+            self.act()
+
+
+@pytest.mark.parametrize("depth", [1, 9])
+def test_a_python_worker_killed_in_the_middle_of_a_level_changes_no_answer(
+    driver: SparkDriver, tmp_path: Path, depth: int
+) -> None:
+    killed: list[int] = []
+
+    def act() -> None:
+        killed.extend(python_workers(os.getpid())[:1])
+        kill(killed[0])
+
+    result = over_spark(driver, spec("kip320-3221"), tmp_path, observer=At(depth, act))
+    assert answer(result) == answer(search(spec("kip320-3221"), BOUNDS))
+    assert killed
+    assert any("tasks were lost at level" in note for note in result.notes), result.notes
+
+
+def test_a_task_killed_again_and_again_ends_in_one_sentence_and_a_run_that_goes_on(
+    driver: SparkDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deadly(entry: str, payload: bytes) -> Callable[[Any], Any]:
+        def call(_: Any) -> Any:
+            import os
+
+            os.kill(os.getpid(), 9)
+
+        return call
+
+    question = spec("kip101")
+    with RunDirectory.create(tmp_path / "run", question) as run:
+        SparkSearch(question, run, driver, max_depth=4).run()
+        monkeypatch.setattr("checker.spark.remote", deadly)
+        with pytest.raises(SystemFailure, match=r"failed 3 times in a row at level 5: a Python worker died; .*--resume"):
+            SparkSearch(question, run, driver).run()
+    monkeypatch.undo()
+    with RunDirectory.open(tmp_path / "run", spec("kip101")) as run:
+        assert answer(SparkSearch(spec("kip101"), run, driver).run()) == answer(search(spec("kip101"), BOUNDS))
+
+
+def test_a_run_directory_that_becomes_unwritable_is_one_sentence(driver: SparkDriver, tmp_path: Path) -> None:
+    question = spec("kip320-3222")
+    with RunDirectory.create(tmp_path / "run", question) as run:
+
+        def act() -> None:
+            folder = run.path / "levels"
+            folder.rename(run.path / "moved")
+            folder.write_text("in the way")
+
+        with pytest.raises(SystemFailure, match=r"cannot write .*levels.*: .*; make room, or choose another --run-dir"):
+            SparkSearch(question, run, driver, observer=At(5, act)).run()
+
+
+def test_a_damaged_level_file_is_refused_by_the_task_that_reads_it(driver: SparkDriver, tmp_path: Path) -> None:
+    question = spec("kip320-3221")
+    with RunDirectory.create(tmp_path / "run", question) as run:
+        SparkSearch(question, run, driver, max_depth=8).run()
+        damaged = run.level_path(run.files_of(6)[0])
+    data = bytearray(damaged.read_bytes())
+    data[-3] ^= 1
+    damaged.write_bytes(data)
+    question = spec("kip320-3221")
+    with RunDirectory.open(tmp_path / "run", question) as run, pytest.raises(SystemFailure, match=damaged.name):
+        SparkSearch(question, run, driver).run()
+
+
+def test_code_for_another_processor_is_compiled_anew_from_its_text(
+    driver: SparkDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from checker import spark
+
+    compile_kernel = spark.compile_kernel
+    monkeypatch.setattr(spark, "compile_kernel", lambda plan: replace(compile_kernel(plan), processor="another"))
+    with pytest.raises(SystemFailure, match="processor"):
+        over_spark(driver, spec("kip101"), tmp_path)
+    monkeypatch.setattr(driver, "settings", replace(driver.settings, master="spark://127.0.0.1:1"))
+    result = over_spark(driver, spec("kip101"), tmp_path)
+    assert answer(result) == answer(search(spec("kip101"), BOUNDS))
+
+
+def test_what_a_failed_job_says_is_told_in_a_few_words() -> None:
+    assert reason_of("x\nCaused by: java.io.EOFException\n at y") == "a Python worker died"
+    assert reason_of("... ExecutorLostFailure (executor 1 exited)") == "an executor was lost"
+    assert reason_of("  File x\nRuntimeError: acked is not installed\n") == "acked is not installed"
+    assert reason_of("") == "no reason given"

@@ -1,0 +1,100 @@
+"""A real standalone cluster on loopback: the same answers, and executors and workers killed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from checker.bounds import Bounds
+from checker.checkpoint import RunDirectory
+from checker.search import search
+from checker.spark import SparkSearch
+from checker.sparksession import SparkDriver, SparkSettings
+from tests.checker.spark_cluster import Cluster, cluster, command_of, descendants, kill, python_workers
+from tests.checker.test_spark import At, spec
+from tests.checker.toys import answer
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+BOUNDS = Bounds(workers=2, memory=1 << 30)
+
+
+@pytest.fixture(scope="module")
+def machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def driver(machines: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkDriver]:
+    log = tmp_path_factory.mktemp("spark") / "spark.log"
+    with SparkDriver(SparkSettings(machines.master, {"spark.executor.memory": "512m"}), log) as started:
+        assert started.slots(2, 60.0) == 2
+        yield started
+
+
+def executors(machines: Cluster) -> list[int]:
+    return [
+        pid
+        for process in machines.processes
+        for pid in descendants(process.pid)
+        if "CoarseGrainedExecutorBackend" in command_of(pid)
+    ]
+
+
+def daemons(machines: Cluster) -> list[int]:
+    return [
+        pid
+        for executor in executors(machines)
+        for pid in descendants(executor)
+        if "pyspark.daemon" in command_of(pid) and python_workers(executor) and pid not in python_workers(executor)
+    ]
+
+
+def test_a_cluster_has_the_local_answer(driver: SparkDriver, tmp_path: Path) -> None:
+    for name in ("kip320-3221", "kip101"):
+        question = spec(name)
+        with RunDirectory.create(tmp_path / name, question, 7) as run:
+            result = SparkSearch(question, run, driver).run()
+        assert answer(result) == answer(search(spec(name), BOUNDS))
+        assert result.workers == 2
+
+
+@pytest.mark.parametrize("victims", [executors, daemons])
+def test_a_process_killed_in_the_middle_of_a_level_changes_no_answer(
+    machines: Cluster, driver: SparkDriver, tmp_path: Path, victims: Callable[[Cluster], list[int]]
+) -> None:
+    killed: list[int] = []
+
+    def act() -> None:
+        killed.extend(victims(machines)[:1])
+        kill(killed[0])
+
+    question = spec("kip320-3222")
+    with RunDirectory.create(tmp_path / "run", question) as run:
+        result = SparkSearch(question, run, driver, observer=At(12, act)).run()
+    assert killed
+    assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
+    assert any("tasks were lost at level" in note for note in result.notes), result.notes
+
+
+def test_a_worker_killed_for_good_leaves_its_part_to_the_other(
+    machines: Cluster, driver: SparkDriver, tmp_path: Path
+) -> None:
+    """The last test of this file: the cluster has one worker afterwards."""
+
+    def act() -> None:
+        victim = machines.processes[-1]
+        below = descendants(victim.pid)
+        kill(victim.pid)
+        for pid in below:
+            kill(pid)
+
+    question = spec("kip320-3222")
+    with RunDirectory.create(tmp_path / "run", question) as run:
+        result = SparkSearch(question, run, driver, observer=At(12, act)).run()
+    assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
+    assert result.workers == 1
+    assert any("with 1 instead of 2 tasks" in note for note in result.notes), result.notes

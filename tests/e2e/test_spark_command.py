@@ -1,0 +1,182 @@
+"""`acked check` with run directories and over Spark, as a user runs it, and killed as machines kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.checker.spark_cluster import cluster, command_of, descendants
+from tests.e2e.driver import COMMAND, TINY, acked
+
+LARGE = ("kip320", "--quiet", "--format", "json")
+BOTH = ("distinct_states", "generated_states", "depth", "levels", "actions", "verdict", "violations", "never_fired")
+
+
+def same(document: dict[str, Any]) -> dict[str, Any]:
+    """What no engine may change."""
+    return {key: document[key] for key in BOTH}
+
+
+def check(*arguments: str | Path, code: int = 0, **variables: str) -> dict[str, Any]:
+    done = acked("check", *arguments, "--format", "json", "--quiet", **variables)
+    assert done.returncode == code, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def killed_at(commit: int, run: Path, *arguments: str | Path) -> None:
+    """Starts a search and kills it with SIGKILL once so many levels are complete; nothing of it may go on."""
+    command = [COMMAND, "check", *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        while not (run / "commits" / f"{commit:05}.json").exists():
+            assert child.poll() is None, "the search ended before it could be killed"
+            time.sleep(0.0005)
+        below = [(pid, command_of(pid)) for pid in descendants(child.pid)]
+        child.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while any(text and command_of(pid) == text for pid, text in below):
+        assert time.monotonic() < deadline, "what the search had started goes on without it"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_local_search_goes_on_after_sigkill(tmp_path: Path, workers: int) -> None:
+    killed_at(8, tmp_path / "run", *LARGE, "-w", str(workers), "--run-dir", tmp_path / "run")
+    resumed = check("kip320", "--resume", tmp_path / "run")
+    assert resumed["stored_levels"] >= 8
+    assert same(resumed) == same(check("kip320"))
+    assert resumed["expectation"] == {"met": True, "differences": []}
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_killed_spark_driver_is_resumed_by_either_engine(tmp_path: Path) -> None:
+    expected = same(check("kip320"))
+    for number, engine in enumerate(("spark", "local")):
+        run = tmp_path / str(number)
+        killed_at(8, run, *LARGE, "--engine", "spark", "--master", "local[2]", "--run-dir", run)
+        resumed = check("kip320", "--resume", run, "--engine", engine)
+        assert resumed["stored_levels"] >= 8
+        assert same(resumed) == expected
+        assert resumed["engine"] == engine
+
+
+@pytest.mark.spark
+def test_spark_is_not_misled_by_a_users_own_packages(tmp_path: Path) -> None:
+    for name in ("model", "checker", "invariants", "reports", "acked", "pyspark"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(f"raise RuntimeError('the foreign {name} was imported')\n")
+    (tmp_path / "mine.toml").write_text(TINY)
+    done = acked("check", "mine.toml", "--engine", "spark", "--master", "local[2]", "-q", "--format", "json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["distinct_states"] == 277
+    assert done.stderr == ""
+
+
+@pytest.mark.spark
+def test_a_violation_over_spark_has_the_same_run_and_exit_code(tmp_path: Path) -> None:
+    arguments = ("check", "truncate-to-hw", "--trace-out", "t.json", "-q")
+    local = acked(*arguments, cwd=tmp_path)
+    first = (tmp_path / "t.json").read_text()
+    spark = acked(*arguments, "--engine", "spark", "--master", "local[2]", "--buckets", "7", cwd=tmp_path)
+    assert (local.returncode, spark.returncode) == (12, 12)
+    assert (tmp_path / "t.json").read_text() == first
+
+
+def test_options_that_contradict_each_other_are_usage_errors(tmp_path: Path) -> None:
+    for arguments, reason in (
+        (["--engine", "local", "--master", "local[2]"], "--master is for Spark"),
+        (["--engine", "spark", "-w", "2"], "--workers is for the local search"),
+        (["--conf", "spark.x=1"], "--conf is for Spark"),
+        (["--conf", "spark.x"], "is no setting"),
+        (["--engine", "spark", "--conf", "x=1"], "begin with"),
+        (["--engine", "spark", "--conf", "spark.x=1", "--conf", "spark.x=2"], "given twice"),
+        (["--run-dir", "a", "--resume", "b"], "give one of them"),
+        (["--buckets", "3"], "--buckets is for runs that are stored"),
+        (["--run-dir", "a", "--buckets", "0"], "choose from 1 to"),
+        (["--engine", "spark", "--master", "mesos://x"], "is no Spark master"),
+        (["--engine", "quantum"], "'quantum'"),
+    ):
+        done = acked("check", "kip320", "-q", *arguments, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (151, ""), arguments
+        assert reason in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_places_that_cannot_hold_a_run_are_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for place, code in (("file", 151), ("file/below", 153), ("/proc/acked", 153)):
+        done = acked("check", "kip320", "-q", "--run-dir", place, cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+        assert place in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_disk_that_fills_up_while_the_search_is_under_way_is_one_sentence(tmp_path: Path) -> None:
+    import resource
+
+    def no_large_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+    done = acked("check", "kip320", "-q", "--run-dir", "run", cwd=tmp_path, before=no_large_files)
+    assert done.returncode == 153
+    assert "cannot write run/levels/" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert same(check("kip320", "--resume", tmp_path / "run")) == same(check("kip320"))
+
+
+def test_java_that_does_not_do_is_named_before_anything_starts(tmp_path: Path) -> None:
+    done = acked("check", "kip320", "-q", "--engine", "spark", JAVA_HOME=str(tmp_path))
+    assert (done.returncode, done.stderr.count("\n")) == (151, 1)
+    assert f"JAVA_HOME is {tmp_path}" in done.stderr
+
+
+def test_a_full_memory_without_a_cluster_prints_the_command_that_goes_on(tmp_path: Path) -> None:
+    done = acked("check", "kip320", "-q", "--memory", "4MB", "--run-dir", "run", cwd=tmp_path)
+    assert done.returncode == 152
+    way = "acked check kip320 --resume run --engine spark --master spark://HOST:PORT"
+    assert way in " ".join(done.stdout.split())
+    small = acked("check", "kip320", "-q", "--memory", "4MB", cwd=tmp_path)
+    assert "--run-dir DIR --master spark://HOST:PORT" in " ".join(small.stdout.split())
+    assert same(check("kip320", "--resume", tmp_path / "run")) == same(check("kip320"))
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_auto_hands_over_to_a_cluster_when_memory_is_full(tmp_path: Path) -> None:
+    with cluster(tmp_path) as machines:
+        handed = check(
+            "kip320", "--memory", "8MB", "-w", "1", "--master", machines.master, "--conf", "spark.executor.memory=512m",
+            TMPDIR=str(tmp_path),
+        )  # fmt: skip
+    assert same(handed) == same(check("kip320"))
+    assert handed["engine"] == "spark"
+    assert "the local search reached its memory budget" in handed["notes"][0]
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("acked-run-")]
+
+
+@pytest.mark.spark
+def test_ctrl_c_during_a_spark_search_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    arguments = ["check", *LARGE, "--engine", "spark", "--master", "local[2]", "--run-dir", str(run)]
+    with subprocess.Popen([COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        while not (run / "commits" / "00006.json").exists():
+            assert child.poll() is None
+            time.sleep(0.0005)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=120)
+    assert "Traceback" not in err
+    if child.returncode == 130:  # Otherwise the search was faster than the signal.
+        assert f"--resume {run}" in json.loads(out)["notes"][-1]
+    assert same(check("kip320", "--resume", run)) == same(check("kip320"))
+    assert os.listdir(run / "scratch") == []
