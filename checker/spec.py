@@ -1,8 +1,8 @@
 """Spec files: one question each, in TOML, with the expected answer.
 
 What lives here: reading a spec into a `Spec`, strictly (an unknown key, name or value is an error that names file, line,
-key and choices), making its `Question`, and comparing a `Result` with its `[expect]`. What does not: where bundled specs
-are (`acked/bundle.py`) and how answers are shown (`reports/`).
+key and choices), and making its `Question`. What does not: comparing an answer with `[expect]` (`expectation.py`), where
+bundled specs are (`acked/bundle.py`) and how answers are shown (`reports/`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from checker.errors import ConfigurationError, SpecUnreadable
+from checker.expectation import Expectation
 from checker.files import read_text
 from checker.question import DEADLOCK, Question
-from checker.result import Result, StopReason, Verdict
+from checker.result import Verdict
 from invariants.catalogue import properties_of
 from invariants.property import Property
 from model.catalogue import PROTOCOLS
@@ -28,46 +29,11 @@ from model.protocol import Protocol
 _TOP = ("title", "protocol", "version", "control_plane", "slow", "claim", "gallery", "constants", "weaken", "check", "expect")
 _CLAIM = ("true", "corrected", "source")
 _GALLERY = ("row", "id", "fixed", "role", "mechanism", "rule", "also")
-_ROLES = ("bug", "fix", "latest", "attempt")
+_ROLES = ("bug", "fix", "latest", "attempt", "open")
 _WEAKEN = ("drop",)
 _CHECK = ("invariants", "deadlock", "symmetry", "count_only")
-_EXPECT = ("verdict", "violates", "trace_length", "distinct_states", "generated_states", "depth", "never_fired")
-
-
-@dataclass(frozen=True)
-class Expectation:
-    """What a spec says the answer is; None where it says nothing. `violates` names every violated property."""
-
-    verdict: Verdict
-    violates: tuple[str, ...] = ()
-    trace_length: int | None = None
-    distinct_states: int | None = None
-    generated_states: int | None = None
-    depth: int | None = None
-    never_fired: tuple[str, ...] = ()
-
-    def differences(self, result: Result) -> list[str]:
-        """How a result differs, one sentence each; nothing if it meets the expectation."""
-        found = [] if result.verdict is self.verdict else [
-            f"verdict is {result.verdict.value}, expected {self.verdict.value}"
-        ]
-        violated = [violation.property.name for violation in result.violations]
-        if self.violates and set(violated) != set(self.violates):
-            found.append(f"violated: {', '.join(violated) or 'nothing'}; expected: {', '.join(self.violates)}")
-        shortest = min((violation.trace_length for violation in result.violations), default=None)
-        pins = (
-            ("trace_length", shortest, self.trace_length),
-            ("distinct_states", result.distinct_states, self.distinct_states),
-            ("generated_states", result.generated_states, self.generated_states),
-            ("depth", result.depth, self.depth),
-        )
-        found += [f"{name} is {got}, expected {want}" for name, got, want in pins if want is not None and got != want]
-        if self.verdict is Verdict.HOLDS and result.stopped is StopReason.COMPLETE:
-            if silent := set(result.never_fired) - set(self.never_fired):
-                found.append(f"never fired: {', '.join(sorted(silent))}; list them in never_fired if that is meant")
-            if fired := set(self.never_fired) - set(result.never_fired):
-                found.append(f"fired: {', '.join(sorted(fired))}; expected never to fire")
-        return found
+_PINS = ("trace_length", "distinct_states", "at_least_distinct_states", "generated_states", "depth")
+_EXPECT = ("verdict", "violates", *_PINS, "never_fired")
 
 
 @dataclass(frozen=True)
@@ -85,10 +51,12 @@ class Claim:
 
 @dataclass(frozen=True)
 class GalleryEntry:
-    """What a spec shows of a known bug: the bug (`mechanism`), what mends it (`rule`), or an attempt that did not find it.
+    """What a spec shows of a known bug: a row of the gallery, of which it is one part.
 
+    `role`: "bug" breaks a promise (`mechanism` tells how), "fix" keeps it at the same constants with the mending rule on
+    (`rule`), "latest" keeps it with every known rule, "open" is violated still, "attempt" did not find what was sought.
     `row` numbers the bug, `id` names it in the field's own terms, `fixed` is the release that mended it. `also` says which
-    other rules a spec switches on, and why.
+    other rules are on, and why.
     """
 
     row: int
@@ -307,7 +275,7 @@ class _Reader:
         if role not in _ROLES:
             self.refuse("gallery.role", f"role {role!r} is none of {choices(_ROLES)}")
         said = {key: self.get(f"gallery.{key}", str, default="") for key in ("mechanism", "rule", "also")}
-        for key, speaks in (("mechanism", ("bug", "attempt")), ("rule", ("fix",))):
+        for key, speaks in (("mechanism", ("bug", "open", "attempt")), ("rule", ("fix",))):
             if bool(said[key]) != (role in speaks):
                 self.refuse(
                     f"gallery.{key}" if said[key] else "gallery",
@@ -316,6 +284,8 @@ class _Reader:
         row, name, fixed = (
             self.get(f"gallery.{key}", kind, required=True) for key, kind in (("row", int), ("id", str), ("fixed", str))
         )
+        if row < 1:
+            self.refuse("gallery.row", f"gallery.row is {row} and must be at least 1")
         return GalleryEntry(row, name, fixed, role, **said)
 
     def dropped(self, protocol: Protocol) -> frozenset[tuple[str, str]]:
@@ -355,7 +325,7 @@ class _Reader:
                     "expect.never_fired",
                     f"{protocol.name} has no action {name!r}{near(name, actions)}; it has {choices(actions)}",
                 )
-        pins = {key: self.pin(f"expect.{key}") for key in ("trace_length", "distinct_states", "generated_states", "depth")}
+        pins = {key: self.pin(f"expect.{key}") for key in _PINS}
         return Expectation(verdict, tuple(violates), never_fired=tuple(silent), **pins)
 
     # -- values -----------------------------------------------------------------------------------------------------

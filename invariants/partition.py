@@ -150,6 +150,36 @@ def everyone_holds_what_is_visible(s: State) -> Bool:
     )
 
 
+def followers_know_hw(s: State) -> Bool:
+    """Every in-sync follower of the leader in office has the leader's high watermark: often thought, and not so."""
+    return every(
+        Replica,
+        lambda leader: implies(
+            is_true_leader(s, leader),
+            every(s.controller.isr, lambda r: s.broker[r].hw == s.broker[leader].hw),
+        ),
+    )
+
+
+def in_sync_is_caught_up(s: State) -> Bool:
+    """Every in-sync replica has all that the leader in office has: often thought, and not so."""
+    return every(
+        Replica,
+        lambda leader: implies(
+            is_true_leader(s, leader),
+            every(s.controller.isr, lambda r: s.log[leader].end <= s.log[r].end),
+        ),
+    )
+
+
+def one_leader(s: State) -> Bool:
+    """Only one broker presumes leadership: often said, and not so."""
+    return every(
+        Replica,
+        lambda a: every(Replica, lambda b: implies(presumes_leadership(s, a) & presumes_leadership(s, b), a == b)),
+    )
+
+
 # -- what consumers see ------------------------------------------------------------------------------------------------
 
 
@@ -217,6 +247,19 @@ def no_reordering(s: State) -> Bool:
         )
 
     return every(Replica, in_order)
+
+
+def no_gaps(s: State) -> Bool:
+    """Consumers get a record only after the one that its producer was given before it."""
+
+    def after_the_one_before(leader: Replica, o: Offset) -> Bool:
+        log = s.log[leader]
+        return (log.at(o).id == 0) | some(Offset, lambda p: (p < o) & (log.at(p).id + 1 == log.at(o).id))
+
+    return every(
+        Replica,
+        lambda leader: every(Offset, lambda o: implies(_committed(s, leader, o), after_the_one_before(leader, o))),
+    )
 
 
 def refusals_are_true(s: State) -> Bool:
@@ -342,6 +385,14 @@ PROPERTIES: tuple[Property, ...] = (
         "with one request in flight, or with idempotence",
     ),
     Property(
+        "NoGaps",
+        Kind.STATE,
+        no_gaps,
+        "consumers get a record only after the one that its producer was given before it",
+        "KIP-98, KIP-360, KAFKA-15591",
+        "with one request in flight and retries",
+    ),
+    Property(
         "RefusalsAreTrue",
         Kind.STATE,
         refusals_are_true,
@@ -364,6 +415,30 @@ PROPERTIES: tuple[Property, ...] = (
         "a record is readable only once every follower has it: a common sentence",
         "articles about replication",
         "never: only the in-sync replicas count",
+    ),
+    Property(
+        "FollowersKnowHw",
+        Kind.STATE,
+        followers_know_hw,
+        "in-sync replicas agree on the high watermark: a common idea",
+        "articles about replication",
+        "never: a follower learns of an advance with its next fetch",
+    ),
+    Property(
+        "InSyncIsCaughtUp",
+        Kind.STATE,
+        in_sync_is_caught_up,
+        "an in-sync replica holds all that the leader holds: a common idea",
+        "articles about replication",
+        "never: it holds all that is committed, and was caught up not long ago",
+    ),
+    Property(
+        "OneLeader",
+        Kind.STATE,
+        one_leader,
+        "a partition has one leader at any time: a common sentence",
+        "articles about replication",
+        "never: one leader an epoch; a deposed one may not know yet",
     ),
     Property(
         "LeaderHwStays",

@@ -205,5 +205,6 @@ def test_a_quorum_whose_epoch_falls_breaks_that_epochs_only_grow() -> None:
 
 
 def test_every_promise_of_the_family_is_violated_somewhere() -> None:
-    broken = {name for path in SPECS.rglob("*.toml") if (e := load_spec(path).expect) for name in e.violates}
+    specs = [spec for spec in map(load_spec, SPECS.rglob("*.toml")) if spec.protocol.name != "partition"]
+    broken = {name for spec in specs if spec.expect for name in spec.expect.violates}
     assert broken | {"OneLeaderPerEpoch"} == set(properties_of(PROTOCOLS["kip320"]))
