@@ -10,6 +10,7 @@ command that reproduces it.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,24 +47,35 @@ def acked() -> list[str]:
 
 def run(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Run:
     """Runs one `acked` command and waits for it, with the operating system's own account of its memory."""
+    return run_at_once(1, arguments, environment)[0]
+
+
+def run_at_once(copies: int, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> list[Run]:
+    """Runs one command several times side by side, and waits for all."""
     command = [*acked(), *arguments, "--format", "json", "--quiet"]
-    with tempfile.TemporaryFile() as out:
+    with ExitStack() as files:
+        outs = [files.enter_context(tempfile.TemporaryFile()) for _ in range(copies)]
         begin = time.perf_counter()
-        child = subprocess.Popen(command, stdout=out, env={**os.environ, **(environment or {})}, cwd=ROOT)
-        _, status, usage = os.wait4(child.pid, 0)
-        seconds = time.perf_counter() - begin
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode != 0:
-            raise SystemExit(f"{' '.join(command)} ended with {child.returncode}")
-        out.seek(0)
-        return Run(seconds, usage.ru_maxrss * 1024, json.load(out))
+        every = {**os.environ, **(environment or {})}
+        children = [subprocess.Popen(command, stdout=out, env=every, cwd=ROOT) for out in outs]
+        runs = []
+        for child, out in zip(children, outs, strict=True):
+            _, status, usage = os.wait4(child.pid, 0)
+            seconds = time.perf_counter() - begin
+            child.returncode = os.waitstatus_to_exitcode(status)
+            if child.returncode != 0:
+                raise SystemExit(f"{' '.join(command)} ended with {child.returncode}")
+            out.seek(0)
+            runs.append(Run(seconds, usage.ru_maxrss * 1024, json.load(out)))
+        return runs
 
 
-def show(what: str, values: Sequence[float], unit: str, command: Sequence[str]) -> None:
-    """One figure: median, least and greatest, and how to get it again."""
+def show(what: str, values: Sequence[float], unit: str, command: Sequence[str] | None) -> None:
+    """One figure: median, least and greatest, and how to get it again if not by this benchmark alone."""
     print(
         f"{what:<44} {statistics.median(values):>10,.2f} {unit:<12} "
-        f"({min(values):,.2f} to {max(values):,.2f}, {len(values)} runs)\n{'':<44} $ acked {' '.join(command)}"
+        f"({min(values):,.2f} to {max(values):,.2f}, {len(values)} runs)"
+        + (f"\n{'':<44} $ acked {' '.join(command)}" if command else "")
     )
 
 
@@ -94,6 +107,31 @@ def probe_limit(states: int) -> float:
     return statistics.median(times)
 
 
+def on_provided_memory(spec: str, states: int, workers: int) -> float:
+    """Seconds of a search in this process whose memory is there before it begins."""
+    from acked.cli import find_spec
+    from checker.bounds import Bounds
+    from checker.search import LocalSearch
+
+    class Provided(LocalSearch):
+        def _set_up(self) -> None:
+            super()._set_up()
+            for shard in self.shards:
+                shard.provide(states // workers * 21 // 20)
+
+    return Provided(find_spec(spec).question(), Bounds(workers)).run().seconds
+
+
+def first_touch(size: int) -> float:
+    """Seconds until memory of so many bytes is there: part of every search, and a matter of the machine."""
+    from checker.shard import reserve
+
+    region = reserve(size // 8, huge=True)
+    begin = time.perf_counter()
+    ctypes.memset(region, 1, size)
+    return time.perf_counter() - begin
+
+
 def main() -> None:
     """Runs and prints everything."""
     sys.path.insert(0, str(ROOT))
@@ -106,10 +144,11 @@ def main() -> None:
 
     one, two, small = ["check", options.spec, "-w", "1"], ["check", options.spec, "-w", "2"], ["check", "kip320", *SMALL]
     run(one)  # compiles, and touches memory once: its time is not counted
-    singles, doubles, smalls = [], [], []
+    singles, doubles, pairs, smalls = [], [], [], []
     for _ in range(options.runs):
         singles.append(run(one))
         doubles.append(run(two))
+        pairs.append(run_at_once(2, one))
         smalls.append(run(small))
     first = singles[0].answer
     states, generated = first["distinct_states"], first["generated_states"]
@@ -117,8 +156,13 @@ def main() -> None:
     show("one worker, search alone", millions(singles, "generated_states", "seconds"), "M gen/s", one)
     show("one worker, command to verdict", millions(singles, "generated_states", None), "M gen/s", one)
     show("two workers, search alone", millions(doubles, "generated_states", "seconds"), "M gen/s", two)
-    pairs = [a.answer["seconds"] / b.answer["seconds"] for a, b in zip(singles, doubles, strict=True)]
-    show("two workers over one, pair by pair", pairs, "times", two)
+    gains = [a.answer["seconds"] / b.answer["seconds"] for a, b in zip(singles, doubles, strict=True)]
+    show("two workers over one, pair by pair", gains, "times", two)
+    # What two processors of this machine give to searches that share nothing but its memory.
+    apart = [sum(a.answer["seconds"] / b.answer["seconds"] for b in pair) for a, pair in zip(singles, pairs, strict=True)]
+    show("two separate searches at once, over one", apart, "times", one)
+    there = [[on_provided_memory(options.spec, states, w) for w in (1, 2)] for _ in range(options.runs)]
+    show("two workers over one, memory there before", [a / b for a, b in there], "times", None)
     start = statistics.median(item.peak_bytes for item in smalls)
     for name, runs, command in (("one worker", singles, one), ("two workers", doubles, two)):
         show(f"{name}, peak memory less start-up's", [(r.peak_bytes - start) / states for r in runs], "bytes/state", command)
@@ -134,6 +178,8 @@ def main() -> None:
     spent = statistics.median(item.answer["seconds"] for item in singles) / generated * 1e9
     print(f"\n{'random prefetched reads of such a table':<44} {limit:>10,.2f} ns each")
     print(f"{'one worker, per generated state':<44} {spent:>10,.2f} ns, {spent / limit:.1f} times that limit")
+    size = int(statistics.median(item.peak_bytes for item in singles) - start)
+    print(f"{'first touch of as much memory':<44} {first_touch(size):>10,.2f} s for {size / 1e6:,.0f} MB, by one thread")
 
 
 if __name__ == "__main__":

@@ -182,6 +182,12 @@ class Shard:
         table = 8 * loops.SLOTS * (buckets + (buckets // 2) * late // (limit // 8 + 1)) if late else 0
         return self._touch(self.states, states) and self._touch(self._table, table)
 
+    def provide(self, states: int) -> bool:
+        """Has the kernel provide the memory of so many states at once, before a search; False where it cannot."""
+        # The table may just have grown, by half.
+        table = 8 * loops.SLOTS * loops.PAD + 12 * states * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR
+        return self._touch(self.states, 8 * self.words * states) and self._touch(self._table, table)
+
     def _touch(self, array: ctypes.Array[ctypes.c_uint64], size: int) -> bool:
         base = address(array)
         begin, end = self._touched[base], min(size // _PAGE * _PAGE, ctypes.sizeof(array) // _PAGE * _PAGE)
