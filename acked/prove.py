@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from acked.cli import _STARTED, _Binding, _changed, _Memory, _say, find_spec
 from checker.errors import ConfigurationError, ExitCode, SystemFailure
@@ -69,6 +70,11 @@ LEAST_MEMORY = 1 << 30
     is_flag=True,
     help="Prove WeakIsr and StrongIsr of SPEC's protocol for any number of brokers, offsets, records and leader epochs.",
 )
+@click.option(
+    "--lemma-sets",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="For --all-constants: use the lemma sets in this file, find those that it lacks, and write it anew.",
+)
 @click.option("--format", "form", type=_FORMATS, default="text", show_default=True, help="What stdout gets.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def prove(
@@ -87,6 +93,7 @@ def prove(
     trace_out: Path | None,
     matrix: bool,
     all_constants: bool,
+    lemma_sets: Path | None,
     form: str,
     quiet: bool,
 ) -> int:
@@ -112,7 +119,10 @@ def prove(
     if all_constants:
         if constants:
             raise ConfigurationError("--all-constants speaks of every value of the constants; leave -c out")
-        return _prove_all_constants(chosen, smt2, timeout, form, quiet)
+        _refuse_beside_all_constants()
+        return _prove_all_constants(chosen, smt2, lemma_sets, limits, form, quiet)
+    if lemma_sets is not None:
+        raise ConfigurationError("--lemma-sets belongs to --all-constants; leave it out or add that")
     if constants:
         if repeated := {name for name, _ in constants if [other for other, _ in constants].count(name) > 1}:
             raise ConfigurationError(f"constant {', '.join(sorted(repeated))} is given twice; give each once")
@@ -216,8 +226,24 @@ def _prove_matrix(limits: Limits, form: str, quiet: bool) -> int:
     return int(ExitCode.HOLDS if matrix.is_decided else ExitCode.TOO_LARGE)
 
 
-def _prove_all_constants(spec: Spec, smt2: Path | None, timeout: float, form: str, quiet: bool) -> int:
-    from checker.allconstants import ObligationResult, prove_all_constants, write_smt2
+_OF_ONE_INSTANCE = ("method", "depth", "k", "minimize", "symmetry", "explore", "trace_out")
+
+
+def _refuse_beside_all_constants() -> None:
+    """Options that speak of one instance have no meaning for all constants at once."""
+    context = click.get_current_context()
+    given = [name for name in _OF_ONE_INSTANCE if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if given:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise ConfigurationError(f"{names} of one instance says nothing for --all-constants; leave one of them out")
+
+
+def _prove_all_constants(
+    spec: Spec, smt2: Path | None, lemma_sets: Path | None, limits: Limits, form: str, quiet: bool
+) -> int:
+    from checker.allconstants import ObligationResult, Options, prove_all_constants, shipped_file
+    from checker.cores import CoreFile
+    from checker.counterparts import broken_rules
     from checker.observer import ProofProgress
     from model.replication.state import State
     from reports.proof import ProofReporter
@@ -226,20 +252,29 @@ def _prove_all_constants(spec: Spec, smt2: Path | None, timeout: float, form: st
         raise ConfigurationError(f"--all-constants knows the lemmas of the replication family, not of {spec.protocol.name}")
     if smt2 is not None:
         _make_folder(smt2)
-        write_smt2(spec.protocol, smt2)
+    if lemma_sets is not None:
+        check_writable(lemma_sets, "lemma sets")
+    known = CoreFile.load(shipped_file(spec.protocol.name) if lemma_sets is None else lemma_sets)
     with ProofReporter(sys.stderr, quiet=quiet) as observer:
 
         def tell(result: ObligationResult, done: int, total: int) -> None:
             subject = f"{result.subject}: {result.clause}"
             observer.decided(ProofProgress(subject, result.verdict.value, result.seconds, done, total))
 
-        proof = prove_all_constants(spec.protocol, drop=spec.drop, seconds=timeout, on_result=tell)
+        options = Options(cores=known, smt2=smt2)
+        proof = prove_all_constants(spec.protocol, limits, options, spec.drop, tell)
+        rules = broken_rules(
+            spec.protocol, spec.drop, [item.counterexample for item in proof.refuted if item.counterexample is not None]
+        )
+    if lemma_sets is not None and not proof.interrupted:
+        proof.cores.save(lemma_sets)
     seconds = time.perf_counter() - _STARTED
+    from reports.all_constants import all_constants_document, print_all_constants
+
     if form == "json":
-        click.echo(json.dumps(proof.document(), indent=1))
+        click.echo(json.dumps(all_constants_document(proof, rules), indent=1))
     else:
-        from reports.all_constants import print_all_constants
         from reports.console import open_console
 
-        print_all_constants(open_console(sys.stdout), proof, seconds)
-    return int(ExitCode.HOLDS if proof.holds else ExitCode.TOO_LARGE)
+        print_all_constants(open_console(sys.stdout), spec.protocol, proof, rules, seconds)
+    return int(proof.exit_code)

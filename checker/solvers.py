@@ -26,11 +26,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from checker.tasks import FirstOrderProblem
+
 HOME = Path(__file__).resolve().parent.parent
 """The folder of our packages."""
 
 GRACE = 5.0
 """Seconds that a solver may overrun its own timeout before its process is killed."""
+
+STILLBORN = 4
+"""After so many processes in a row that died without an answer, no further one is started."""
 
 _BOOT = """\
 import importlib.util as util, json, sys
@@ -49,11 +54,15 @@ _LENGTH = struct.Struct(">Q")
 
 @dataclass(frozen=True)
 class Limits:
-    """Processes at a time, seconds for one query to a solver, and bytes of address space for each process."""
+    """Processes at a time, seconds for one query to a solver, and bytes of address space for each process.
+
+    `what` names what they are in messages, and what they do: a "solver" uses z3, a "search" answers the tasks of `batch.py`.
+    """
 
     jobs: int
     timeout: float
     memory: int | None = None
+    what: str = "solver"
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,7 @@ class SolverPool:
         self.limits = limits
         self._setup: bytes = b""
         self._workers: list[_Worker] = []
+        self._stillborn = 0
 
     def __enter__(self) -> Self:
         self._workers = [_Worker(self.limits) for _ in range(self.limits.jobs)]
@@ -129,6 +139,10 @@ class SolverPool:
                 for key, _ in selector.select(timeout=0.2):
                     yield from self._hear(key.data)
                     self._carry_on(key.data, waiting, selector)
+                if self._stillborn >= STILLBORN:  # Whatever ails them, the next would die of it as well.
+                    reason = f"{self._stillborn} solver processes in a row ended before they answered anything"
+                    yield from (Lost(number, reason) for number, _ in waiting)
+                    waiting.clear()
                 for worker in list(self._workers):
                     if worker.task is not None and time.monotonic() > worker.deadline:
                         late, worker.task, worker.is_dead = worker.task, None, True
@@ -139,6 +153,7 @@ class SolverPool:
         if worker.is_dead:
             selector.unregister(worker.stdout)
             worker.end()
+            self._stillborn = 0 if worker.has_answered else self._stillborn + 1
             if not waiting:
                 return
             worker = self._replace(worker)
@@ -161,6 +176,7 @@ class SolverPool:
                 yield Note(worker.task, value)
                 continue
             task, worker.task = worker.task, None
+            worker.has_answered = True
             yield Done(task, value) if kind == "done" else Lost(task, value)
         if worker.is_dead and worker.task is not None:
             task, worker.task = worker.task, None
@@ -180,6 +196,7 @@ class _Worker:
     def __init__(self, limits: Limits) -> None:
         self._timeout = limits.timeout
         self._memory = limits.memory
+        self._what = limits.what
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-c", _BOOT, json.dumps([str(HOME), sys.path])],
             stdin=subprocess.PIPE,
@@ -193,8 +210,9 @@ class _Worker:
         self.task: int | None = None
         self.deadline = 0.0
         self.is_dead = False
+        self.has_answered = False
         self._buffer = b""
-        self.post(pickle.dumps((limits.memory, limits.timeout)))
+        self.post(pickle.dumps((limits.memory, limits.timeout, limits.what)))
 
     def extend(self) -> None:
         """The task was given, or has shown life: it has its whole time again."""
@@ -227,8 +245,8 @@ class _Worker:
         code = self.process.wait()
         limit = f" (its memory is bounded to {self._memory >> 20} MiB)" if self._memory else ""
         if code < 0:
-            return f"the solver process was killed by {signal.Signals(-code).name}{limit}"
-        return f"the solver process ended with code {code}{limit}"
+            return f"the {self._what} process was killed by {signal.Signals(-code).name}{limit}"
+        return f"the {self._what} process ended with code {code}{limit}"
 
     def end(self) -> None:
         self.process.kill()
@@ -249,16 +267,17 @@ def serve() -> None:
     incoming = os.fdopen(os.dup(0), "rb")
     outgoing = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # What a solver prints must not get among the answers.
-    memory, timeout = pickle.loads(_read(incoming) or b"")
+    memory, timeout, what = pickle.loads(_read(incoming) or b"")
     if memory is not None:
         _bound(memory)
     try:
-        from checker.symbolic import Engine
+        if what == "solver":
+            import z3  # noqa: F401  (while the owner is still writing down its problem)
 
         problem = _read(incoming)
         if problem is None:
             return
-        engine = Engine(pickle.loads(problem), timeout)
+        engine = _engine(pickle.loads(problem), timeout, what)
     except MemoryError:
         os._exit(1)
     box: deque[bytes] = deque()
@@ -270,12 +289,27 @@ def serve() -> None:
         try:
             _write(outgoing, ("done", engine.answer(task, lambda note: _write(outgoing, ("note", note)))))
         except MemoryError:
-            _write(outgoing, ("lost", "the solver ran out of the memory that it was given"))
+            _write(outgoing, ("lost", f"the {what} ran out of the memory that it was given"))
         except Exception as error:
             text = str(error).strip("b'")
             is_memory = "out of memory" in text
-            reason = "the solver ran out of the memory that it was given" if is_memory else f"{type(error).__name__}: {text}"
+            reason = f"the {what} ran out of the memory that it was given" if is_memory else f"{type(error).__name__}: {text}"
             _write(outgoing, ("lost", reason))
+
+
+def _engine(problem: Any, timeout: float, what: str) -> Any:
+    """What answers tasks about the problem."""
+    if what == "search":
+        from checker import batch
+
+        return batch.Engine(problem)
+    if isinstance(problem, FirstOrderProblem):
+        from checker import lemmasets
+
+        return lemmasets.Engine(problem, timeout)
+    from checker import symbolic
+
+    return symbolic.Engine(problem, timeout)
 
 
 def _listen(incoming: IO[bytes], box: deque[bytes], arrived: threading.Semaphore) -> None:

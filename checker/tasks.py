@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from checker.cores import StepCounterexample
+
 
 @dataclass(frozen=True)
 class StepTask:
@@ -92,3 +94,46 @@ class BoundedAnswer:
     steps: tuple[int, ...] | None
     reason: str
     seconds: float
+
+
+@dataclass(frozen=True)
+class FirstOrderProblem:
+    """A shipped protocol, read as first-order logic; `drop` names (action, label) guard clauses to leave out."""
+
+    protocol: str
+    drop: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class ObligationTask:
+    """One obligation for all constants, by its number; `lemmas` are a set to try first, None if none is known.
+
+    `effort` bounds each query in z3's own count of steps. With `search`, other sets and counterexamples are looked for.
+    A suspect obligation is one that may well be false. `smt2` names the file to write.
+    """
+
+    number: int
+    lemmas: tuple[str, ...] | None
+    way: int
+    effort: int
+    search: bool
+    suspect: bool = False
+    smt2: str | None = None
+
+
+@dataclass(frozen=True)
+class ObligationAnswer:
+    """Whether an obligation is proved, with which lemmas and in which way; or a step of a small instance that refutes it."""
+
+    is_proved: bool
+    lemmas: tuple[str, ...]
+    way: int
+    counterexample: StepCounterexample | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class FiringTask:
+    """Whether an action can happen where every clause holds, on a small instance."""
+
+    action: str

@@ -50,6 +50,20 @@ _BY_PROTOCOL: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 
 
+COUNTERPARTS: Mapping[str, str] = {
+    "LeaderIncHighWatermark": "FencedLeaderIncHighWatermark",
+    "LeaderShrinkIsr": "FencedLeaderShrinkIsr",
+    "LeaderExpandIsr": "FencedLeaderExpandIsr",
+    "FollowerReplicate": "FencedFollowerFetch",
+    "FollowerFetch": "FencedFollowerFetch",
+    "BecomeFollower": "FencedBecomeFollowerAndTruncate",
+    "BecomeFollowerTruncateToHighWatermark": "FencedBecomeFollowerAndTruncate",
+    "BecomeFollowerTruncateKip101": "FencedBecomeFollowerAndTruncate",
+    "BecomeFollowerTruncateKip279": "FencedBecomeFollowerAndTruncate",
+}
+"""The rule of kip320 that took the place of a rule of an older variant, with the same parameters."""
+
+
 def needs_of(protocol: Protocol) -> Mapping[str, tuple[str, ...]]:
     """The names of the lemmas by property, for every property that is known to be provable of the protocol."""
     if protocol.state is not ReplicationState:

@@ -13,19 +13,21 @@ from typing import Any
 import pytest
 
 from checker.allconstants import (
-    CORE_FILE,
-    FIRST_EFFORT,
-    SEARCH_EFFORT,
-    TERMS,
     AllConstantsProof,
-    CoreSearch,
-    Induction,
     ObligationResult,
+    Options,
     Verdict,
     prove_all_constants,
-    write_smt2,
+    shipped_file,
 )
-from checker.cores import Core, CoreFile, SmallInstance, StepCounterexample
+from checker.cores import Core, CoreFile, StepCounterexample
+from checker.counterparts import broken_rules
+from checker.firstorder import Prover
+from checker.lemmasets import FIRST_EFFORT, SEARCH_EFFORT, CoreSearch
+from checker.obligations import CLAUSES, TERMS, Obligations
+from checker.smallinstances import SmallInstance
+from checker.solvers import Limits
+from invariants.proofs import COUNTERPARTS
 from model.catalogue import PROTOCOLS
 from model.protocol import Action, Protocol, require
 from model.quantify import every
@@ -42,21 +44,47 @@ from model.replication.common import (
 from model.replication.kip320 import kip320
 from model.replication.state import Epoch, Replica, State
 
+LIMITS = Limits(2, 600.0)
+SHIPPED = CoreFile.load(shipped_file("kip320"))
+VARIANTS = [name for name, item in PROTOCOLS.items() if item.state is State and item is not kip320]
+
+
+TOLD: list[tuple[str, int, int]] = []
+"""What was told while KIP-320 was proved."""
+
 
 @cache
-def proof() -> AllConstantsProof:
-    return prove_all_constants(kip320)
+def proof(name: str = "kip320") -> AllConstantsProof:
+    return prove_all_constants(PROTOCOLS[name], LIMITS)
 
 
-def test_kip320_holds_for_all_constants() -> None:
-    made = proof()
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[AllConstantsProof, Path]:
+    """The proof of kip320, and the folder of its queries."""
+    folder = tmp_path_factory.mktemp("proof")
+
+    def tell(result: ObligationResult, number: int, count: int) -> None:
+        TOLD.append((result.clause, number, count))
+
+    return prove_all_constants(kip320, LIMITS, Options(smt2=folder), on_result=tell), folder
+
+
+@cache
+def prover() -> Prover:
+    return Prover(Obligations(kip320))
+
+
+def test_kip320_holds_for_all_constants(written: tuple[AllConstantsProof, Path]) -> None:
+    made, _ = written
     assert [(item.subject, item.clause) for item in made.open] == []
     assert made.vacuous == ()
     assert made.holds
 
 
-def test_every_clause_is_an_obligation_of_the_initial_state_and_of_every_action() -> None:
-    made = proof()
+def test_every_clause_is_an_obligation_of_the_initial_state_and_of_every_action(
+    written: tuple[AllConstantsProof, Path],
+) -> None:
+    made, _ = written
     subjects = dict.fromkeys(item.subject for item in made.obligations)
     assert list(subjects) == ["initial state", *(item.name for item in kip320.actions), TERMS]
     counts = {subject: sum(item.subject == subject for item in made.obligations) for subject in subjects}
@@ -64,47 +92,53 @@ def test_every_clause_is_an_obligation_of_the_initial_state_and_of_every_action(
     assert len(made.obligations) == 34 * 10 + 4
 
 
-def test_the_shipped_lemma_sets_are_of_the_shipped_protocol_and_small() -> None:
-    shipped = CoreFile.load(CORE_FILE)
-    assert shipped.fingerprint == Induction(kip320).fingerprint
+@pytest.mark.parametrize("name", ["kip320", *VARIANTS])
+def test_the_shipped_lemma_sets_are_of_the_shipped_protocol_and_small(name: str) -> None:
+    shipped = CoreFile.load(shipped_file(name))
+    again = f"found for other rules; run: acked prove {name} --all-constants --lemma-sets {shipped_file(name)}"
+    assert shipped.fingerprint == Obligations(PROTOCOLS[name]).fingerprint, again
     assert max(len(core.lemmas) for core in shipped.cores.values()) <= 16
-    assert len(shipped.cores) == 34 * 9
+    assert {name for core in shipped.cores.values() for name in core.lemmas} <= {
+        *(item.name for item in CLAUSES),
+        *(name for name in Obligations(PROTOCOLS[name]).clauses if name.startswith("Domain(")),
+    }
 
 
-def test_the_proof_is_plain_data_that_names_what_it_used() -> None:
-    document = json.loads(json.dumps(proof().document()))
+def test_a_changed_rule_or_lemma_has_another_fingerprint() -> None:
+    same = Obligations(kip320).fingerprint
+    assert Obligations(kip320).fingerprint == same
+    assert Obligations(kip320, drop=[("FencedLeaderExpandIsr", "HW in this epoch")]).fingerprint != same
+    assert Obligations(kip320, CLAUSES[1:]).fingerprint != same
+
+
+def test_the_proof_is_plain_data_that_names_what_it_used(written: tuple[AllConstantsProof, Path]) -> None:
+    document = json.loads(json.dumps(written[0].document()))
     assert document["verdict"] == "holds"
     assert document["proved"] == len(document["obligations"]) == 344
     by_key = {(item["subject"], item["clause"]): item for item in document["obligations"]}
     assert "CommitRequest" in by_key["BecomeLeader", "CommitRequest"]["lemmas"]
 
 
-def test_progress_is_told_after_every_obligation() -> None:
-    told: list[tuple[str, int, int]] = []
-
-    def tell(result: ObligationResult, number: int, count: int) -> None:
-        told.append((result.clause, number, count))
-
-    prove_all_constants(kip320, search=False, on_result=tell)
-    assert [number for _, number, _ in told] == list(range(1, 345))
-    assert {count for _, _, count in told} == {344}
+def test_progress_is_told_after_every_obligation(written: tuple[AllConstantsProof, Path]) -> None:
+    assert len(written[0].obligations) == 344
+    assert [number for _, number, _ in TOLD] == list(range(1, 345))
+    assert {count for _, _, count in TOLD} == {344}
 
 
 def test_without_lemma_sets_and_without_a_search_for_them_the_verdict_is_incomplete() -> None:
-    made = prove_all_constants(kip320, cores=CoreFile(), search=False, effort=20_000)
+    made = prove_all_constants(kip320, LIMITS, Options(CoreFile(), search=False, effort=1_000))
     assert not made.holds
     assert made.document()["verdict"] == "incomplete"
     assert "BecomeLeader: CommitRequest" in made.document()["open"]
 
 
 def find_again(keys: Iterable[str]) -> None:
-    induction = Induction(kip320)
-    search = CoreSearch(induction)
-    known = {item.key: item for item in induction.obligations}
+    search = CoreSearch(prover())
+    known = {item.key: item for item in prover().obligations.all}
     for key in keys:
         found = search.find(known[key])
         assert isinstance(found, Core), key
-        assert induction.effort(known[key], found, SEARCH_EFFORT) is not None, key
+        assert prover().effort(known[key], found, SEARCH_EFFORT) is not None, key
 
 
 def test_lemma_sets_are_found_again_from_nothing() -> None:
@@ -117,7 +151,7 @@ HARD = ("BecomeLeader|CommitRequest", "FencedBecomeFollowerAndTruncate|CommitQuo
 
 @pytest.mark.slow
 def test_a_sample_of_all_lemma_sets_is_found_again_from_nothing() -> None:
-    find_again([key for key in CoreFile.load(CORE_FILE).cores if key not in HARD][::7])
+    find_again([key for key in SHIPPED.cores if key not in HARD][::7])
 
 
 def test_lemma_sets_survive_being_written(tmp_path: Path) -> None:
@@ -205,13 +239,11 @@ WEAKENED = [
 def test_a_weakened_protocol_is_refused_with_a_step_of_a_small_instance(
     action: str, function: Callable[..., None], broken: tuple[str, ...]
 ) -> None:
-    induction = Induction(replaced(action, function))
-    search = CoreSearch(induction)
-    shipped = CoreFile.load(CORE_FILE)
-    for obligation in induction.obligations:
+    weakened = Prover(Obligations(replaced(action, function)))
+    search = CoreSearch(weakened)
+    for obligation in weakened.obligations.all:
         if obligation.subject == action and obligation.clause in broken:
-            way, _ = induction.solve(obligation, shipped.cores[obligation.key].lemmas, 0, effort=FIRST_EFFORT)
-            assert way is None
+            assert weakened.solve(obligation, SHIPPED.cores[obligation.key].lemmas, FIRST_EFFORT) is None
             found = search.find(obligation)
             assert isinstance(found, StepCounterexample)
             assert found.breaks == obligation.clause
@@ -220,7 +252,7 @@ def test_a_weakened_protocol_is_refused_with_a_step_of_a_small_instance(
 
 @pytest.mark.slow
 def test_the_verdict_on_a_protocol_with_a_dropped_clause_is_incomplete() -> None:
-    made = prove_all_constants(kip320, drop=[("FencedLeaderExpandIsr", "HW in this epoch")])
+    made = prove_all_constants(kip320, LIMITS, drop=[("FencedLeaderExpandIsr", "HW in this epoch")])
     assert not made.holds
     assert {(item.subject, item.clause) for item in made.open} >= {("FencedLeaderExpandIsr", "CommitQuorum")}
     assert all(item.verdict is Verdict.REFUTED for item in made.open if item.clause == "CommitQuorum")
@@ -242,11 +274,11 @@ def test_an_action_that_can_never_happen_is_vacuous() -> None:
 # -- other solvers -----------------------------------------------------------------------------------------------------
 
 
-def test_every_obligation_is_written_as_a_file_that_z3_refutes_by_itself(tmp_path: Path) -> None:
+def test_every_obligation_is_written_as_a_file_that_z3_refutes_by_itself(written: tuple[AllConstantsProof, Path]) -> None:
     import z3
 
-    files = write_smt2(kip320, tmp_path / "proof")
-    assert len(files) == len({path.name for path in files}) == 344
+    files = sorted(written[1].glob("*.smt2"))
+    assert len(files) == 344
     for path in files[::20]:
         context = z3.Context()
         solver = z3.SimpleSolver(ctx=context)
@@ -270,22 +302,27 @@ def refutes(text: str) -> bool:
     return str(answer).split() == ["unsat"]
 
 
-def test_a_second_solver_refutes_obligations_without_quantifiers() -> None:
-    induction = Induction(kip320)
-    shipped = CoreFile.load(CORE_FILE)
-    for key in ("BecomeLeader|WeakIsr", "FencedFollowerFetch|CommitQuorum", "FencedLeaderExpandIsr|StrongIsr"):
-        (obligation,) = (item for item in induction.obligations if item.key == key)
-        text = induction.grounded(obligation, shipped.cores[key])
-        assert text is not None
+def refuted_by_another(keys: Iterable[str]) -> list[str]:
+    """The obligations that cvc5 refutes in their form without quantifiers."""
+    known = {item.key: item for item in prover().obligations.all}
+    refuted = []
+    for key in keys:
+        text = prover().grounded(known[key], SHIPPED.cores.get(key, Core()), 10 * SEARCH_EFFORT)
+        assert text is not None, key
         assert "forall" not in text
-        assert refutes(text)
+        refuted += [key] if refutes(text) else []
+    return refuted
+
+
+def test_a_second_solver_refutes_obligations_without_quantifiers() -> None:
+    keys = ["BecomeLeader|WeakIsr", "FencedFollowerFetch|CommitQuorum", "FencedLeaderExpandIsr|StrongIsr"]
+    assert refuted_by_another(keys) == keys
 
 
 @pytest.mark.slow
-def test_a_second_solver_refutes_every_obligation(tmp_path: Path) -> None:
-    files = write_smt2(kip320, tmp_path, grounded=True)
-    assert len(files) == 344
-    assert [path.name for path in files if not refutes(path.read_text())] == []
+def test_a_second_solver_refutes_a_third_of_all_obligations() -> None:
+    keys = [item.key for item in prover().obligations.all][::3]
+    assert refuted_by_another(keys) == keys
 
 
 def test_importing_the_command_does_not_import_z3() -> None:
@@ -293,10 +330,60 @@ def test_importing_the_command_does_not_import_z3() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+# -- the older variants -------------------------------------------------------------------------------------------------
+
+FENCED = {
+    "FencedLeaderIncHighWatermark": {"every ISR member follows in this epoch and holds the offset"},
+    "FencedLeaderExpandIsr": {"follows in this epoch", "HW in this epoch"},
+    "FencedFollowerFetch": {"follows in this epoch"},
+    "FencedBecomeFollowerAndTruncate": {"leader presumes leadership", "leader is in the request's epoch"},
+}
+
+
 @pytest.mark.slow
-def test_the_other_variants_are_open_where_their_rules_are_weaker() -> None:
-    for protocol in PROTOCOLS.values():
-        if protocol.state is State and protocol is not kip320:
-            made = prove_all_constants(protocol)
-            assert not made.holds
-            assert any(item.verdict is Verdict.REFUTED for item in made.open)
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_obligation_of_an_older_variant_is_proved_or_refuted_by_what_kip320_fences(name: str) -> None:
+    made = proof(name)
+    assert not made.holds
+    assert [item.key for item in made.open if item.verdict is Verdict.UNKNOWN] == []
+    assert made.vacuous == ()
+    found = [item.counterexample for item in made.refuted if item.counterexample is not None]
+    assert len(found) == len(made.refuted)
+    rules = broken_rules(PROTOCOLS[name], (), found)
+    shared = {"ControllerElectLeader", "ControllerShrinkIsr", "BecomeLeader", "LeaderWrite"}
+    assert not shared & {item.action for item in rules}, "what all variants share breaks nothing"
+    assert {item.rule for item in rules} == set(FENCED)
+    for item in rules:
+        assert COUNTERPARTS[item.action] == item.rule
+        assert item.clauses
+        assert set(item.clauses) <= FENCED[item.rule]
+
+
+def test_what_is_known_of_a_variant_refutes_it_in_a_moment() -> None:
+    made = proof("kip279")
+    assert {item.subject for item in made.refuted} == {
+        "LeaderExpandIsr", "LeaderIncHighWatermark", "FollowerReplicate", "BecomeFollowerTruncateKip279"
+    }  # fmt: skip
+    assert [item.clause for item in made.refuted if item.subject == "BecomeFollowerTruncateKip279"] == ["LeaderFirst"]
+
+
+# -- solvers that fail -----------------------------------------------------------------------------------------------------
+
+
+def test_solvers_without_time_or_memory_leave_obligations_open_and_say_why() -> None:
+    hurried = prove_all_constants(kip320, Limits(2, 0.001), Options(search=False))
+    assert hurried.exit_code == 152
+    assert all(item.reason for item in hurried.open)
+    starved = prove_all_constants(kip320, Limits(2, 60.0, 64 << 20), Options(search=False))
+    assert starved.exit_code == 152
+    assert len(starved.open) == len(starved.obligations) == 344
+    assert all(item.reason for item in starved.open)
+
+
+def test_an_interrupt_ends_the_proof_and_is_no_pass() -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    made = prove_all_constants(kip320, LIMITS, on_result=interrupt)
+    assert (made.exit_code, made.holds, made.interrupted) == (130, False, True)
+    assert len(made.obligations) < 344

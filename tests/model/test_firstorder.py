@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from checker.allconstants import CLAUSES
+from checker.obligations import CLAUSES
 from model.catalogue import FAMILY as PROTOCOLS
 from model.context import Constant
 from model.errors import ModelError
