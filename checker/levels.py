@@ -101,6 +101,8 @@ class Ledger:
     max_depth: int | None = None
     max_states: int | None = None
     findings: dict[int, Finding] = field(default_factory=dict)
+    met: dict[int, int] = field(default_factory=dict)
+    """By position of a probe: the first level that has a state, or the source of a step, that meets it."""
     stopped: StopReason | None = None
     _counts: _Counts = field(default_factory=_Counts)
     _pending: LevelReport | None = None
@@ -138,6 +140,10 @@ class Ledger:
             old = counts[step.action.name]
             counts[step.action.name] = ActionCount(old.enabled + enabled, old.new + new)
         return counts
+
+    def probes_met(self) -> dict[str, int | None]:
+        """By name of a probe: the first level that meets it, or None."""
+        return {probe.name: self.met.get(position) for position, probe in enumerate(self.question.probes)}
 
     def reported(self) -> list[Finding]:
         """The violations to report, shortest first, ties by the spec's order."""
@@ -204,14 +210,20 @@ class Ledger:
             )
 
     def _take_findings(self, report: LevelReport) -> list[Finding]:
+        states, steps = len(self.question.state_properties), len(self.question.step_properties)
+        met = [self.question.state_probes[p - states] for p in report.bad_states if p >= states]
+        met += [self.question.step_probes[bit - 1 - steps] for bit in report.bad_steps if bit > steps]
+        for position in met:
+            self.met.setdefault(position, self.depth)
         fresh = [
             Finding(self.question.state_properties[p], self.depth, words, None)
             for p, words in report.bad_states.items()
+            if p < states
         ]
         fresh += [
             Finding(self.question.step_properties[bit - 1], self.depth, words, action)
             for bit, (words, action) in report.bad_steps.items()
-            if bit != OVERFLOW_BIT
+            if OVERFLOW_BIT < bit <= steps
         ]
         fresh = [found for found in fresh if found.position not in self.findings]
         self.findings.update({found.position: found for found in fresh})

@@ -1,11 +1,13 @@
 """A question: a protocol under given constants and the properties asked of it, ready for an engine.
 
-What lives here: `Question` and how its properties become conditions of the kernel. What does not: where questions come
+What lives here: `Question`, how its properties become conditions of the kernel, and `Probe`, a condition that is only looked
+for. What does not: where questions come
 from (`spec.py`) and who answers them (`search.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,11 +31,28 @@ DEADLOCK = Property(
 
 
 @dataclass(frozen=True)
+class Probe:
+    """A condition that a search looks for without stopping at it: whether any reachable state, or any step, meets it.
+
+    One of the two is given: `in_state` makes the condition of a state, `in_step` that of the steps of an action instance,
+    over their sources.
+    """
+
+    name: str
+    in_state: Callable[[Instance], Expr] | None = None
+    in_step: Callable[[Instance, ActionInstance], Expr] | None = None
+
+
+@dataclass(frozen=True)
 class Question:
-    """What is asked: `properties` in the spec's order, which breaks ties between equally short violations."""
+    """What is asked: `properties` in the spec's order, which breaks ties between equally short violations.
+
+    `probes` change no answer and no count; which of them were met stands in the result.
+    """
 
     instance: Instance
     properties: tuple[Property, ...]
+    probes: tuple[Probe, ...] = ()
 
     @cached_property
     def state_properties(self) -> tuple[int, ...]:
@@ -44,6 +63,16 @@ class Question:
     def step_properties(self) -> tuple[int, ...]:
         """Positions of the step properties; the k-th is check bit k + 1."""
         return tuple(i for i, item in enumerate(self.properties) if item.kind is Kind.STEP)
+
+    @cached_property
+    def state_probes(self) -> tuple[int, ...]:
+        """Positions of the probes of states; in the kernel they come after the state properties."""
+        return tuple(i for i, probe in enumerate(self.probes) if probe.in_state is not None)
+
+    @cached_property
+    def step_probes(self) -> tuple[int, ...]:
+        """Positions of the probes of steps; their check bits come after those of the step properties."""
+        return tuple(i for i, probe in enumerate(self.probes) if probe.in_step is not None)
 
     def holds_in_state(self, position: int) -> Expr:
         """The condition of a STATE or DEADLOCK property."""
@@ -61,7 +90,7 @@ class Question:
     def plan(self) -> KernelPlan:
         """What the kernel evaluates for this question."""
         pool = self.instance.pool
-        violations = tuple(pool.not_(self.holds_in_state(i)) for i in self.state_properties)
+        violations = [pool.not_(self.holds_in_state(i)) for i in self.state_properties]
         checks: list[StepCheck] = []
         for number, step in enumerate(self.instance.actions):
             overflow = pool.any(bad for _, bad in step.overflows)
@@ -71,13 +100,30 @@ class Question:
                 for bit, violated in enumerate(conditions)
                 if violated is not pool.false
             ]
-        return KernelPlan(self.instance, violations, tuple(checks))
+        return self._with_probes(KernelPlan(self.instance, tuple(violations), tuple(checks)))
+
+    def _with_probes(self, plan: KernelPlan) -> KernelPlan:
+        """Made after everything else, so that probes do not change the order of the expressions that `fingerprint` hashes."""
+        if not self.probes:
+            return plan
+        states = [make(self.instance) for probe in self.probes if (make := probe.in_state) is not None]
+        first = 1 + len(self.step_properties)
+        steps = [
+            StepCheck(number, first + at, met)
+            for number, step in enumerate(self.instance.actions)
+            for at, make in enumerate(probe.in_step for probe in self.probes if probe.in_step is not None)
+            if (met := make(self.instance, step)) is not self.instance.pool.false
+        ]
+        checks = sorted([*plan.step_checks, *steps], key=lambda check: (check.action, check.bit))
+        return KernelPlan(self.instance, (*plan.state_violations, *states), tuple(checks))
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the protocol's and the properties' expressions, constants included.
+        """A hash of the protocol's and the properties' expressions, constants included, probes not.
 
         Expressions are ordered by when they were made, so ask for `plan` or this before making others in the same instance.
         """
         plan = self.plan
-        return self.instance.fingerprint([*plan.state_violations, *(check.violated for check in plan.step_checks)])
+        asked = plan.state_violations[: len(self.state_properties)]
+        checks = [check.violated for check in plan.step_checks if check.bit <= len(self.step_properties)]
+        return self.instance.fingerprint([*asked, *checks])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 
@@ -83,6 +84,8 @@ class Result:
     notes: tuple[str, ...] = field(default=())
     stored_levels: int = 0
     """Levels that were read from a run directory: `seconds` is not the time that they took."""
+    probes: Mapping[str, int | None] = field(default_factory=dict)
+    """By name of a probe of the question: the first level that meets it, or None if none of those covered does."""
 
     @property
     def verdict(self) -> Verdict:
@@ -92,6 +95,11 @@ class Result:
         if self.stopped is StopReason.COMPLETE and self.question.properties:
             return Verdict.HOLDS
         return Verdict.INCOMPLETE
+
+    @property
+    def violated(self) -> dict[str, int]:
+        """The states of the shortest run of every violated property."""
+        return {violation.property.name: violation.trace_length for violation in self.violations}
 
     @property
     def never_fired(self) -> list[str]:

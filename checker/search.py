@@ -106,6 +106,7 @@ class LocalSearch:
             memory_bytes=memory,
             notes=notes,
             stored_levels=self._stored_levels,
+            probes=self.ledger.probes_met(),
         )
 
     def _set_up(self) -> None:

@@ -136,13 +136,15 @@ class Context:
     """What the language's free functions need while one function is traced; `guards` is None outside actions.
 
     `reading` is None where values are enumerated. Otherwise it says what quantifiers, sets and optional values are, and
-    `pool` and `constants` hold its terms (`model/firstorder/reading.py`).
+    `pool` and `constants` hold its terms (`model/firstorder/reading.py`). `antecedents_alone` has implications say only that
+    their antecedent is false (`quantify.exercised`).
     """
 
     pool: Pool
     constants: Mapping[str, int]
     guards: list[Guard] | None = field(default=None)
     reading: Reading | None = field(default=None)
+    antecedents_alone: bool = field(default=False)
 
 
 _ACTIVE: ContextVar[Context | None] = ContextVar("acked_trace", default=None)

@@ -1,16 +1,17 @@
 """Combinators: quantification, choice and implication, written once and readable by every engine.
 
-What lives here: `every`, `some`, `greatest`, `least`, `ite`, `implies`. The finite engines unroll them over the values of
-a type, the first-order reading makes them quantifiers; nothing in a protocol depends on how. What does not: operations of
-one type (`values.py`, `state.py`).
+What lives here: `every`, `some`, `greatest`, `least`, `ite`, `implies`, and `exercised`, which asks when a promise says
+anything. The finite engines unroll them over the values of a type, the first-order reading makes them quantifiers; nothing in
+a protocol depends on how. What does not: operations of one type (`values.py`, `state.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar, cast, overload
 
-from model.context import current, literal
+from model.context import active, current, literal
 from model.domain import LeafDomain, as_leaf
 from model.errors import ModelError
 from model.expr import Expr
@@ -39,6 +40,17 @@ def each(over: type[V]) -> list[V]:
     return cast(list[V], _values(as_leaf(over)))
 
 
+class _Conditional(Bool):
+    """While antecedents are traced alone: a promise that says something only where an antecedent is true."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Bool | bool) -> Bool:
+        return _Conditional(super().__and__(other).expr)
+
+    __rand__ = __and__
+
+
 def _cases(over: Any, body: Callable[[Any], Bool]) -> list[tuple[Expr, Expr]]:
     """(is this value meant?, body of it) for every value of the type or of the set's type."""
     pool = current().pool
@@ -57,6 +69,8 @@ def every(over: Any, body: Callable[[Any], Bool]) -> Bool:
     reading = current().reading
     if reading is not None:
         return reading.every(over, body)
+    if current().antecedents_alone:
+        return _every_antecedent(over, body)
     pool = current().pool
     return Bool(pool.all(pool.or_(pool.not_(meant), holds) for meant, holds in _cases(over, body)))
 
@@ -103,7 +117,37 @@ def _first(values: list[N], body: Callable[[N], Bool], otherwise: N | None) -> N
 
 def implies(antecedent: Bool, consequent: Bool) -> Bool:
     """Whether the consequent holds or the antecedent does not."""
+    if current().antecedents_alone:
+        says = ~antecedent | consequent if isinstance(consequent, _Conditional) else ~antecedent
+        return _Conditional(says.expr)
     return ~antecedent | consequent
+
+
+def _every_antecedent(over: Any, body: Callable[[Any], Bool]) -> Bool:
+    """`every` while antecedents are traced alone: membership of a set is an antecedent, too."""
+    pool = current().pool
+    parts: list[Bool] = []
+    for value in _values(as_leaf(over.item if isinstance(over, SetValue) else over)):
+        said = body(value)
+        said = said if isinstance(said, _Conditional) else Bool(Bool.lift(said))
+        parts.append(implies(over.contains(value), said) if isinstance(over, SetValue) else said)
+    together = pool.all(part.expr for part in parts)
+    return _Conditional(together) if any(isinstance(part, _Conditional) for part in parts) else Bool(together)
+
+
+def exercised(predicate: Callable[..., Bool]) -> Callable[..., Bool]:
+    """Of a promise: where it says anything, that is, where the antecedent of one of its innermost implications is true.
+
+    A promise without implications and without quantification over sets always says something. If the result is true in no
+    reachable state, the promise holds vacuously.
+    """
+
+    def says_something(*states: Any) -> Bool:
+        with active(replace(current(), antecedents_alone=True)):
+            silent = predicate(*states)
+        return ~Bool(silent.expr) if isinstance(silent, _Conditional) else truth(True)
+
+    return says_something
 
 
 @overload

@@ -1,0 +1,140 @@
+"""The cache of answers: what was decided once need not be searched again, and nothing else is ever believed.
+
+What lives here: `ResultCache`. What does not: which answers are wanted (`batch.py`).
+
+A question's *expressions* name its answer, with its constants, properties, bounds, the version of acked and the sources of
+the checker. To make them takes tracing the protocol, so a second, smaller entry remembers which expressions a task has under
+given sources of `model/` and `invariants/`. Every entry carries the key that it answers and a checksum; one that is corrupt,
+foreign or was edited by hand is passed over with a warning, and written anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from checker.outcome import Outcome, Task, from_document, to_document
+
+HOME = Path(__file__).resolve().parent.parent
+"""The folder of our packages."""
+
+_FORMAT = "acked-answer/1"
+
+
+class ResultCache:
+    """Answers in a folder. `warnings` collects one sentence for every entry that was passed over."""
+
+    def __init__(self, folder: Path, version: str) -> None:
+        self.folder = folder
+        self.warnings: list[str] = []
+        self._engine = f"{version} {sources_hash(('checker',))}"
+        self._model = f"{version} {sources_hash(('model', 'invariants', 'checker'))}"
+
+    def get(self, task: Task) -> Outcome | None:
+        """The stored answer to a task, if there is one that can be believed."""
+        memo = self._memo_key(task)
+        fingerprint = self._read("memo", memo)
+        if not isinstance(fingerprint, str):
+            return None
+        return self.get_by_expressions(task, fingerprint)
+
+    def get_by_expressions(self, task: Task, fingerprint: str) -> Outcome | None:
+        """The stored answer to a task whose expressions are known (`Question.fingerprint`)."""
+        key = self._key(task, fingerprint)
+        content = self._read("answers", key)
+        if content is None:
+            return None
+        try:
+            outcome = from_document(content)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self._warn("answers", key, "is no answer")
+            return None
+        if outcome.fingerprint != fingerprint:
+            self._warn("answers", key, "answers another question")
+            return None
+        return outcome
+
+    def put(self, task: Task, outcome: Outcome) -> None:
+        """Keeps an answer that any machine would give; a folder that cannot be written costs time, nothing else."""
+        if outcome.is_repeatable:
+            self._write("answers", self._key(task, outcome.fingerprint), to_document(outcome))
+            self._write("memo", self._memo_key(task), outcome.fingerprint)
+
+    def remember(self, task: Task, fingerprint: str) -> None:
+        """Keeps which expressions a task has."""
+        self._write("memo", self._memo_key(task), fingerprint)
+
+    def path_of(self, task: Task, fingerprint: str) -> Path:
+        """Where the answer to a task is kept."""
+        return self._path("answers", self._key(task, fingerprint))
+
+    # -- keys and files -------------------------------------------------------------------------------------------
+
+    def _key(self, task: Task, fingerprint: str) -> str:
+        return _hash(_FORMAT, self._engine, fingerprint, json.dumps(task.document(), sort_keys=True))
+
+    def _memo_key(self, task: Task) -> str:
+        return _hash(_FORMAT, self._model, json.dumps(task.document(), sort_keys=True))
+
+    def _path(self, kind: str, key: str) -> Path:
+        return self.folder / kind / f"{key}.json"
+
+    def _read(self, kind: str, key: str) -> Any:
+        try:
+            text = self._path(kind, key).read_bytes().decode()
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError):
+            self._warn(kind, key, "cannot be read")
+            return None
+        checksum, _, body = text.partition("\n")
+        if checksum != _hash(body):
+            self._warn(kind, key, "is damaged or was edited: its checksum is another")
+            return None
+        try:
+            entry = json.loads(body)
+            if entry["key"] != key:
+                self._warn(kind, key, "belongs to another question")
+                return None
+            return entry["content"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            self._warn(kind, key, "is no entry of this cache")
+            return None
+
+    def _write(self, kind: str, key: str, content: Any) -> None:
+        path = self._path(kind, key)
+        body = json.dumps({"key": key, "content": content})
+        temporary = None
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+                temporary = Path(file.name)
+                file.write(f"{_hash(body)}\n{body}")
+            os.replace(temporary, path)
+        except OSError:
+            if temporary is not None:
+                temporary.unlink(missing_ok=True)
+
+    def _warn(self, kind: str, key: str, what: str) -> None:
+        self.warnings.append(f"the cache entry {self._path(kind, key)} {what}; it is not used")
+
+
+@cache
+def sources_hash(packages: Iterable[str]) -> str:
+    """A hash of the text of every module of some of our packages."""
+    digest = hashlib.sha256()
+    for package in packages:
+        for path in sorted((HOME / package).rglob("*.py")):
+            digest.update(f"{path.relative_to(HOME).as_posix()}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,0 +1,46 @@
+"""Whether a promise says anything: the probes that look for a state or step in which it does.
+
+What lives here: a probe per property, met where an antecedent of the property is true (`model.quantify.exercised`), and
+which properties turned out to be vacuous. A property that is true whatever the state says nothing either. What does not: the
+search, which looks for probes while it decides the properties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from checker.question import Probe
+from invariants.property import Kind, Property
+from model.expr import Expr
+from model.protocol import ActionInstance, Instance
+from model.quantify import exercised
+
+_NAME = "says something: "
+
+
+def vacuity_probes(properties: Iterable[Property]) -> tuple[Probe, ...]:
+    """A probe per property; none for a deadlock, of which every state says something."""
+    return tuple(_probe(item) for item in properties if item.kind is not Kind.DEADLOCK)
+
+
+def vacuous(probes: Mapping[str, int | None]) -> list[str]:
+    """The properties whose probe was met nowhere in what was covered."""
+    return [name.removeprefix(_NAME) for name, met in probes.items() if name.startswith(_NAME) and met is None]
+
+
+def _probe(item: Property) -> Probe:
+    if item.kind is Kind.STATE:
+
+        def in_state(instance: Instance) -> Expr:
+            if instance.state_predicate(item.name, item.predicate) is instance.pool.true:
+                return instance.pool.false
+            return instance.state_predicate(item.name, exercised(item.predicate))
+
+        return Probe(_NAME + item.name, in_state=in_state)
+
+    def in_step(instance: Instance, step: ActionInstance) -> Expr:
+        if instance.step_predicate(item.name, item.predicate, step) is instance.pool.true:
+            return instance.pool.false
+        return instance.step_predicate(item.name, exercised(item.predicate), step)
+
+    return Probe(_NAME + item.name, in_step=in_step)
