@@ -138,8 +138,8 @@ class Protocol:
     """A named set of actions over one state, with declared constants.
 
     `source` says where the rules come from (KIP, JIRA id); `actions` are those shared with other protocols, further ones
-    are added with `@protocol.action(…)`. `profile` gives the constants of a version and a control plane. `told_with` says under
-    which other constants, if any, a run is told to people: the same actions without the abstraction that shortens the search.
+    are added with `@protocol.action(…)`. `profile` gives the constants of a version and a control plane. `told_with` says
+    under which other constants, if any, a run is told to people: the same actions without what shortens the search.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class Protocol:
         """The constants under which a run is told to people; those it was found under, unless the protocol says otherwise."""
         return dict(constants) if self._told_with is None else self._told_with(constants)
 
-    def instantiate(self, constants: Mapping[str, int], drop: Iterable[tuple[str, str]] = ()) -> Instance:
+    def instantiate(self, constants: Mapping[str, Any], drop: Iterable[tuple[str, str]] = ()) -> Instance:
         """The protocol under given constants; `drop` names (action, label) guard clauses to leave out."""
         return Instance(self, self.bind(constants), frozenset(drop))
 

@@ -140,7 +140,7 @@ class Space:
 
     def counts(self, depth: int, fired_depth: int) -> tuple[tuple[int, ...], int, dict[str, tuple[int, int]]]:
         """Sizes of levels 1..depth; generated states and (enabled, new) by action, of levels 1..fired_depth."""
-        enabled = dict.fromkeys((item.name for item in self.instance.protocol.actions), 0)
+        enabled = dict.fromkeys((item.name for item in self.instance.action_rules), 0)
         new = dict(enabled)
         for level, steps in enumerate(self.steps[:fired_depth]):
             for step in steps:

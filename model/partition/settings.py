@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from model.context import Computed, Constant, choice, switch
+from model.errors import ModelError
+from model.ranks import MOST_RANKS
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
@@ -191,8 +193,16 @@ def most_epochs(constants: Mapping[str, int]) -> int:
 
 
 def _highest_epoch(constants: Mapping[str, int]) -> int:
+    if constants["max_leader_epoch"]:
+        return constants["max_leader_epoch"]
     # Ranks are below the number in use, and a step adds at most one.
-    return constants["max_leader_epoch"] or (7 if most_epochs(constants) <= 7 else 15)
+    most = most_epochs(constants)
+    if most > MOST_RANKS:
+        raise ModelError(
+            f"{most} leader epochs may be in use at once and {MOST_RANKS} can be told apart by rank; choose fewer replicas "
+            "or a smaller log_size, or bound the elections with max_leader_epoch"
+        )
+    return 7 if most <= 7 else 15
 
 
 highest_epoch = Computed(_highest_epoch)

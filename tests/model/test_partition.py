@@ -1,0 +1,222 @@
+"""The partition protocol: what its settings add and take away, its releases, and its actions' words."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from model.errors import ModelError
+from model.evaluate import Evaluator
+from model.partition.protocol import partition
+from model.partition.settings import CONSTANTS, most_epochs
+from model.partition.versions import CHANGES, LATEST, VERSIONS, changes_of, planes_of
+from model.protocol import ActionInstance, Instance
+from model.ranks import MOST_RANKS
+
+TINY = {"replicas": 2, "log_size": 1, "records": 1}
+
+EVERYTHING: dict[str, Any] = {
+    **TINY,
+    "log_size": 2,
+    "records": 2,
+    "acks": "all",
+    "retries": True,
+    "in_flight": 2,
+    "consumer": "followers",
+    "offset_queries": True,
+    "crashes": "lossy",
+    "lossy_crashes": 1,
+    "unclean_election": True,
+    "unnoticed_restarts": True,
+    "zombies": True,
+    "leadership_moves": True,
+    "producer_restarts": 1,
+}
+
+
+def release(version: str, plane: str | None = None, **other: Any) -> Instance:
+    profile = {name: setting.value for name, setting in partition.profile(version, plane).items()}
+    return partition.instantiate({**profile, **other})
+
+
+def names(instance: Instance) -> set[str]:
+    return {item.action.name for item in instance.actions}
+
+
+def leaves(instance: Instance) -> set[str]:
+    return {leaf.name for leaf in instance.schema.leaves if leaf.bits}
+
+
+def walk(instance: Instance, steps: int, seed: int) -> Iterator[tuple[ActionInstance, list[int], list[int]]]:
+    """The steps of a random run that starts again where it ends."""
+    chance = random.Random(seed)
+    start = codes = instance.schema.unpack(instance.initial[0])
+    guards = Evaluator([item.guard for item in instance.actions])
+    for _ in range(steps):
+        enabled = [item for item, holds in zip(instance.actions, guards(codes), strict=True) if holds]
+        if not enabled:
+            codes = start
+            continue
+        # By kind first: there are many ways to crash and few to answer.
+        kind = chance.choice(sorted({item.action.name for item in enabled}))
+        step = chance.choice([item for item in enabled if item.action.name == kind])
+        after = instance.fire(step, codes)
+        yield step, codes, after
+        codes = after
+
+
+def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
+    plain = partition.instantiate({**TINY, "crashes": "none", "acks": "1", "asynchronous_isr": False})
+    assert not {"Read", "QueryLatestOffset", "Crash", "Restart", "LoseSession", "Retry", "AskToShrink"} & names(plain)
+    assert not {name for name in leaves(plain) if "consumer" in name or "pending" in name or "down" in name}
+    full = partition.instantiate(EVERYTHING)
+    assert {"Read", "QueryLatestOffset", "Crash", "Restart", "LoseSession", "Retry", "AskToShrink"} <= names(full)
+    assert {"consumer.offset", "consumer.latest", "broker[0].pending", "broker[1].down", "lossy_left"} <= leaves(full)
+
+
+def test_a_decoded_state_shows_only_the_fields_that_are_there_and_is_encoded_again() -> None:
+    for constants in (TINY, EVERYTHING):
+        instance = partition.instantiate(constants)
+        codes = instance.schema.unpack(instance.initial[0])
+        state = instance.schema.decode(codes)
+        assert ("consumer" in state) is (constants is EVERYTHING)
+        assert instance.schema.encode(state) == codes
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_release_runs_on_each_of_its_control_planes(version: str) -> None:
+    for plane in planes_of(version):
+        instance = release(version, plane, **TINY)
+        assert {"Produce", "BecomeLeader", "BecomeFollower", "FetchRecord", "ElectLeader"} <= names(instance)
+        decided = changes_of(version, plane)
+        assert {change.constant.name for change in CHANGES if change.plane is None} <= set(decided)
+
+
+@pytest.mark.parametrize(
+    ("version", "plane", "message"),
+    [
+        ("9.9", None, "there is no version '9.9'"),
+        ("2.1.0", None, r"did you mean 2\.0\.1\?|did you mean 2\.1\?"),
+        ("4.0", "zookeeper", "does not run on control plane 'zookeeper'; it runs on kraft"),
+        ("2.1", "kraft", "it runs on zookeeper"),
+    ],
+)
+def test_a_release_that_does_not_exist_is_refused(version: str, plane: str | None, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        partition.profile(version, plane)
+
+
+def test_the_newest_release_has_every_known_fix_which_is_also_what_a_constant_has_by_default() -> None:
+    latest = partition.profile(LATEST, None)
+    users = {"acks", "retries", "idempotence", "unclean_election"}
+    defaults = {item.name: item.default for item in CONSTANTS}
+    assert {name: setting.value for name, setting in latest.items() if name not in users} == {
+        name: defaults[name] for name in latest if name not in users
+    }
+
+
+def test_rules_come_with_the_releases_that_the_facts_name() -> None:
+    def rule(version: str, name: str, plane: str | None = None) -> Any:
+        constant = next(item for item in CONSTANTS if item.name == name)
+        return constant.show(partition.profile(version, plane)[name].value)
+
+    assert [rule(v, "truncation") for v in ("0.10", "0.11", "2.0", "2.8")] == [
+        "high watermark", "leader epoch", "floor epoch", "diverging fetch",
+    ]  # fmt: skip
+    assert [rule(v, "fetch_fencing") for v in ("2.0.1", "2.1")] == ["none", "leader epoch"]
+    assert [rule(v, "isr_checks_broker_epoch", "kraft") for v in ("3.4", "3.5")] == [False, True]
+    assert rule("3.9", "isr_checks_broker_epoch", "zookeeper") is False
+    assert [rule(v, "strict_min_isr") for v in ("3.6", "3.7")] == [False, True]
+    assert [rule(v, "eligible_leader_replicas") for v in ("4.0", "4.1")] == [False, True]
+    assert [rule(v, "acks") for v in ("2.8", "3.0")] == ["1", "all"]
+    assert [rule(v, "unclean_election") for v in ("0.10", "0.11")] == [True, False]
+
+
+@pytest.mark.parametrize("version", ["0.10", "2.1", LATEST])
+def test_every_action_says_in_a_sentence_what_it_does(version: str) -> None:
+    instance = release(version, **EVERYTHING)
+    told: dict[str, str] = {}
+    for step, before, after in walk(instance, 1500, seed=5):
+        text = instance.tell(step, before, after)
+        assert text[0].islower()
+        assert "None" not in text
+        told.setdefault(step.action.name, text)
+    assert len(told) >= 0.75 * len(names(instance)), sorted(names(instance) - set(told))
+
+
+@pytest.mark.parametrize("version", ["0.10", "2.1", LATEST])
+def test_a_clause_can_be_left_out(version: str) -> None:
+    profile = {name: setting.value for name, setting in partition.profile(version, None).items()}
+    constants = {**profile, **EVERYTHING}
+    whole = partition.instantiate(constants)
+    clauses = {(item.action.name, guard.label) for item in whole.actions for guard in item.guards}
+    for clause in sorted(clauses)[:: len(clauses) // 6]:
+        weaker = partition.instantiate(constants, drop=[clause])
+        labels = {guard.label for item in weaker.actions if item.action.name == clause[0] for guard in item.guards}
+        assert clause[1] not in labels
+
+
+def test_epochs_that_can_be_in_use_at_once_fit_the_ranks_at_every_shipped_size() -> None:
+    sizes = [(2, 1), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2), (5, 1)]
+    assert all(most_epochs({"replicas": n, "log_size": size}) <= MOST_RANKS for n, size in sizes)
+
+
+def test_more_epochs_than_there_are_ranks_are_refused_unless_elections_are_bounded() -> None:
+    with pytest.raises(ModelError, match="max_leader_epoch"):
+        partition.instantiate({"replicas": 5, "log_size": 3})
+    assert partition.instantiate({"replicas": 5, "log_size": 3, "max_leader_epoch": 2}).actions
+
+
+def plain_epochs(instance: Instance, codes: list[int]) -> tuple[Any, ...]:
+    """A state with its leader epochs by rank, whatever they are."""
+    state = instance.schema.decode(codes)
+    used = {state["controller"]["leader_epoch"]}
+    used |= {broker["leader_epoch"] for broker in state["broker"]} - {None}
+    used |= {record["epoch"] for log in state["log"] for record in log["records"]}
+    rank = {epoch: at for at, epoch in enumerate(sorted(used))}
+    state["controller"]["leader_epoch"] = rank[state["controller"]["leader_epoch"]]
+    for broker in state["broker"]:
+        if broker["leader_epoch"] is not None:
+            broker["leader_epoch"] = rank[broker["leader_epoch"]]
+    for record in itertools.chain.from_iterable(log["records"] for log in state["log"]):
+        record["epoch"] = rank[record["epoch"]]
+    return (repr(state),)
+
+
+def reachable(instance: Instance) -> set[tuple[Any, ...]]:
+    """Every reachable state by the plain evaluator, with epochs by rank."""
+    start = instance.initial[0]
+    seen, frontier = {start}, [start]
+    guards = Evaluator([item.guard for item in instance.actions])
+    updates = [Evaluator([code for _, code in item.updates]) for item in instance.actions]
+    while frontier:
+        found = []
+        for words in frontier:
+            codes = instance.schema.unpack(words)
+            for step, update, holds in zip(instance.actions, updates, guards(codes), strict=True):
+                if not holds:
+                    continue
+                changed = list(codes)
+                for (leaf, _), value in zip(step.updates, update(codes), strict=True):
+                    changed[leaf] = value
+                after = instance.schema.pack(changed)
+                if after not in seen:
+                    seen.add(after)
+                    found.append(after)
+        frontier = found
+    return {plain_epochs(instance, instance.schema.unpack(words)) for words in seen}
+
+
+@pytest.mark.slow
+def test_ranks_reach_what_any_number_of_elections_reaches_and_no_more() -> None:
+    """With few elections some states are missing; from some bound on, the renumbered states are those of the ranks."""
+    constants = {**TINY, "acks": "1"}
+    ranked = reachable(partition.instantiate({**constants, "max_leader_epoch": 0}))
+    found = [reachable(partition.instantiate({**constants, "max_leader_epoch": bound})) for bound in (1, 3, 4)]
+    assert all(smaller <= larger for smaller, larger in itertools.pairwise(found))
+    assert found[0] < ranked
+    assert found[-1] == ranked
