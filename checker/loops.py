@@ -1,7 +1,7 @@
 """The native loops of a search: expanding a run of states, the exact visited set, and the backward step of traces.
 
-What lives here: functions in the subset of `lowlevel.py`, compiled for one protocol (the literals W, ACTIONS, PROPERTIES,
-CHECKS, BLOCK). What does not: levels, workers and verdicts (`search.py`).
+What lives here: functions in the subset of `lowlevel.py`, compiled once for every number of words in a state, the literal W.
+What does not: levels, workers and verdicts (`search.py`).
 
 Every worker owns one shard: an append-only array of packed states, in order of discovery and so of levels, and a hash
 table beside it, in buckets of eight 64-bit slots, a cache line each. A slot is 0 or `tag << 30 | index + 1`, with the 34
@@ -50,7 +50,9 @@ WORKERS, WORKER, OUTBOX, WRITTEN, READABLE, BOX_CAPACITY, INBOX, READ, DONE, STA
 COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL, SEEN, DIRTY, OFFERS = range(18, 30)
 # Code, counters, and the least violation found of every property:
 UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE, MOMENT = range(30, 39)
-CONTEXT_SLOTS = 39
+# How many the protocol has of what the kernel decides, and of how many states at a time:
+ACTIONS, PROPERTIES, BLOCK = range(39, 42)
+CONTEXT_SLOTS = 42
 
 # What a worker offers to be expanded, by itself or by others; OFFERS lists the addresses of all workers' offers.
 OFFER_NEXT, OFFER_END, OFFER_STATES = range(3)
@@ -86,8 +88,8 @@ DOUBLE_UNTIL = 1 << 19
 PATIENCE = 1 << 14
 """How often a worker looks into one box before it gives the other workers up for now; little where many share a processor."""
 
-# Literals of the compiled protocol; the values here only name them.
-W = ACTIONS = PROPERTIES = BLOCK = 1
+# The literal that the loops are compiled with; the value here only names it.
+W = 1
 
 MIX_0, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
 
@@ -299,8 +301,8 @@ def note_states(context: P64, here: P64, n: U64) -> None:
     """Keeps, for every state property, the least state of this batch that violates it."""
     rows = p64(context[ROWS])
     picked = p16(context[LIST])
-    for p in range(PROPERTIES):
-        m = deal(at(rows, (ACTIONS + p) * (BATCH // 64)), n, picked)
+    for p in range(context[PROPERTIES]):
+        m = deal(at(rows, (context[ACTIONS] + p) * (BATCH // 64)), n, picked)
         best = at(p64(context[BEST_STATES]), p * (W + 1))
         for j in range(m):
             state = at(here, picked[j] * W)
@@ -339,7 +341,7 @@ def fire_all(context: P64, here: P64, n: U64) -> U64:
     fires = p64(context[FIRES])
     enabled = p64(context[ENABLED])
     total = 0
-    for k in range(ACTIONS):
+    for k in range(context[ACTIONS]):
         m = deal(at(rows, k * (BATCH // 64)), n, picked)
         if m != 0:
             enabled[k] += m
@@ -385,7 +387,7 @@ def route(context: P64, n: U64) -> U64:
 def evaluate(context: P64, here: P64, n: U64) -> None:
     """Fills ROWS for a batch of n states."""
     call(context[UNPACK], here, p64(context[COLUMNS]), (n + 7) // 8)
-    call(context[GUARDS], p64(context[COLUMNS]), p64(context[ROWS]), (n + BLOCK - 1) // BLOCK)
+    call(context[GUARDS], p64(context[COLUMNS]), p64(context[ROWS]), (n + context[BLOCK] - 1) // context[BLOCK])
 
 
 def claim(context: P64, owner: U64) -> U64:
@@ -489,7 +491,7 @@ def has_room(context: P64) -> U64:
     for owner in range(context[WORKERS]):
         if owner != context[WORKER]:
             waiting = counts[owner] - load_acquire(p64(boxes[4 * owner + 2]), 0)
-            if waiting + BATCH * ACTIONS > context[BOX_CAPACITY]:
+            if waiting + BATCH * context[ACTIONS] > context[BOX_CAPACITY]:
                 return 0
     return 1
 
@@ -546,7 +548,7 @@ def find_source(context: P64, begin: U64, end: U64, target: P64) -> None:
         n = minimum(BATCH, end - i)
         here = at(p64(context[STATES]), i * W)
         evaluate(context, here, n)
-        for k in range(ACTIONS):
+        for k in range(context[ACTIONS]):
             m = deal(at(rows, k * (BATCH // 64)), n, picked)
             call(fires[k], here, picked, m, out, p64(context[FLAGS]))
             for j in range(m):

@@ -64,12 +64,7 @@ def processor() -> str:
 
 def literals(plan: KernelPlan) -> dict[str, int]:
     """The constants that the loops are compiled with."""
-    return {
-        "W": plan.instance.schema.words,
-        "ACTIONS": len(plan.instance.actions),
-        "PROPERTIES": len(plan.state_violations),
-        "BLOCK": plan.block,
-    }
+    return {"W": plan.instance.schema.words}
 
 
 def _emit(ir: str, codegen: int, passes: int | None) -> bytes:

@@ -102,7 +102,7 @@ class Shard:
         ]
         self._outbox = numbers([0] * 4 * workers)
         self.context = reserve(loops.CONTEXT_SLOTS)
-        self._fill_context(kernel, worker, workers, most, buckets, capacity)
+        self._fill_context(shape, kernel, worker, workers, most, buckets, capacity)
         self._touched = {address(self.states): 0, address(self._table): 0}
         self._kernel = kernel  # whose code the functions below are
         self._expand = kernel.function("expand", 3)
@@ -113,7 +113,7 @@ class Shard:
         self._hash_state = kernel.function("hash_state", 1)
 
     def _fill_context(
-        self, kernel: Kernel, worker: int, workers: int, most: int, buckets: int, capacity: int
+        self, shape: Shape, kernel: Kernel, worker: int, workers: int, most: int, buckets: int, capacity: int
     ) -> None:
         values = {
             loops.STATES: address(self.states),
@@ -141,6 +141,9 @@ class Shard:
             loops.BEST_STATES: address(self._best_states),
             loops.BEST_STEPS: address(self._best_steps),
             loops.BEST_SOURCE: address(self._best_source),
+            loops.ACTIONS: shape.actions,
+            loops.PROPERTIES: shape.properties,
+            loops.BLOCK: shape.block,
         }
         values.update({slot: address(array) for slot, array in self._scratch.items()})
         for slot, value in values.items():
