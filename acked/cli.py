@@ -181,6 +181,8 @@ def check(
     bounds = Bounds(workers or default_workers(), memory or default_memory(), max_depth, max_states)
     policy = StopPolicy.EVERY_PROPERTY if go_on or chosen.wants_every_property else StopPolicy.FIRST_VIOLATION
     question = chosen.question()
+    for warning in chosen.warnings:
+        _say(f"warning: {chosen.where('constants')}{warning}")
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
         result = answer(question, options, bounds, policy, observer)
     seconds = time.perf_counter() - _STARTED
@@ -276,9 +278,17 @@ def all_bundled() -> Iterator[Path]:
     yield from sorted(root.rglob("*.toml"), key=lambda path: (len(path.relative_to(root).parts), path.stem))
 
 
+def _in_folders() -> dict[str, Path]:
+    """Bundled specs under the names that tell their folder too, such as `claims/acks-1-loses`."""
+    root = bundled_specs()
+    return {path.relative_to(root).with_suffix("").as_posix(): path for path in all_bundled() if path.parent != root}
+
+
 def find_spec(name: str) -> Spec:
-    """A spec by path, or a bundled one by name; `SpecUnreadable` if there is neither."""
+    """A spec by path, or a bundled one by name, with or without its folder; `SpecUnreadable` if there is neither."""
     path = Path(name)
+    if name in (inside := _in_folders()) and not os.path.lexists(path):
+        return load_spec(inside[name])
     # os.path.isfile and isdir, because Path's own raise for a name that is too long.
     is_path = path.suffix == ".toml" or os.sep in name or os.path.isfile(path)
     if is_path and (os.path.lexists(path) or not path.parent.is_dir()):
@@ -322,15 +332,25 @@ def _say(text: str) -> None:
     click.echo(text, err=True)
 
 
-from acked.explore import explore  # noqa: E402
-from acked.export import export  # noqa: E402  (these use what is defined above)
+from acked.audit import audit  # noqa: E402
+from acked.data import query, states, stats  # noqa: E402
+from acked.explore import explore  # noqa: E402  (these use what is defined above)
+from acked.export import export  # noqa: E402
+from acked.gallery import gallery  # noqa: E402
+from acked.graph import graph  # noqa: E402
 from acked.prove import prove  # noqa: E402
 from acked.view import view  # noqa: E402
 
 cli.add_command(prove)
+cli.add_command(audit)
+cli.add_command(states)
+cli.add_command(query)
+cli.add_command(stats)
 cli.add_command(view)
 cli.add_command(explore)
 cli.add_command(export)
+cli.add_command(graph)
+cli.add_command(gallery)
 
 
 def main(arguments: list[str] | None = None) -> int:

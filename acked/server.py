@@ -62,7 +62,7 @@ def page_of(walk: Walk, token: str) -> str:
     name = walk.question.instance.protocol.name
     trace = {"name": name, "subject": subject, "head": walk.head(), "packet": walk.beginning(), "end": None}
     data = {"title": harmless(walk.title), "subject": subject, "story": None, "traces": [trace], "live": {"token": token}}
-    return render(data, connect=True)
+    return render(data, live=True)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -67,7 +67,10 @@ class Walk:
         }
 
     def answer(self, what: str, body: Any) -> dict[str, Any]:
-        """Answers one request; `Refused` says why not."""
+        """Answers one request; `Refused` if no page of ours asks so.
+
+        What a person may well type or load in vain is answered, too: `refused` holds the sentence.
+        """
         if what not in self.requests:
             raise Refused(404, f"there is no request {what!r}")
         if not isinstance(body, dict):
@@ -76,7 +79,7 @@ class Walk:
             try:
                 return self.requests[what](body)
             except (AckedError, ModelError) as error:
-                raise Refused(422, str(error)) from None
+                return {"refused": str(error)}
 
     def beginning(self) -> dict[str, Any]:
         """The packet of the initial state."""

@@ -7,6 +7,7 @@ else; and the documents that pages show. What does not: packing runs (`packet.py
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import re
@@ -26,8 +27,9 @@ from reports.view import story_of, subject_in_words
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-SCRIPTS = ("dom", "packet", "grid", "lanes", "moves", "panels", "pane", "page", "live", "main")
-"""The modules in `reports/web/`, each after those that it imports."""
+STILL = ("dom", "packet", "grid", "lanes", "moves", "panels", "pane", "page", "main", "still")
+EXPLORER = (*STILL[:-1], "live", "explorer")
+"""The modules in `reports/web/` of the two kinds of pages, each after those that it imports."""
 
 _IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
@@ -66,26 +68,30 @@ def pair_data(first: Mapping[str, Any], second: Mapping[str, Any], note: str, en
     return {**first, "note": harmless(note), "traces": [left, right]}
 
 
-def render(data: Mapping[str, Any], connect: bool = False) -> str:
-    """The HTML of a page; `connect` lets it talk to the server that it came from."""
+def render(data: Mapping[str, Any], *, live: bool = False, packed: bool = False) -> str:
+    """The HTML of a page.
+
+    A `live` one may talk to the server that it came from; a `packed` one holds its data compressed, a fifth of the size.
+    """
     from markupsafe import Markup
 
-    script, style = script_text(), style_text()
+    script, style = script_text(EXPLORER if live else STILL), style_text()
     policy = [
         "default-src 'none'",
-        f"script-src '{_hash(script)}'",
-        f"style-src '{_hash(style)}'",
+        f"script-src '{hash_of(script)}'",
+        f"style-src '{hash_of(style)}'",
         "img-src data:",
         "base-uri 'none'",
         "form-action 'none'",
-        *(["connect-src 'self'"] if connect else []),
+        *(["connect-src 'self'"] if live else []),
     ]
     return environment().get_template("viewer.html.j2").render(
         title=data["title"],
         policy="; ".join(policy),
         style=Markup(style),
         script=Markup(script),
-        data=Markup(embedded(data)),
+        packed=packed,
+        data=Markup(_compressed(data) if packed else embedded(data)),
     )
 
 
@@ -95,6 +101,11 @@ def embedded(data: Any) -> str:
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return text
+
+
+def _compressed(data: Any) -> str:
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 @cache
@@ -109,11 +120,11 @@ def environment() -> Environment:
 
 
 @cache
-def script_text() -> str:
-    """All modules as one: they share a scope, so their imports of each other are left out."""
-    texts = [files("reports").joinpath("web", f"{name}.js").read_text("utf-8") for name in SCRIPTS]
+def script_text(modules: tuple[str, ...]) -> str:
+    """Modules as one: they share a scope, so their imports of each other are left out."""
+    texts = [files("reports").joinpath("web", f"{name}.js").read_text("utf-8") for name in modules]
     joined = _EXPORT.sub("", _IMPORT.sub("", "\n".join(texts)))
-    return f"const EPOCHS = {len(palette.EPOCHS)};\n{joined}"
+    return _slim(f"const EPOCHS = {len(palette.EPOCHS)};\n{joined}")
 
 
 @cache
@@ -123,8 +134,16 @@ def style_text() -> str:
         f".epoch-{number} {{ background: {colour.background}; color: {colour.text}; }}"
         for number, colour in enumerate(palette.EPOCHS)
     )
-    return f"{files('reports').joinpath('web', 'style.css').read_text('utf-8')}\n{colours}\n"
+    sheet = re.sub(r"/\*.*?\*/", "", files("reports").joinpath("web", "style.css").read_text("utf-8"), flags=re.DOTALL)
+    return _slim(f"{sheet}\n{colours}\n")
 
 
-def _hash(text: str) -> str:
+def _slim(text: str) -> str:
+    """Without indentation, empty lines and lines that are comments; no text of ours goes over more than one line."""
+    lines = (line.strip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
+def hash_of(text: str) -> str:
+    """How a Content-Security-Policy names this very text."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -73,6 +73,10 @@ export class Live {
         this.say(result.error, true);
         return null;
       }
+      if (result.refused) {
+        this.say(result.refused, true);
+        return null;
+      }
       this.say(result.says || "");
       return result;
     } catch {

@@ -1,8 +1,15 @@
-// Where the page begins: reads its data and shows it.
+// Where a page begins: reads its data and shows it.
 
 import { Page } from "./page.js";
-import { Live } from "./live.js";
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const page = new Page(document.getElementById("page"), data);
-if (data.live) page.live = new Live(page, data.live);
+// The data's text; where it was packed to save room, unpacked by the browser.
+async function dataText(element) {
+  if (element.dataset.packed === undefined) return element.textContent;
+  const bytes = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
+export async function begin() {
+  const data = JSON.parse(await dataText(document.getElementById("data")));
+  return [new Page(document.getElementById("page"), data), data];
+}

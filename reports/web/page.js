@@ -117,7 +117,7 @@ export class Page {
     return el(
       "header",
       {},
-      el("p", { class: "brand" }, "acked"),
+      el("p", { class: "brand" }, this.data.home ? el("a", { href: this.data.home }, "acked: all stories") : "acked"),
       el("h1", {}, el("bdi", {}, title)),
       el("p", { class: "subject" }, el("code", {}, subject)),
       note ? el("p", { class: "headnote" }, note) : null,

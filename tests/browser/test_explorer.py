@@ -92,7 +92,7 @@ def test_the_nearest_state_is_shown_with_the_path_to_it(page: Page) -> None:
     expect(page.locator(".message")).to_have_text("found 5 steps away")
     assert step_of(page) == 5
     page.locator("[data-key=predicate]").fill("quorm.isr == {}")
-    page.get_by_role("button", name="find").click()
+    page.get_by_role("button", name="find", exact=True).click()
     expect(page.locator(".message.bad")).to_contain_text("did you mean quorum?")
 
 

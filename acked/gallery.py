@@ -1,0 +1,140 @@
+"""The command `gallery`: every bundled question answered, as a static site.
+
+What lives here: which specs are answered, and the folder. What does not: pages (`reports/page.py`, `reports/gallery.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from acked import __version__
+from acked.cli import _say, all_bundled
+from checker.errors import ConfigurationError, SystemFailure
+from checker.files import write_text
+from checker.spec import Spec, load_spec
+
+if TYPE_CHECKING:
+    from checker.levels import StopPolicy
+    from checker.result import Result, Violation
+    from reports.gallery import Story
+
+
+_REFERENCE = ("counts", "answers")
+"""Folders of specs that repeat what the others ask, at other bounds, to be held against published numbers."""
+
+
+@click.command()
+@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The folder of the site.")
+@click.option("--select", metavar="PATTERN", multiple=True, help="Only specs whose name matches, such as 'kip320*'.")
+@click.option("--slow", is_flag=True, help="Also the specs that say they are slow.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+def gallery(out: Path, select: tuple[str, ...], slow: bool, quiet: bool) -> None:
+    """Answer the bundled specs and write a static site: an index by promise, version and setting, a page per violation.
+
+    Nothing is taken from expectations: every answer is searched anew. Specs that only serve as reference for
+    counts and lengths are left out.
+    """
+    from checker.search import search
+    from invariants.catalogue import properties_of
+    from model.catalogue import PROTOCOLS
+    from reports.gallery import front_page
+    from reports.progress import ProgressReporter
+
+    specs = [spec for spec in map(load_spec, all_bundled()) if _is_wanted(spec, select, slow)]
+    if not specs:
+        raise ConfigurationError(f"no bundled spec matches {', '.join(select)}; see `acked list specs`")
+    _make_ready(out)
+    stories: list[Story] = []
+    for number, spec in enumerate(specs, start=1):
+        if not quiet:
+            _say(f"{number} of {len(specs)}: {spec.name}")
+        with ProgressReporter(sys.stderr, quiet=quiet) as observer:
+            result = search(spec.question(), policy=_policy(spec), observer=observer)
+        stories += _stories(out, spec, result)
+    promises = {
+        name: item.promise for protocol in PROTOCOLS.values() for name, item in properties_of(protocol).items()
+    }
+    versions = {name: f"{protocol.title} ({protocol.source})" for name, protocol in PROTOCOLS.items()}
+    made = f"Made by acked {__version__} from {len(specs)} specs."
+    write_text(out / "index.html", front_page(stories, promises, versions, made), "gallery")
+    pages = sum(story.page is not None for story in stories)
+    size = sum(entry.stat().st_size for entry in out.iterdir())
+    _say(f"{len(stories)} answers and {pages} stories are in {out} ({size / 1e6:.1f} MB); open {out / 'index.html'}")
+
+
+def _is_wanted(spec: Spec, select: tuple[str, ...], slow: bool) -> bool:
+    if select:
+        return any(fnmatch(spec.name, pattern) for pattern in select)
+    is_only_reference = spec.path is not None and spec.path.parent.name in _REFERENCE
+    return not spec.count_only and not is_only_reference and (slow or not spec.slow)
+
+
+def _policy(spec: Spec) -> StopPolicy:
+    from checker.levels import StopPolicy
+
+    return StopPolicy.EVERY_PROPERTY if spec.wants_every_property else StopPolicy.FIRST_VIOLATION
+
+
+def _make_ready(out: Path) -> None:
+    """An empty folder, or one that held a gallery before; anything else is left alone."""
+    from reports.gallery import MARK
+
+    if out.exists() and not out.is_dir():
+        raise SystemFailure(f"cannot write the gallery to {out}: it is a file; name a folder")
+    if out.is_dir() and any(out.iterdir()):
+        index = out / "index.html"
+        if not index.is_file() or MARK not in index.read_text("utf-8", "replace"):
+            raise SystemFailure(f"cannot write the gallery to {out}: it holds other files; name an empty or a new folder")
+        for page in out.glob("*.html"):
+            page.unlink()
+    try:
+        os.makedirs(out, exist_ok=True)
+    except OSError as error:
+        raise SystemFailure(f"cannot make the folder {out}: {error.strerror}") from None
+
+
+def _stories(out: Path, spec: Spec, result: Result) -> list[Story]:
+    from checker.result import StopReason
+    from reports.answers import answers
+    from reports.console import harmless
+    from reports.gallery import Story
+    from reports.units import plural
+    from reports.view import subject_in_words
+
+    instance = result.question.instance
+    dropped = [f"without {action}: {label}" for action, label in sorted(spec.drop)]
+    setting = ", ".join(dropped) or ", ".join(f"{name}={value}" for name, value in instance.constants.items())
+    seen = plural(result.distinct_states, "state")
+    stories = []
+    for answer in answers(result):
+        page = None
+        if answer.violation is not None:
+            page = _page(out, spec, result, answer.violation)
+            text = f"✗ broken in {plural(answer.violation.trace_length - 1, 'step')}"
+        elif answer.holds:
+            text = f"✓ kept in all {seen}"
+        else:
+            why = "the search ended at another violation" if result.stopped is StopReason.VIOLATION else result.stopped.value
+            text = f"? not decided: {why}"
+        kind = {True: "m1", False: "m0", None: "mn"}[answer.holds]
+        subject, title = harmless(subject_in_words(instance)), harmless(spec.title)
+        name = instance.protocol.name
+        stories.append(
+            Story(title, subject, name, harmless(setting), answer.property.name, kind, answer.holds, text, page)
+        )
+    return stories
+
+
+def _page(out: Path, spec: Spec, result: Result, violation: Violation) -> str:
+    from reports.page import render, trace_data
+
+    name = f"{spec.name}-{violation.property.name}.html"
+    data = trace_data(spec.title, result.question, violation.run, violation.property)
+    write_text(out / name, render({**data, "home": "index.html"}, packed=True), "page")
+    return name

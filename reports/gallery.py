@@ -1,0 +1,85 @@
+"""The gallery's front page: every answer by promise, by version and by setting, each violation with its story's page.
+
+What lives here: the index. What does not: finding the answers (`acked/gallery.py`) and the stories' pages (`page.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from reports.console import harmless
+from reports.page import environment, hash_of, style_text
+from reports.units import plural
+
+MARK = '<meta name="generator" content="acked gallery">'
+"""By this line a folder is known as a gallery that may be written again."""
+
+
+@dataclass(frozen=True)
+class Story:
+    """One promise asked of one spec; `holds` is None where it was not decided, `page` the file of a violation's story."""
+
+    title: str
+    subject: str
+    protocol: str
+    setting: str
+    promise: str
+    kind: str
+    holds: bool | None
+    answer: str
+    page: str | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Stories under one heading."""
+
+    title: str
+    note: str
+    stories: tuple[Story, ...]
+
+
+@dataclass(frozen=True)
+class Index:
+    """One way to look at all stories."""
+
+    key: str
+    title: str
+    groups: tuple[Group, ...]
+
+
+def front_page(stories: Sequence[Story], promises: dict[str, str], versions: dict[str, str], made: str) -> str:
+    """The HTML of the index; `promises` and `versions` say in words what each promise and each set of rules is."""
+    indexes = [
+        Index("promise", "By promise", _groups(stories, lambda story: story.promise, promises)),
+        Index("version", "By version", _groups(stories, lambda story: story.protocol, versions)),
+        Index("setting", "By setting", _groups(stories, lambda story: story.setting, {})),
+    ]
+    broken = sum(story.holds is False for story in stories)
+    kept = sum(story.holds is True for story in stories)
+    summary = (
+        f"{plural(len(stories), 'question')}, each answered by visiting every reachable state: {kept} promises kept, "
+        f"{broken} broken. Each broken one links to the shortest run that breaks it."
+    )
+    style = style_text()
+    policy = f"default-src 'none'; style-src '{hash_of(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
+    return environment().get_template("gallery.html.j2").render(
+        indexes=indexes, summary=summary, policy=policy, style=Markup(style), made=harmless(made)
+    )
+
+
+def _groups(
+    stories: Iterable[Story], by: Callable[[Story], str], notes: dict[str, str]
+) -> tuple[Group, ...]:
+    groups: dict[str, list[Story]] = {name: [] for name in notes}
+    for story in stories:
+        groups.setdefault(by(story), []).append(story)
+    order = {False: 0, None: 1, True: 2}
+    return tuple(
+        Group(name, notes.get(name, ""), tuple(sorted(group, key=lambda story: (order[story.holds], story.subject))))
+        for name, group in groups.items()
+        if group
+    )

@@ -1,0 +1,5 @@
+// The page of a run that is over.
+
+import { begin } from "./main.js";
+
+begin();
