@@ -1,0 +1,152 @@
+"""The pages made from specs say what the specs say and what the search finds now.
+
+What lives here: that docs/gallery.md and docs/claims.md are what `docs/make_gallery.py` makes, and that pages and folders
+keep the shape that readers count on. What does not: that each spec meets its expectation (`tests/specs/test_reference.py`).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections import defaultdict
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from checker.result import Verdict
+from checker.spec import Spec, load_spec
+from reports.specpages import Told, Untold, claims_markdown, gallery_markdown
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+GALLERY = [load_spec(path) for path in sorted((CHECKOUT / "specs" / "gallery").glob("*.toml"))]
+CLAIMS = [load_spec(path) for path in sorted((CHECKOUT / "specs" / "claims").glob("*.toml"))]
+AVAILABILITY_ONLY = {13, 21, 27, 31}
+"""Rows of the table of known bugs that break nothing but availability."""
+KNOWN = set(range(1, 36)) - {4, 12, 16, 22, 28, 32}
+"""The rows of that table."""
+
+
+def script() -> ModuleType:
+    place = importlib.util.spec_from_file_location("make_gallery", CHECKOUT / "docs" / "make_gallery.py")
+    assert place is not None
+    assert place.loader is not None
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    return module
+
+
+def rows() -> dict[int, dict[str, Spec]]:
+    found: dict[int, dict[str, Spec]] = defaultdict(dict)
+    for spec in GALLERY:
+        assert spec.gallery is not None
+        assert spec.gallery.role not in found[spec.gallery.row], f"two specs are the {spec.gallery.role} of one row"
+        found[spec.gallery.row][spec.gallery.role] = spec
+    return found
+
+
+def verdict(spec: Spec) -> Verdict:
+    assert spec.expect is not None
+    return spec.expect.verdict
+
+
+def shown() -> dict[int, dict[str, Spec]]:
+    return {
+        number: parts for number, parts in rows().items()
+        if {"bug", "fix", "latest"} <= parts.keys() and parts["bug"].gallery and parts["bug"].gallery.fixed != "open"
+    }
+
+
+def test_the_pages_are_what_specs_and_search_make_of_them() -> None:
+    made = script().pages()
+    assert set(made) == {"gallery.md", "claims.md"}
+    for name, text in made.items():
+        assert (CHECKOUT / "docs" / name).read_text("utf-8") == text, "run docs/make_gallery.py"
+
+
+# -- the gallery -------------------------------------------------------------------------------------------------------
+
+
+def test_at_least_sixteen_bugs_that_break_more_than_availability_are_told() -> None:
+    assert len(set(shown()) - AVAILABILITY_ONLY) >= 16
+
+
+def test_every_known_row_is_told_or_an_open_question() -> None:
+    assert set(rows()) | {item.number for item in script().untold()} == KNOWN | {36}
+
+
+@pytest.mark.parametrize("number", sorted(shown()))
+def test_a_told_bug_is_violated_and_mended_at_the_same_constants(number: int) -> None:
+    parts = shown()[number]
+    bug, fix, latest = parts["bug"], parts["fix"], parts["latest"]
+    assert [verdict(spec) for spec in (bug, fix, latest)] == [Verdict.VIOLATED, Verdict.HOLDS, Verdict.HOLDS]
+    assert bug.properties == fix.properties == latest.properties
+    differing = {name for name in bug.constants if bug.constants[name] != fix.constants[name]}
+    sizes = {"replicas", "log_size", "records", "max_leader_epoch", "crashes", "lossy_crashes", "consumer", "acks"}
+    assert differing
+    assert not differing & sizes
+    for name in ("replicas", "log_size", "records", "max_leader_epoch", "crashes", "lossy_crashes", "consumer"):
+        assert bug.constants[name] == latest.constants[name]
+    assert bug.constants["max_leader_epoch"] == 0, "any number of elections"
+
+
+def test_a_bug_whose_mending_takes_more_than_its_own_rule_says_why() -> None:
+    for number, parts in shown().items():
+        bug, fix = parts["bug"], parts["fix"]
+        differing = [name for name in bug.constants if bug.constants[name] != fix.constants[name]]
+        assert fix.gallery is not None
+        assert len(differing) == 1 or "row" in fix.gallery.also, number
+
+
+def test_at_most_five_specs_of_claims_and_gallery_are_slow() -> None:
+    assert sum(spec.slow for spec in (*GALLERY, *CLAIMS)) <= 5
+
+
+# -- the claims --------------------------------------------------------------------------------------------------------
+
+
+def test_at_least_thirty_claims_have_a_verdict_a_source_and_a_trace_or_a_complete_search() -> None:
+    assert len(CLAIMS) >= 30
+    for spec in CLAIMS:
+        assert spec.claim is not None
+        assert spec.claim.source
+        assert bool(spec.claim.corrected) != spec.claim.true
+        assert spec.expect is not None
+        pinned = spec.expect.trace_length if spec.expect.verdict is Verdict.VIOLATED else spec.expect.distinct_states
+        assert pinned
+
+
+def test_claims_are_true_and_false_by_run_and_by_complete_search() -> None:
+    kinds = {(spec.claim.true, verdict(spec)) for spec in CLAIMS if spec.claim}
+    assert {(True, Verdict.HOLDS), (True, Verdict.VIOLATED), (False, Verdict.VIOLATED)} <= kinds
+
+
+# -- the layout --------------------------------------------------------------------------------------------------------
+
+
+def test_links_of_the_pages_lead_to_headings() -> None:
+    for name in ("gallery.md", "claims.md"):
+        text = (CHECKOUT / "docs" / name).read_text("utf-8")
+        headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+        anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+        assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= anchors
+
+
+def test_a_row_without_a_latest_part_or_without_a_release_is_an_open_question() -> None:
+    told = [Told(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in GALLERY]
+    page = "\n".join(gallery_markdown(told, [Untold(99, "KAFKA-0", "Nothing.")]))
+    before, after = page.split("## Open questions")
+    assert "## 1. KIP-101" in before
+    assert "### 35. KAFKA-15591" in after
+    assert "### 36. " in after
+    assert "### 99. KAFKA-0\n\nNot reproduced. Nothing." in after
+    assert "99." not in before
+
+
+def test_a_claim_that_holds_tells_states_and_one_with_a_run_tells_it() -> None:
+    told = [Told(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in CLAIMS]
+    page = "\n".join(claims_markdown(told))
+    assert re.search(r"\| true \|  \| all [\d,]+ states \| `acks-all-min-2-clean` \|", page)
+    assert "[a run of 1 action](#acks-1-loses) | `acks-1-loses` |" in page
+    assert "### acks-1-loses\n" in page
+    assert "### acks-all-min-2-clean" not in page
