@@ -104,7 +104,8 @@ def _hindrance(
         false = len(explainer.refusal(step, codes).clauses)
         same, likeness = _likeness(step, hint)
         if hint.action is None:
-            rank: tuple[Any, ...] = (bool(leaves), len(leaves), false)
+            # Of equally near ones the action with more parameters: it says more about the step.
+            rank: tuple[Any, ...] = (bool(leaves), len(leaves), false, -len(step.arguments))
         else:
             rank = (bool(leaves), not same, -likeness, len(leaves), false)
         # What changes nothing of what should change is no help, unless it was asked for.
