@@ -73,7 +73,7 @@ class Spec:
     """One question and its expected answer.
 
     `name` is the file's name without its ending; `drop` names guard clauses, as (action, label), that the spec leaves out
-    of the protocol to show what they protect.
+    of the protocol to show what they protect. `warnings` say where settings are not what one may think.
     """
 
     name: str
@@ -86,6 +86,7 @@ class Spec:
     count_only: bool = False
     slow: bool = False
     expect: Expectation | None = None
+    warnings: tuple[str, ...] = ()
     claim: Claim | None = None
     gallery: GalleryEntry | None = None
     line_of: Mapping[str, int] = field(default_factory=dict)
@@ -185,6 +186,16 @@ def bind_constants(protocol: Protocol, constants: Mapping[str, Any]) -> dict[str
         raise ConfigurationError(str(error)) from None
 
 
+def settle(
+    protocol: Protocol, given: Mapping[str, Any], constants: Mapping[str, int], control_plane: str | None
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """The constants in effect, and warnings; `ConfigurationError` for settings that Kafka refuses together."""
+    try:
+        return protocol.settle(given, constants, control_plane)
+    except ModelError as error:
+        raise ConfigurationError(str(error)) from None
+
+
 class _Reader:
     """Reads one document; every refusal names file, line and key."""
 
@@ -212,7 +223,9 @@ class _Reader:
                 )
         wrong = next((name for name in table if _is_out_of_range(protocol, name, table[name])), "")
         key = f"constants.{wrong}" if wrong else "constants"
-        constants = self.named(key, lambda: bind_constants(protocol, {**self.profile(protocol), **table}))
+        bound = self.named(key, lambda: bind_constants(protocol, {**self.profile(protocol), **table}))
+        plane = self.get("control_plane", str)
+        constants, warnings = self.named("constants", lambda: settle(protocol, table, bound, plane))
         self.keys("check", self.table("check"), _CHECK)
         if self.get("check.symmetry", bool, default=False):
             self.refuse("check.symmetry", "symmetry reduction is not available in this version; remove the line")
@@ -238,6 +251,7 @@ class _Reader:
             title=title,
             protocol=protocol,
             constants=constants,
+            warnings=warnings,
             properties=tuple(properties),
             drop=self.dropped(protocol),
             count_only=count_only,

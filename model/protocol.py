@@ -134,12 +134,17 @@ class Setting:
     source: str
 
 
+Settle = Callable[[Mapping[str, int], Mapping[str, int], str | None], tuple[dict[str, int], tuple[str, ...]]]
+"""From the constants that a spec names, all of them, and the control plane: those in effect, and warnings."""
+
+
 class Protocol:
     """A named set of actions over one state, with declared constants.
 
     `source` says where the rules come from (KIP, JIRA id); `actions` are those shared with other protocols, further ones
     are added with `@protocol.action(…)`. `profile` gives the constants of a version and a control plane. `told_with` says
-    under which other constants, if any, a run is told to people: the same actions without what shortens the search.
+    under which other constants, if any, a run is told to people: the same actions without what shortens the search. `settle`
+    says what becomes of settings that go against each other.
     """
 
     def __init__(
@@ -154,6 +159,7 @@ class Protocol:
         actions: Sequence[Action] = (),
         profile: Callable[[str | None, str | None], dict[str, Setting]] | None = None,
         told_with: Callable[[Mapping[str, int]], dict[str, int]] | None = None,
+        settle: Settle | None = None,
     ) -> None:
         self.name = name
         self.state = state
@@ -164,6 +170,7 @@ class Protocol:
         self._initial = initial
         self._profile = profile
         self._told_with = told_with
+        self._settle = settle
         for constant in constants:
             if not is_name(constant.name):
                 raise ModelError(f"{name}: constant {constant.name!r} is no name; use letters, digits and _")
@@ -201,6 +208,15 @@ class Protocol:
         if self._profile is None:
             raise ModelError(f"{self.name} has no versions; remove the line")
         return self._profile(version, control_plane)
+
+    def settle(
+        self, given: Mapping[str, Any], constants: Mapping[str, int], control_plane: str | None
+    ) -> tuple[dict[str, int], tuple[str, ...]]:
+        """The constants in effect where a spec names those `given`, and warnings; `ModelError` for what is refused."""
+        if self._settle is None:
+            return dict(constants), ()
+        named = {item.name: item.read(given[item.name]) for item in self.constants if item.name in given}
+        return self._settle(named, constants, control_plane)
 
     def told_with(self, constants: Mapping[str, int]) -> dict[str, int]:
         """The constants under which a run is told to people; those it was found under, unless the protocol says otherwise."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from model.partition import consuming, controlling, fetching, leading, producing
+from model.partition.conflicts import settle
 from model.partition.settings import CONSTANTS, max_leader_epoch
 from model.partition.state import State, initial
 from model.partition.versions import profile
@@ -26,4 +27,5 @@ partition = Protocol(
     actions=(*producing.ACTIONS, *leading.ACTIONS, *fetching.ACTIONS, *controlling.ACTIONS, *consuming.ACTIONS),
     profile=profile,
     told_with=_with_plain_epochs,
+    settle=settle,
 )

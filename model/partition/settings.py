@@ -28,7 +28,7 @@ acks = choice("acks", ("0", "1", "all"), "when the producer is told that its rec
 retries = switch("retries", "the producer sends a record again when no answer came", default=False)
 idempotence = switch("idempotence", "enable.idempotence: the leader knows a record that it was sent before", default=False)
 in_flight = Constant(
-    "in_flight", 1, 5, "max.in.flight.requests.per.connection: records that may be on their way at once", 1
+    "in_flight", 1, 6, "max.in.flight.requests.per.connection: records that may be on their way at once", 1
 )
 min_insync_replicas = Constant("min_insync_replicas", 1, 5, "min.insync.replicas", 1)
 unclean_election = switch("unclean_election", "unclean.leader.election.enable", default=False)

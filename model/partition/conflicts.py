@@ -1,0 +1,62 @@
+"""Settings that go against each other: what Kafka refuses, what it drops in silence, what it takes and ignores.
+
+What lives here: `settle`, which makes of what a spec says what a cluster would run with, and says so. What does not: the
+settings (`settings.py`) and the releases' defaults (`versions.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from model.errors import ModelError
+from model.partition.settings import ACKS_0, ACKS_1, ACKS_ALL
+from model.partition.versions import KRAFT, ZOOKEEPER
+
+_KRAFT_ONLY = ("fenced_stay_out", "isr_checks_broker_epoch", "eligible_leader_replicas")
+"""Rules that only a KRaft controller can apply: KIP-841, KIP-903, KIP-966."""
+
+_MOST_IN_FLIGHT = 5
+"""More requests in flight than the leader remembers batches of a producer (KIP-98, KAFKA-5494)."""
+
+
+def settle(
+    given: Mapping[str, int], constants: Mapping[str, int], control_plane: str | None
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """The constants in effect, and a warning for each that is not what one may think; `ModelError` for what Kafka refuses.
+
+    `given` are those that the spec itself names, `constants` all of them with the release's defaults.
+    """
+    if control_plane == ZOOKEEPER:
+        for name in _KRAFT_ONLY:
+            if given.get(name):
+                raise ModelError(f"{name} needs control_plane = \"{KRAFT}\": a ZooKeeper controller does not have it")
+    settled = dict(constants)
+    warnings: list[str] = []
+    conflict = _conflict(constants)
+    if constants["idempotence"] and conflict:
+        if given.get("idempotence"):
+            raise ModelError(f"enable.idempotence=true is refused by the producer together with {conflict}")
+        settled["idempotence"] = 0
+        warnings.append(f"idempotence, the release's default, is dropped in silence because of {conflict}")
+    wanted, replicas = constants["min_insync_replicas"], constants["replicas"]
+    if wanted > replicas:
+        text = f"min.insync.replicas={wanted} is more than the {replicas} replicas"
+        if constants["strict_min_isr"]:
+            warnings.append(f"{text}; from 3.7 it counts as {replicas}")
+        elif constants["acks"] == ACKS_ALL:
+            warnings.append(f"{text}: no record with acks=all is ever accepted")
+    if given.get("min_insync_replicas", 1) > 1 and constants["acks"] in (ACKS_0, ACKS_1):
+        kept = "; from 3.7 it holds back what consumers see" if constants["strict_min_isr"] else ""
+        warnings.append(f"min.insync.replicas does not count for records with acks={constants['acks']}{kept}")
+    return settled, tuple(warnings)
+
+
+def _conflict(constants: Mapping[str, int]) -> str:
+    """The setting that idempotence cannot be had with, if any."""
+    if constants["acks"] != ACKS_ALL:
+        return f"acks={constants['acks']}"
+    if not constants["retries"]:
+        return "retries=0"
+    if constants["in_flight"] > _MOST_IN_FLIGHT:
+        return f"max.in.flight.requests.per.connection={constants['in_flight']}"
+    return ""
