@@ -15,7 +15,7 @@ from checker.errors import ConfigurationError
 from checker.question import DEADLOCK
 from checker.result import ActionCount, Result, StopReason, Verdict
 from checker.search import search
-from checker.spec import Expectation, Spec, near, parse_spec
+from checker.spec import Claim, Expectation, GalleryEntry, Spec, near, parse_spec
 from tests.checker.toys import always, ask, counters
 
 TEXT = """\
@@ -77,6 +77,19 @@ def test_what_is_not_said_has_its_default() -> None:
     assert (spec.drop, spec.count_only, spec.slow) == (frozenset(), False, False)
     assert spec.expect == Expectation(Verdict.VIOLATED, ("Deadlock",))
     assert parse_spec(TEXT.split("[expect]")[0], Path("x.toml")).expect is None
+
+
+def test_a_claim_tells_whether_its_sentence_is_true_beside_the_verdict() -> None:
+    spec = parsed("[expect]", '[claim]\ntrue = false\ncorrected = "no"\nsource = "an article"\n\n[expect]')
+    assert spec.claim == Claim(true=False, source="an article", corrected="no")
+    assert spec.gallery is None
+
+
+def test_a_part_of_a_gallery_row_tells_its_role() -> None:
+    said = '[gallery]\nrow = 3\nid = "KAFKA-1"\nfixed = "0.9"\nrole = "fix"\nrule = "so"\nalso = "row 1"\n\n[expect]'
+    spec = parsed("[expect]", said)
+    assert spec.gallery == GalleryEntry(3, "KAFKA-1", "0.9", "fix", rule="so", also="row 1")
+    assert spec.claim is None
 
 
 def test_dropped_clauses_are_left_out_of_the_protocol() -> None:

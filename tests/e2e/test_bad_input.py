@@ -33,6 +33,8 @@ def added(text: str) -> bytes:
     return f"{TINY}{text}\n".encode()
 
 
+ROW = '[gallery]\nrow = 1\nid = "x"\nfixed = "2.0"'
+
 SPECS: list[tuple[str, bytes, int, tuple[str, ...]]] = [
     # What is wrong, the file, the exit code, what the sentence names.
     ("malformed-toml", changed("[check]", "[check"), 150, ("not valid TOML", "line 8")),
@@ -111,6 +113,19 @@ SPECS: list[tuple[str, bytes, int, tuple[str, ...]]] = [
     ("drop-without-label", added('[weaken]\ndrop = ["LeaderWrite"]'), 151, (":13: ", "Action: label")),
     ("drop-is-a-number", added("[weaken]\ndrop = 3"), 151, (":13: ", "weaken.drop")),
     ("weaken-is-a-number", f"weaken = 3\n{TINY}".encode(), 151, (":1: ", "write [weaken]")),
+    ("claim-without-true", added('[claim]\nsource = "x"'), 151, (":12: ", "claim.true is missing")),
+    ("claim-without-source", added("[claim]\ntrue = true"), 151, (":12: ", "claim.source is missing")),
+    ("claim-false-uncorrected", added('[claim]\ntrue = false\nsource = "x"'), 151, (":12: ", "claim.corrected is missing")),
+    ("claim-true-corrected", added('[claim]\ntrue = true\nsource = "x"\ncorrected = "y"'), 151, (":15: ", "remove the line")),
+    ("claim-is-text", added('[claim]\ntrue = "yes"\nsource = "x"'), 151, (":13: ", "true or false")),
+    ("unknown-key-in-claim", added('[claim]\ntrue = true\nsauce = "x"'), 151, (":14: ", "[claim]", "did you mean source?")),
+    ("gallery-without-role", added('[gallery]\nrow = 1\nid = "x"\nfixed = "2.0"'), 151, (":12: ", "gallery.role is missing")),
+    ("gallery-role-unknown", added(f'{ROW}\nrole = "bugs"'), 151, (":16: ", "'bugs'", "bug, fix, latest, attempt, open")),
+    ("gallery-bug-without-mechanism", added(f'{ROW}\nrole = "bug"'), 151, (":12: ", "mechanism", "bug or open or attempt")),
+    ("gallery-fix-without-rule", added(f'{ROW}\nrole = "fix"'), 151, (":12: ", "rule", "role fix")),
+    ("gallery-rule-of-a-bug", added(f'{ROW}\nrole = "bug"\nmechanism = "x"\nrule = "y"'), 151, (":18: ", "rule", "role fix")),
+    ("gallery-row-zero", added(f'{ROW}\nrole = "latest"'.replace("row = 1", "row = 0")), 151, (":13: ", "at least 1")),
+    ("unknown-key-in-gallery", added(f'{ROW}\nrole = "latest"\nfix = "x"'), 151, (":17: ", "[gallery]", "fixed")),
     (
         "state-too-large",
         TINY.replace("replicas = 2", "replicas = 12")

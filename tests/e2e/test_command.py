@@ -275,6 +275,20 @@ def test_a_spec_is_found_by_name_and_by_path(tiny: Path) -> None:
     assert json.loads(done.stdout)["distinct_states"] == 277
 
 
+@pytest.mark.parametrize("name", ["acks-0-loses", "claims/acks-0-loses"])
+def test_a_bundled_spec_is_found_by_its_name_with_and_without_its_folder(name: str) -> None:
+    answer = acked("check", name, "--format", "json")
+    assert answer.returncode == 12
+    assert json.loads(answer.stdout)["verdict"] == "violated"
+
+
+def test_a_folder_named_like_one_of_bundled_specs_hides_nothing_but_its_own_files(tmp_path: Path) -> None:
+    (tmp_path / "claims").mkdir()
+    assert acked("check", "claims/acks-0-loses", cwd=tmp_path).returncode == 12
+    (tmp_path / "claims" / "acks-0-loses").write_text("title = 3", encoding="utf-8")
+    assert acked("check", "claims/acks-0-loses", cwd=tmp_path).returncode == 151
+
+
 def test_a_file_named_like_a_bundled_spec_is_meant_if_it_is_there(tiny: Path) -> None:
     (tiny.parent / "kip320").write_text(TINY)
     done = acked("check", "kip320", "--format", "json", cwd=tiny.parent)
