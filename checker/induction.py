@@ -126,7 +126,7 @@ class _Attempt:
         base, violations = self._base(pool)
         steps = list(self._steps(pool, symmetry))
         actions = [ActionProof(INITIAL, (base,))]
-        for action in self.instance.protocol.actions:
+        for action in self.instance.action_rules:
             mine = tuple(item for item in steps if item.subject == action.name)
             if mine:
                 actions.append(ActionProof(action.name, mine))
@@ -331,7 +331,9 @@ def explored(result: ProofResult, max_states: int, observer: Observer) -> ProofR
 
     assert result.induction is not None
     observer.phase("looking for the counterexamples among the reachable states")
-    explorer = LocalSearch(result.question, Bounds(max_states=max_states), StopPolicy.EVERY_PROPERTY, observer)
+    explorer = LocalSearch(
+        result.question, Bounds(max_states=max_states), StopPolicy.EVERY_PROPERTY, observer, keeps_states=True
+    )
     try:
         answer = explorer.run()
     except (DomainOverflow, SystemFailure):

@@ -35,7 +35,8 @@ T = TypeVar("T")
 class LocalSearch:
     """One exhaustive search in this process; `run` may be called once.
 
-    With a run directory, completed levels are written there; if it has some already, the search goes on after them.
+    With a run directory, completed levels are written there; if it has some already, the search goes on after them. With
+    `keeps_states`, the shards still hold what was visited when `run` has returned.
     """
 
     def __init__(
@@ -45,8 +46,10 @@ class LocalSearch:
         policy: StopPolicy = StopPolicy.FIRST_VIOLATION,
         observer: Observer | None = None,
         stored: RunDirectory | None = None,
+        keeps_states: bool = False,
     ) -> None:
         self.question = question
+        self._keeps_states = keeps_states
         self.bounds = bounds or Bounds()
         self.observer = observer or Observer()
         self.ledger = Ledger(question, policy, self.bounds.max_depth, self.bounds.max_states)
@@ -90,7 +93,8 @@ class LocalSearch:
             self.ledger.abandon(StopReason.INTERRUPTED)
         stopped, memory = self.ledger.stopped, sum(shard.memory_bytes for shard in self.shards)
         assert stopped is not None
-        self.shards.clear()  # gigabytes, perhaps, that a search after this one in the same process wants to have
+        if not self._keeps_states:
+            self.shards.clear()  # gigabytes, perhaps, that a search after this one in the same process wants to have
         return Result(
             question=self.question,
             engine="local",

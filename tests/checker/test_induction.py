@@ -20,7 +20,7 @@ from invariants.kip320_lemmas import KIP320_LEMMAS
 from invariants.proofs import lemmas_for, needs_of
 from invariants.property import Kind, Property
 from invariants.replication import PROPERTIES
-from model.catalogue import PROTOCOLS
+from model.catalogue import FAMILY as PROTOCOLS
 from model.context import Constant
 from model.evaluate import Evaluator
 from model.expr import Expr
@@ -277,6 +277,21 @@ def test_a_violation_that_the_search_meets_is_reported() -> None:
     result = prove_by_induction(question("truncate-to-hw", (2, 2, 2, 1)), KIP320_LEMMAS, LIMITS, Options(explore=1_000_000))
     assert result.verdict is Verdict.VIOLATED
     assert [(item.property.name, item.trace_length) for item in result.violations] == [("WeakIsr", 9)]
+
+
+def test_a_counterexample_that_is_reachable_is_said_to_be() -> None:
+    small = Property("Small", Kind.STATE, lambda s: s.now != 9, "", "this test", "")
+    not_two = Property("NotTwo", Kind.STATE, lambda s: s.now != 2, "a lemma that does not hold", "this test", "")
+    asked = Question(counting.instantiate({"size": 9}), (small,))
+    result = prove_by_induction(asked, (not_two,), LIMITS, Options(every_claim=True, explore=1000))
+    assert result.induction is not None
+    found = {
+        claim: one.reachability
+        for item in result.induction.obligations
+        for one in item.counterexamples
+        for claim in one.claims
+    }
+    assert found == {"Small": Reachability.UNREACHABLE, "NotTwo": Reachability.REACHABLE}
 
 
 # -- k-induction -------------------------------------------------------------------------------------------------------
