@@ -204,14 +204,14 @@ def _messages(moment: Moment, memory: Memory) -> Iterator[Message]:
     action, actor = moment.action.action.name, _actor(moment) or CONTROLLER
     if state["next_leader_epoch"] > moment.before["next_leader_epoch"]:
         for broker in range(len(state["log"])):
-            yield _request(state, state["next_leader_epoch"] - 1, broker, memory)
+            yield _request(moment, state["next_leader_epoch"] - 1, broker, memory)
     elif "epoch" in arguments:
         broker = arguments.get("replica", arguments["leader"])
         known = moment.before["replica"][broker]["leader_epoch"]
         newest = state["next_leader_epoch"] - 1
         for epoch in range(0 if known is None else known + 1, arguments["epoch"]):
-            yield replace(_request(state, epoch, broker, memory), dropped=index)
-        request = _request(state, arguments["epoch"], broker, memory)
+            yield replace(_request(moment, epoch, broker, memory), dropped=index)
+        request = _request(moment, arguments["epoch"], broker, memory)
         yield replace(request, received=index, is_late=arguments["epoch"] < newest)
     elif action == "LeaderWrite":
         offset = moment.before["log"][arguments["leader"]]["end"]
@@ -229,11 +229,13 @@ def _messages(moment: Moment, memory: Memory) -> Iterator[Message]:
         yield Message(f"end {index}", _name(arguments["leader"]), actor, text, index, index)
 
 
-def _request(state: State, epoch: int, broker: int, memory: Memory) -> Message:
-    request = state["requests"][epoch]
+def _request(moment: Moment, epoch: int, broker: int, memory: Memory) -> Message:
+    request = moment.after["requests"][epoch]
     leader = "no leader" if request["leader"] is None else f"leader {request['leader']}"
     text = f"LeaderAndIsr e{epoch}: {leader}, ISR {set_in_words(request['isr'])}"
-    return Message(f"request {epoch} {broker}", CONTROLLER, _name(broker), text, memory.sent[epoch])
+    # Rules without the clause “request was sent” let a broker take up what nobody sent.
+    sent = memory.sent[epoch] if epoch < len(memory.sent) else moment.index
+    return Message(f"request {epoch} {broker}", CONTROLLER, _name(broker), text, sent)
 
 
 def _label(log: State, offset: int) -> str:

@@ -81,8 +81,7 @@ export class Page {
         el("label", {}, hide, " hide unchanged"),
         this.chips,
         theme
-      ),
-      this.tools
+      )
     );
     const many = this.panes.length > 1;
     const section = (name, title, part, open = true) =>
@@ -102,6 +101,7 @@ export class Page {
     show(
       this.root,
       this.headElement(),
+      this.tools,
       controls,
       this.status,
       el("main", { class: many ? "many" : "one", id: "main" }, many ? null : story, columns),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from checker.question import DEADLOCK, Question
 from checker.result import Result, Run
 from checker.search import Bounds, search
+from checker.spec import load_spec
 from invariants.property import Kind, Property
 from model.catalogue import PROTOCOLS
 from model.context import Constant
@@ -16,6 +19,8 @@ from model.values import Id, Int
 from reports.picture import Edit, Place, Role
 from reports.replication import REPLICATION
 from reports.view import steps_of, view_of
+
+CHECKOUT = Path(__file__).resolve().parents[2]
 
 seats = Constant("seats", 1, 4, "chairs in the room")
 
@@ -216,3 +221,15 @@ def test_a_run_that_violates_nothing_has_steps_and_no_story(violated: Result) ->
     view = view_of("title", violated.question, Run(run.states[:3], run.actions[:2]))
     assert view.story is None
     assert len(view.steps) == 3
+
+
+@pytest.mark.parametrize("control", sorted((CHECKOUT / "specs" / "controls").glob("*.toml")), ids=lambda path: path.stem)
+def test_a_weakened_protocol_is_pictured_as_well(control: Path) -> None:
+    """Its runs do what the whole rules never do, such as taking up a request that nobody sent."""
+    question = load_spec(control).question()
+    found = search(question, Bounds(workers=1)).violations[0]
+    view = view_of("weakened", question, found.run, found.property)
+    assert all(step.picture is not None for step in view.steps)
+    assert view.story is not None
+    assert view.story.prevented is not None
+    assert "without its weakening" in view.story.prevented
