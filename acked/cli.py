@@ -98,16 +98,18 @@ class _Memory(click.ParamType[int]):
         return int(size)
 
 
-class _Binding(click.ParamType[tuple[str, int]]):
-    """NAME=VALUE."""
+class _Binding(click.ParamType[tuple[str, Any]]):
+    """NAME=VALUE: a number, true or false, or the name of a choice."""
 
     name = "name=value"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        name, separator, number = str(value).partition("=")
-        if not separator or not re.fullmatch(r"-?\d{1,18}", number.strip()):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
+        name, separator, text = (part.strip() for part in str(value).partition("="))
+        if not separator or not name or not text:
             self.fail(f"{value!r} binds no constant; write, say, replicas=2", param, ctx)
-        return name.strip(), int(number)
+        if re.fullmatch(r"-?\d{1,18}", text):
+            return name, int(text)
+        return name, {"true": True, "false": False}.get(text, text)
 
 
 class _Setting(click.ParamType[tuple[str, str]]):
@@ -307,12 +309,12 @@ def find_spec(name: str) -> Spec:
     )
 
 
-def _changed(spec: Spec, constants: dict[str, int], deadlock: bool) -> Spec:
+def _changed(spec: Spec, constants: dict[str, Any], deadlock: bool) -> Spec:
     """The spec with other constants or another question; its expectation does not speak of that."""
     from dataclasses import replace
 
     from checker.question import DEADLOCK
-    from checker.spec import bind_constants
+    from checker.spec import bind_constants, settle
 
     for name in constants:
         if name not in spec.constants:
@@ -324,24 +326,30 @@ def _changed(spec: Spec, constants: dict[str, int], deadlock: bool) -> Spec:
     if deadlock and DEADLOCK not in properties:
         properties = (*properties, DEADLOCK)
     bound = bind_constants(spec.protocol, {**spec.constants, **constants})
+    bound, warnings = settle(spec.protocol, constants, bound, None)
     # Without its path, because the file is not to blame for what the command line says.
-    return replace(spec, path=None, constants=bound, properties=properties, expect=None)
+    return replace(spec, path=None, constants=bound, warnings=warnings, properties=properties, expect=None)
 
 
 def _say(text: str) -> None:
     click.echo(text, err=True)
 
 
+from acked.ablate import ablate, coverage  # noqa: E402
 from acked.audit import audit  # noqa: E402
 from acked.data import query, states, stats  # noqa: E402
 from acked.explore import explore  # noqa: E402  (these use what is defined above)
 from acked.export import export  # noqa: E402
 from acked.gallery import gallery  # noqa: E402
+from acked.gate import gate  # noqa: E402
 from acked.graph import graph  # noqa: E402
 from acked.prove import prove  # noqa: E402
 from acked.view import view  # noqa: E402
 
 cli.add_command(prove)
+cli.add_command(gate)
+cli.add_command(ablate)
+cli.add_command(coverage)
 cli.add_command(audit)
 cli.add_command(states)
 cli.add_command(query)

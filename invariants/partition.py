@@ -286,7 +286,7 @@ PROPERTIES: tuple[Property, ...] = (
         acked_records_survive,
         "a record whose producer was told that it was taken is in the log of every leader that takes office later",
         _ACKS,
-        "with acks=all, min.insync.replicas of at least 2, clean elections; with acks=0 and acks=1 never promised",
+        "acks=all, min.insync.replicas of at least 2, clean elections; never promised with acks=0 and acks=1",
     ),
     Property(
         "AckedRecordsInIsr",
@@ -294,7 +294,7 @@ PROPERTIES: tuple[Property, ...] = (
         acked_records_in_isr,
         "an acknowledged record is on every in-sync replica, so whichever of them is elected has it",
         _ACKS,
-        "with acks=all; with acks=1 never promised",
+        "acks=all; never promised with acks=1",
     ),
     Property(
         "AckedRecordsExist",
@@ -374,7 +374,7 @@ PROPERTIES: tuple[Property, ...] = (
         no_duplicates,
         "consumers get each record once",
         "KIP-98",
-        "with idempotence and no restart of the producer",
+        "idempotence, and no restart of the producer",
     ),
     Property(
         "NoReordering",
@@ -382,7 +382,7 @@ PROPERTIES: tuple[Property, ...] = (
         no_reordering,
         "consumers get the records of a producer in the order in which it sent them",
         "max.in.flight.requests.per.connection; KIP-98, KAFKA-5494",
-        "with one request in flight, or with idempotence",
+        "one request in flight, or idempotence",
     ),
     Property(
         "NoGaps",

@@ -327,7 +327,7 @@ def story_of(question: Question, run: Run, violates: Property, steps: Sequence[S
         promised=f"{violates.name} promises: {_sentence(violates.promise)}",
         happened=_sentence(f"{where}: {text}" if text else where),
         prevented=prevented_by(question.instance, run),
-        source=f"{_sentence(f'Source: {violates.source}')} {_sentence(f'Kept by the rules of: {violates.since}')}",
+        source=f"{_sentence(f'Source: {violates.source}')} {_sentence(f'Kept by: {violates.since}')}",
     )
 
 

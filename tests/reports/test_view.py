@@ -139,7 +139,7 @@ def test_the_story_says_which_brokers_and_offsets_disagree(violated: Result) -> 
         "record 0 of epoch 0 at offset 0, but broker 1, which it counts as in sync, holds nothing there."
     )
     assert found.property.promise in story.promised
-    assert "Kept by the rules of: kip320" in story.source
+    assert "Kept by: kip320" in story.source
 
 
 @pytest.mark.parametrize(
