@@ -34,19 +34,27 @@ class Setup:
 
 @dataclass(frozen=True)
 class Refused:
-    """A task that has no answer, because of what it asks: `reason` is the error's sentence."""
+    """A task that has no answer, because of what it asks: `reason` is the error's sentence.
+
+    `is_overflow` tells that the protocol left a field's domain.
+    """
 
     reason: str
+    is_overflow: bool = False
 
 
 @dataclass(frozen=True)
 class Answered:
-    """What became of a task: an outcome, or `failure` says why there is none. `task` is its number."""
+    """What became of a task: an outcome, or `failure` says why there is none. `task` is its number.
+
+    `is_overflow` tells that there is none because the protocol left a field's domain.
+    """
 
     task: int
     outcome: Outcome | None
     failure: str = ""
     is_cached: bool = False
+    is_overflow: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,7 +119,7 @@ def answer_all(
 def _answered(reply: Done | Lost, task: Task, numbers: Sequence[int], cache: ResultCache | None) -> Iterator[Answered]:
     value = Refused(reply.reason) if isinstance(reply, Lost) else reply.value
     if isinstance(value, Refused):
-        yield from (Answered(number, None, value.reason) for number in numbers)
+        yield from (Answered(number, None, value.reason, is_overflow=value.is_overflow) for number in numbers)
         return
     if cache is not None:
         cache.put(task, value)
@@ -132,7 +140,7 @@ class Engine:
             bounds = Bounds(1, self._memory, task.max_depth, task.max_states)
             return Outcome.of(search(task.question(), bounds, task.policy, _Teller(tell)))
         except (AckedError, ModelError, DomainOverflow) as error:
-            return Refused(str(error))
+            return Refused(str(error), isinstance(error, DomainOverflow))
 
 
 class _Teller(Observer):

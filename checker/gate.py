@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from checker.batch import Answered, BatchLimits, Under, answer_all
+from checker.batch import BatchLimits, Under, answer_all
 from checker.errors import AckedError, ConfigurationError
 from checker.expectation import Departure, Reason
 from checker.outcome import Outcome, Probing, Task
@@ -23,6 +23,10 @@ from checker.spec import Spec, load_spec
 from checker.vacuity import vacuous
 
 _SKIPPED_FOLDERS = ("__pycache__", "node_modules", "site-packages")
+
+_EXPECTS_NOTHING = Departure(
+    Reason.NO_EXPECTATION, "the spec has no [expect], so nothing could ever be wrong; add one, or have --update write it"
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Selection:
     """Which of the specs under the paths are run.
 
     `patterns` are shell patterns, of which one must match the name or the path; `shard` is (i, n): every n-th of them,
-    beginning with the i-th, counted from 1. Specs that call themselves slow are run if `slow`, or if their file is named.
+    beginning with the i-th, counted from 1. Specs that call themselves slow are run if `slow`, or if named by their path.
     """
 
     patterns: tuple[str, ...] = ()
@@ -54,7 +58,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a selection leaves; `left_out` are the slow ones, `refusal` says why there is nothing to run."""
+    """What a selection leaves; `left_out` are the slow ones, `refusal` says what was asked for and is not there."""
 
     candidates: tuple[Candidate, ...]
     left_out: tuple[Candidate, ...]
@@ -78,7 +82,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class GateReport:
-    """What the gate found; `entries` in the order of the files, `refusal` is set if there was nothing to run."""
+    """What the gate found; `entries` in the order of the files, `refusal` says what was asked for and not there."""
 
     entries: tuple[Entry, ...]
     left_out: tuple[Candidate, ...]
@@ -114,15 +118,21 @@ class GateObserver:
 def choose(paths: Sequence[str], selection: Selection) -> Chosen:
     """The specs under files, folders and glob patterns, each file once, in the order of their paths."""
     found: dict[Path, bool] = {}
+    empty = []
     for text in paths:
-        for path, is_named in _files(text):
+        files = list(_files(text))
+        empty += [] if files else [text]
+        for path, is_named in files:
             key = Path(os.path.relpath(path))
             found[key] = found.get(key, False) or is_named
-    if not found:
-        return Chosen((), (), f"no spec found under {', '.join(paths)}; a spec is a file that ends with .toml")
+    refusal = f"no spec found under {', '.join(empty)}; a spec is a file that ends with .toml" if empty else ""
+    # A pattern that selects nothing is a mistake even where another one selects something.
+    idle = [item for item in selection.patterns if not any(_is_selected(path, [item]) for path in found)]
+    if idle and not refusal:
+        refusal = f"none of {len(found)} specs is selected by {', '.join(idle)}"
     wanted = [path for path in sorted(found) if _is_selected(path, selection.patterns)]
     if not wanted:
-        return Chosen((), (), f"none of {len(found)} specs is selected by {', '.join(selection.patterns)}")
+        return Chosen((), (), refusal)
     if selection.shard is not None:
         index, count = selection.shard
         if index > len(wanted):
@@ -131,14 +141,15 @@ def choose(paths: Sequence[str], selection: Selection) -> Chosen:
     candidates = [_candidate(path) for path in wanted]
     runs = [item for item in candidates if item.spec is None or not item.spec.slow or selection.slow or found[item.path]]
     left_out = tuple(item for item in candidates if item not in runs)
-    refusal = "" if runs else f"all {len(left_out)} specs are slow and left out; add --slow"
+    if not runs:
+        refusal = refusal or f"all {len(left_out)} specs are slow and left out; add --slow"
     return Chosen(tuple(runs), left_out, refusal)
 
 
 def judge(spec: Spec, outcome: Outcome) -> list[Departure]:
     """Everything that keeps an answered spec from being green."""
     if spec.expect is None:
-        return [Departure(Reason.NO_EXPECTATION, "the spec has no [expect], so nothing could ever be wrong; add one")]
+        return [_EXPECTS_NOTHING]
     if spec.count_only:
         return [Departure(Reason.INCOMPLETE, "count_only = true asks nothing, so nothing is decided", "check.count_only")]
     departures = spec.expect.departures(outcome)
@@ -157,9 +168,9 @@ def run_gate(
     limits: BatchLimits | None = None,
     cache: ResultCache | None = None,
     observer: GateObserver | None = None,
-    answer: Callable[..., Iterator[Answered]] = answer_all,
+    asks_all: bool = False,
 ) -> GateReport:
-    """Runs what was chosen; every candidate ends up in the report."""
+    """Runs what was chosen; every candidate ends up in the report. `asks_all` also answers specs that expect nothing."""
     tells = observer or GateObserver()
     tells.begins(chosen)
     entries: dict[Path, Entry] = {}
@@ -172,15 +183,14 @@ def run_gate(
     for item in chosen.candidates:
         if item.spec is None:
             finish(Entry(item, None, (Departure(Reason.UNREADABLE, item.error),)))
-        elif item.spec.expect is None:
-            sentence = "the spec has no [expect], so nothing could ever be wrong; add one, or let --update write it"
-            finish(Entry(item, None, (Departure(Reason.NO_EXPECTATION, sentence),)))
+        elif item.spec.expect is None and not asks_all:
+            finish(Entry(item, None, (_EXPECTS_NOTHING,)))
         else:
             asked.append((item, item.spec))
     # The long ones first, so that none of them is left alone at the end.
     asked.sort(key=lambda pair: -_size(pair[1]))
     tasks = [Task.of(spec, Probing.VACUITY) for _, spec in asked]
-    for answered in answer(tasks, limits, cache, lambda under: tells.progress(asked[under.task][0], under)):
+    for answered in answer_all(tasks, limits, cache, lambda under: tells.progress(asked[under.task][0], under)):
         candidate, spec = asked[answered.task]
         if answered.outcome is None:
             departures = [Departure(Reason.NO_ANSWER, f"there is no answer: {answered.failure}")]
