@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from invariants.partition import PROPERTIES as PARTITION
+from invariants.partition_writes import PROPERTIES as PARTITION_WRITES
 from invariants.property import Property
 from invariants.replication import PROPERTIES as REPLICATION
 from model.partition.state import State as PartitionState
@@ -10,7 +11,10 @@ from model.protocol import Protocol
 from model.replication.state import State as ReplicationState
 from model.state import Struct
 
-_SHIPPED: dict[type[Struct], tuple[Property, ...]] = {ReplicationState: REPLICATION, PartitionState: PARTITION}
+_SHIPPED: dict[type[Struct], tuple[Property, ...]] = {
+    ReplicationState: REPLICATION,
+    PartitionState: (*PARTITION, *PARTITION_WRITES),
+}
 
 
 def properties_of(protocol: Protocol) -> dict[str, Property]:

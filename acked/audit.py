@@ -1,0 +1,207 @@
+"""The command `audit`: what settings promise.
+
+What lives here: options, and which format goes where. What does not: the audit (`checker/audit.py`) and its words
+(`reports/audit_document.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from acked import __version__
+from acked.cli import _Memory, _Setting
+from acked.gate import result_cache
+from checker.errors import ConfigurationError, ExitCode
+from checker.files import check_writable, write_text
+from checker.spec import near
+
+if TYPE_CHECKING:
+    from checker.audit import Asked
+
+FORMATS = ("text", "markdown", "html", "json", "sarif")
+ALL = "all"
+LOSS = "loss"
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--kafka-version", "version", metavar="V", help="The release, such as 3.6.1; default: the newest one known.")
+@click.option("--control-plane", type=click.Choice(["kraft", "zookeeper"]), help="Default: what the files say.")
+@click.option("--topic", help="The topic that is meant, where the files describe several.")
+@click.option("--set", "overrides", type=_Setting(), multiple=True, help="A setting besides, e.g. replication.factor=3.")
+@click.option(
+    "--faults",
+    default="clean",
+    show_default=True,
+    metavar="F,…",
+    help="What goes wrong: none, clean, outside-isr, one-lossy or lossy crashes; zombies, moves, producer-restart besides.",
+)
+@click.option("--ask", "asked", metavar="Q,…", default=ALL, help="Ask only these questions; default: all.")
+@click.option(
+    "--require",
+    "required",
+    metavar="Q,…",
+    default="loss",
+    show_default=True,
+    help="Exit with 0 only if these are decided no: loss, duplicates, reordering, vanishing, writes, or all.",
+)
+@click.option("--advice/--no-advice", default=True, help="Find out what a yes hangs on, and the smallest change.")
+@click.option("--log-size", type=click.IntRange(1, 4), help="At least so many offsets in a log.")
+@click.option("--records", type=click.IntRange(1, 4), help="At least so many records.")
+@click.option("--thorough", is_flag=True, help="Ask about the order of records with all brokers, not with two.")
+@click.option("--max-states", type=click.IntRange(1), help="Leave a question undecided after so many distinct states.")
+@click.option("--memory", type=_Memory(), help="Bytes for the states of each search, e.g. 2GB.")
+@click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")
+@click.option("--cache/--no-cache", "use_cache", default=True, help="Take answers that were found before.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", show_default=True, help="What comes out.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write it to this file instead of stdout.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+def audit(
+    files: tuple[Path, ...],
+    version: str | None,
+    control_plane: str | None,
+    topic: str | None,
+    overrides: tuple[tuple[str, str], ...],
+    faults: str,
+    asked: str,
+    required: str,
+    advice: bool,
+    log_size: int | None,
+    records: int | None,
+    thorough: bool,
+    max_states: int | None,
+    memory: int | None,
+    jobs: int | None,
+    use_cache: bool,
+    form: str,
+    out: Path | None,
+    quiet: bool,
+) -> int:
+    """Ask what the settings in FILE... promise for acknowledged records.
+
+    FILEs are server.properties, producer.properties, consumer settings, what `kafka-configs --describe` and `kafka-topics
+    --describe` print, or JSON. Five questions are decided by exhaustive search: can a record that was acknowledged be lost,
+    duplicated, reordered, read and then vanish, and can the partition stop accepting writes with one broker down? A yes
+    comes with the shortest story, the settings that cause it and the smallest change that makes it a no, itself checked.
+
+    Exit codes: 0 if what is required is decided no, 12 if an answer is yes, 152 if one is undecided, 150 for a file that
+    cannot be read, 151 for settings that Kafka refuses.
+    """
+    from checker.audit import MOST_STATES, Auditor, Scene
+    from checker.audit_keys import NEWEST, release
+    from checker.audit_read import Entry, read_settings
+    from checker.audit_settings import gather
+    from checker.batch import BatchLimits
+    from checker.faults import read_faults
+    from reports.audit_document import audit_document
+
+    if not files and not overrides:
+        raise click.UsageError("Missing argument 'FILE...'.")
+    questions, demanded = _questions(asked, "--ask"), _questions(required, "--require")
+    if required == ALL or (required == LOSS and asked != ALL):
+        demanded = questions  # What is asked and not required would be asked for nothing.
+    if missing := [item.value for item in demanded if item not in questions]:
+        raise ConfigurationError(f"--require {missing[0]} is not among the questions of --ask; ask it too")
+    if out is not None:
+        check_writable(out, "audit")
+    entries = [entry for file in files for entry in read_settings(file)]
+    given = gather([*entries, *(Entry(key, value, "--set", 0) for key, value in _checked(overrides))], topic)
+    scene = Scene(read_faults(faults), log_size, records, thorough, max_states or MOST_STATES)
+    auditor = Auditor(
+        given,
+        release(version or NEWEST),
+        control_plane,
+        scene,
+        BatchLimits.default(jobs, memory),
+        result_cache() if use_cache else None,
+        on_decided=_Progress(quiet),
+    )
+    result = auditor.run(questions, advice)
+    _Progress.end(quiet)
+    document = audit_document(result, demanded)
+    _show(document, form, out, [str(file) for file in files])
+    return {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}[document["verdict"]]
+
+
+def _questions(text: str, option: str) -> tuple[Asked, ...]:
+    from checker.audit import Asked as Questions
+
+    names = [item.value for item in Questions]
+    wanted = [part.strip() for part in text.split(",")]
+    for name in wanted:
+        if name not in (*names, ALL):
+            raise ConfigurationError(
+                f"{option}: there is no question {name!r}{near(name, names)}; choose from {', '.join(names)}, {ALL}"
+            )
+    return tuple(item for item in Questions if item.value in wanted or ALL in wanted)
+
+
+def _checked(overrides: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """What --set names must exist: nobody writes there what is none of our business."""
+    from checker.audit_keys import KEYS
+
+    for key, _ in overrides:
+        if key not in KEYS:
+            raise ConfigurationError(f"--set: {key} is none of the settings that count{near(key, KEYS)}")
+    return overrides
+
+
+def _show(document: dict[str, Any], form: str, out: Path | None, files: list[str]) -> None:
+    if form == "text" and out is None:
+        from reports.audit import print_audit
+        from reports.console import open_console
+
+        print_audit(open_console(sys.stdout), document)
+        return
+    text = _rendered(document, form, files)
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_text(out, text, "audit")
+
+
+def _rendered(document: dict[str, Any], form: str, files: list[str]) -> str:
+    if form == "markdown":
+        from reports.audit import audit_markdown
+
+        return audit_markdown(document)
+    if form == "html":
+        from reports.audit_pages import audit_page
+
+        return audit_page(document)
+    if form == "sarif":
+        from reports.audit_sarif import audit_sarif
+
+        return json.dumps(audit_sarif(document, files, __version__), indent=1) + "\n"
+    if form == "json":
+        return json.dumps(document, indent=1) + "\n"
+    from io import StringIO
+
+    from reports.audit import print_audit
+    from reports.console import open_console
+
+    stream = StringIO()
+    print_audit(open_console(stream, width=120), document)
+    return stream.getvalue()
+
+
+class _Progress:
+    """One line on a terminal that says how many searches are done."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._is_shown = not quiet and sys.stderr.isatty()
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._is_shown:
+            click.echo(f"\r{done} of {total} searches", nl=False, err=True)
+
+    @staticmethod
+    def end(quiet: bool) -> None:
+        """Takes the line away."""
+        if not quiet and sys.stderr.isatty():
+            click.echo("\r\x1b[K", nl=False, err=True)

@@ -1,0 +1,274 @@
+"""What Kafka calls the settings that decide about acknowledged records, their values, and their defaults by release.
+
+What lives here: names, ranges, defaults with sources. What does not: what follows from them (`audit_settings.py`). Sources:
+the configuration classes at the release tags; KIPs and JIRA ids where a default changed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from checker.audit_read import REPLICATION_FACTOR, Scope
+from checker.errors import ConfigurationError
+from model.partition.versions import LATEST, VERSIONS
+
+MAX_INT = (1 << 31) - 1
+MAX_LONG = (1 << 63) - 1
+
+
+@dataclass(frozen=True, order=True)
+class Release:
+    """A release by its numbers; before 1.0 the first two name the minor release. `latest` comes after all."""
+
+    numbers: tuple[int, ...]
+    name: str
+
+    @property
+    def rules(self) -> str:
+        """The newest release that `partition` tells apart and that is not newer than this."""
+        known = [version for version in VERSIONS if version != LATEST]
+        fitting = [version for version in known if _numbers(version) <= self.numbers]
+        return LATEST if self.name == LATEST else fitting[-1]
+
+    def since(self, version: str) -> bool:
+        """Whether this release is that one or a later one."""
+        return self.numbers >= _numbers(version)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+NEWEST = VERSIONS[-2]
+
+
+def release(text: str) -> Release:
+    """The release that a user names, such as 2.8, 3.6.1, 0.10.2.1 or latest."""
+    wanted = text.strip().lower()
+    if wanted == LATEST:
+        return Release((1 << 30,), LATEST)
+    match = re.fullmatch(r"v?(\d{1,4}(?:\.\d{1,4}){1,3})(?:-iv\d+|-(?:ccs|cp\d*|rc\d+))?", wanted)
+    hint = f"name one from {VERSIONS[0]} to {NEWEST}, such as 3.6 or 2.8.1, or {LATEST}"
+    if match is None:
+        raise ConfigurationError(f"{text!r} is no version of Kafka; {hint}")
+    numbers = _numbers(match[1])
+    minor = numbers[:2]
+    if numbers < _numbers(VERSIONS[0]) or minor > _numbers(NEWEST):
+        raise ConfigurationError(f"Kafka {text} is not known here; {hint}")
+    return Release(numbers, match[1])
+
+
+@dataclass(frozen=True)
+class Default:
+    """A default and the release since which it is so."""
+
+    since: str
+    value: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Key:
+    """A setting: whose it can be, how to read a value (the text in its usual form; ValueError says what it must be)."""
+
+    name: str
+    scopes: tuple[Scope, ...]
+    read: Callable[[str], str]
+    defaults: tuple[Default, ...]
+    since: str = "0.8"
+
+    def default(self, version: Release) -> Default | None:
+        """The default in a release; None where it has no such setting."""
+        fitting = [item for item in self.defaults if version.since(item.since)]
+        return fitting[-1] if fitting and version.since(self.since) else None
+
+
+def _integer(lo: int, hi: int) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if not re.fullmatch(r"[+-]?\d{1,20}", text) or not lo <= int(text) <= hi:
+            raise ValueError(f"an integer from {lo} to {hi}")
+        return str(int(text))
+
+    return read
+
+
+def _boolean(text: str) -> str:
+    if text.lower() not in ("true", "false"):
+        raise ValueError("true or false")
+    return text.lower()
+
+
+def _acks(text: str) -> str:
+    if text not in ("all", "-1", "0", "1"):
+        raise ValueError("all, -1, 0 or 1")
+    return "all" if text == "-1" else text
+
+
+def _isolation(text: str) -> str:
+    if text not in ("read_committed", "read_uncommitted"):
+        raise ValueError("read_committed or read_uncommitted")
+    return text
+
+
+def _any(text: str) -> str:
+    return text
+
+
+ACKS = "acks"
+RETRIES = "retries"
+IDEMPOTENCE = "enable.idempotence"
+IN_FLIGHT = "max.in.flight.requests.per.connection"
+TRANSACTIONAL_ID = "transactional.id"
+MIN_ISR = "min.insync.replicas"
+DEFAULT_FACTOR = "default.replication.factor"
+UNCLEAN = "unclean.leader.election.enable"
+FLUSH_MESSAGES = "log.flush.interval.messages"
+TOPIC_FLUSH_MESSAGES = "flush.messages"
+ELR = "eligible.leader.replicas.version"
+SELECTOR = "replica.selector.class"
+ISOLATION = "isolation.level"
+IBP = "inter.broker.protocol.version"
+ROLES = "process.roles"
+ZOOKEEPER_CONNECT = "zookeeper.connect"
+
+_BROKER, _TOPIC = (Scope.BROKER, Scope.DYNAMIC_BROKER), (Scope.TOPIC,)
+_PRODUCER, _CONSUMER = (Scope.PRODUCER,), (Scope.CONSUMER,)
+
+KEYS: dict[str, Key] = {
+    key.name: key
+    for key in (
+        Key(
+            ACKS,
+            _PRODUCER,
+            _acks,
+            (
+                Default("0.8", "1", "ProducerConfig to 2.8: 1"),
+                Default("3.0", "all", "KIP-679: all from 3.0"),
+            ),
+        ),
+        Key(
+            RETRIES,
+            _PRODUCER,
+            _integer(0, MAX_INT),
+            (
+                Default("0.8", "0", "ProducerConfig to 2.0: 0"),
+                Default("2.1", str(MAX_INT), "KIP-91: no bound from 2.1"),
+            ),
+        ),
+        Key(
+            IDEMPOTENCE,
+            _PRODUCER,
+            _boolean,
+            (
+                Default("0.11", "false", "KIP-98: false to 2.8, and in effect to 3.1.0 (KAFKA-13598)"),
+                Default("3.0.1", "true", "KIP-679, KAFKA-13598: true in effect from 3.0.1"),
+                Default("3.1", "false", "KAFKA-13598: 3.1.0 did not switch on what it documents"),
+                Default("3.1.1", "true", "KIP-679, KAFKA-13598: true in effect from 3.1.1"),
+            ),
+            since="0.11",
+        ),
+        Key(IN_FLIGHT, _PRODUCER, _integer(1, MAX_INT), (Default("0.8", "5", "ProducerConfig: 5"),)),
+        Key(TRANSACTIONAL_ID, _PRODUCER, _any, (), since="0.11"),
+        Key(
+            MIN_ISR,
+            (*_BROKER, *_TOPIC),
+            _integer(1, MAX_INT),
+            (Default("0.8", "1", "KafkaConfig: 1 (a setting since 0.8.2)"),),
+        ),
+        Key(
+            DEFAULT_FACTOR, _BROKER, _integer(1, 32767), (Default("0.8", "1", "KafkaConfig: default.replication.factor=1"),)
+        ),
+        Key(REPLICATION_FACTOR, _TOPIC, _integer(1, 32767), ()),
+        Key(
+            UNCLEAN,
+            (*_BROKER, *_TOPIC),
+            _boolean,
+            (
+                Default("0.8", "true", "KafkaConfig to 0.10.2: true"),
+                Default("0.11", "false", "KIP-106: false from 0.11"),
+            ),
+        ),
+        Key(
+            FLUSH_MESSAGES,
+            _BROKER,
+            _integer(1, MAX_LONG),
+            (
+                Default("0.8", str(MAX_LONG), "KafkaConfig: no bound"),
+            ),
+        ),
+        Key(TOPIC_FLUSH_MESSAGES, _TOPIC, _integer(1, MAX_LONG), ()),
+        Key(
+            ELR,
+            (*_BROKER, *_TOPIC),
+            _integer(0, 1),
+            (
+                Default("4.0", "0", "KIP-966: off in 4.0"),
+                Default("4.1", "1", "KIP-966: on for new clusters from 4.1"),
+            ),
+            since="4.0",
+        ),
+        Key(SELECTOR, _BROKER, _any, (), since="2.4"),
+        Key(
+            ISOLATION,
+            _CONSUMER,
+            _isolation,
+            (Default("0.11", "read_uncommitted", "ConsumerConfig: read_uncommitted"),),
+            since="0.11",
+        ),
+        Key(IBP, _BROKER, _any, ()),
+        Key(ROLES, _BROKER, _any, (), since="2.8"),
+        Key(ZOOKEEPER_CONNECT, _BROKER, _any, ()),
+    )
+}
+"""The settings that this audit reads."""
+
+_OTHER_NAMES = """
+advertised.listeners auto.create.topics.enable auto.leader.rebalance.enable auto.offset.reset background.threads batch.size
+bootstrap.servers broker.heartbeat.interval.ms broker.id broker.rack broker.session.timeout.ms buffer.memory check.crcs
+cleanup.policy client.dns.lookup client.id client.rack compression.type config.providers controlled.shutdown.enable
+controller.listener.names controller.quorum.voters controller.quorum.bootstrap.servers default.api.timeout.ms
+delete.topic.enable delivery.timeout.ms enable.auto.commit enable.metrics.push fetch.max.bytes fetch.max.wait.ms
+fetch.min.bytes file.delete.delay.ms flush.ms follower.replication.throttled.replicas group.id group.instance.id
+index.interval.bytes interceptor.classes key.deserializer key.serializer leader.imbalance.check.interval.seconds
+leader.imbalance.per.broker.percentage leader.replication.throttled.replicas linger.ms listeners
+listener.security.protocol.map log.cleaner.enable log.cleanup.policy log.dir log.dirs log.flush.interval.ms
+log.flush.offset.checkpoint.interval.ms log.flush.scheduler.interval.ms log.flush.start.offset.checkpoint.interval.ms
+log.index.interval.bytes log.index.size.max.bytes log.message.format.version log.message.timestamp.type
+log.retention.bytes log.retention.check.interval.ms log.retention.hours log.retention.minutes log.retention.ms
+log.roll.hours log.roll.ms log.segment.bytes log.segment.delete.delay.ms max.block.ms max.connections
+max.message.bytes max.poll.interval.ms max.poll.records max.request.size message.max.bytes metadata.log.dir
+metadata.max.age.ms metadata.version metric.reporters min.cleanable.dirty.ratio min.compaction.lag.ms node.id
+num.io.threads num.network.threads num.partitions num.recovery.threads.per.data.dir num.replica.fetchers
+num.replica.alter.log.dirs.threads offset.metadata.max.bytes offsets.topic.num.partitions offsets.topic.replication.factor
+partition.assignment.strategy partitioner.class preallocate queued.max.requests receive.buffer.bytes
+reconnect.backoff.max.ms reconnect.backoff.ms replica.fetch.backoff.ms replica.fetch.max.bytes replica.fetch.min.bytes
+replica.fetch.wait.max.ms replica.high.watermark.checkpoint.interval.ms replica.lag.max.messages replica.lag.time.max.ms
+replica.socket.receive.buffer.bytes replica.socket.timeout.ms request.timeout.ms retention.bytes retention.ms
+retry.backoff.max.ms retry.backoff.ms sasl.enabled.mechanisms sasl.jaas.config sasl.mechanism security.protocol
+segment.bytes segment.index.bytes segment.jitter.ms segment.ms send.buffer.bytes session.timeout.ms
+socket.receive.buffer.bytes socket.request.max.bytes socket.send.buffer.bytes ssl.client.auth ssl.keystore.location
+ssl.keystore.password ssl.truststore.location ssl.truststore.password transaction.state.log.min.isr
+transaction.state.log.num.partitions transaction.state.log.replication.factor transaction.timeout.ms
+transactional.id.expiration.ms unclean.leader.election.interval.ms unclean.recovery.strategy
+share.coordinator.state.topic.min.isr share.coordinator.state.topic.replication.factor value.deserializer value.serializer
+zookeeper.connection.timeout.ms zookeeper.session.timeout.ms
+"""
+
+KNOWN_NAMES = frozenset(_OTHER_NAMES.split()) | KEYS.keys()
+"""Names that Kafka has, as far as they could be mistaken for misspelt ones."""
+
+_LIKENESS = 0.84
+
+
+def misspelt(name: str, keys: Iterable[str] = KEYS) -> str | None:
+    """The setting that an unknown name seems to mean; None if Kafka has it or nothing is near."""
+    if name in KNOWN_NAMES:
+        return None
+    plain = re.sub(r"[_\-. ]+", ".", re.sub(r"(?<=[a-z])(?=[A-Z])", ".", name.strip())).lower()
+    if plain in KNOWN_NAMES:
+        return plain if plain in KEYS else None
+    close = difflib.get_close_matches(plain, [*keys, *sorted(KNOWN_NAMES - set(keys))], n=1, cutoff=_LIKENESS)
+    return close[0] if close and close[0] in KEYS else None

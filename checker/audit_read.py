@@ -1,0 +1,241 @@
+"""Reading what people have: properties files, what kafka-configs and kafka-topics describe, and JSON, as settings with lines.
+
+What lives here: formats. What does not: what the settings mean (`audit_keys.py`) and which of several counts
+(`audit_settings.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, unique
+from pathlib import Path
+from typing import Any
+
+from checker.errors import SpecUnreadable
+
+MAX_BYTES = 4 << 20
+"""No file of settings comes near this; a larger one is something else."""
+
+REPLICATION_FACTOR = "replication.factor"
+"""What the number of a topic's replicas is called here: Kafka has no key for it."""
+
+_WHAT = "file of Kafka settings"
+
+
+@unique
+class Scope(Enum):
+    """Whose setting it is; None stands for: as its key says."""
+
+    BROKER = "broker"
+    DYNAMIC_BROKER = "dynamic broker"
+    TOPIC = "topic"
+    PRODUCER = "producer"
+    CONSUMER = "consumer"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One setting as it was found: `line` counts from 1; `entity` is the topic or broker it is of, if it says so."""
+
+    key: str
+    value: str
+    file: str
+    line: int
+    scope: Scope | None = None
+    entity: str | None = None
+
+    @property
+    def where(self) -> str:
+        """`server.properties:12`."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+def read_settings(path: Path) -> list[Entry]:
+    """Every setting of a file, in its order; `SpecUnreadable` says what is wrong with it and where."""
+    text = _text(path)
+    name = str(path)
+    if path.suffix.lower() == ".json" or text.lstrip()[:1] in ("{", "["):
+        return _json_entries(name, text)
+    if _DESCRIBED.search(text):
+        return list(_described_entries(name, text))
+    return list(_property_entries(name, text))
+
+
+def _text(path: Path) -> str:
+    """The file's text as Java reads properties: ISO-8859-1, unless it is UTF-8 throughout."""
+    try:
+        if path.is_dir():
+            raise SpecUnreadable(f"{path} is a folder, not a {_WHAT}; name the files in it")
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise SpecUnreadable(f"cannot read the {_WHAT} {path}: {reason}") from None
+    if len(data) > MAX_BYTES:
+        raise SpecUnreadable(f"{path} is larger than {MAX_BYTES >> 20} MB and cannot be a {_WHAT}")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SpecUnreadable(f"{path} is UTF-16 text, which Kafka cannot read; save it as UTF-8")
+    if data.startswith(b"\xef\xbb\xbf"):
+        raise SpecUnreadable(
+            f"{path} begins with a byte order mark, which Kafka takes for a part of the first key; save it without"
+        )
+    strange = re.search(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]", data)
+    if strange:
+        raise SpecUnreadable(f"{path} is binary and no {_WHAT}: byte {strange.start()} is {strange[0][0]:#04x}")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("iso-8859-1")
+
+
+# -- properties ---------------------------------------------------------------------------------------------------------
+
+
+def _property_entries(name: str, text: str) -> Iterator[Entry]:
+    import javaproperties
+
+    line = 1
+    # Where a file ends is no concern of Kafka's, but half an escape is.
+    try:
+        for element in javaproperties.parse(text):
+            if isinstance(element, javaproperties.KeyValue):
+                yield Entry(element.key, element.value.strip(), name, line)
+            line += len(re.findall(r"\r\n|\r|\n", element.source))
+    except javaproperties.InvalidUEscapeError as error:
+        raise SpecUnreadable(f"{name}: the escape {error.escape} is no \\uXXXX; write four hexadecimal digits") from None
+
+
+# -- what Kafka's tools print -------------------------------------------------------------------------------------------
+
+_CONFIGS = re.compile(
+    r"^(?:Dynamic|All|Default)? ?configs for (?P<kind>topics?|brokers?|client-id|user)\b"
+    r"(?: '?(?P<name>[^\s']+)'?)?(?P<rest>.*?) are:?(?P<inline>.*)$",
+    re.IGNORECASE,
+)
+_CONFIG_LINE = re.compile(r"^\s+(?P<key>[A-Za-z][\w.\-]*)=(?P<value>.*?)(?:\s+sensitive=(?:true|false)\b.*)?$")
+_TOPIC_LINE = re.compile(
+    r"^Topic:\s*(?P<name>\S+)\s.*?\bReplicationFactor:\s*(?P<factor>\d+)(?:\s+Configs:\s*(?P<configs>.*))?$"
+)
+_DESCRIBED = re.compile(
+    r"^(?:(?:Dynamic|All|Default)? ?configs for (?:topic|broker)|Topic:\s*\S+\s.*\bReplicationFactor:)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _described_entries(name: str, text: str) -> Iterator[Entry]:
+    scope, entity, is_ours = Scope.TOPIC, None, False
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+        if head := _CONFIGS.match(line):
+            kind = head["kind"].lower()
+            is_ours = kind.startswith(("topic", "broker"))
+            scope = Scope.TOPIC if kind.startswith("topic") else Scope.DYNAMIC_BROKER
+            entity = None if kind == "brokers" else head["name"]
+            for key, value in _pairs(head["inline"]):
+                yield Entry(key, value, name, number, scope, entity)
+        elif topic := _TOPIC_LINE.match(line):
+            is_ours, scope, entity = False, Scope.TOPIC, topic["name"]
+            yield Entry(REPLICATION_FACTOR, topic["factor"], name, number, Scope.TOPIC, entity)
+            for key, value in _pairs(topic["configs"] or ""):
+                yield Entry(key, value, name, number, Scope.TOPIC, entity)
+        elif is_ours and (item := _CONFIG_LINE.match(line)) and item["value"] != "null":
+            yield Entry(item["key"], item["value"].strip(), name, number, scope, entity)
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    """`a=1,b=x,y,c=2`: a part without `=` belongs to the value before it."""
+    parts: list[list[str]] = []
+    for part in text.strip().split(","):
+        key, separator, value = part.strip().partition("=")
+        if separator:
+            parts.append([key, value])
+        elif parts and part:
+            parts[-1][1] += f",{part}"
+    yield from ((key, value) for key, value in parts)
+
+
+# -- JSON ---------------------------------------------------------------------------------------------------------------
+
+
+def _json_entries(name: str, text: str) -> list[Entry]:
+    def once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        known: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in known:
+                raise SpecUnreadable(f"{name} names {key!r} twice in one object; leave one out")
+            known[key] = value
+        return known
+
+    try:
+        document = json.loads(text, object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        raise SpecUnreadable(f"{name}:{error.lineno}: no valid JSON: {error.msg}") from None
+    except RecursionError:
+        raise SpecUnreadable(f"{name} is nested too deeply for a {_WHAT}") from None
+    return list(_Json(name, text).entries(document, None, None))
+
+
+class _Json:
+    """Settings of a document, each with the line on which its key stands for the first time after the one before it."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self._name, self._text = name, text
+        self._at: dict[str, int] = {}
+
+    def entries(self, node: Any, scope: Scope | None, entity: str | None) -> Iterator[Entry]:
+        """Objects by section or flat, lists of {name, value}, and the assignments of kafka-reassign-partitions."""
+        if isinstance(node, list):
+            for item in node:
+                if not isinstance(item, dict):
+                    raise self._wrong("a list may hold objects with a name and a value, or topics")
+                if isinstance(item.get("name"), str) and "value" in item:
+                    yield from self._entry(item["name"], item["value"], scope, entity)
+                else:
+                    yield from self.entries(item, scope, entity)
+            return
+        if not isinstance(node, dict):
+            raise self._wrong("the document must be an object or a list")
+        topic = next((node[key] for key in ("topic", "topic_name", "topicName") if isinstance(node.get(key), str)), None)
+        if topic is not None:
+            scope, entity = Scope.TOPIC, topic
+        for key, value in node.items():
+            yield from self._member(key, value, scope, entity)
+
+    def _member(self, key: str, value: Any, scope: Scope | None, entity: str | None) -> Iterator[Entry]:
+        section = next((item for item in Scope if key.lower().removesuffix("s") == item.value), None)
+        if section is not None and isinstance(value, dict | list):
+            yield from self.entries(value, section, None)
+        elif key in ("configs", "config", "data", "partitions", "properties") and isinstance(value, dict | list):
+            yield from self.entries(value, scope, entity)
+        elif key == "replicas" and isinstance(value, list):
+            yield Entry(REPLICATION_FACTOR, str(len(value)), self._name, self._line(key), Scope.TOPIC, entity)
+        elif key in ("replication_factor", "replicationFactor", "replication-factor"):
+            yield from self._entry(key, value, Scope.TOPIC, entity, REPLICATION_FACTOR)
+        elif key not in ("topic", "topic_name", "topicName", "version", "partition", "log_dirs", "kind", "metadata"):
+            yield from self._entry(key, value, scope, entity)
+
+    def _entry(
+        self, key: str, value: Any, scope: Scope | None, entity: str | None, known_as: str | None = None
+    ) -> Iterator[Entry]:
+        line = self._line(key)
+        if isinstance(value, dict | list):
+            if "." in key or scope is not None:
+                raise SpecUnreadable(f"{self._name}:{line}: {key} is a {type(value).__name__}; give one value")
+            return
+        if value is None:
+            return
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        yield Entry(known_as or key, text, self._name, line, scope, entity)
+
+    def _line(self, key: str) -> int:
+        token = json.dumps(key, ensure_ascii=False)
+        at = self._text.find(token, self._at.get(token, 0))
+        if at < 0:
+            return 1
+        self._at[token] = at + 1
+        return self._text.count("\n", 0, at) + 1
+
+    def _wrong(self, why: str) -> SpecUnreadable:
+        return SpecUnreadable(f"{self._name} is no {_WHAT}: {why}")

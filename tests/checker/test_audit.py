@@ -1,0 +1,204 @@
+"""The audit gets configurations that people really have right: ten of them, each with where it comes from.
+
+What lives here: answers, causes, changes. What does not: formats and precedence (`test_audit_settings.py`), the command
+(`tests/e2e/test_audit.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from checker.audit import QUESTIONS, Asked, Audit, Auditor, Reply, Scene, reply_of, task_of
+from checker.audit_keys import release
+from checker.audit_read import Entry, read_settings
+from checker.audit_settings import configure, gather
+from checker.batch import BatchLimits, answer_all
+from checker.faults import CrashKind, Faults
+from checker.outcome import Outcome
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "audit"
+LIMITS = BatchLimits(2, 1 << 30)
+YES, NO = Reply.YES, Reply.NO
+
+
+@dataclass(frozen=True)
+class Case:
+    """A configuration, where it comes from, and what is known of it."""
+
+    source: str
+    version: str
+    files: tuple[str, ...]
+    answers: Mapping[Asked, Reply]
+    faults: Faults = field(default_factory=Faults)
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+CASES = {
+    "the 0.10 defaults": Case(
+        "config/server.properties and ProducerConfig of 0.10: acks=1, retries=0, unclean elections; three replicas",
+        "0.10.2.1",
+        ("quickstart-zookeeper.properties", "topics-3.txt", "producer-defaults.properties"),
+        {Asked.LOSS: YES, Asked.DUPLICATES: NO, Asked.REORDERING: NO, Asked.WRITES: NO},
+    ),
+    "careful settings before KIP-101": Case(
+        "KIP-101, KAFKA-1211: acks=all, two in sync, clean elections, and still a record is lost",
+        "0.10.2",
+        ("producer-ordered-1.1.properties",),
+        {Asked.LOSS: YES},
+        settings=(
+            ("replication.factor", "2"),
+            ("min.insync.replicas", "2"),
+            ("unclean.leader.election.enable", "false"),
+        ),
+    ),
+    "ordered without idempotence": Case(
+        "the documentation of max.in.flight.requests.per.connection in 1.1: with retries, set it to 1 to keep the order",
+        "1.1",
+        ("producer-ordered-1.1.properties", "topics-2-2.txt"),
+        {Asked.DUPLICATES: YES, Asked.REORDERING: NO},
+    ),
+    "the 2.8 defaults": Case(
+        "ProducerConfig of 2.8: acks=1, retries without bound, five in flight, no idempotence",
+        "2.8.1",
+        ("producer-defaults.properties", "topics-3.txt"),
+        {Asked.LOSS: YES, Asked.DUPLICATES: YES, Asked.REORDERING: YES},
+    ),
+    "durability as recommended": Case(
+        "the documentation of min.insync.replicas: three replicas, min.insync.replicas=2, acks=all",
+        "2.6",
+        ("broker-durable.properties", "producer-durable.properties"),
+        {Asked.LOSS: NO, Asked.DUPLICATES: NO, Asked.REORDERING: NO, Asked.VANISHING: NO, Asked.WRITES: NO},
+    ),
+    "throughput as recommended": Case(
+        "vendors' guides to throughput: acks=1; with 3.6 that also switches off idempotence (KIP-679, KAFKA-13673)",
+        "3.6.1",
+        ("producer-throughput.properties", "topics-3-2.txt"),
+        {Asked.LOSS: YES, Asked.DUPLICATES: YES, Asked.REORDERING: YES},
+    ),
+    "availability as recommended": Case(
+        "vendors' guides to availability: unclean elections, min.insync.replicas=1",
+        "3.6",
+        ("broker-available.properties", "producer-defaults.properties"),
+        {Asked.LOSS: YES, Asked.WRITES: NO},
+    ),
+    "the KRaft quickstart": Case(
+        "config/kraft/server.properties of 3.x: one broker; default.replication.factor=1",
+        "3.7",
+        ("quickstart-kraft.properties", "producer-defaults.properties"),
+        {Asked.LOSS: NO, Asked.DUPLICATES: NO, Asked.WRITES: YES},
+    ),
+    "as many in sync as there are": Case(
+        "a common mistake: two replicas and min.insync.replicas=2, no writes while one broker is down",
+        "3.4",
+        ("topics-2-2.txt", "producer-defaults.properties"),
+        {Asked.LOSS: NO, Asked.WRITES: YES},
+    ),
+    "last replica standing in 3.9": Case(
+        "KIP-966: the ISR shrinks to one, that broker loses its suffix and is the only candidate",
+        "3.9",
+        ("topics-3-2.txt", "producer-durable.properties"),
+        {Asked.LOSS: YES},
+        Faults(CrashKind.ONE_LOSSY),
+    ),
+    "eligible leader replicas in 4.1": Case(
+        "KIP-966: on for new clusters from 4.1",
+        "4.1",
+        ("settings.json",),
+        {Asked.LOSS: NO},
+        Faults(CrashKind.ONE_LOSSY),
+    ),
+    "the 4.1 defaults": Case(
+        "ProducerConfig and KafkaConfig of 4.1: acks=all, idempotence, min.insync.replicas=1; three replicas",
+        "4.1.0",
+        ("topics-3.txt", "producer-defaults.properties"),
+        {Asked.LOSS: NO, Asked.DUPLICATES: NO, Asked.REORDERING: NO, Asked.WRITES: NO},
+    ),
+}
+
+
+def entries_of(case: Case) -> list[Entry]:
+    read = [entry for name in case.files for entry in read_settings(DATA / name)]
+    return [*read, *(Entry(key, value, "case", 0) for key, value in case.settings)]
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[tuple[str, Asked], Outcome | None]:
+    """Every search of every case, in one batch."""
+    tasks = {}
+    for name, case in CASES.items():
+        configuration = configure(gather(entries_of(case)), release(case.version))
+        for question in QUESTIONS:
+            if question.asked in case.answers:
+                tasks[name, question.asked] = task_of(question, configuration, Scene(case.faults))
+    order = list(tasks)
+    found = {order[answered.task]: answered.outcome for answered in answer_all([*tasks.values()], LIMITS)}
+    assert found.keys() == tasks.keys()
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_configurations_from_public_defaults_and_recommendations_get_the_right_answers(
+    name: str, outcomes: dict[tuple[str, Asked], Outcome | None]
+) -> None:
+    case = CASES[name]
+    assert {asked: reply_of(outcomes[name, asked]) for asked in case.answers} == dict(case.answers), case.source
+
+
+def audit_of(version: str, faults: Faults | None = None, asked: tuple[Asked, ...] = tuple(Asked), **values: str) -> Audit:
+    names = {"acks": "acks", "factor": "replication.factor", "least": "min.insync.replicas", "retries": "retries",
+             "unclean": "unclean.leader.election.enable"}  # fmt: skip
+    given = gather([Entry(names[key], value, "given.properties", at) for at, (key, value) in enumerate(values.items(), 1)])
+    return Auditor(given, release(version), scene=Scene(faults or Faults()), limits=LIMITS).run(asked)
+
+
+def test_the_setting_that_loses_records_is_found_and_the_change_is_checked() -> None:
+    answer = audit_of("3.6", asked=(Asked.LOSS,), acks="1", factor="2", least="2").of(Asked.LOSS)
+    assert answer.reply is YES
+    assert answer.story is not None
+    assert answer.story.trace_length == 5
+    assert [change.words for change in answer.causes] == ["acks=all"]
+    assert answer.remedy is not None
+    assert answer.remedy.words == "acks=all"
+
+
+def test_two_settings_that_each_lose_records_have_to_be_changed_together() -> None:
+    answer = audit_of("3.6", asked=(Asked.LOSS,), acks="1", factor="2", unclean="true").of(Asked.LOSS)
+    assert answer.causes == ()
+    assert answer.remedy is not None
+    assert answer.remedy.words == "acks=all, unclean.leader.election.enable=false"
+
+
+def test_where_no_setting_helps_a_later_release_is_found() -> None:
+    answer = audit_of("0.10", asked=(Asked.LOSS,), acks="all", factor="2", least="2", unclean="false").of(Asked.LOSS)
+    assert answer.remedy is not None
+    assert answer.remedy.words == "kafka version=0.11"
+
+
+def test_a_change_that_spoils_another_answer_is_passed_over_or_says_so() -> None:
+    audit = audit_of("3.6", asked=(Asked.LOSS, Asked.WRITES), factor="2", least="2")
+    answer = audit.of(Asked.WRITES)
+    assert answer.reply is YES
+    assert answer.remedy is not None
+    assert answer.remedy.words == "min.insync.replicas=1"
+    assert answer.remedy.turns == ()
+    lossy = audit_of("3.6", Faults(CrashKind.OUTSIDE_ISR), (Asked.LOSS, Asked.WRITES), factor="1", acks="1")
+    remedy = lossy.of(Asked.WRITES).remedy
+    assert remedy is not None
+    assert Asked.LOSS in dict(remedy.turns), "a second replica keeps writes going and, with acks=1, loses records"
+
+
+def test_a_search_that_met_its_bound_leaves_the_question_undecided() -> None:
+    given = gather([Entry("replication.factor", "2", "f", 1)])
+    audit = Auditor(given, release("4.1"), scene=Scene(max_states=50), limits=LIMITS).run((Asked.LOSS,))
+    assert audit.of(Asked.LOSS).reply is Reply.UNDECIDED
+    assert audit.worst((Asked.LOSS,)) is Reply.UNDECIDED
+
+
+def test_a_no_because_nothing_is_ever_accepted_says_so() -> None:
+    answer = audit_of("3.6", asked=(Asked.LOSS,), factor="1", least="2").of(Asked.LOSS)
+    assert answer.reply is NO
+    assert answer.is_empty

@@ -1,0 +1,299 @@
+"""Settings as people have them are read, and the one that counts is found; what is hostile or wrong is one clear sentence.
+
+What lives here: formats, precedence, defaults, findings, refusals. What does not: the answers (`test_audit.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from checker.audit_keys import KEYS, misspelt, release
+from checker.audit_read import Entry, Scope, read_settings
+from checker.audit_settings import Configuration, Refused, configure, gather
+from checker.errors import AckedError, ConfigurationError, SpecUnreadable
+from checker.faults import CrashKind, read_faults
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "audit"
+
+
+def configured(version: str, plane: str | None = None, **values: str) -> Configuration:
+    """Settings by their names with _ for dots."""
+    entries = [Entry(key.replace("_", "."), value, "f", 1) for key, value in values.items()]
+    return configure(gather(entries), release(version), plane)
+
+
+def rules_of(configuration: Configuration) -> set[str]:
+    return {finding.rule for finding in configuration.findings}
+
+
+# -- formats ------------------------------------------------------------------------------------------------------------
+
+
+def test_properties_are_read_with_separators_escapes_and_continuations(tmp_path: Path) -> None:
+    file = tmp_path / "p.properties"
+    file.write_text("! note\n acks : a\\\n    ll\nretries\\\n=3\nmax.in.flight.requests.per.connection 2\nx=\\u00e9\\t\n")
+    read = {entry.key: (entry.value, entry.line) for entry in read_settings(file)}
+    assert read["acks"] == ("all", 2)
+    assert read["retries"] == ("3", 4)
+    assert read["max.in.flight.requests.per.connection"] == ("2", 6)
+    assert read["x"] == ("é", 7)
+
+
+def test_what_kafka_configs_prints_is_read_with_topics_and_brokers_apart() -> None:
+    read = {(entry.key, entry.scope, entry.entity): entry.value for entry in read_settings(DATA / "configs-described.txt")}
+    assert read["min.insync.replicas", Scope.TOPIC, "orders"] == "2"
+    assert read["min.insync.replicas", Scope.DYNAMIC_BROKER, None] == "3"
+    assert read["log.cleaner.threads", Scope.DYNAMIC_BROKER, "1"] == "2"
+
+
+def test_what_kafka_configs_printed_before_2_5_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "old.txt"
+    file.write_text("Configs for topic 'a-b' are cleanup.policy=compact,delete,min.insync.replicas=2\n")
+    read = {entry.key: (entry.value, entry.entity) for entry in read_settings(file)}
+    assert read == {"cleanup.policy": ("compact,delete", "a-b"), "min.insync.replicas": ("2", "a-b")}
+
+
+def test_what_kafka_topics_prints_is_read_in_its_old_and_its_new_form() -> None:
+    for name, factor in (("topics-2-2.txt", "2"), ("topics-3-2.txt", "3")):
+        read = {entry.key: entry.value for entry in read_settings(DATA / name)}
+        assert (read["replication.factor"], read["min.insync.replicas"]) == (factor, "2")
+
+
+def test_json_is_read_by_section_with_lines() -> None:
+    read = {(entry.scope, entry.key): (entry.value, entry.line) for entry in read_settings(DATA / "settings.json")}
+    assert read[Scope.BROKER, "unclean.leader.election.enable"] == ("false", 2)
+    assert read[Scope.TOPIC, "replication.factor"] == ("3", 4)
+    assert read[Scope.TOPIC, "min.insync.replicas"] == ("2", 4)
+    assert read[Scope.PRODUCER, "enable.idempotence"] == ("true", 8)
+
+
+def test_the_assignment_that_kafka_reassign_partitions_takes_says_how_many_replicas_there_are(tmp_path: Path) -> None:
+    file = tmp_path / "move.json"
+    file.write_text(json.dumps({"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2, 3]}]}))
+    assert [(entry.key, entry.value, entry.entity) for entry in read_settings(file)] == [("replication.factor", "3", "t")]
+
+
+HOSTILE: dict[str, tuple[bytes, str]] = {
+    "binary": (b"\x7fELF\x00\x01\x02", "binary"),
+    "utf16": ("acks=1\n".encode("utf-16"), "UTF-16"),
+    "mark": (b"\xef\xbb\xbfacks=1\n", "byte order mark"),
+    "escape": (b"acks=\\u00zz\n", "hexadecimal"),
+    "large": (b"#" * 100_000_000, "larger than 4 MB"),
+    "json": (b'{"producer": {"acks": 1,}}', ":1: no valid JSON"),
+    "twice.json": (b'{"producer": {"acks": 1, "acks": "all"}}', "twice"),
+    "deep": (b"[" * 100_000, "nested too deeply"),
+    "list.json": (b"[1, 2]", "a list may hold"),
+    "number.json": (b"7", "must be an object"),
+    "value.json": (b'{"producer": {"acks": ["1"]}}', "give one value"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_in_one_sentence_that_names_it(name: str, tmp_path: Path) -> None:
+    content, reason = HOSTILE[name]
+    file = tmp_path / name
+    file.write_bytes(content)
+    with pytest.raises(SpecUnreadable) as caught:
+        read_settings(file)
+    assert str(file) in str(caught.value)
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_a_missing_file_and_an_endless_one_are_refused(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none", Path("/dev/zero"), Path("a\0b")):
+        with pytest.raises(SpecUnreadable):
+            read_settings(path)
+
+
+def test_latin_1_is_read_as_java_reads_it(tmp_path: Path) -> None:
+    file = tmp_path / "l.properties"
+    file.write_bytes("x=é\nacks=1\n".encode("iso-8859-1"))
+    assert [entry.value for entry in read_settings(file)] == ["é", "1"]
+
+
+def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
+    ours, theirs = os.pipe()
+    with os.fdopen(theirs, "w") as stream:
+        stream.write("acks=0\n")
+    assert [entry.value for entry in read_settings(Path(f"/dev/fd/{ours}"))] == ["0"]
+    os.close(ours)
+
+
+def test_files_that_include_each_other_end_and_kafkas_silence_is_told(tmp_path: Path) -> None:
+    for name, other in (("a", "b"), ("b", "a")):
+        (tmp_path / name).write_text(f"include={other}\nacks=1\n")
+    given = gather([entry for name in "ab" for entry in read_settings(tmp_path / name)])
+    assert [finding.rule for finding in given.findings] == ["include", "include"]
+
+
+# -- which counts -------------------------------------------------------------------------------------------------------
+
+
+def test_a_topics_setting_counts_before_a_brokers_whatever_the_order() -> None:
+    entries = read_settings(DATA / "configs-described.txt")
+    static = Entry("min.insync.replicas", "1", "server.properties", 1)
+    for order in ([static, *entries], [*entries, static]):
+        assert gather(order).entries["min.insync.replicas"].value == "2"
+
+
+def test_the_later_of_two_in_one_file_counts_and_is_told() -> None:
+    given = gather([Entry("acks", "1", "p", 1), Entry("acks", "all", "p", 2)])
+    assert given.entries["acks"].value == "all"
+    assert [finding.rule for finding in given.findings] == ["named-twice"]
+
+
+def test_two_files_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="audit one at a time"):
+        gather([Entry("acks", "1", "p", 1), Entry("acks", "all", "q", 2)])
+
+
+def test_several_topics_need_a_name_unless_they_are_alike() -> None:
+    entries = [Entry("replication.factor", factor, "t", 1, Scope.TOPIC, name) for name, factor in (("a", "3"), ("b", "2"))]
+    with pytest.raises(ConfigurationError, match=r"--topic: a, b"):
+        gather(entries)
+    assert gather(entries, "b").entries["replication.factor"].value == "2"
+    with pytest.raises(ConfigurationError, match="did you mean"):
+        gather([Entry("replication.factor", "3", "t", 1, Scope.TOPIC, "orders")], "order")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("acks", "2"), ("acks", "ALL"), ("retries", "-1"), ("retries", "1e3"), ("min.insync.replicas", "0"),
+     ("min.insync.replicas", "99999999999999999999999"), ("enable.idempotence", "yes"),
+     ("max.in.flight.requests.per.connection", "0"), ("isolation.level", "serializable")],
+)  # fmt: skip
+def test_a_value_out_of_range_is_refused_with_its_line_and_range(key: str, value: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"^f\.properties:7: {key} is '{value}' and must be"):
+        gather([Entry(key, value, "f.properties", 7)])
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("min.insync.replica", "min.insync.replicas"), ("ack", "acks"), ("enable.idempotency", "enable.idempotence"),
+     ("MIN_INSYNC_REPLICAS", "min.insync.replicas"), ("unclean.leader.election.enabled", "unclean.leader.election.enable"),
+     ("enableIdempotence", "enable.idempotence"), ("retry.backoff.ms", None), ("log.flush.interval.ms", None),
+     ("num.partitions", None), ("my.own.key", None), ("acks", None)],
+)  # fmt: skip
+def test_misspelt_keys_are_pointed_out_and_unknown_ones_passed_over(name: str, meant: str | None) -> None:
+    assert misspelt(name) == meant
+    findings = gather([Entry(name, "1", "f", 1)]).findings
+    assert [finding.rule for finding in findings] == (["misspelt"] if meant else [])
+
+
+# -- what a release makes of it -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "acks", "retries", "idempotence", "unclean"),
+    [("0.10.2.1", "1", "0", None, "true"), ("0.11", "1", "0", "false", "false"), ("2.0.1", "1", "0", "false", "false"),
+     ("2.1", "1", "2147483647", "false", "false"), ("3.0.0", "all", "2147483647", "false", "false"),
+     ("3.0.1", "all", "2147483647", "true", "false"), ("3.1.0", "all", "2147483647", "false", "false"),
+     ("3.1.1", "all", "2147483647", "true", "false"), ("4.1", "all", "2147483647", "true", "false")],
+)  # fmt: skip
+def test_defaults_are_those_of_the_release(
+    version: str, acks: str, retries: str, idempotence: str | None, unclean: str
+) -> None:
+    values = configured(version).values
+    shown = [values[key].value if key in values else None for key in
+             ("acks", "retries", "enable.idempotence", "unclean.leader.election.enable")]  # fmt: skip
+    assert shown == [acks, retries, idempotence, unclean]
+    assert all("default" in values[key].source for key in ("acks", "retries", "unclean.leader.election.enable"))
+
+
+@pytest.mark.parametrize(
+    ("version", "values", "reason"),
+    [
+        ("3.6", {"acks": "1"}, "acks must be all"),
+        ("3.6", {"retries": "0"}, "retries must not be 0"),
+        ("3.6", {"max_in_flight_requests_per_connection": "6"}, "at most 5"),
+        ("0.11", {"max_in_flight_requests_per_connection": "2"}, "at most 1"),
+        ("2.4", {"acks": "1"}, "acks must be all"),
+    ],
+)
+def test_idempotence_asked_for_with_a_conflict_is_refused_with_kafkas_reason(
+    version: str, values: dict[str, str], reason: str
+) -> None:
+    with pytest.raises(Refused, match=reason):
+        configured(version, enable_idempotence="true", **values)
+
+
+def test_idempotence_by_default_gives_way_to_a_conflict_silently_and_from_4_0_not_to_too_many_in_flight() -> None:
+    for values in ({"acks": "1"}, {"retries": "0"}, {"max_in_flight_requests_per_connection": "6"}):
+        configuration = configured("3.6", **values)
+        assert not configuration["enable.idempotence"].on
+        assert "idempotence-off" in rules_of(configuration)
+    with pytest.raises(Refused, match=r"from 4.0"):
+        configured("4.0", max_in_flight_requests_per_connection="6")
+
+
+def test_idempotence_asked_for_brings_what_it_needs_along_where_that_is_not_set() -> None:
+    values = configured("2.0", enable_idempotence="true").values
+    assert (values["acks"].value, values["retries"].value) == ("all", "2147483647")
+    assert values["acks"].source == "follows from enable.idempotence"
+    assert configured("0.11", enable_idempotence="true")["max.in.flight.requests.per.connection"].value == "1"
+    assert configured("2.4", transactional_id="t")["enable.idempotence"].on
+    with pytest.raises(Refused, match=r"transactional\.id"):
+        configured("3.6", transactional_id="t", enable_idempotence="false")
+
+
+@pytest.mark.parametrize(
+    ("rule", "version", "values"),
+    [
+        ("min-isr-unused", "3.6", {"acks": "1", "min_insync_replicas": "2", "replication_factor": "3"}),
+        ("min-isr-one", "3.6", {"acks": "all", "replication_factor": "3"}),
+        ("min-isr-is-factor", "3.6", {"acks": "all", "min_insync_replicas": "3", "replication_factor": "3"}),
+        ("min-isr-above-factor", "3.6", {"acks": "all", "min_insync_replicas": "3", "replication_factor": "2"}),
+        ("unclean-outlives", "3.6", {"unclean_leader_election_enable": "true"}),
+        ("not-yet", "0.10", {"enable_idempotence": "true"}),
+        ("old-protocol", "2.8", {"inter_broker_protocol_version": "0.10.2"}),
+        ("control-plane", "4.0", {"zookeeper_connect": "z"}),
+        ("no-topic", "3.6", {"default_replication_factor": "3"}),
+        ("transactions", "3.6", {"isolation_level": "read_committed"}),
+    ],
+)
+def test_settings_that_undo_others_are_named(rule: str, version: str, values: dict[str, str]) -> None:
+    assert rule in rules_of(configured(version, **values))
+
+
+def test_careful_settings_have_no_warnings() -> None:
+    configuration = configured("3.6", replication_factor="3", min_insync_replicas="2", acks="all")
+    assert rules_of(configuration) == set()
+
+
+def test_an_old_inter_broker_protocol_keeps_the_old_rules() -> None:
+    values = {"inter_broker_protocol_version": "0.10.2", "zookeeper_connect": "z"}
+    assert configured("2.8", **values).rules == "0.10"
+    assert configured("3.6", "zookeeper", inter_broker_protocol_version="3.6-IV2").rules == "3.6"
+
+
+def test_releases_are_read_with_their_patches() -> None:
+    names = ("0.8.2.2", "0.10.2.1", "2.0.1", "2.8.2", "3.9.1", "v4.1.0", "latest")
+    assert [release(name).rules for name in names] == ["0.8", "0.10", "2.0.1", "2.8.1", "3.9", "4.1", "latest"]
+    for name in ("", "5.0", "0.7", "4.2", "three", "3", "1.2.3.4.5"):
+        with pytest.raises(ConfigurationError, match="name one from"):
+            release(name)
+
+
+def test_more_replicas_than_can_be_asked_about_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="up to 5"):
+        configured("3.6", replication_factor="6")
+
+
+def test_faults_are_read_by_name() -> None:
+    assert read_faults("zombies, lossy").crashes is CrashKind.LOSSY
+    assert read_faults("zombies").name == "clean,zombies"
+    for text in ("lossey", "clean,lossy", ""):
+        with pytest.raises(AckedError):
+            read_faults(text)
+
+
+def test_every_key_has_a_default_or_needs_none() -> None:
+    version = release("4.1")
+    optional = {"transactional.id", "replication.factor", "flush.messages", "replica.selector.class", "process.roles",
+                "zookeeper.connect", "inter.broker.protocol.version"}  # fmt: skip
+    assert {name for name, key in KEYS.items() if key.default(version) is None} == optional
