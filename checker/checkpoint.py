@@ -98,7 +98,7 @@ class RunDirectory:
         except OSError as error:
             raise cannot_write(path, error) from None
         try:
-            run._read_commits()
+            run.commits.extend(read_commits(path))
             run._tidy()
         except BaseException:
             run.close()
@@ -125,14 +125,6 @@ class RunDirectory:
             lock.close()
             raise SystemFailure(f"another search is at work in {self.path}; wait for it, or end it") from None
         self._lock = lock
-
-    def _read_commits(self) -> None:
-        names = sorted(name for name in os.listdir(self.path / "commits") if name.endswith(".json"))
-        for number, name in enumerate(names):
-            path = self.commit_path(number)
-            if path.name != name:
-                raise damaged(path, "is missing")
-            self.commits.append(_commit_from(number, path, read_document(path)))
 
     def _tidy(self) -> None:
         """Removes what earlier attempts left unfinished."""
@@ -224,6 +216,7 @@ def identity_of(question: Question) -> dict[str, Any]:
         "drop": sorted(f"{action}: {label}" for action, label in instance.dropped),
         "properties": [item.name for item in question.properties],
         "fingerprint": fingerprint,
+        "actions": [step.action.name for step in instance.actions],
     }
 
 
@@ -308,6 +301,21 @@ def report_from_json(body: Mapping[str, Any]) -> LevelReport:
         {bit: (tuple(words), action) for bit, words, action in body["bad_steps"]},
         body["is_expanded"],
     )
+
+
+def read_commits(path: Path) -> list[Commit]:
+    """The commits of the run in a folder, in order; `DamagedFile` if one is missing or not as it was written."""
+    commits = []
+    try:
+        names = sorted(name for name in os.listdir(path / "commits") if name.endswith(".json"))
+    except OSError as error:
+        raise SystemFailure(f"cannot read {path / 'commits'}: {error.strerror}; see to the disk") from None
+    for number, name in enumerate(names):
+        expected = path / "commits" / f"{number:05}.json"
+        if expected.name != name:
+            raise damaged(expected, "is missing")
+        commits.append(_commit_from(number, expected, read_document(expected)))
+    return commits
 
 
 def _commit_from(number: int, path: Path, body: Mapping[str, Any]) -> Commit:

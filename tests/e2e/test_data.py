@@ -1,0 +1,96 @@
+"""`acked states`, `acked query` and `acked stats` as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.e2e.driver import TINY, acked
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    (tmp_path / "tiny.toml").write_text(TINY)
+    return tmp_path
+
+
+def test_states_and_stats_need_no_java(tiny: Path) -> None:
+    done = acked("states", "tiny.toml", "--out", "data", "--transitions", "-q", cwd=tiny, JAVA_HOME="/nowhere")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "277 states and 464 transitions of 'tiny' are in data\n"
+    shown = acked("stats", "data", "--out", "p.svg", cwd=tiny)
+    assert shown.returncode == 0
+    assert "ControllerElectLeader" in shown.stdout
+    assert (tiny / "p.svg").read_text().startswith("<?xml")
+    assert acked("stats", "data", "--out", "p.png", cwd=tiny).returncode == 0
+    assert (tiny / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.spark
+def test_a_query_of_a_spec_prints_a_table_and_writes_files(tiny: Path) -> None:
+    sql = "SELECT level, count(*) AS n FROM states WHERE size(quorum.isr) = 1 GROUP BY level ORDER BY level"
+    acked("states", "tiny.toml", "--out", "data", "-q", cwd=tiny)
+    printed = acked("query", "data", sql, "-q", cwd=tiny)
+    assert (printed.returncode, printed.stderr) == (0, "")
+    expected = {}
+    for row in pq.read_table(tiny / "data" / "states").to_pylist():
+        if len(row["quorum"]["isr"]) == 1:
+            expected[row["level"]] = expected.get(row["level"], 0) + 1
+    lines = [line.split() for line in printed.stdout.splitlines()]
+    assert [(int(a), int(b)) for a, b in lines[1:]] == sorted(expected.items())
+    acked("query", "data", sql, "--out", "n.csv", "-q", cwd=tiny)
+    with open(tiny / "n.csv") as file:
+        assert [(int(a), int(b)) for a, b in list(csv.reader(file))[1:]] == sorted(expected.items())
+    spec = acked("query", "tiny.toml", "SELECT count(*) AS n FROM transitions", "--out", "n.json", "-q", cwd=tiny)
+    assert spec.returncode == 0, spec.stderr
+    assert json.loads((tiny / "n.json").read_text()) == [{"n": 464}]
+
+
+@pytest.mark.spark
+def test_a_condition_thins_the_dataset_out(tiny: Path) -> None:
+    where = "size(quorum.isr) = 1"
+    done = acked("states", "tiny.toml", "--out", "some", "--where", where, "--transitions", "-q", cwd=tiny)
+    assert done.returncode == 0, done.stderr
+    kept = pq.read_table(tiny / "some" / "states").to_pylist()
+    assert kept
+    assert all(len(row["quorum"]["isr"]) == 1 for row in kept)
+    ids = {row["id"] for row in kept}
+    edges = pq.read_table(tiny / "some" / "transitions").to_pylist()
+    assert edges
+    assert all(edge["source"] in ids and edge["target"] in ids for edge in edges)
+
+
+@pytest.mark.spark
+def test_a_query_that_cannot_run_is_one_sentence(tiny: Path) -> None:
+    acked("states", "tiny.toml", "--out", "data", "-q", cwd=tiny)
+    done = acked("query", "data", "SELECT nonsense FROM transitions", "-q", cwd=tiny)
+    assert (done.returncode, done.stdout) == (151, "")
+    assert "make it with --transitions" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (["query", "nowhere.toml", "SELECT 1"], 150, "there is no file"),
+        (["query", ".", "SELECT 1"], 151, "is no dataset of states"),
+        (["query", "tiny.toml", "SELECT 1", "--out", "x.txt"], 151, "use .csv, .json or .parquet"),
+        (["stats", "."], 151, "neither a run directory"),
+        (["stats", "nowhere", "--out", "x.gif"], 151, "use .png or .svg"),
+        (["states", "tiny.toml", "--out", "."], 151, "is there already"),
+        (["states", "tiny.toml", "--out", "a/b"], 153, "does not exist"),
+        (["states", "tiny.toml", "--out", "x", "--levels", "4-2"], 151, "names no levels"),
+        (["states", "tiny.toml", "--out", "x", "--run-dir", "y"], 153, "there is no run directory y"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(tiny: Path, arguments: list[str], code: int, reason: str) -> None:
+    quiet = [] if arguments[0] == "stats" else ["-q"]
+    done = acked(*arguments, *quiet, cwd=tiny)
+    assert done.returncode == code, done.stderr
+    assert reason in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in tiny.iterdir()] == ["tiny.toml"]
