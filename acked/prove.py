@@ -54,6 +54,8 @@ LEAST_MEMORY = 1 << 30
 @click.option("--memory", type=_Memory(), help="Bytes for each solver process, e.g. 4GB; default: its share of what is free.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Solver processes at a time; default: one per core.")
 @click.option("--minimize", is_flag=True, help="Also find out which lemmas the proof really uses.")
+@click.option("--without", metavar="LEMMA", multiple=True, help="Leave a lemma out, to see what it is there for.")
+@click.option("--suggest", is_flag=True, help="Where induction fails, propose conjuncts that could complete it.")
 @click.option("--symmetry/--no-symmetry", default=True, help="Use that brokers are interchangeable, where a check shows it.")
 @click.option(
     "--explore",
@@ -87,6 +89,8 @@ def prove(
     memory: int | None,
     jobs: int | None,
     minimize: bool,
+    without: tuple[str, ...],
+    suggest: bool,
     symmetry: bool,
     explore: int,
     smt2: Path | None,
@@ -119,7 +123,7 @@ def prove(
     if all_constants:
         if constants:
             raise ConfigurationError("--all-constants speaks of every value of the constants; leave -c out")
-        _refuse_beside_all_constants()
+        _refuse_beside("--all-constants", _OF_ONE_INSTANCE)
         return _prove_all_constants(chosen, smt2, lemma_sets, limits, form, quiet)
     if lemma_sets is not None:
         raise ConfigurationError("--lemma-sets belongs to --all-constants; leave it out or add that")
@@ -133,8 +137,12 @@ def prove(
         check_writable(trace_out, "trace")
     if smt2 is not None:
         _make_folder(smt2)
+    _check_lemmas(chosen, without)
+    if suggest:
+        _refuse_beside("--suggest", ("method", "depth", "k", "minimize", "symmetry", "smt2", "trace_out"))
+        return _suggest(spec, chosen, without, explore, limits, form, quiet)
     with ProofReporter(sys.stderr, quiet=quiet) as observer:
-        result = _answer(chosen, method, depth, k, minimize, symmetry, explore, smt2, limits, observer)
+        result = _answer(chosen, method, depth, k, minimize, without, symmetry, explore, smt2, limits, observer)
     seconds = time.perf_counter() - _STARTED
     return _show(spec, chosen, result, seconds, form, trace_out)
 
@@ -145,6 +153,7 @@ def _answer(
     depth: int | None,
     k: int,
     minimize: bool,
+    without: tuple[str, ...],
     symmetry: bool,
     explore: int,
     smt2: Path | None,
@@ -160,8 +169,8 @@ def _answer(
     if method == "bmc":
         from checker.bmc import Bound, check_bounded
 
-        if k != 1 or minimize:
-            raise ConfigurationError("--k and --minimize belong to induction; leave them out or say --method induction")
+        if k != 1 or minimize or without:
+            raise ConfigurationError("--k, --minimize, --without belong to induction; leave them out, or --method bmc")
         bound = Bound(DEFAULT_DEPTH if depth is None else depth, symmetry, smt2)
         return check_bounded(question, bound, limits, observer)
     if depth is not None:
@@ -170,7 +179,44 @@ def _answer(
 
     options = Options(k, minimize, every_claim=True, use_symmetry=symmetry, smt2=smt2, explore=explore)
     used = lemmas if lemmas is not None else all_lemmas(spec.protocol)
-    return prove_by_induction(question, used, limits, options, observer)
+    return prove_by_induction(question, [item for item in used if item.name not in without], limits, options, observer)
+
+
+def _check_lemmas(spec: Spec, without: tuple[str, ...]) -> None:
+    from invariants.proofs import all_lemmas
+
+    known = [item.name for item in all_lemmas(spec.protocol)]
+    for name in without:
+        if name not in known:
+            choices = ", ".join(known) or "none"
+            raise ConfigurationError(f"--without: {spec.protocol.name} has no lemma {name!r}; its lemmas: {choices}")
+
+
+def _suggest(
+    name: str, spec: Spec, without: tuple[str, ...], explore: int, limits: Limits, form: str, quiet: bool
+) -> int:
+    from checker.suggest import suggest
+    from invariants.proofs import all_lemmas, lemmas_for
+    from reports.proof import ProofReporter
+    from reports.suggest import print_suggestion, suggestion_document
+
+    known = lemmas_for(spec.protocol, spec.properties)
+    lemmas = [item for item in (all_lemmas(spec.protocol) if known is None else known) if item.name not in without]
+    question = spec.question()
+    with ProofReporter(sys.stderr, quiet=quiet) as observer:
+        found = suggest(question, lemmas, limits, explore, observer)
+    seconds = time.perf_counter() - _STARTED
+    if found is None:
+        raise ConfigurationError(
+            "--suggest: induction meets no counterexample here, so there is nothing to propose; leave --suggest out"
+        )
+    if form == "json":
+        click.echo(json.dumps(suggestion_document(name, question, found, seconds), indent=1))
+    else:
+        from reports.console import open_console
+
+        print_suggestion(open_console(sys.stdout), spec.title, question, found, seconds)
+    return int(ExitCode.TOO_LARGE)
 
 
 def _make_folder(folder: Path) -> None:
@@ -226,16 +272,16 @@ def _prove_matrix(limits: Limits, form: str, quiet: bool) -> int:
     return int(ExitCode.HOLDS if matrix.is_decided else ExitCode.TOO_LARGE)
 
 
-_OF_ONE_INSTANCE = ("method", "depth", "k", "minimize", "symmetry", "explore", "trace_out")
+_OF_ONE_INSTANCE = ("method", "depth", "k", "minimize", "without", "suggest", "symmetry", "explore", "trace_out")
 
 
-def _refuse_beside_all_constants() -> None:
-    """Options that speak of one instance have no meaning for all constants at once."""
+def _refuse_beside(option: str, others: tuple[str, ...]) -> None:
+    """Options that mean nothing beside another are refused rather than overlooked."""
     context = click.get_current_context()
-    given = [name for name in _OF_ONE_INSTANCE if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    given = [name for name in others if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
     if given:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise ConfigurationError(f"{names} of one instance says nothing for --all-constants; leave one of them out")
+        raise ConfigurationError(f"{names} means nothing beside {option}; leave one of them out")
 
 
 def _prove_all_constants(
