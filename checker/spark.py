@@ -272,7 +272,7 @@ class SparkSearch:
         files = self.stored.files_of(depth)
         payload = pickle.dumps(self._plan("none"), pickle.HIGHEST_PROTOCOL)
         work = [(depth, (file,), target) for file in files]
-        found = self.driver.collect(work, len(work), remote("find_source", payload))
+        found = self.driver.collect(work, len(work), remote("sparktask:find_source", payload))
         if errors := [text for kind, text in found if kind == "error"]:
             raise SystemFailure(errors[0])
         edges: list[Edge] = [edge for kind, edge in found if kind == "found"]
@@ -287,7 +287,7 @@ class _Job:
     def __init__(self, driver: SparkDriver, plan: TaskPlan) -> None:
         self._driver = driver
         self._workers = plan.workers
-        self._function = remote("run", pickle.dumps(plan, pickle.HIGHEST_PROTOCOL))
+        self._function = remote("sparktask:run", pickle.dumps(plan, pickle.HIGHEST_PROTOCOL))
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()

@@ -275,7 +275,7 @@ def _reason(text: str) -> str:
 
 
 def remote(entry: str, payload: bytes) -> Callable[..., Any]:
-    """A function for executors that calls `entry` of `sparktask.py` with the payload and what Spark gives it.
+    """A function for executors that calls `entry`, "module:function", with the payload and what Spark gives it.
 
     It travels by value and imports our modules only there, where compiled code is kept between tasks, and after it has made
     sure that our packages' names mean ours.
@@ -305,7 +305,7 @@ def remote(entry: str, payload: bytes) -> Callable[..., Any]:
                     ) from None
             rooms.claim()
             sys.modules["_acked_rooms"] = rooms
-        module = importlib.import_module("checker.sparktask")
-        return getattr(module, entry)(payload, *arguments)
+        module, _, function = entry.partition(":")
+        return getattr(importlib.import_module(f"checker.{module}"), function)(payload, *arguments)
 
     return call
