@@ -16,12 +16,13 @@ from model.partition.common import (
     stop_waiting,
     take_out,
 )
-from model.partition.fetching import resign
+from model.partition.fetching import end_wait, resign
 from model.partition.settings import (
     CLEAN_CRASHES,
     LOSSY_OUTSIDE_ISR,
     NO_CRASHES,
     asynchronous_isr,
+    awaits,
     crashes,
     eligible_leader_replicas,
     isr_checks_broker_epoch,
@@ -112,6 +113,9 @@ def forget(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> No
     mine = s.broker[broker]
     stop_waiting(s, broker)
     resign(s, broker)
+    if awaits.value:
+        # The connection is gone with either end.
+        end_wait(s, (s.late.follower == broker) | (s.late.leader == broker))
     mine.leader = None
     mine.leader_epoch = None
     mine.truncating = False

@@ -31,7 +31,9 @@ from model.partition.settings import (
     BY_LEADER_EPOCH,
     BY_RECORD_EPOCH,
     TO_HW,
+    answer_names_epoch,
     asynchronous_isr,
+    awaits,
     diverging_fetch_ignored,
     epoch_known_at_election,
     expand_in_own_epoch,
@@ -74,6 +76,8 @@ def become_follower(s: State, follower: Replica, leader: Replica) -> None:
     require("newer leader epoch", broker.leader_epoch < s.controller.leader_epoch)
     must_truncate = truth(True) if truncate_under_same_leader.on else broker.leader != leader
     stop_waiting(s, follower)
+    if answer_names_epoch.on:
+        drop_late_answer(s, follower)
     broker.leader_epoch = s.controller.leader_epoch
     broker.leader = leader
     resign(s, follower)
@@ -90,6 +94,21 @@ def resign(s: State, broker: Replica) -> None:
     s.broker[broker].outdated = False
     for r in each(Replica):
         s.known_end[broker][r] = offset(0)
+
+
+def drop_late_answer(s: State, follower: Replica) -> None:
+    """Whatever answer the follower awaits will not count any more."""
+    if awaits.value:
+        end_wait(s, s.late.follower == follower)
+
+
+def end_wait(s: State, over: Bool) -> None:
+    """Where `over`, no answer is late any more."""
+    late = s.late
+    late.follower = ite(over, None, late.follower)
+    late.leader = ite(over, None, late.leader)
+    late.fetched_at = ite(over, offset(0), late.fetched_at)
+    late.truncate_to = ite(over, offset(0), late.truncate_to)
 
 
 # -- truncation by request --------------------------------------------------------------------------------------------
@@ -169,6 +188,8 @@ def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
     """A fetch that the leader does not refuse."""
     require("another broker", leader != follower)
     require("follows", follows(s, leader, follower))
+    if awaits.value:
+        require("awaits no answer of this leader", (s.late.follower != follower) | (s.late.leader != leader))
     if truncates_by_request.value:
         require("has truncated", ~s.broker[follower].truncating)
     if fetch_fencing.value == BY_CURRENT_EPOCH:
@@ -256,6 +277,55 @@ def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
     renumber_epochs(s)
 
 
+# -- an answer that is late -------------------------------------------------------------------------------------------
+
+
+@action(
+    says=lambda t: (
+        f"{says_round(t)}; their logs have parted, and the answer, to truncate to {t.after.late.truncate_to}, is late"
+    ),
+    when=lambda: bool(awaits.value),
+)
+def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
+    """A follower is told to truncate, but not yet: the answer is on its way while leadership may change."""
+    require("no other answer is late", s.late.follower.is_none)
+    require_fetch(s, follower, leader)
+    require("logs have parted", have_parted(s, leader, follower))
+    if not diverging_fetch_ignored.on:
+        leader_learns(s, leader, follower)
+    s.late.follower = follower
+    s.late.leader = leader
+    s.late.fetched_at = s.log[follower].end
+    s.late.truncate_to = epochs_agree_until(s, leader, follower)
+
+
+@action(
+    says=lambda t: (
+        f"the late answer of broker {t.before.late.leader} arrives, and broker {t.follower} {says_cut(t, t.follower)}"
+    ),
+    when=lambda: bool(awaits.value),
+)
+def late_answer_counts(s: State, follower: Replica) -> None:
+    """The answer arrives while its follower follows that leader, again or still, and is at the offset that it asked for."""
+    late = s.late
+    require("awaits an answer", late.follower == follower)
+    require("follows that leader", s.broker[follower].leader == late.leader)
+    require("at the same offset", s.log[follower].end == late.fetched_at)
+    cut(s, follower, late.truncate_to)
+    drop_late_answer(s, follower)
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: f"the late answer of broker {t.before.late.leader} comes to nothing",
+    when=lambda: bool(awaits.value),
+)
+def late_answer_is_dropped(s: State, follower: Replica) -> None:
+    """The answer is lost, or arrives where nobody asks for it any more."""
+    require("awaits an answer", s.late.follower == follower)
+    drop_late_answer(s, follower)
+
+
 ACTIONS = (
     become_follower,
     truncate_by_epoch,
@@ -263,4 +333,7 @@ ACTIONS = (
     fetch_nothing_new,
     fetch_unanswered,
     fetch_diverging,
+    fetch_diverging_late,
+    late_answer_counts,
+    late_answer_is_dropped,
 )

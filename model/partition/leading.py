@@ -16,7 +16,9 @@ from model.partition.common import (
     presumes_leadership,
     renumber_epochs,
 )
+from model.partition.fetching import drop_late_answer
 from model.partition.settings import (
+    answer_names_epoch,
     asynchronous_isr,
     caught_up_stay,
     expand_in_own_epoch,
@@ -49,6 +51,8 @@ def become_leader(s: State, leader: Replica) -> None:
     led = presumes_leadership(s, leader) & ~truth(reelection_forgets_ends.on)
     for r in each(Replica):
         s.known_end[leader][r] = ite(led, s.known_end[leader][r], offset(0))
+    if answer_names_epoch.on:
+        drop_late_answer(s, leader)
     broker = s.broker[leader]
     broker.leader_epoch = s.controller.leader_epoch
     broker.leader = leader

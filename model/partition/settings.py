@@ -57,6 +57,12 @@ zombies = switch("zombies", "a live broker may lose its session with the control
 leadership_moves = switch(
     "leadership_moves", "the controller may move leadership while the leader lives: preferred election", default=False
 )
+late_answers = switch(
+    "late_answers",
+    "one answer that tells a follower to truncate may be late while leadership changes (only with truncation = \"diverging "
+    "fetch\")",
+    default=False,
+)
 producer_restarts = Constant("producer_restarts", 0, 2, "how often the producer is restarted, with a new producer id", 0)
 
 # -- rules that releases changed --------------------------------------------------------------------------------------
@@ -114,6 +120,11 @@ diverging_fetch_ignored = switch(
     "a fetch that diverges says nothing about how far the follower has come (2.8.1, KAFKA-13141)",
     default=True,
 )
+answer_names_epoch = switch(
+    "answer_names_epoch",
+    "a follower drops an answer to a fetch of an earlier leader epoch (2025, KAFKA-18991)",
+    default=True,
+)
 truncation_before_hw = switch(
     "truncation_before_hw",
     "a follower whose log has parted from its leader's truncates before it takes the high watermark that came with that news "
@@ -164,6 +175,7 @@ CONSTANTS: tuple[Constant, ...] = (
     unnoticed_restarts,
     zombies,
     leadership_moves,
+    late_answers,
     producer_restarts,
     truncation,
     fetch_fencing,
@@ -175,6 +187,7 @@ CONSTANTS: tuple[Constant, ...] = (
     asynchronous_isr,
     maximal_isr,
     diverging_fetch_ignored,
+    answer_names_epoch,
     truncation_before_hw,
     fenced_stay_out,
     isr_checks_broker_epoch,
@@ -213,6 +226,9 @@ waits = Computed(lambda constants: int(constants["acks"] == ACKS_ALL))
 
 truncates_by_request = Computed(lambda constants: int(constants["truncation"] in (BY_LEADER_EPOCH, BY_FLOOR_EPOCH)))
 """Whether truncation is a request of its own, between becoming a follower and the first fetch."""
+
+awaits = Computed(lambda constants: int(constants["late_answers"] and constants["truncation"] == BY_DIVERGING_FETCH))
+"""Whether an answer may be late."""
 
 loses = Computed(lambda constants: int(constants["crashes"] >= LOSSY_OUTSIDE_ISR and constants["lossy_crashes"] > 0))
 """Whether lossy crashes are counted."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from model.context import literal
 from model.partition.settings import (
     asynchronous_isr,
+    awaits,
     consumer,
     crashes,
     eligible_leader_replicas,
@@ -120,6 +121,15 @@ class Consumer(Struct):
     latest = field(Present(Offset, offset_queries), "the latest offset that a leader told it last")
 
 
+class Late(Struct):
+    """An answer to a fetch that tells the follower to truncate, and has not arrived yet; at most one in the partition."""
+
+    follower = field(Present(Optional(Replica), awaits), "who awaits it, if anybody")
+    leader = field(Present(Optional(Replica), awaits), "whose answer it is")
+    fetched_at = field(Present(Offset, awaits), "the offset that was asked for")
+    truncate_to = field(Present(Offset, awaits), "where the follower is told to truncate")
+
+
 class State(Struct):
     """One partition with everybody who has to do with it."""
 
@@ -129,6 +139,7 @@ class State(Struct):
     controller = field(Controller, "the controller")
     producer = field(Producer, "the producer")
     consumer = field(Consumer, "the consumer")
+    late = field(Late, "an answer that is late")
     lossy_left = field(Present(Lossy, loses), "crashes that may still lose a suffix")
 
 

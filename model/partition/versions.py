@@ -60,6 +60,8 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.diverging_fetch_ignored, "0.8", True, "without effect before 2.8"),
     Change(settings.diverging_fetch_ignored, "2.8", False, "2.8.0: KAFKA-13141"),
     Change(settings.diverging_fetch_ignored, "2.8.1", True, "KAFKA-13141"),
+    Change(settings.answer_names_epoch, "0.8", False, "0.8.0: an answer is matched by its fetch offset alone"),
+    Change(settings.answer_names_epoch, LATEST, True, "KAFKA-18991, 2025"),
     Change(settings.truncation_before_hw, "0.8", True, "without effect before 2.8"),
     Change(settings.truncation_before_hw, "2.8", False, "2.8.0: KAFKA-14704"),
     Change(settings.truncation_before_hw, "3.5", True, "KAFKA-14704"),
