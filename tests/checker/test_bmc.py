@@ -15,7 +15,7 @@ from checker.problem import conditions, make_problem
 from checker.proof import ProofResult
 from checker.question import Question
 from checker.result import Verdict
-from checker.search import search
+from checker.search import LocalSearch, search
 from checker.solvers import Limits
 from checker.symbolic import Engine
 from invariants.property import Kind, Property
@@ -237,6 +237,23 @@ def test_z3_makes_the_one_successor_that_the_evaluator_makes(where: tuple[str, l
 
 
 @given(states())
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+def test_the_native_code_makes_the_successors_that_the_evaluator_makes(where: tuple[str, list[int]]) -> None:
+    name, state = where
+    instance, schema = NATIVE[name].instance, NATIVE[name].instance.schema
+    steps = instance.enabled(state)
+    assume(not any(any(Evaluator([bad for _, bad in step.overflows])(state)) for step in steps))
+    instance.initial = (schema.pack(state),)
+    explorer = LocalSearch(NATIVE[name], Bounds(workers=1, memory=1 << 28, max_depth=2), keeps_states=True)
+    found = explorer.run()
+    (shard,) = explorer.shards
+    words = shard.states[: found.distinct_states * schema.words]  # Beyond them it has looked ahead.
+    seen = {tuple(words[at : at + schema.words]) for at in range(0, len(words), schema.words)}
+    assert seen == {schema.pack(state), *(schema.pack(instance.fire(step, state)) for step in steps)}
+    assert found.generated_states == 1 + len(steps)
+
+
+@given(states())
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_a_solver_process_is_told_means_what_was_meant(where: tuple[str, list[int]]) -> None:
     name, state = where
@@ -261,5 +278,8 @@ def test_what_a_solver_process_is_told_means_what_was_meant(where: tuple[str, li
 def _engine(instance: Instance) -> Engine:
     return Engine(make_problem(instance, PROPERTIES, conditions(instance, PROPERTIES), True), 60.0)
 
+
+NATIVE = {name: Question(instance_of(name, (3, 2, 2, 2)), ()) for name in PROTOCOLS}
+"""Of their own, because the tests give them other initial states."""
 
 ENGINES = {name: _engine(instance_of(name, (3, 2, 2, 2))) for name in PROTOCOLS}
