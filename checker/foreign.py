@@ -17,7 +17,7 @@ from checker.errors import SpecUnreadable
 from checker.files import read_text
 from checker.result import Words
 from checker.retrace import Hint
-from model.domain import ArrayDomain, BoolDomain, Domain, LogDomain, OptionalDomain, SetDomain, StructDomain
+from model.domain import ArrayDomain, BoolDomain, Domain, LogDomain, OptionalDomain, PresentDomain, SetDomain, StructDomain
 from model.errors import ModelError
 from model.protocol import Instance
 
@@ -124,12 +124,14 @@ def _from_own(state: Mapping[str, Any], instance: Instance) -> Any:
 
 
 def _of(domain: Domain, value: Any, where: str) -> Any:
+    if isinstance(domain, PresentDomain):
+        return _of(domain.inner, value, where)
     if isinstance(domain, StructDomain):
         domains = domain.struct.domains()
-        if not isinstance(value, dict) or not set(domains) <= set(value):
-            missing = sorted(set(domains) - set(value if isinstance(value, dict) else ()))
-            raise _Mismatch(f"{where.lstrip('.') or 'the state'} lacks {', '.join(missing)}")
-        return {name: _of(part, value[name], f"{where}.{name}") for name, part in domains.items()}
+        # Which fields have to be there depends on the constants, and is decided when the state is encoded.
+        if not isinstance(value, dict):
+            raise _Mismatch(f"{where.lstrip('.') or 'the state'} must be a record, not {value!r}")
+        return {name: _of(part, value[name], f"{where}.{name}") for name, part in domains.items() if name in value}
     if isinstance(domain, ArrayDomain):
         return [_of(domain.element, item, f"{where}[{at}]") for at, item in enumerate(_items(value))]
     if isinstance(domain, LogDomain):

@@ -10,6 +10,7 @@ symbolic; another reading of the same source (over unbounded sorts, say) only ne
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast, overload
 
 from model.context import current, literal, resolve
@@ -218,6 +219,7 @@ class Struct:
         return view
 
     @classmethod
+    @cache
     def fields(cls) -> dict[str, Field[Any, Any]]:
         """The declared fields, base classes first."""
         return {
@@ -228,6 +230,7 @@ class Struct:
         }
 
     @classmethod
+    @cache
     def domains(cls) -> dict[str, Domain]:
         """The domain of every field."""
         return {name: item.domain for name, item in cls.fields().items()}

@@ -16,6 +16,7 @@ from model.domain import (
     Domain,
     LogDomain,
     OptionalDomain,
+    PresentDomain,
     SetDomain,
     StructDomain,
 )
@@ -28,16 +29,17 @@ DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 
 def itf(exported: Exported) -> str:
     """ITF as Apalache documents it; the action of a step, which ITF does not know, is in its state's `#meta`."""
-    root = StructDomain(exported.question.instance.protocol.state)
-    domains = root.struct.domains()
     view = exported.view
+    # Constants may leave fields out; the first state has those that are there.
+    declared = exported.question.instance.protocol.state.domains()
+    domains = {name: domain for name, domain in declared.items() if name in view.steps[0].state}
     document = {
         "#meta": {
             "format": "ITF",
             "format-description": DESCRIPTION,
             "source": view.protocol,
             "description": harmless(f"{view.title} ({view.subject})"),
-            "varTypes": {name: itf_type(domain) for name, domain in domains.items()},
+            "varTypes": {name: itf_type(domain, view.steps[0].state[name]) for name, domain in domains.items()},
         },
         "vars": list(domains),
         "states": [
@@ -54,15 +56,20 @@ def _meta(step: StepView) -> dict[str, Any]:
     return {"index": step.index, "action": step.action, "parameters": dict(step.arguments)}
 
 
-def itf_type(domain: Domain) -> str:
-    """The type of a domain in Apalache's notation."""
+def itf_type(domain: Domain, sample: Any = None) -> str:
+    """The type of a domain in Apalache's notation; a sample value shows which fields there are."""
+    if isinstance(domain, PresentDomain):
+        return itf_type(domain.inner, sample)
     if isinstance(domain, StructDomain):
-        parts = ", ".join(f"{name}: {itf_type(part)}" for name, part in domain.struct.domains().items())
+        names = sample if isinstance(sample, dict) else _always_there(domain)
+        declared = domain.struct.domains()
+        parts = ", ".join(f"{name}: {itf_type(declared[name], sample and sample[name])}" for name in names)
         return f"{{ {parts} }}"
     if isinstance(domain, ArrayDomain):
-        return f"Int -> {itf_type(domain.element)}"
+        return f"Int -> {itf_type(domain.element, sample[0] if sample else None)}"
     if isinstance(domain, LogDomain):
-        return f"{{ end: Int, records: Seq({itf_type(StructDomain(domain.record))}) }}"
+        record = itf_type(StructDomain(domain.record), sample["records"][0] if sample and sample["records"] else None)
+        return f"{{ end: Int, records: Seq({record}) }}"
     if isinstance(domain, SetDomain):
         return "Set(Int)"
     if isinstance(domain, OptionalDomain):
@@ -70,10 +77,16 @@ def itf_type(domain: Domain) -> str:
     return "Bool" if isinstance(domain, BoolDomain) else "Int"
 
 
+def _always_there(domain: StructDomain) -> list[str]:
+    return [name for name, part in domain.struct.domains().items() if not isinstance(part, PresentDomain)]
+
+
 def itf_value(domain: Domain, value: Any) -> Any:
     """A decoded value in ITF: every integer a `#bigint`, arrays as maps from their ids, options as variants."""
+    if isinstance(domain, PresentDomain):
+        return itf_value(domain.inner, value)
     if isinstance(domain, StructDomain):
-        return {name: itf_value(part, value[name]) for name, part in domain.struct.domains().items()}
+        return {name: itf_value(domain.struct.domains()[name], item) for name, item in value.items()}
     if isinstance(domain, ArrayDomain):
         return {"#map": [[_bigint(at), itf_value(domain.element, item)] for at, item in enumerate(value)]}
     if isinstance(domain, LogDomain):
@@ -114,8 +127,10 @@ def tlc(exported: Exported) -> str:
 
 def tlc_value(domain: Domain, value: Any) -> Any:
     """A decoded value as TLC writes it: functions from 0, 1, … as objects, sets as arrays, no value as `"none"`."""
+    if isinstance(domain, PresentDomain):
+        return tlc_value(domain.inner, value)
     if isinstance(domain, StructDomain):
-        return {name: tlc_value(part, value[name]) for name, part in domain.struct.domains().items()}
+        return {name: tlc_value(domain.struct.domains()[name], item) for name, item in value.items()}
     if isinstance(domain, ArrayDomain):
         return {str(at): tlc_value(domain.element, item) for at, item in enumerate(value)}
     if isinstance(domain, LogDomain):

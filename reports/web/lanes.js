@@ -61,6 +61,14 @@ export class Lanes {
       )
     );
     this.arrows = messages.map((message) => this.arrow(message));
+    this.current = [];
+    this.messagesOf = [];
+    this.filtered = null;
+    for (const [at, message] of messages.entries()) {
+      for (const step of new Set([message.sent, message.received])) {
+        if (step !== null) (this.messagesOf[step] = this.messagesOf[step] || []).push(at);
+      }
+    }
     const drawing = svg(
       "svg",
       { width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Messages between the actors, step by step" },
@@ -120,10 +128,14 @@ export class Lanes {
   go(step, scroll = true) {
     this.band.setAttribute("y", HEAD + ROW * step);
     this.told.replaceChildren(...this.wordsOf(step));
-    for (const arrow of this.arrows) {
-      const mine = Number(arrow.dataset.sent) === step || arrow.dataset.received === String(step);
-      arrow.classList.toggle("current", mine);
-      arrow.setAttribute("tabindex", mine ? 0 : -1);
+    for (const arrow of this.current) {
+      arrow.classList.remove("current");
+      arrow.setAttribute("tabindex", -1);
+    }
+    this.current = (this.messagesOf[step] || []).map((at) => this.arrows[at]);
+    for (const arrow of this.current) {
+      arrow.classList.add("current");
+      arrow.setAttribute("tabindex", 0);
     }
     if (!scroll) return;
     const room = this.drawing.clientHeight;
@@ -143,6 +155,9 @@ export class Lanes {
 
   // Fades what has nothing to do with the chosen brokers.
   filter(names) {
+    const key = names ? [...names].join() : null;
+    if (key === this.filtered) return;
+    this.filtered = key;
     for (const [at, message] of this.lanes.messages.entries()) {
       const told = [this.lanes.actors[message.from], this.lanes.actors[message.to]];
       this.arrows[at].classList.toggle("faded", Boolean(names) && !told.some((name) => names.has(name)));

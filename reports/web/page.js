@@ -84,14 +84,14 @@ export class Page {
       )
     );
     const many = this.panes.length > 1;
-    const section = (name, title, part, open = true) =>
-      el("details", { class: `section ${name}`, open }, el("summary", {}, el("h2", {}, title)), part);
+    const section = (name, title, part, open = true, ontoggle = null) =>
+      el("details", { class: `section ${name}`, open, ontoggle }, el("summary", {}, el("h2", {}, title)), part);
     const columns = this.panes.map((pane) =>
       el(
         "section",
         { class: "pane", "aria-label": pane.name || "The run" },
         many ? el("h2", { class: "name" }, pane.trace.name, el("span", { class: "note" }, ` ${pane.trace.subject}`)) : null,
-        el("div", { class: "middle" }, pane.parts.now, pane.parts.grid, section("properties-section", "Promises", pane.parts.properties), section("moves-section", "What may happen here", pane.parts.moves), section("fields-section", "All fields", pane.parts.fields, false)),
+        el("div", { class: "middle" }, pane.parts.now, pane.parts.grid, section("properties-section", "Promises", pane.parts.properties), section("moves-section", "What may happen here", pane.parts.moves), section("fields-section", "All fields", pane.parts.fields, false, (event) => event.target.open && pane.drawFields())),
         el("div", { class: "side" }, section("lanes-section", "Who told whom", pane.parts.lanes))
       )
     );

@@ -68,12 +68,15 @@ export class Pane {
     show(this.parts.properties, propertiesElement(this.head, this.steps, here, shown, (to) => this.page.go(to)));
     this.drawMoves();
     const keys = options.brokers ? new Set(step.rows.filter((row) => options.brokers.has(row.name)).map((row) => row.key)) : null;
-    show(this.parts.fields, fieldsElement(this.head, shown, against, { keys, hideUnchanged: options.hideUnchanged, caption: `Fields of ${caption}` }));
-    this.items.forEach((item, at) => {
-      const button = item.firstChild;
-      if (at === here) button.setAttribute("aria-current", "step");
-      else if (button.hasAttribute("aria-current")) button.removeAttribute("aria-current");
-    });
+    this.drawFields = () => {
+      show(this.parts.fields, fieldsElement(this.head, shown, against, { keys, hideUnchanged: options.hideUnchanged, caption: `Fields of ${caption}` }));
+    };
+    // The longest table is drawn only where it is seen.
+    const section = this.parts.fields.closest("details");
+    if (!section || section.open) this.drawFields();
+    if (this.marked) this.marked.removeAttribute("aria-current");
+    this.marked = this.items[here].firstChild;
+    this.marked.setAttribute("aria-current", "step");
     this.reveal(here);
     this.lanes.go(here);
     this.lanes.filter(options.brokers);

@@ -263,7 +263,7 @@ def test_the_first_step_that_is_none_is_named_with_the_clause(exported: Exported
         ("{}", "neither an ITF trace"),
         ('{"states": []}', "neither an ITF trace"),
         ('{"counterexample": {"state": [1]}}', "neither an ITF trace"),
-        ('{"states": [{"x": {"#bigint": "1"}}]}', "state 0 is no state of truncate-to-hw: the state lacks log"),
+        ('{"states": [{"x": {"#bigint": "1"}}]}', "state 0 is no state of truncate-to-hw: the state must have exactly"),
         ('{"states": [{"x": {"#bigint": "no"}}]}', "neither an ITF trace"),
         ("[" * 100_000, "nested too deeply"),
     ],
