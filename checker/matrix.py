@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum, unique
 
 from checker.bmc import Bound, check_bounded
+from checker.counterparts import Counterparts
 from checker.induction import Options, prove_by_induction
 from checker.observer import Observer, ProofProgress
 from checker.proof import ProofResult
@@ -65,11 +66,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Breach:
-    """An action of a variant, and the lemmas of KIP-320's proof that it does not preserve."""
+    """An action of a variant, and the lemmas of KIP-320's proof that it does not preserve.
+
+    `asks` are the clauses by which kip320 forbids such steps.
+    """
 
     protocol: str
     action: str
     lemmas: tuple[str, ...]
+    asks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,12 +113,7 @@ def prove_matrix(limits: Limits, observer: Observer | None = None) -> Matrix:
         told.decided(ProofProgress(subject, done.verdict.value, done.seconds, len(entries), total))
     for number, protocol in enumerate(FAMILY.values(), start=1):
         attempt = explain(protocol, limits)
-        if attempt.induction is not None:
-            breaches += [
-                Breach(protocol.name, action.name, tuple(name for name in known if name in action.broken))
-                for action in attempt.induction.actions
-                if action.broken
-            ]
+        breaches += breaches_of(attempt)
         subject = f"{protocol.name}: which action breaks which lemma"
         told.decided(ProofProgress(subject, "done", attempt.seconds, len(asked) + number, total))
     return Matrix(CONSTANTS, tuple(entries), tuple(breaches), time.perf_counter() - begin)
@@ -124,6 +124,24 @@ def explain(protocol: Protocol, limits: Limits, constants: Mapping[str, int] = C
     goals = tuple(item for item in PROPERTIES if item.name in ("WeakIsr", "StrongIsr"))
     question = Question(protocol.instantiate(constants), goals)
     return prove_by_induction(question, all_lemmas(protocol), limits, Options(every_claim=True))
+
+
+def breaches_of(attempt: ProofResult) -> list[Breach]:
+    """The actions that break something in an attempt at KIP-320's proof, and what kip320 has against those steps."""
+    if attempt.induction is None:
+        return []
+    instance = attempt.question.instance
+    compared = Counterparts(instance)
+    found = []
+    for action in attempt.induction.actions:
+        asks: dict[str, None] = {}
+        for one in (one for item in action.obligations for one in item.counterexamples if one.run.actions):
+            objection = compared.objection(one.run.actions[-1], instance.schema.unpack(one.run.states[-2]))
+            asks.update(dict.fromkeys(objection.clauses if objection is not None else ()))
+        if action.broken:
+            lemmas = tuple(item.name for item in (*KIP320_LEMMAS, *PROPERTIES) if item.name in action.broken)
+            found.append(Breach(instance.protocol.name, action.name, lemmas, tuple(asks)))
+    return found
 
 
 def _entry(protocol: Protocol, promise: str, item: Property, limits: Limits) -> Entry:

@@ -36,6 +36,8 @@ def print_matrix(console: Console, matrix: Matrix, total_seconds: float) -> None
     put_paragraph(console, "Which action does not preserve which lemma of KIP-320's proof", "bold underline")
     for breach in matrix.breaches:
         put_paragraph(console, f"{breach.protocol}, {breach.action}: {', '.join(breach.lemmas)}", "", "  ", "      ")
+        if breach.asks:
+            put_paragraph(console, f"kip320 asks in addition: {'; '.join(breach.asks)}", "dim", " " * 6, " " * 6)
     put(console, [])
     put_paragraph(console, f"{units.duration(total_seconds)} in all", "dim")
 
@@ -58,7 +60,8 @@ def matrix_document(matrix: Matrix, total_seconds: float) -> dict[str, Any]:
             for item in matrix.entries
         ],
         "breaks": [
-            {"protocol": item.protocol, "action": item.action, "lemmas": list(item.lemmas)} for item in matrix.breaches
+            {"protocol": item.protocol, "action": item.action, "lemmas": list(item.lemmas), "asks": list(item.asks)}
+            for item in matrix.breaches
         ],
         "seconds": matrix.seconds,
         "total_seconds": total_seconds,
@@ -86,16 +89,16 @@ def matrix_markdown(matrix: Matrix) -> Iterator[str]:
     yield ""
     yield "The proof of kip320, tried on the older variants: every action with the lemmas that it does not preserve. That an"
     yield "action breaks a lemma does not mean that the state in which it does so can be reached; the table above says what"
-    yield "can happen."
+    yield "can happen. The last column has the clauses of kip320's rule that forbid the steps that were found."
     yield ""
-    yield "| variant | action | does not preserve |"
-    yield "|---|---|---|"
+    yield "| variant | action | does not preserve | kip320 asks in addition |"
+    yield "|---|---|---|---|"
     for breach in matrix.breaches:
         yield _breach(breach)
 
 
 def _breach(item: Breach) -> str:
-    return f"| {item.protocol} | {item.action} | {', '.join(item.lemmas)} |"
+    return f"| {item.protocol} | {item.action} | {', '.join(item.lemmas)} | {'; '.join(item.asks)} |"
 
 
 def _verdict(item: Entry) -> str:

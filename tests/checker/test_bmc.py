@@ -17,6 +17,7 @@ from checker.question import Question
 from checker.result import Verdict
 from checker.search import LocalSearch, search
 from checker.solvers import Limits
+from checker.spec import load_spec
 from checker.symbolic import Engine
 from invariants.property import Kind, Property
 from invariants.replication import PROPERTIES
@@ -138,6 +139,34 @@ def test_agrees_with_the_search_on_weakened_protocols(name: str, action: str, la
         expected = search(asked, Bounds(workers=1, max_depth=7))
         result = check_bounded(asked, Bound(6), LIMITS)
         assert lengths(result) == [(item.property.name, item.trace_length) for item in expected.violations]
+
+
+SPECS = Path(__file__).resolve().parents[2] / "specs"
+Asked = tuple[str, tuple[tuple[str, int], ...], tuple[tuple[str, str], ...]]
+
+
+def asked_of_the_family() -> dict[Asked, tuple[Property, ...]]:
+    """What all bundled specs of the family ask, by protocol, constants and dropped clauses."""
+    found: dict[Asked, dict[Property, None]] = {}
+    for path in sorted(SPECS.rglob("*.toml")):
+        if any(f'protocol = "{name}"' in " ".join(path.read_text("utf-8").split()) for name in PROTOCOLS):
+            spec = load_spec(path)
+            key = (spec.protocol.name, tuple(spec.constants.items()), tuple(spec.drop))
+            found.setdefault(key, {}).update(dict.fromkeys(spec.properties))
+    return {key: tuple(items) for key, items in found.items() if items}
+
+
+FAMILY_SPECS = asked_of_the_family()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asked", FAMILY_SPECS, ids=lambda key: f"{key[0]} {tuple(dict(key[1]).values())} {len(key[2])}")
+def test_agrees_with_the_search_up_to_six_actions_on_every_spec_of_the_family(asked: Asked) -> None:
+    name, constants, drop = asked
+    what = Question(PROTOCOLS[name].instantiate(dict(constants), drop), FAMILY_SPECS[asked])
+    expected = search(what, Bounds(workers=1, memory=2 << 30, max_depth=7))
+    result = check_bounded(what, Bound(6), LIMITS)
+    assert lengths(result) == [(item.property.name, item.trace_length) for item in expected.violations]
 
 
 KNOWN_LENGTHS = [

@@ -15,7 +15,7 @@ MATRIX = Matrix(
         Entry("kip320", "durable", "StrongIsr", Verdict.HOLDS, How.INDUCTION, 1.5),
         Entry("kip101", "durable", "StrongIsr", Verdict.VIOLATED, How.BMC, 70.0, 10),
     ),
-    (Breach("kip101", "FollowerReplicate", ("LogMatching", "CommitQuorum")),),
+    (Breach("kip101", "FollowerReplicate", ("LogMatching", "CommitQuorum"), ("follows in this epoch",)),),
     72.0,
 )
 
@@ -24,7 +24,7 @@ def test_the_terminal_tells_verdict_method_and_time(drawn: Callable[..., object]
     lines = " ".join(str(drawn(print_matrix, MATRIX, 73.0).text).split())  # type: ignore[attr-defined]
     assert "kip320 StrongIsr ✓ holds induction 1.50 s" in lines
     assert "kip101 StrongIsr ✗ violated in 10 steps bmc, shortest run 1 min 10 s" in lines
-    assert "kip101, FollowerReplicate: LogMatching, CommitQuorum" in lines
+    assert "kip101, FollowerReplicate: LogMatching, CommitQuorum kip320 asks in addition: follows in this epoch" in lines
 
 
 def test_the_document_counts_states_as_traces_do() -> None:
@@ -36,7 +36,7 @@ def test_the_document_counts_states_as_traces_do() -> None:
 def test_the_page_is_made_of_tables() -> None:
     page = list(matrix_markdown(MATRIX))
     assert "| kip101 | durable | StrongIsr | violated in 10 steps | bmc, shortest run | 1 min 10 s |" in page
-    assert "| kip101 | FollowerReplicate | LogMatching, CommitQuorum |" in page
+    assert "| kip101 | FollowerReplicate | LogMatching, CommitQuorum | follows in this epoch |" in page
 
 
 def test_a_matrix_with_an_open_entry_is_not_decided() -> None:
