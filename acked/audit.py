@@ -15,7 +15,6 @@ import click
 
 from acked import __version__
 from acked.cli import _Memory, _Setting
-from acked.gate import result_cache
 from checker.errors import ConfigurationError, ExitCode
 from checker.files import check_writable, write_text
 from checker.spec import near
@@ -92,6 +91,7 @@ def audit(
     Exit codes: 0 if what is required is decided no, 12 if an answer is yes, 152 if one is undecided, 150 for a file that
     cannot be read, 151 for settings that Kafka refuses.
     """
+    from acked.gate import result_cache
     from checker.audit import MOST_STATES, Auditor, Scene
     from checker.audit_keys import NEWEST, release
     from checker.audit_read import Entry, read_settings

@@ -343,22 +343,30 @@ from acked.export import export  # noqa: E402
 from acked.gallery import gallery  # noqa: E402
 from acked.gate import gate  # noqa: E402
 from acked.graph import graph  # noqa: E402
+from acked.matrix import matrix  # noqa: E402
 from acked.prove import prove  # noqa: E402
 from acked.view import view  # noqa: E402
 
-cli.add_command(prove)
-cli.add_command(gate)
-cli.add_command(ablate)
-cli.add_command(coverage)
-cli.add_command(audit)
-cli.add_command(states)
-cli.add_command(query)
-cli.add_command(stats)
-cli.add_command(view)
-cli.add_command(explore)
-cli.add_command(export)
-cli.add_command(graph)
-cli.add_command(gallery)
+
+def _add_commands() -> None:
+    """In a function, because mypy knows the commands' types only once their modules, which need this one, are checked."""
+    cli.add_command(prove)
+    cli.add_command(gate)
+    cli.add_command(ablate)
+    cli.add_command(coverage)
+    cli.add_command(audit)
+    cli.add_command(matrix)
+    cli.add_command(states)
+    cli.add_command(query)
+    cli.add_command(stats)
+    cli.add_command(view)
+    cli.add_command(explore)
+    cli.add_command(export)
+    cli.add_command(graph)
+    cli.add_command(gallery)
+
+
+_add_commands()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -341,11 +341,8 @@ class Auditor:
         best: Change | None = None
         for change in changes:
             self._decide_changes((item.question, change) for item in others)
-            turned = tuple(
-                (item.question.asked, reply)
-                for item in others
-                if (reply := self._reply(item.question, change)) is not Reply.NO
-            )
+            replies = [(item.question.asked, self._reply(item.question, change)) for item in others]
+            turned = tuple((asked, reply or Reply.UNDECIDED) for asked, reply in replies if reply is not Reply.NO)
             if best is None or len(turned) < len(best.turns):
                 best = Change(change, turned)
             if not turned:

@@ -9,27 +9,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from checker.outcome import Broken, Task
-from checker.question import Question
-from checker.spec import property_named
-from reports.view import view_of
+from reports.providers import provider_of
+
+_MOST_DETAILS = 2
+"""Disagreements told in one sentence."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a promise says, how the last step breaks it, and a sentence for every step, the first action first."""
+    """The property, how the last step breaks it, and a sentence for every step, the first action first."""
 
     property: str
-    promised: str
     happened: str
     steps: tuple[str, ...]
 
 
-def told(task: Task, broken: Broken, question: Question | None = None) -> Told:
-    """The run that breaks a property, in words; `question` may be the task's, if it is at hand."""
-    asked = question or task.question()
-    promise = property_named(asked.instance.protocol, broken.property)
-    view = view_of("", asked, broken.run(asked), promise)
-    happened = promised = ""
-    if view.story is not None:
-        happened, promised = view.story.happened, view.story.promised
-    return Told(broken.property, promised, happened, tuple(step.sentence for step in view.steps[1:]))
+def told(task: Task, broken: Broken) -> Told:
+    """The run that breaks a property of the task, in words."""
+    question = task.question()
+    instance, run = question.instance, broken.run(question)
+    codes = [instance.schema.unpack(words) for words in run.states]
+    steps = [instance.tell(action, *codes[at : at + 2]) for at, action in enumerate(run.actions)]
+    provider = provider_of(instance)
+    details: list[str] = []
+    if provider is not None:
+        before = instance.schema.decode(codes[-2]) if len(codes) > 1 else None
+        details = list(provider.disagreements(broken.property, before, instance.schema.decode(codes[-1])))
+    happened = f"Step {len(steps)} of {len(steps)} breaks {broken.property}"
+    if details:
+        happened += f": {'; '.join(details[:_MOST_DETAILS])}"
+    return Told(broken.property, f"{happened}.", tuple(steps))

@@ -1,0 +1,148 @@
+"""The command `matrix`: the durability table.
+
+What lives here: options, and which file gets what. What does not: cells (`checker/durability.py`) and how they look
+(`reports/durability.py`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from acked.cli import _Memory
+from checker.errors import ConfigurationError, ExitCode, SystemFailure
+from checker.files import check_writable, write_text
+
+MOST_VALUES = 1000
+
+
+@click.command()
+@click.argument("file", required=False, metavar="[FILE]", type=click.Path(path_type=Path))
+@click.option("--version", "version", metavar="V,…", help="Releases, such as 0.10,2.8 or 3.9:zookeeper.")
+@click.option("--acks", metavar="A,…", help="0, 1, all.")
+@click.option("--min-isr", "min_insync_replicas", metavar="N,…", help="min.insync.replicas, such as 1,2 or 1-3.")
+@click.option("--replicas", metavar="N,…", help="Replicas, such as 3 or 2-3.")
+@click.option("--unclean", "unclean_election", metavar="S,…", help="Unclean election: off, on.")
+@click.option("--crashes", metavar="K,…", help="none, clean, outside-isr, one-lossy, lossy.")
+@click.option("--property", "property_", metavar="P", help="What is asked; default: AckedRecordsSurvive.")
+@click.option("--log-size", type=click.IntRange(1), help="Offsets in a log; default 1.")
+@click.option("--records", type=click.IntRange(1), help="Records; default 1.")
+@click.option("--max-states", type=click.IntRange(1), help="Leave a cell undecided after so many distinct states.")
+@click.option("--memory", type=_Memory(), help="Bytes for the states of each search, e.g. 2GB.")
+@click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")
+@click.option("--cache/--no-cache", "use_cache", default=True, help="Take answers found before: an interrupted run goes on.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write the table as a page, whose cells open their stories.")
+@click.option("--csv", "csv_", type=click.Path(path_type=Path), help="Write the cells as CSV.")
+@click.option("--parquet", type=click.Path(path_type=Path), help="Write the cells as Parquet.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="On stdout.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+def matrix(
+    file: Path | None,
+    version: str | None,
+    acks: str | None,
+    min_insync_replicas: str | None,
+    replicas: str | None,
+    unclean_election: str | None,
+    crashes: str | None,
+    property_: str | None,
+    log_size: int | None,
+    records: int | None,
+    max_states: int | None,
+    memory: int | None,
+    jobs: int | None,
+    use_cache: bool,
+    html: Path | None,
+    csv_: Path | None,
+    parquet: Path | None,
+    form: str,
+    quiet: bool,
+) -> int:
+    """The durability table: releases, acks, min.insync.replicas, replicas, unclean election, kinds of crashes.
+
+    Every cell is decided by its own exhaustive search of `partition`; one that met a bound is undecided, never safe. FILE
+    is TOML: property = "…", [axes] with a list for each axis (version, acks, min_insync_replicas, replicas,
+    unclean_election, crashes), [bounds] with log_size, records, max_states. Options override it.
+
+    Exit codes: 0 if every cell is decided, whatever it says, 152 if one is not.
+    """
+    from acked.gate import result_cache
+    from checker.batch import BatchLimits
+    from checker.durability import Table, fill, read_table, with_axis
+    from reports.durability import as_document, as_rows, print_durability
+
+    table = Table() if file is None else read_table(file)
+    given = {"version": version, "acks": acks, "min_insync_replicas": min_insync_replicas, "replicas": replicas,
+             "unclean_election": unclean_election, "crashes": crashes}  # fmt: skip
+    for name, text in given.items():
+        if text is not None:
+            table = replace(table, axes=with_axis(table.axes, name, _values(name, text)))
+    table = replace(
+        table,
+        property=property_ or table.property,
+        log_size=log_size or table.log_size,
+        records=records or table.records,
+        max_states=max_states or table.max_states,
+    )
+    for path, what in ((html, "page"), (csv_, "CSV file"), (parquet, "Parquet file")):
+        if path is not None:
+            check_writable(path, what)
+    cache = result_cache() if use_cache else None
+    filled = fill(table, BatchLimits.default(jobs, memory), cache, _progress(quiet))
+    if html is not None:
+        from checker.spec import property_named
+        from model.partition.protocol import partition
+        from reports.durability_pages import durability_page
+
+        write_text(html, durability_page(filled, property_named(partition, table.property)), "page")
+    rows = as_rows(filled) if csv_ is not None or parquet is not None or form == "json" else []
+    if csv_ is not None:
+        from reports.durability import as_csv
+
+        write_text(csv_, as_csv(rows), "CSV file")
+    if parquet is not None:
+        from reports.durability import write_parquet
+
+        try:
+            write_parquet(rows, parquet)
+        except OSError as error:
+            raise SystemFailure(f"cannot write the Parquet file to {parquet}: {error.strerror or error}") from None
+    if form == "json":
+        click.echo(json.dumps(as_document(filled, rows), indent=1))
+    else:
+        from reports.console import open_console
+
+        print_durability(open_console(sys.stdout), filled)
+    return int(ExitCode.HOLDS if filled.is_decided else ExitCode.TOO_LARGE)
+
+
+def _values(name: str, text: str) -> list[str]:
+    """`1,3` and, of numbers, `1-3`."""
+    values: list[str] = []
+    for part in (part.strip() for part in text.split(",")):
+        span = re.fullmatch(r"(\d{1,4})-(\d{1,4})", part)
+        if span is None:
+            values.append(part)
+            continue
+        first, last = int(span[1]), int(span[2])
+        if last < first or last - first > MOST_VALUES:
+            raise ConfigurationError(f"axis {name}: {part} is no range; write, say, 1-3")
+        values += map(str, range(first, last + 1))
+    return values
+
+
+def _progress(quiet: bool) -> Callable[[int, int], None]:
+    """One line on a terminal that says how many cells are decided."""
+    is_shown = not quiet and sys.stderr.isatty()
+
+    def tell(done: int, total: int) -> None:
+        if is_shown:
+            end = "\r\x1b[K" if done == total else ""
+            click.echo(f"\r{done} of {total} cells{end}", nl=False, err=True)
+
+    return tell
