@@ -45,6 +45,9 @@ check: $(STAMP)
 	@$(BIN)/acked check truncate-to-hw; code=$$?; \
 	  if [ $$code -eq 12 ]; then echo 'Exit code 12, as expected: that protocol loses records.'; \
 	  else echo "make: truncate-to-hw should exit with 12 (violated) but exited with $$code." >&2; exit 1; fi
+	@echo
+	@echo '$$ python benchmarks/side_by_side.py kip320'
+	@$(BIN)/python benchmarks/side_by_side.py kip320
 
 test: $(STAMP)
 	@$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)

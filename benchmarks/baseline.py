@@ -1,0 +1,46 @@
+"""The successors of states in Arrow batches, for the DataFrame baseline of `spark.py`.
+
+What lives here: the same kernel as everywhere else, called on what Spark hands over. What does not: any deduplication.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from checker import loops
+from checker.kernel import BATCH
+from checker.native import Kernel, ObjectCode
+from checker.shape import Shape
+from checker.shard import Shard, address
+
+
+@cache
+def _shard(shape: Shape, code: ObjectCode) -> tuple[Kernel, Shard]:
+    kernel = Kernel(code)
+    return kernel, Shard(shape, kernel, 0, 1, BATCH * 8 * (shape.words + 2))
+
+
+def fire_batches(shape: Shape, code: ObjectCode, batches: Iterator[Any]) -> Iterator[Any]:
+    """For every batch of states (columns w0, w1, … of 64-bit numbers) the batches of their successors."""
+    kernel, shard = _shard(shape, code)
+    evaluate, fire = kernel.function("evaluate", 3), kernel.function("fire_all", 3)
+    context = address(shard.context)
+    names = [f"w{w}" for w in range(shape.words)]
+    room = np.zeros((BATCH, shape.words), np.int64)
+    for batch in batches:
+        states = np.stack([batch.column(name).to_numpy() for name in names], axis=1)
+        for begin in range(0, len(states), BATCH):
+            some = states[begin : begin + BATCH]
+            room[: len(some)] = some
+            evaluate(context, room.ctypes.data, len(some))
+            count = fire(context, room.ctypes.data, len(some)) * shape.words
+            memory = (ctypes.c_char * (8 * count)).from_address(shard.context[loops.OUT])
+            made = np.frombuffer(memory, np.int64).reshape(-1, shape.words).copy()
+            columns = [pa.array(np.ascontiguousarray(made[:, w])) for w in range(shape.words)]
+            yield pa.RecordBatch.from_arrays(columns, names=names)

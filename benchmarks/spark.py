@@ -1,0 +1,246 @@
+"""Measures the search over Spark against the local search, in one run, so that ratios survive a noisy machine.
+
+What lives here: rates on local[2] and on a real standalone cluster that this starts on loopback, the cost of a small level,
+the recovery from a killed executor, where time and bytes go, and the plain DataFrame way (`dropDuplicates` and an anti-join)
+as the honest baseline. What does not: pass or fail. Every figure comes with the command that prints it.
+
+    python benchmarks/spark.py [--runs N] [--spec NAME] [--baseline-levels N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from checker.bounds import Bounds  # noqa: E402
+from checker.checkpoint import RunDirectory  # noqa: E402
+from checker.java import find_java  # noqa: E402
+from checker.observer import Observer, Progress  # noqa: E402
+from checker.result import Result  # noqa: E402
+from checker.search import search  # noqa: E402
+from checker.spark import SparkSearch  # noqa: E402
+from checker.sparksession import SparkDriver, SparkSettings  # noqa: E402
+from checker.spec import Spec, load_spec  # noqa: E402
+
+EXECUTOR_MEMORY = {"spark.executor.memory": "1g"}
+
+
+def median(values: Sequence[float]) -> str:
+    """Median and range."""
+    return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f}, {len(values)} runs)"
+
+
+def over_spark(spec: Spec, driver: SparkDriver, observer: Observer | None = None) -> tuple[Result, SparkSearch, int, float]:
+    """One run: its result, the search, the bytes it stored, and the seconds with the start of its tasks."""
+    question = spec.question()
+    with tempfile.TemporaryDirectory(prefix="acked-bench-") as folder:
+        begin = time.perf_counter()
+        with RunDirectory.create(Path(folder) / "run", question) as run:
+            searching = SparkSearch(question, run, driver, observer=observer)
+            result = searching.run()
+            return result, searching, run.stored_bytes, time.perf_counter() - begin
+
+
+def locally(spec: Spec) -> Result:
+    """One local run with two workers."""
+    return search(spec.question(), Bounds(workers=2))
+
+
+def compare(name: str, spec: Spec, small: Spec, driver: SparkDriver, runs: int) -> None:
+    """Rates side by side, run by run, and the cost of small levels."""
+    over_spark(small, driver)
+    over_spark(spec, driver)  # imports, compiles and loads: its time is not counted
+    ratios, rates, local_rates, levels, starts = [], [], [], [], []
+    last: tuple[Result, SparkSearch, int, float] | None = None
+    for _ in range(runs):
+        here = locally(spec)
+        last = over_spark(spec, driver)
+        result = last[0]
+        assert (result.distinct_states, result.generated_states, result.depth, result.actions) == (
+            here.distinct_states, here.generated_states, here.depth, here.actions,
+        ), "the engines disagree"  # fmt: skip
+        ratios.append(here.seconds / result.seconds)
+        rates.append(result.distinct_states / result.seconds / 1e6)
+        local_rates.append(here.distinct_states / here.seconds / 1e6)
+        starts.append(last[3] - result.seconds)
+        tiny = over_spark(small, driver)[0]
+        levels.append(tiny.seconds / tiny.depth * 1000)
+    assert last is not None
+    result, searching, stored, _ = last
+    print(f"\n{name}: {result.distinct_states:,} distinct states, {result.depth} levels, {result.workers} tasks")
+    print(f"  million distinct states a second            {median(rates)}")
+    print(f"  the local search with two workers           {median(local_rates)}")
+    print(f"  ratio, pair by pair                         {median(ratios)}")
+    print(f"  milliseconds a level of a small space       {median(levels)}")
+    print(f"  seconds to start tasks and end them         {median(starts)}")
+    print("  where a task's time went, last run, seconds of each task:")
+    for part in ("expanding", "sending", "receiving", "inserting", "storing", "waiting"):
+        print(f"    {part:<12}" + "  ".join(f"{timing[part]:6.2f}" for timing in searching.timings))
+    sent = sum(timing["bytes_sent"] for timing in searching.timings)
+    print(f"  bytes moved per generated state {sent / result.generated_states:.1f}")
+    print(f"  bytes moved per distinct state {sent / result.distinct_states:.1f}")
+    print(f"  bytes stored per distinct state {stored / result.distinct_states:.1f}")
+    print(f"  bytes in memory per distinct state {result.memory_bytes / result.distinct_states:.1f}")
+
+
+def kernel_share(spec: Spec) -> None:
+    """How much of `expanding` is the kernel: guards and successors of all states with nothing inserted."""
+    from checker.native import load_kernel
+    from checker.shape import shape_of
+    from checker.shard import Shard
+
+    question = spec.question()
+    shape = shape_of(question.plan)
+    shard = Shard(shape, load_kernel(question.plan), 0, 1, 4 << 30)
+    shard.meet([shard])
+    for state in question.instance.initial:
+        shard.insert([state])
+    begin = 0
+    while begin < shard.count:
+        end = shard.count
+        shard.begin_level()
+        shard.expand(begin, end)
+        begin = end
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        shard.inspect(0, shard.count)
+        times.append(time.perf_counter() - start)
+    print(
+        f"\nthe kernel alone, one thread, nothing inserted: {statistics.median(times):.2f} s for {shard.count:,} states; "
+        "the rest of `expanding` is routing, and deduplication of a task's own states"
+    )
+
+
+class KillAt(Observer):
+    """Kills a process once, at a level."""
+
+    def __init__(self, depth: int, victims: Any) -> None:
+        self.depth, self.victims, self.at = depth, victims, 0.0
+
+    def progress(self, now: Progress) -> None:
+        if now.depth == self.depth and not self.at:
+            self.at = time.perf_counter()
+            os.kill(self.victims()[0], 9)
+
+
+def recovery(spec: Spec, driver: SparkDriver, processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """What a killed executor costs."""
+    from tests.checker.spark_cluster import command_of, descendants
+
+    def executors() -> list[int]:
+        below = [pid for process in processes for pid in descendants(process.pid)]
+        return [pid for pid in below if "CoarseGrainedExecutorBackend" in command_of(pid)]
+
+    undisturbed = over_spark(spec, driver)[3]
+    killer = KillAt(16, executors)
+    disturbed = over_spark(spec, driver, killer)
+    print(f"\nan executor killed at level 16: {disturbed[3]:.1f} s in all, {undisturbed:.1f} s undisturbed")
+    for note in disturbed[0].notes:
+        print(f"  {note}")
+
+
+def dataframes(spec: Spec, driver: SparkDriver, most: int) -> None:
+    """The plain way: a DataFrame of states, successors by a Python function, dropDuplicates and an anti-join per level."""
+    from importlib.util import find_spec
+
+    if find_spec("pandas") is None:
+        print("\nplain DataFrames: not measured, because Spark's mapInArrow needs pandas; pip install pandas")
+        return
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    from checker.native import compile_kernel
+    from checker.shape import shape_of
+
+    question = spec.question()
+    shape, code = shape_of(question.plan), compile_kernel(question.plan)
+    home, words = str(ROOT), shape.words
+    session = SparkSession(driver.context)
+    schema = StructType([StructField(f"w{w}", LongType()) for w in range(words)])
+
+    def successors(batches: Iterator[Any]) -> Iterator[Any]:
+        import sys
+
+        if home not in sys.path:
+            sys.path.insert(0, home)
+        from benchmarks.baseline import fire_batches
+
+        yield from fire_batches(shape, code, batches)
+
+    signed = [tuple(w - (1 << 64) if w >> 63 else w for w in state) for state in question.instance.initial]
+    seen = frontier = session.createDataFrame(signed, schema).cache()
+    begin, states, level = time.perf_counter(), frontier.count(), 1
+    while level < most:
+        made = frontier.mapInArrow(successors, schema).dropDuplicates()
+        fresh = made.join(seen, on=schema.fieldNames(), how="left_anti").localCheckpoint()
+        found = fresh.count()
+        if not found:
+            break
+        states, level = states + found, level + 1
+        seen, frontier = seen.union(fresh), fresh
+    seconds = time.perf_counter() - begin
+    print(
+        f"\nplain DataFrames: {states:,} states in {level} levels in {seconds:.1f} s, "
+        f"{states / seconds / 1e6:.3f} million distinct states a second, {seconds / level:.2f} s a level"
+    )
+
+
+@contextmanager
+def standalone() -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A master and two workers of one core on loopback."""
+    from tests.checker.spark_cluster import cluster
+
+    with tempfile.TemporaryDirectory(prefix="acked-bench-cluster-") as folder, cluster(Path(folder)) as machines:
+        yield machines.master, machines.processes
+
+
+def main() -> None:
+    """Runs and prints everything."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=5, help="runs of each comparison")
+    parser.add_argument("--spec", default="kip320-large", help="the spec to measure with")
+    parser.add_argument("--baseline-levels", type=int, default=14, help="levels of the DataFrame baseline; 0 leaves it out")
+    parser.add_argument("--only", choices=["local", "cluster"], help="only one of the two masters")
+    options = parser.parse_args()
+    arguments = " ".join(sys.argv[1:])
+    print(f"$ python benchmarks/spark.py {arguments}".rstrip())
+    java = re.sub(r".*/", "", str(find_java()))
+    print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start, Java {java}")
+    spec = load_spec(next((ROOT / "specs").rglob(f"{options.spec}.toml")))
+    small = load_spec(next((ROOT / "specs").rglob("kip320-2222.toml")))
+    if options.only != "cluster":
+        kernel_share(spec)
+        with tempfile.TemporaryDirectory() as folder:
+            begin = time.perf_counter()
+            with SparkDriver(SparkSettings("local[2]"), Path(folder) / "spark.log") as driver:
+                print(f"\nsession start {time.perf_counter() - begin:.1f} s")
+                compare("local[2]", spec, small, driver, options.runs)
+                if options.baseline_levels:
+                    dataframes(spec, driver, options.baseline_levels)
+    if options.only != "local":
+        with (
+            standalone() as (master, processes),
+            tempfile.TemporaryDirectory() as folder,
+            SparkDriver(SparkSettings(master, EXECUTOR_MEMORY), Path(folder) / "spark.log") as driver,
+        ):
+            assert driver.slots(2, 60.0) == 2
+            compare("standalone, two workers of one core", spec, small, driver, options.runs)
+            recovery(spec, driver, processes)
+
+
+if __name__ == "__main__":
+    main()
