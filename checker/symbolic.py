@@ -34,8 +34,11 @@ from model.smt import Frame, Lowering
 Emit = Callable[[Any], None]
 Term = Any
 
-_SIMPLIFY_SECONDS = 2.0
-"""Seconds spent on making one counterexample plainer."""
+_SIMPLIFY_EFFORT = 400_000
+"""How long z3 may think about making one field of a counterexample plainer, in its own count of steps."""
+
+_SIMPLIFY_VAIN = 4
+"""After so many fields for which that was not enough the counterexample is plain enough."""
 
 
 class Engine:
@@ -320,18 +323,23 @@ class _StepProof:
         model = solver.model()
         if not self.task.plain:
             return model
-        until = time.perf_counter() + _SIMPLIFY_SECONDS
+        # Bounded by effort and not by time: which counterexample is shown must not depend on how busy the machine is.
+        solver.set("rlimit", _SIMPLIFY_EFFORT)
+        vain = 0
         initial = self.engine.problem.initial[0]
         for frame in self.frames:
             for leaf, item in enumerate(self.engine.problem.fields):
                 if not item.bits:
                     continue
-                if time.perf_counter() > until:
+                if vain == _SIMPLIFY_VAIN:
                     return model
                 same = frame.variable(leaf) == initial[leaf]
                 if z3.is_true(model.eval(same, model_completion=True)):
                     solver.add(same)
-                elif _check(solver, same)[0] == "sat":
+                    continue
+                found, _ = _check(solver, same)
+                vain += found == "unknown"
+                if found == "sat":
                     model = solver.model()
                     solver.add(same)
         return model
