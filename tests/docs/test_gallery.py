@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +17,7 @@ import pytest
 
 from checker.result import Verdict
 from checker.spec import Spec, load_spec
+from model.partition.versions import CHANGES, profile
 from reports.specpages import Told, Untold, claims_markdown, gallery_markdown
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -97,6 +99,18 @@ def test_a_bug_whose_mending_takes_more_than_its_own_rule_says_why() -> None:
         differing = [name for name in bug.constants if bug.constants[name] != fix.constants[name]]
         assert fix.gallery is not None
         assert len(differing) + len(bug.drop) == 1 or "row" in fix.gallery.also, number
+
+
+def test_a_bug_told_with_other_rules_than_its_release_had_says_which_and_why() -> None:
+    for number, parts in shown().items():
+        bug, fix = parts["bug"], parts["fix"]
+        assert bug.path is not None
+        release = profile(tomllib.loads(bug.path.read_text("utf-8"))["version"], None)
+        rules = {change.constant.name for change in CHANGES} - {"acks", "retries", "idempotence", "unclean_election"}
+        own = {name for name in rules if bug.constants[name] != fix.constants[name]}
+        others = {name for name in rules - own if bug.constants[name] != release[name].value}
+        assert bug.gallery is not None
+        assert not others or bug.gallery.also, f"row {number}: {others}"
 
 
 def test_at_most_five_specs_of_claims_and_gallery_are_slow() -> None:
