@@ -144,7 +144,7 @@ def _finish(report: GateReport, files: Files, form: str) -> None:
 
         write_text(files.markdown, gate_markdown(report, told, written), "summary")
     if form == "json":
-        click.echo(json.dumps(gate_document(report), indent=1))
+        click.echo(json.dumps(gate_document(report, told), indent=1))
     else:
         print_gate(open_console(sys.stdout), report, told)
     if os.environ.get("GITHUB_ACTIONS") == "true":

@@ -64,7 +64,10 @@ class Facts(Interface):
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a spec says the answer is; None where it says nothing. `violates` names every violated property."""
+    """What a spec says the answer is; None where it says nothing. `violates` names every violated property.
+
+    `holds` names properties that must be asked and not be violated, so that none can be taken out of [check] unnoticed.
+    """
 
     verdict: Verdict
     violates: tuple[str, ...] = ()
@@ -74,6 +77,7 @@ class Expectation:
     depth: int | None = None
     never_fired: tuple[str, ...] = ()
     at_least_distinct_states: int | None = None
+    holds: tuple[str, ...] = ()
 
     def differences(self, found: Facts) -> list[str]:
         """How an answer differs, one sentence each; nothing if it meets the expectation."""
@@ -92,6 +96,9 @@ class Expectation:
         if self.violates and set(found.violated) != set(self.violates):
             sentence = f"violated: {', '.join(found.violated) or 'nothing'}; expected: {', '.join(self.violates)}"
             departures.append(Departure(Reason.PROPERTY, sentence, "expect.violates"))
+        elif broken := [name for name in self.holds if name in found.violated]:
+            sentence = f"violated: {', '.join(broken)}; expected to hold"
+            departures.append(Departure(Reason.PROPERTY, sentence, "expect.holds"))
         return departures
 
     def _of_pins(self, found: Facts) -> list[Departure]:

@@ -33,7 +33,7 @@ _ROLES = ("bug", "fix", "latest", "attempt", "open")
 _WEAKEN = ("drop",)
 _CHECK = ("invariants", "deadlock", "symmetry", "count_only")
 _PINS = ("trace_length", "distinct_states", "at_least_distinct_states", "generated_states", "depth")
-_EXPECT = ("verdict", "violates", *_PINS, "never_fired")
+_EXPECT = ("verdict", "violates", "holds", *_PINS, "never_fired")
 
 
 @dataclass(frozen=True)
@@ -316,12 +316,15 @@ class _Reader:
             self.refuse("expect.verdict", f"verdict {text!r} is none of {choices(verdicts)}")
         verdict = Verdict(text)
         violates = self.names("expect.violates") if "violates" in table else []
+        holds = self.names("expect.holds") if "holds" in table else []
         asked = [item.name for item in properties]
-        for name in violates:
-            if name not in asked:
-                self.refuse(
-                    "expect.violates", f"{name!r} is expected to be violated but not asked; [check] asks {choices(asked)}"
-                )
+        for key, names, what in (("violates", violates, "be violated"), ("holds", holds, "hold")):
+            for name in names:
+                if name not in asked:
+                    what_is = f"{name!r} is expected to {what} but not asked"
+                    self.refuse(f"expect.{key}", f"{what_is}; [check] asks {choices(asked)}")
+        if both := sorted(set(violates) & set(holds)):
+            self.refuse("expect.holds", f"{choices(both)} is expected to hold and to be violated; say one of them")
         if repeated := sorted({name for name in violates if violates.count(name) > 1}):
             self.refuse("expect.violates", f"{choices(repeated)} is expected twice; name each property once")
         for key in ("violates", "trace_length"):
@@ -340,7 +343,7 @@ class _Reader:
                     f"{protocol.name} has no action {name!r}{near(name, actions)}; it has {choices(actions)}",
                 )
         pins = {key: self.pin(f"expect.{key}") for key in _PINS}
-        return Expectation(verdict, tuple(violates), never_fired=tuple(silent), **pins)
+        return Expectation(verdict, tuple(violates), never_fired=tuple(silent), holds=tuple(holds), **pins)
 
     # -- values -----------------------------------------------------------------------------------------------------
 

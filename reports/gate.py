@@ -18,7 +18,7 @@ from checker.gate import Candidate, Chosen, Entry, GateObserver, GateReport
 from checker.result import Verdict
 from reports import units
 from reports.console import clean, glyphs_of, open_console, put, put_paragraph
-from reports.failures import Told
+from reports.failures import Told, ToldViolation
 from reports.jobsummary import headline
 from reports.terminal import print_trace
 
@@ -130,20 +130,25 @@ def print_gate(console: Console, report: GateReport, told: Sequence[Told]) -> No
     put_paragraph(console, f"{headline(report)}, in {units.duration(report.seconds)}", style, f"{sign} ", "  ")
 
 
-def gate_document(report: GateReport) -> dict[str, Any]:
-    """The gate's report as JSON; an entry's `outcome` is null where there was no answer."""
+def gate_document(report: GateReport, told: Sequence[Told]) -> dict[str, Any]:
+    """The gate's report as JSON; an `outcome` is null where there was no answer, `stories` are those of `told`."""
+    stories = {item.entry.candidate.path: [_story(part) for part in item.violations] for item in told}
     return {
         "format": GATE_FORMAT,
         "green": report.is_green,
         "refusal": report.refusal or None,
         "seconds": report.seconds,
-        "specs": [_entry(entry) for entry in report.entries],
+        "specs": [_entry(entry, stories.get(entry.candidate.path, [])) for entry in report.entries],
         "left_out": [candidate.path.as_posix() for candidate in report.left_out],
         "warnings": list(report.warnings),
     }
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _story(item: ToldViolation) -> dict[str, Any]:
+    return {"property": item.promise.name, "trace_length": item.broken.trace_length, "story": item.story}
+
+
+def _entry(entry: Entry, stories: Sequence[dict[str, Any]]) -> dict[str, Any]:
     spec, outcome = entry.candidate.spec, entry.outcome
     answer = None
     if outcome is not None:
@@ -164,6 +169,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "departures": [{"reason": item.reason.value, "sentence": item.sentence} for item in entry.departures],
         "cached": entry.is_cached,
         "outcome": answer,
+        "stories": list(stories),
     }
 
 

@@ -1,0 +1,103 @@
+"""A pytest plugin: each spec a test item, with the story of the violating run as its failure text.
+
+What lives here: collecting the files that the ini option `acked_specs` names, and reading what `acked gate` answers. What
+does not: anything else of acked. This module is imported into a user's pytest process, where `model` may be a folder of
+their own project; so it imports none of ours, and runs the gate in a process of its own, started with -P.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_ANSWERS = pytest.StashKey[dict[str, dict[str, Any]]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the ini options."""
+    parser.addini("acked_specs", "patterns of spec files for acked, relative to the root, such as specs/*.toml", type="args")
+    parser.addini("acked_arguments", "further arguments of `acked gate`, such as --no-cache", type="args")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SpecFile | None:
+    """A file that a pattern of `acked_specs` names."""
+    config = parent.config
+    try:
+        name = file_path.relative_to(config.rootpath).as_posix()
+    except ValueError:
+        return None
+    if any(fnmatch(name, pattern) for pattern in config.getini("acked_specs")):
+        collected: SpecFile = SpecFile.from_parent(parent, path=file_path)
+        return collected
+    return None
+
+
+class SpecFile(pytest.File):
+    """A spec file, which has one item."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """The spec."""
+        yield SpecItem.from_parent(self, name=self.path.stem)
+
+
+class SpecItem(pytest.Item):
+    """A spec: it passes if the gate is green for it."""
+
+    def runtest(self) -> None:
+        """Looks up the gate's answer, or asks for it."""
+        answer = _answer(self)
+        if not answer["green"]:
+            raise SpecNotMet(answer)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The departures and the story, without a Python traceback."""
+        if isinstance(excinfo.value, SpecNotMet):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the item is, for reports."""
+        return self.path, 0, f"acked: {self.name}"
+
+
+class SpecNotMet(Exception):
+    """The gate is red for a spec."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        lines = [f"{item['reason']}: {item['sentence']}" for item in answer["departures"]]
+        for story in answer["stories"]:
+            lines += ["", *story["story"]]
+        super().__init__("\n".join(lines))
+
+
+def _answer(item: SpecItem) -> dict[str, Any]:
+    """What the gate says of a spec; all specs of the session are asked at once, those of an xdist worker one by one."""
+    stash = item.session.stash
+    answers = stash.setdefault(_ANSWERS, {})
+    if str(item.path) not in answers:
+        together = not hasattr(item.config, "workerinput")
+        wanted = [other.path for other in item.session.items if isinstance(other, SpecItem)] if together else [item.path]
+        answers.update(_gate(wanted, item.config))
+    return answers[str(item.path)]
+
+
+def _gate(paths: Iterable[Path], config: pytest.Config) -> dict[str, dict[str, Any]]:
+    """Runs the gate; an item's answer by the file's path."""
+    asked = sorted({str(path) for path in paths})
+    command = [sys.executable, "-P", "-m", "acked", "gate", "--format", "json", *config.getini("acked_arguments"), *asked]
+    done = subprocess.run(command, cwd=config.rootpath, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    try:
+        document = json.loads(done.stdout)
+    except ValueError:
+        raise RuntimeError(f"acked gate ended with code {done.returncode}: {done.stderr.strip()}") from None
+    found = {str(config.rootpath / entry["path"]): entry for entry in document["specs"]}
+    if missing := [path for path in asked if path not in found]:
+        raise RuntimeError(f"acked gate says nothing of {', '.join(missing)}: {document['refusal'] or done.stderr.strip()}")
+    return found

@@ -1,0 +1,162 @@
+"""The workflow, the hook and the pytest settings of docs/ci.md are run as they stand there, in a project of a user.
+
+What lives here: the steps. What does not: what the gate decides (`tests/gate/`). The wheel is built from this checkout, and
+pip finds it where the environment says, so that the installation step is the documented one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+TEXT = (CHECKOUT / "docs" / "ci.md").read_text("utf-8")
+
+pytestmark = pytest.mark.slow
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A user's project: a spec, tests, and folders that are called like ours."""
+    place = tmp_path / "project"
+    for name in ("model", "reports", "specs", "tests"):
+        (place / name).mkdir(parents=True)
+    for name in ("model", "reports"):
+        (place / name / "__init__.py").write_text('OWNER = "the user"\n', "utf-8")
+    (place / "tests" / "test_own.py").write_text(
+        "import model, reports\n\ndef test_own_folders():\n    assert model.OWNER == reports.OWNER == 'the user'\n", "utf-8"
+    )
+    shutil.copy(CHECKOUT / "specs/counts/kip320-2111.toml", place / "specs")
+    shutil.copy(CHECKOUT / "specs/answers/truncate-to-hw-2221-weak.toml", place / "specs")
+    return place
+
+
+def break_it(project: Path) -> None:
+    path = project / "specs" / "truncate-to-hw-2221-weak.toml"
+    text = path.read_text("utf-8").partition("[expect]")[0]
+    path.write_text(text + '[expect]\nverdict = "holds"\n', "utf-8")
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment in which `pip install acked` finds this checkout's wheel; the other packages are there already."""
+    place = tmp_path_factory.mktemp("ci")
+    dist = place / "dist"
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(dist)],
+        cwd=CHECKOUT,
+        check=True,
+        capture_output=True,
+    )
+    subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True, capture_output=True)
+    site = next((place / "venv").rglob("site-packages"))
+    # What acked needs is here already, but acked itself must come from the wheel: its own packages are found first.
+    (site / "zz_needed.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON", "GITHUB", "ACKED"))}
+    kept["PATH"] = str(place / "venv" / "bin") + os.pathsep + kept["PATH"]
+    return kept | {
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(dist),
+        "PIP_NO_DEPS": "1",
+        "PIP_IGNORE_INSTALLED": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "ACKED_CACHE_DIR": str(place / "cache"),
+    }
+
+
+def run(command: str, project: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-e", "-c", command], cwd=project, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+def install(project: Path, environment: dict[str, str]) -> None:
+    step = next(step for step in steps() if step.get("name") == "Install")
+    done = run(step["run"], project, environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    where = run("python -P -c 'import acked; print(acked.__file__)'", project, environment).stdout
+    assert str(CHECKOUT / "acked") not in where
+
+
+def steps() -> list[dict[str, Any]]:
+    [workflow] = [block for block in blocks("yaml") if "jobs:" in block]
+    listed: list[dict[str, Any]] = yaml.safe_load(workflow)["jobs"]["gate"]["steps"]
+    return listed
+
+
+def test_the_steps_of_the_workflow_are_green_for_a_sound_project_and_red_for_a_broken_one(
+    project: Path, installed: dict[str, str]
+) -> None:
+    install(project, installed)
+    environment = installed | {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(project / "summary.md")}
+    gate = next(step for step in steps() if step.get("name") == "Gate")
+    done = run(gate["run"], project, environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "::error" not in done.stdout
+    break_it(project)
+    done = run(gate["run"], project, environment)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(
+        r"^::error file=specs/truncate-to-hw-2221-weak.toml,line=\d+,title=acked gate%3A verdict::", done.stdout, re.M
+    )
+    summary = (project / "summary.md").read_text("utf-8")
+    assert "truncates its log from offset 1 to 0" in summary
+    written = {path.suffix for path in (project / "acked-runs").iterdir()}
+    assert written == {".json", ".html", ".svg"}
+    for step in steps():
+        named = step.get("with", {})
+        for key in ("sarif_file", "path"):
+            if key in named and not named[key].startswith("~"):
+                assert (project / named[key]).exists(), step
+
+
+def test_the_hook_lets_a_sound_commit_pass_and_stops_a_broken_one(project: Path, installed: dict[str, str]) -> None:
+    install(project, installed)
+    [config] = [block for block in blocks("yaml") if "repos:" in block]
+    (project / ".pre-commit-config.yaml").write_text(config, "utf-8")
+    scripts = sysconfig.get_path("scripts")
+    environment = installed | {"PRE_COMMIT_HOME": str(project.parent / "home"), "HOME": str(project.parent)}
+    environment |= {
+        "GIT_AUTHOR_NAME": "a",
+        "GIT_AUTHOR_EMAIL": "a@b",
+        "GIT_COMMITTER_NAME": "a",
+        "GIT_COMMITTER_EMAIL": "a@b",
+    }
+    assert run("git init -q . && git add .", project, environment).returncode == 0
+    done = run(f"{scripts}/pre-commit run --all-files", project, environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Passed" in done.stdout
+    break_it(project)
+    assert run("git add .", project, environment).returncode == 0
+    done = run(f"{scripts}/pre-commit run --all-files", project, environment)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "verdict is violated, expected holds" in done.stdout
+
+
+def test_pytest_has_an_item_per_spec_beside_the_users_own_folders(project: Path, installed: dict[str, str]) -> None:
+    install(project, installed)
+    [settings] = blocks("ini")
+    (project / "pytest.ini").write_text(settings, "utf-8")
+    command = "python -m pytest -q -p no:cacheprovider"
+    done = run(command, project, installed)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
+    break_it(project)
+    done = run(command, project, installed)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 failed, 2 passed" in done.stdout
+    assert "truncates its log from offset 1 to 0" in done.stdout
+    assert "Traceback" not in done.stdout

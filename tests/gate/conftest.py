@@ -1,0 +1,19 @@
+"""Compiled kernels and answers of these tests go to one folder of the test session, not to the user's cache."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of compiled kernels and answers, shared by the processes of one session."""
+    base = tmp_path_factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "kernels"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACKED_CACHE_DIR", str(place))
+        yield place

@@ -1,0 +1,165 @@
+"""What the gate writes for CI: JUnit and SARIF against their schemas, Markdown, annotations.
+
+The schemas are kept unmodified in `tests/data/`: `sarif-schema-2.1.0.json` is the one that OASIS publishes (its `id` says
+where), `junit-10.xsd` is the one of Jenkins' xUnit plugin, by Gregory Boissinot, under the MIT licence that it carries.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+import xmlschema
+
+from checker.batch import BatchLimits
+from checker.gate import GateReport, Selection, choose, run_gate
+from reports.annotations import commands
+from reports.failures import Told, tell
+from reports.gate import gate_document
+from reports.jobsummary import gate_markdown
+from reports.junit import junit_xml
+from reports.sarif import sarif_document
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+DATA = CHECKOUT / "tests" / "data"
+SARIF: dict[str, Any] = json.loads((DATA / "sarif-schema-2.1.0.json").read_text("utf-8"))
+
+HOSTILE = "</testcase>]]> <script>alert(1)</script> | `x` %0A::error:: \\u001b[31m \\u202e"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Specs of every kind: green, violated where it should hold, weakened, unreadable, hostile, slow, without expectation."""
+    place = tmp_path_factory.mktemp("specs")
+    text = (CHECKOUT / "specs/answers/truncate-to-hw-2221-weak.toml").read_text("utf-8")
+    (place / "green.toml").write_text(text, "utf-8")
+    head = text.partition("[expect]")[0]
+    (place / "lost.toml").write_text(head + '[expect]\nverdict = "holds"\n', "utf-8")
+    (place / "nothing.toml").write_text(head, "utf-8")
+    hostile = re.sub(r"title .*", lambda _: f'title = "{HOSTILE}"', head)
+    (place / "a | b`<c>.toml").write_text(hostile + '[expect]\nverdict = "holds"\n', "utf-8")
+    (place / "broken.toml").write_text("title = \n\x00", "utf-8")
+    (place / "slow.toml").write_text("slow = true\n" + text, "utf-8")
+    control = (CHECKOUT / "specs/controls/elect-outside-isr.toml").read_text("utf-8")
+    (place / "control.toml").write_text(control.replace("trace_length = 3", "trace_length = 4"), "utf-8")
+    return place
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> GateReport:
+    return run_gate(choose([str(folder)], Selection()), BatchLimits(1, 200 << 20))
+
+
+@pytest.fixture(scope="module")
+def told(report: GateReport) -> list[Told]:
+    return [tell(entry) for entry in report.red]
+
+
+EMPTY = GateReport((), (), "no spec found under specs; a spec is a file that ends with .toml", ())
+
+
+def names(report: GateReport) -> dict[str, list[str]]:
+    return {entry.candidate.name: [item.reason.value for item in entry.departures] for entry in report.entries}
+
+
+def test_the_report_says_what_is_wrong_with_each(report: GateReport) -> None:
+    assert names(report) == {
+        "green": [],
+        "lost": ["verdict"],
+        "nothing": ["no-expectation"],
+        "a | b`<c>": ["verdict"],
+        "broken": ["unreadable"],
+        "control": ["shorter-trace"],
+    }
+    assert [item.name for item in report.left_out] == ["slow"]
+    assert not report.is_green
+
+
+def test_junit_is_accepted_by_the_schema_of_jenkins(report: GateReport, told: list[Told]) -> None:
+    schema = xmlschema.XMLSchema10(str(DATA / "junit-10.xsd"))
+    for text in (junit_xml(report, told), junit_xml(EMPTY, [])):
+        schema.validate(text)
+    root = ET.fromstring(junit_xml(report, told))
+    suite = root[0]
+    assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "7", "failures": "4", "errors": "1", "skipped": "1",
+    }  # fmt: skip
+    failed = {case.get("name"): case[0] for case in suite if len(case)}
+    assert failed["lost"].get("type") == "verdict"
+    assert "truncates its log from offset 1 to 0" in (failed["lost"].text or "")
+    assert failed["broken"].tag == "error"
+    assert failed["slow"].tag == "skipped"
+
+
+def test_the_schema_of_jenkins_refuses_what_it_should() -> None:
+    schema = xmlschema.XMLSchema10(str(DATA / "junit-10.xsd"))
+    assert not schema.is_valid('<testsuite name="x"><case/></testsuite>')
+
+
+def test_junit_without_a_spec_has_an_error() -> None:
+    suite = ET.fromstring(junit_xml(EMPTY, []))[0]
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+
+
+def test_sarif_is_valid_against_the_published_schema(report: GateReport, told: list[Told]) -> None:
+    validator = jsonschema.Draft4Validator(SARIF)
+    for document in (sarif_document(report, told, "1"), sarif_document(EMPTY, [], "1")):
+        assert [error.message for error in validator.iter_errors(document)] == []
+    assert list(validator.iter_errors({"version": "2.1.0", "runs": [{"results": []}]}))
+
+
+def test_sarif_lays_a_violation_at_the_action_and_at_the_spec(report: GateReport, told: list[Told], folder: Path) -> None:
+    results = sarif_document(report, told, "1")["runs"][0]["results"]
+    [found] = [item for item in results if item["ruleId"] == "promise/WeakIsr" and "lost.toml" in item["message"]["text"]]
+    place = found["locations"][0]["physicalLocation"]
+    source = next(path for path in (CHECKOUT / "model").rglob("*.py") if place["artifactLocation"]["uri"].endswith(path.name))
+    line = source.read_text("utf-8").splitlines()[place["region"]["startLine"] - 1]
+    assert "action" in line
+    other = found["relatedLocations"][0]["physicalLocation"]
+    text = (folder / "lost.toml").read_text("utf-8").splitlines()[other["region"]["startLine"] - 1]
+    assert text.startswith("invariants = ")
+
+
+def test_sarif_lays_a_weakened_protocol_at_the_clause_that_is_missing(report: GateReport, told: list[Told]) -> None:
+    results = sarif_document(report, told, "1")["runs"][0]["results"]
+    found = [item for item in results if item["ruleId"].startswith("promise/") and "control.toml" in item["message"]["text"]]
+    assert len(found) == 4
+    for item in found:
+        place = item["locations"][0]["physicalLocation"]
+        source = CHECKOUT / "model" / "replication" / Path(place["artifactLocation"]["uri"]).name
+        assert 'require("in the ISR"' in source.read_text("utf-8").splitlines()[place["region"]["startLine"] - 1]
+
+
+def test_markdown_has_the_table_one_story_and_no_foreign_markup(report: GateReport, told: list[Told]) -> None:
+    files = {told[0].entry.candidate.path: ["runs/x.html"]}
+    text = gate_markdown(report, told, files)
+    outside = re.sub(r"```text\n.*?\n```", "", text, flags=re.DOTALL)
+    assert text.count("```") == 2
+    assert "<script" not in outside
+    assert "<c>" not in outside
+    assert "](<runs/x.html>)" in text
+    rows = [line for line in outside.splitlines() if line.startswith(("| ✗", "| ✓"))]
+    assert len(rows) == 6
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {6}
+    assert "slow" in text
+
+
+def test_annotations_are_one_line_each_with_everything_escaped(report: GateReport, told: list[Told]) -> None:
+    lines = list(commands(report, told))
+    assert len(lines) >= 8
+    for line in lines:
+        assert re.fullmatch(r"::error file=[^,\n]+,line=\d+,title=[^\n:]+::[^\n\r]+", line), line
+    assert next(commands(EMPTY, [])).startswith("::error title=acked gate::no spec found")
+
+
+def test_the_document_has_a_story_for_what_is_violated(report: GateReport, told: list[Told]) -> None:
+    document = gate_document(report, told)
+    lost = next(item for item in document["specs"] if item["path"].endswith("lost.toml"))
+    [story] = lost["stories"]
+    assert (story["property"], story["trace_length"]) == ("WeakIsr", 9)
+    assert json.loads(json.dumps(document)) == document

@@ -1,0 +1,56 @@
+"""The gate itself is tried: every fault of the list turns it red, for the reason that is named.
+
+What lives here: the assertions, and that the table in `docs/` is the one measured. What does not: the faults
+(`mutations.py`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.gate.mutations import CHECKOUT, MUTATIONS, Mutation, attempt, copy_of_the_checkout, run_gate
+
+TABLE = CHECKOUT / "docs" / "gate_mutations.md"
+
+
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that knows the sound answers, so that a mutated copy could believe it."""
+    cache = tmp_path_factory.mktemp("warm")
+    seen = run_gate(copy_of_the_checkout(tmp_path_factory.mktemp("sound")), cache)
+    assert (seen.code, seen.document["green"]) == (0, True)
+    assert [entry["departures"] for entry in seen.document["specs"]] == [[], [], [], []]
+    return cache
+
+
+@pytest.mark.slow
+def test_a_sound_copy_is_green_from_the_cache(warm: Path, tmp_path: Path) -> None:
+    seen = run_gate(copy_of_the_checkout(tmp_path), warm)
+    assert (seen.code, [entry["cached"] for entry in seen.document["specs"]]) == (0, [True] * 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "mutation"),
+    list(enumerate(MUTATIONS, 1)),
+    ids=[mutation.what.replace(" ", "-") for mutation in MUTATIONS],
+)
+def test_a_fault_turns_the_gate_red_for_its_reason(number: int, mutation: Mutation, warm: Path, tmp_path: Path) -> None:
+    seen = attempt(mutation, tmp_path, warm)
+    assert not seen.document["green"]
+    assert seen.code == (150 if mutation.reason == "unreadable" else 1)
+    assert mutation.reason in seen.departures(mutation.spec)
+    if mutation.also is not None and mutation.also.__name__ not in ("_without_specs", "_slow"):
+        assert any("it is not used" in warning for warning in seen.document["warnings"])
+    assert seen.row(number, mutation) in TABLE.read_text("utf-8"), "run docs/make_gate_mutations.py"
+
+
+def test_there_are_at_least_thirty_faults_of_every_kind() -> None:
+    assert len(MUTATIONS) >= 30
+    assert len({mutation.what for mutation in MUTATIONS}) == len(MUTATIONS)
+    reasons = {mutation.reason for mutation in MUTATIONS}
+    from checker.expectation import Reason
+
+    assert reasons == {reason.value for reason in Reason}
