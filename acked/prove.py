@@ -106,6 +106,19 @@ def prove(
     Induction shows action by action that the properties are kept, with the lemmas they need; where that fails, a
     counterexample to induction says which action breaks what. Bounded model checking (bmc) finds the shortest violation up to
     a depth; that there is none up to there is no proof, and exits with 152. So does anything that a solver leaves open.
+
+    \b
+    acked prove kip320                         induction with the lemmas that ship
+    acked prove kip101 --depth 10              the shortest violation, by bmc
+    acked prove kip320 --all-constants         for any number of brokers, offsets, records, epochs
+    acked prove kip279 --all-constants         which of its rules break KIP-320's argument, and why
+    acked prove kip320 --without LogMatching   what a lemma is there for
+    acked prove SPEC --suggest                 conjuncts that could complete a proof that fails
+    acked prove SPEC --smt2 DIR                every query, for a solver of your own
+    acked prove --matrix                       every variant against every named promise
+
+    The lemma sets of --all-constants stand beside the lemmas, in invariants/*_cores.json. When rules or lemmas have changed,
+    --all-constants --lemma-sets FILE finds again what FILE lacks, and all of it if there is no such file.
     """
     from checker.bounds import default_memory, default_workers
     from checker.solvers import Limits

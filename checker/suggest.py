@@ -144,8 +144,8 @@ def suggest(
     instance = question.instance
     small, states = _reachable(question)
     table = _Table(atoms_of(instance.protocol), variables_of(instance.protocol))
-    rows = _unique(table.rows(small, states))
-    broken_in = [table.rows(instance, [instance.schema.unpack(item.run.states[0])]) for item in found]
+    rows = _unique(numpy.concatenate(table.rows(small, states)))
+    broken_in = list(table.rows(instance, [instance.schema.unpack(item.run.states[0]) for item in found]))
     candidates = _candidates(table, rows, broken_in)
     told.phase("searching for candidates that do not hold")
     kept, searched, is_complete = _held(question, candidates[:MOST_CANDIDATES], explore)
@@ -197,7 +197,7 @@ class _Table:
         self._variables = variables
 
     def rows(self, instance: Instance, states: Sequence[Sequence[int]]) -> Any:
-        """One row for each state and binding, one column of truth values for each atom."""
+        """For each state a table: one row for each binding, one column of truth values for each atom."""
         made: list[list[Expr]] = []
 
         def trace(s: Any) -> Bool:
@@ -207,7 +207,7 @@ class _Table:
         instance.state_predicate("the vocabulary", trace)
         roots = [root for row in made for root in row]
         values = _evaluate(roots, numpy.array(states, dtype=numpy.int64))
-        return values.reshape(len(states) * len(made), len(self.atoms))
+        return values.reshape(len(states), len(made), len(self.atoms))
 
 
 def _evaluate(roots: Sequence[Expr], states: Any) -> Any:
@@ -256,11 +256,12 @@ def _unique(rows: Any) -> Any:
 def _candidates(table: _Table, reachable: Any, broken_in: Sequence[Any]) -> list[Conjunct]:
     """Clauses that hold in every reachable row and are false in some row of a counterexample, the best first."""
     found: dict[frozenset[tuple[int, bool]], None] = {}
+    seen = _Reachable(reachable)
     for rows in broken_in:
         clauses: list[frozenset[tuple[int, bool]]] = []
         for size in (2, 3):
             for row in _unique(rows):
-                clauses += [frozenset((k, not row[k]) for k in cube) for cube in _cubes(reachable, row, size)]
+                clauses += [frozenset((k, not row[k]) for k in cube) for cube in seen.cubes(row, size)]
             if clauses:
                 break
         found.update(dict.fromkeys(clauses))
@@ -273,24 +274,35 @@ def _candidates(table: _Table, reachable: Any, broken_in: Sequence[Any]) -> list
     return _different(made)
 
 
-def _cubes(reachable: Any, row: Any, size: int) -> Iterator[tuple[int, ...]]:
-    """Least sets of atoms, of at most `size`, whose values in `row` no reachable row has together."""
-    agree = (reachable == row).astype(numpy.float32)
-    alone = agree.sum(axis=0)
-    yield from ((int(k),) for k in numpy.flatnonzero(alone == 0))
-    usable = numpy.flatnonzero(alone > 0)
-    together = agree[:, usable].T @ agree[:, usable]
-    pairs = {(int(usable[i]), int(usable[j])) for i, j in zip(*numpy.nonzero(together == 0), strict=True) if i < j}
-    yield from sorted(pairs)
-    if size < 3 or pairs:
-        return
-    for i in usable[:-2]:
-        among = agree[agree[:, i] > 0][:, usable[usable > i]]
-        both = among.T @ among
-        names = usable[usable > i]
-        for j, k in zip(*numpy.nonzero(both == 0), strict=True):
-            if j < k:
-                yield int(i), int(names[j]), int(names[k])
+class _Reachable:
+    """What reachable rows have together: for each literal, and for each two, in how many rows they hold."""
+
+    def __init__(self, rows: Any) -> None:
+        self.rows = rows
+        self._count = rows.shape[1]
+        literals = numpy.concatenate([rows, ~rows], axis=1).astype(numpy.float32)
+        self._together = literals.T @ literals
+
+    def cubes(self, row: Any, size: int) -> Iterator[tuple[int, ...]]:
+        """Least sets of atoms, of at most `size`, whose values in `row` no reachable row has together."""
+        chosen = numpy.where(row, 0, self._count) + numpy.arange(self._count)
+        together = self._together[numpy.ix_(chosen, chosen)]
+        alone = numpy.diagonal(together)
+        yield from ((int(k),) for k in numpy.flatnonzero(alone == 0))
+        usable = numpy.flatnonzero(alone > 0)
+        never = together[numpy.ix_(usable, usable)] == 0
+        pairs = [(int(usable[i]), int(usable[j])) for i, j in zip(*numpy.nonzero(never), strict=True) if i < j]
+        yield from pairs
+        if size < 3 or pairs:
+            return
+        agree = (self.rows == row).astype(numpy.float32)
+        for i in usable[:-2]:
+            names = usable[usable > i]
+            among = agree[agree[:, i] > 0][:, names]
+            both = among.T @ among
+            for j, k in zip(*numpy.nonzero(both == 0), strict=True):
+                if j < k:
+                    yield int(i), int(names[j]), int(names[k])
 
 
 def _is_false_somewhere(clause: Iterable[tuple[int, bool]], rows: Any) -> bool:
