@@ -117,12 +117,14 @@ class Packer:
         return packet
 
     def _step(self, view: StepView, before: Past | None, past: Past, action: ActionInstance | None) -> Json:
-        enabled = self._instance.enabled(past.codes)
+        refusals = self._explainer.refusals(past.codes)
+        refused = {refusal.step.label for refusal in refusals}
+        enabled = [step for step in self._instance.actions if step.label not in refused]
         moves = [made for step in enabled if (made := self._move(past, step)) is not None]
         return {
             **self._state(view, before, past, action),
             "moves": moves,
-            "refused": [self._refusals(self._refusal(item)) for item in self._explainer.refusals(past.codes)],
+            "refused": [self._refusals(self._refusal(item)) for item in refusals],
         }
 
     def _move(self, past: Past, step: ActionInstance) -> Json | None:

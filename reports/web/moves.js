@@ -19,6 +19,29 @@ function reasonsElement(clauses) {
   );
 }
 
+// One action's instances that are not enabled; what is folded away is drawn when it is opened.
+function groupElement(head, action, items, open) {
+  const inside = el("div", {});
+  const fill = () => {
+    if (inside.firstChild) return;
+    inside.append(
+      el("p", { class: "note" }, head.actions[action].doc),
+      el(
+        "ul",
+        { class: "refused" },
+        items.map((item) => el("li", { "data-instance": item.instance }, el("code", {}, head.instances[item.instance][1]), reasonsElement(item.clauses)))
+      )
+    );
+  };
+  if (open) fill();
+  return el(
+    "details",
+    { open, "data-action": head.actions[action].name, ontoggle: fill },
+    el("summary", { "data-key": `why-${action}` }, el("code", {}, head.actions[action].name), ` — ${items.length} not enabled`),
+    inside
+  );
+}
+
 // `options`: filter (text), taken (the action instance of the run's next step), open(move), verb.
 export function movesElement(head, step, options) {
   const wanted = options.filter.trim().toLowerCase();
@@ -45,19 +68,7 @@ export function movesElement(head, step, options) {
     if (!groups.has(action)) groups.set(action, []);
     groups.get(action).push(item);
   }
-  const disabled = [...groups].map(([action, items]) =>
-    el(
-      "details",
-      { open: Boolean(wanted), "data-action": head.actions[action].name },
-      el("summary", { "data-key": `why-${action}` }, el("code", {}, head.actions[action].name), ` — ${items.length} not enabled`),
-      el("p", { class: "note" }, head.actions[action].doc),
-      el(
-        "ul",
-        { class: "refused" },
-        items.map((item) => el("li", { "data-instance": item.instance }, el("code", {}, head.instances[item.instance][1]), reasonsElement(item.clauses)))
-      )
-    )
-  );
+  const disabled = [...groups].map(([action, items]) => groupElement(head, action, items, Boolean(wanted)));
   return [
     el("h3", {}, `${options.verb} (${moves.length})`),
     moves.length ? el("ul", { class: "moves" }, enabled) : el("p", { class: "note" }, wanted ? "No enabled action matches." : "No action is enabled: the run ends here."),
