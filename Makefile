@@ -11,11 +11,12 @@ STAMP := $(VENV)/.installed-$(shell echo "$(CURDIR)" | cksum | cut -d ' ' -f 1)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test test-fast bench lint clean
+.PHONY: help setup check gate test test-fast bench lint clean
 
 help:
 	@echo 'make check      run the main job: one specification that holds and one that is violated'
-	@echo 'make test       run all tests'
+	@echo 'make gate       run every specification and compare it with what it expects'
+	@echo 'make test       run all tests, then the gate'
 	@echo 'make test-fast  run the tests that are neither slow nor need Spark or a browser, on all cores'
 	@echo 'make bench      measure this machine'
 	@echo 'make lint       ruff, mypy --strict and the layering of the packages'
@@ -49,8 +50,12 @@ check: $(STAMP)
 	@echo '$$ python benchmarks/side_by_side.py kip320'
 	@$(BIN)/python benchmarks/side_by_side.py kip320
 
+gate: $(STAMP)
+	@$(BIN)/acked gate specs/
+
 test: $(STAMP)
 	@$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
+	@$(BIN)/acked gate specs/
 
 test-fast: $(STAMP)
 	@$(BIN)/python -m pytest -q -m 'not slow and not spark and not browser' --numprocesses auto $(PYTEST_ARGS)

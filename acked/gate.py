@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import click
 
 from acked import __version__
-from acked.cli import _Memory
+from acked.cli import _Memory, all_bundled
 from checker.errors import ConfigurationError, ExitCode, SystemFailure
 from checker.files import check_writable, read_text, write_text
 
@@ -72,6 +72,8 @@ def gate(
 ) -> int:
     """Run every spec under files, folders and patterns, and fail unless each is as it expects.
 
+    A name that is no path is that of a bundled spec.
+
     A gate is red for another verdict, another violated promise, a longer or shorter shortest run, another pinned count, fewer
     states than a pinned floor, an action that never fired, a promise that says nothing in any reachable state, a spec without
     expectation, and if there is no spec. Exit code 0 if it is green, 1 if not, 150 if a file could not be read.
@@ -85,7 +87,10 @@ def gate(
         raise ConfigurationError("--accept-violations says what --update may write; add --update or leave it out")
     files = Files(junit, sarif, markdown, artifacts)
     _check_places(files)
-    chosen = choose(paths, Selection(patterns, None if shard is None else parse_shard(shard), slow))
+    known = {path.stem: str(path) for path in all_bundled()}
+    # A name stands for a bundled spec, as everywhere, but never for a file that is gone.
+    places = [known.get(text, text) if not os.path.lexists(text) else text for text in paths]
+    chosen = choose(places, Selection(patterns, None if shard is None else parse_shard(shard), slow))
     cache = None if no_cache else result_cache()
     limits = BatchLimits.default(jobs, memory)
     with GateProgress(sys.stdout, is_silent=form == "json") as progress:

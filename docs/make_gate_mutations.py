@@ -13,8 +13,8 @@ from tests.gate.mutations import MUTATIONS, attempt, copy_of_the_checkout, run_g
 HEAD = """\
 # What the gate finds
 
-Each row is a fault put into a copy of the checkout or of a spec, with the reason for which `acked gate` was then
-red and the sentence that it said. `docs/make_gate_mutations.py` writes this table, `tests/gate/test_mutations.py` compares it.
+Each row is a fault put into a copy of the checkout or of a spec, the reason for which `acked gate` was then red, and what it
+said. `docs/make_gate_mutations.py` writes this table, `tests/gate/test_mutations.py` compares it.
 
 | | fault | in | reason | the gate's words |
 |--:|---|---|---|---|

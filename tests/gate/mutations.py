@@ -335,11 +335,12 @@ def copy_of_the_checkout(target: Path) -> Path:
     return target
 
 
-def run_gate(copy: Path, cache: Path, *arguments: str) -> Seen:
-    """The gate of a copy over its specs, run by its own packages."""
+def run_gate(copy: Path, cache: Path, *arguments: str, spec: str = "") -> Seen:
+    """The gate of a copy over its specs, or one of them, run by its own packages."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON", "ACKED", "GITHUB"))}
+    options = ["--format", "json", "--jobs", "1", "--memory", "200MB", *arguments]
     done = subprocess.run(
-        [sys.executable, "-m", "acked", "gate", "specs", "--format", "json", "--jobs", "1", "--memory", "200MB", *arguments],
+        [sys.executable, "-m", "acked", "gate", f"specs/{spec}", *options],
         cwd=copy,
         env=kept | {"PYTHONDONTWRITEBYTECODE": "1", "ACKED_CACHE_DIR": str(cache)},
         capture_output=True,
@@ -364,4 +365,4 @@ def attempt(mutation: Mutation, folder: Path, cache: Path) -> Seen:
         shutil.copytree(cache, own)
         cache = own
         mutation.also(copy, cache)
-    return run_gate(copy, cache, *mutation.arguments)
+    return run_gate(copy, cache, *mutation.arguments, spec=mutation.spec)
