@@ -61,8 +61,8 @@ def front_page(stories: Sequence[Story], promises: dict[str, str], versions: dic
     broken = sum(story.holds is False for story in stories)
     kept = sum(story.holds is True for story in stories)
     summary = (
-        f"{plural(len(stories), 'question')} about Kafka's partition replication. {kept} promises are kept in every reachable "
-        f"state of their model; {broken} are broken, each with the shortest run that breaks it."
+        f"{plural(len(stories), 'question')} about Kafka's partition replication. {kept} promises are kept in every "
+        f"reachable state of their model; {broken} are broken, each with the shortest run that breaks it."
     )
     style = style_text()
     policy = f"default-src 'none'; style-src '{hash_of(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
