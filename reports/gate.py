@@ -75,6 +75,7 @@ class GateProgress:
         self._last = time.monotonic()
         if not self._is_silent:
             print_entry(self._console, entry)
+            self._stream.flush()  # A job's log shows it now, not at the end.
 
     def _progress(self, candidate: Candidate, under: Under) -> None:
         self._running[candidate.path.as_posix()] = under
