@@ -139,7 +139,8 @@ class Answer:
         for number, name in ((constants["log_size"], "offset"), (constants["records"], "record")):
             if number == 1:
                 sizes = sizes.replace(f"1 {name}s", f"1 {name}")
-        return f"{sizes}, any number of leader epochs"
+        others = ", the other brokers keeping up" if self.question.asked is Asked.WRITES else ""
+        return f"{sizes}, any number of leader epochs{others}"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from checker.audit_read import Entry, read_settings
 from checker.audit_settings import configure, gather
 from checker.batch import BatchLimits, answer_all
 from checker.faults import CrashKind, Faults
-from checker.outcome import Outcome
+from checker.outcome import Outcome, Task
+from model.partition.protocol import partition
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "audit"
 LIMITS = BatchLimits(2, 1 << 30)
@@ -196,6 +197,16 @@ def test_a_search_that_met_its_bound_leaves_the_question_undecided() -> None:
     audit = Auditor(given, release("4.1"), scene=Scene(max_states=50), limits=LIMITS).run((Asked.LOSS,))
     assert audit.of(Asked.LOSS).reply is Reply.UNDECIDED
     assert audit.worst((Asked.LOSS,)) is Reply.UNDECIDED
+
+
+def test_the_last_in_sync_replica_may_be_the_one_that_is_down_unless_elections_may_be_unclean() -> None:
+    wanted = {"replicas": 2, "log_size": 1, "records": 1}
+    tasks = [
+        Task("partition", tuple(partition.bind({**wanted, "unclean_election": on}).items()), ("LeaderWithOneDown",))
+        for on in (False, True)
+    ]
+    found = {answered.task: reply_of(answered.outcome) for answered in answer_all(tasks, LIMITS)}
+    assert found == {0: YES, 1: NO}
 
 
 def test_a_no_because_nothing_is_ever_accepted_says_so() -> None:
