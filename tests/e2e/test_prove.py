@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import invariants
 from tests.e2e.driver import COMMAND, TINY, acked, assert_one_sentence, environment, interrupted
 
 BROKEN = """\
@@ -191,6 +192,13 @@ def test_ctrl_c_ends_everything() -> None:
         (("--matrix",), ("--matrix", "leave SPEC")),
         (("--timeout", "0"), ("timeout",)),
         (("-c", "brokers=2"), ("brokers", "replicas")),
+        (("--without", "NoSuchLemma"), ("NoSuchLemma", "LogMatching")),
+        (("--method", "bmc", "--without", "LogMatching"), ("--without", "induction")),
+        (("--suggest", "--depth", "3"), ("--depth", "--suggest")),
+        (("--suggest",), ("no counterexample", "--suggest")),
+        (("--lemma-sets", "sets.json"), ("--lemma-sets", "--all-constants")),
+        (("--all-constants", "--method", "bmc"), ("--method", "--all-constants")),
+        (("--all-constants", "--minimize", "--trace-out", "x.json"), ("--minimize, --trace-out", "--all-constants")),
     ],
 )
 def test_contradicting_options_are_refused(tiny: Path, arguments: tuple[str, ...], parts: tuple[str, ...]) -> None:
@@ -235,3 +243,55 @@ def test_constants_given_beside_all_constants_are_refused() -> None:
     done = acked("prove", "kip320", "--all-constants", "-c", "replicas=3")
     assert done.returncode == 151
     assert done.stderr.startswith("acked: --all-constants speaks of every value")
+
+
+def test_an_older_variant_is_refuted_for_all_constants_and_told_what_kip320_asks() -> None:
+    done = acked("prove", "kip279", "--all-constants", "--quiet")
+    text = " ".join(done.stdout.split())
+    assert (done.returncode, done.stderr) == (152, "")
+    assert "330 of 344 obligations are proved, 14 are refuted by a step of a small instance" in text
+    assert "FollowerReplicate does not preserve RecordEpoch, LogMatching, CommitQuorum, CommitRequest" in text
+    assert "FencedFollowerFetch of kip320 asks in addition: follows in this epoch" in text
+    assert "a state in which every lemma and both promises hold; it need not be reachable" in text
+    assert "broker 0" in text, "states are drawn as log grids"
+
+
+def test_lemma_sets_are_kept_in_a_file(tmp_path: Path) -> None:
+    shipped = Path(invariants.__file__).parent / "kip320_cores.json"
+    known = json.loads(shipped.read_text())
+    lost = ["BecomeLeader|WeakIsr", "LeaderWrite|IdFresh"]
+    mine = tmp_path / "sets.json"
+    mine.write_text(json.dumps({**known, "cores": {key: one for key, one in known["cores"].items() if key not in lost}}))
+    done = acked("prove", "kip320", "--all-constants", "--lemma-sets", mine, "--format", "json", "--quiet")
+    assert done.returncode == 0, done.stderr
+    answer = document(done)
+    assert answer["lemma_sets_found"] == lost
+    written = json.loads(mine.read_text())
+    assert written["fingerprint"] == known["fingerprint"] == answer["fingerprint"]
+    assert set(known["cores"]) <= set(written["cores"])
+
+
+def test_a_lemma_that_is_left_out_is_missed_and_proposed(tiny: Path) -> None:
+    arguments = ("-c", "replicas=2", "-c", "max_leader_epoch=2", "--without", "IsrHasLeader")
+    assert acked("prove", tiny, *arguments, "-q").returncode == 152
+    done = acked("prove", tiny, *arguments, "--suggest", "--format", "json", "-q")
+    assert (done.returncode, done.stderr) == (152, "")
+    answer = document(done)
+    assert answer["verdict"] == "incomplete"
+    assert answer["completes"]
+    assert all(item["inductive"] for item in answer["conjuncts"])
+    assert answer["searched"]["complete"]
+
+
+def test_ctrl_c_ends_a_proof_for_all_constants() -> None:
+    done = interrupted("prove", "kip101", "--all-constants", after=1.5)
+    assert done.returncode == 130, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_proof_for_all_constants_without_memory_is_no_pass() -> None:
+    done = acked("prove", "kip320", "--all-constants", "--memory", "64MB", "--format", "json", "--quiet")
+    assert done.returncode == 152
+    answer = document(done)
+    assert answer["proved"] == 0
+    assert all(item["reason"] for item in answer["obligations"])
