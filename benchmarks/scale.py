@@ -1,0 +1,143 @@
+"""What a search of 10^9, 10^10 and 10^12 states would need: the simulation behind the table of docs/scale.md.
+
+What lives here: a model of one run, level by level, from measured rates and sizes and from assumptions about machines, and
+the table. What does not: measuring (`spark.py`). Change a number and run it again:
+
+    python benchmarks/scale.py [--cores 16] [--memory 64] [--network 1.25] [--storage 5] [--price 0.8]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import dataclass
+
+# Measured, with the commands that docs/scale.md names; two cores, local disk, kip320 at (3, 2, 2, 3).
+RATE = 3.5e6
+"""Distinct states a second of one task, its exchange included."""
+GENERATED = 2.67
+"""Generated states for each distinct one."""
+PARCEL = 12
+"""Bytes of a state on its way to its owner."""
+RECORD = 11
+"""Bytes of a stored state."""
+IN_MEMORY = 26.1
+"""Bytes of a state in a task's set."""
+LEVEL = 0.005
+"""Seconds that a small level costs with two tasks."""
+PROFILE = (
+    1, 6, 30, 138, 594, 1854, 5673, 13923, 31362, 64401, 119877, 200070, 305475, 435318, 580302, 733053, 875298, 993060,
+    1055667, 1049577, 964737, 824421, 649389, 465660, 300801, 173901, 88686, 36948, 11952, 3000, 390, 6,
+)  # fmt: skip
+"""States by level of the measured space; a larger space is taken to have this shape, over more levels."""
+
+# Assumed.
+SMALL_READ = 0.0005
+"""Seconds of one small read from a shared file system: a marker, or the start of a segment."""
+USABLE = 0.75
+"""Of an executor's memory, what states may take."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An executor: cores, gigabytes of memory, gigabytes a second of its network; the shared storage; dollars an hour."""
+
+    cores: int
+    memory: float
+    network: float
+    storage: float
+    price: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run takes; seconds by cause are those in which that cause was what the others waited for."""
+
+    states: float
+    executors: int
+    tasks: int
+    levels: int
+    moved: float
+    stored: float
+    seconds: float
+    by_cause: dict[str, float]
+
+    @property
+    def saturated(self) -> str:
+        """What most of the time was spent on."""
+        return max(self.by_cause, key=lambda cause: self.by_cause[cause])
+
+
+def simulate(states: float, machine: Machine) -> Run:
+    """One run on as few executors as hold its states."""
+    executors = math.ceil(states * IN_MEMORY / (machine.memory * 1e9 * USABLE))
+    tasks = executors * machine.cores
+    # From 0.74 to 10 million states, (3, 2, 2, 2) to (3, 2, 2, 3), levels grow from 26 to 32: as the states to the 0.08th.
+    stretch = max(1, round((states / 1e7) ** 0.08))
+    levels = [share / sum(PROFILE) * states / stretch for share in PROFILE for _ in range(stretch)]
+    away = 1 - 1 / tasks
+    by_cause = {"processors": 0.0, "network": 0.0, "shared storage": 0.0, "meetings": 0.0}
+    moved = stored = 0.0
+    for level in levels:
+        sent, kept = level * GENERATED * PARCEL * away, level * RECORD
+        seconds = {
+            "processors": level / (RATE * tasks),
+            # What is sent is written to the shared folder and read from it; both cross the network.
+            "network": (2 * sent + kept) / (machine.network * 1e9 * executors) if executors > 1 else 0.0,
+            "shared storage": (2 * sent + kept) / (machine.storage * 1e9),
+        }
+        slowest = max(seconds, key=lambda cause: seconds[cause])
+        by_cause[slowest] += seconds[slowest]
+        # Every task looks at every other's marker and reads its segment.
+        by_cause["meetings"] += LEVEL + SMALL_READ * 2 * max(tasks - 2, 0)
+        moved, stored = moved + sent, stored + kept
+    return Run(states, executors, tasks, len(levels), moved, stored, sum(by_cause.values()), by_cause)
+
+
+def size(number: float) -> str:
+    """Bytes in decimal units."""
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if number < 1000 or unit == "TB":
+            return f"{number:,.0f} {unit}"
+        number /= 1000
+    raise AssertionError
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def table(machine: Machine) -> str:
+    """The Markdown table."""
+    rows = [
+        "| states | executors | tasks | memory for states | moved | stored | time | cost | most of the time |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for exponent in (9, 10, 12):
+        run = simulate(10.0**exponent, machine)
+        cost = run.executors * run.seconds / 3600 * machine.price
+        share = run.by_cause[run.saturated] / run.seconds
+        rows.append(
+            f"| 10^{exponent} | {run.executors:,} | {run.tasks:,} | {size(run.states * IN_MEMORY)} | {size(run.moved)} | "
+            f"{size(run.stored)} | {duration(run.seconds)} | ${cost:,.2f} | {run.saturated} ({share:.0%}) |"
+        )
+    return "\n".join(rows)
+
+
+def main() -> None:
+    """Prints the table for the machines that the options describe."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
+    parser.add_argument("--cores", type=int, default=16, help="cores of an executor")
+    parser.add_argument("--memory", type=float, default=64, help="gigabytes of an executor")
+    parser.add_argument("--network", type=float, default=1.25, help="gigabytes a second of an executor's network")
+    parser.add_argument("--storage", type=float, default=5, help="gigabytes a second of the shared storage, all together")
+    parser.add_argument("--price", type=float, default=0.8, help="dollars an hour for an executor")
+    options = parser.parse_args()
+    print(table(Machine(options.cores, options.memory, options.network, options.storage, options.price)))
+
+
+if __name__ == "__main__":
+    main()
