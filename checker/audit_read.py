@@ -115,7 +115,8 @@ _CONFIGS = re.compile(
     r"(?: '?(?P<name>[^\s']+)'?)?(?P<rest>.*?) are:?(?P<inline>.*)$",
     re.IGNORECASE,
 )
-_CONFIG_LINE = re.compile(r"^\s+(?P<key>[A-Za-z][\w.\-]*)=(?P<value>.*?)(?:\s+sensitive=(?:true|false)\b.*)?$")
+_CONFIG_LINE = re.compile(r"^\s+(?P<key>[A-Za-z][\w.\-]*)=(?P<rest>.*)$")
+_AFTER_VALUE = " sensitive="
 _TOPIC_LINE = re.compile(
     r"^Topic:\s*(?P<name>\S+)\s.*?\bReplicationFactor:\s*(?P<factor>\d+)(?:\s+Configs:\s*(?P<configs>.*))?$"
 )
@@ -140,8 +141,10 @@ def _described_entries(name: str, text: str) -> Iterator[Entry]:
             yield Entry(REPLICATION_FACTOR, topic["factor"], name, number, Scope.TOPIC, entity)
             for key, value in _pairs(topic["configs"] or ""):
                 yield Entry(key, value, name, number, Scope.TOPIC, entity)
-        elif is_ours and (item := _CONFIG_LINE.match(line)) and item["value"] != "null":
-            yield Entry(item["key"], item["value"].strip(), name, number, scope, entity)
+        elif is_ours and (item := _CONFIG_LINE.match(line)):
+            value = item["rest"].partition(_AFTER_VALUE)[0].strip()
+            if value != "null":
+                yield Entry(item["key"], value, name, number, scope, entity)
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:

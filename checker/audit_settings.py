@@ -21,6 +21,10 @@ MOST_REPLICAS = 5
 """`partition` has no more brokers than this."""
 
 
+MOST_UNKNOWN = 1000
+"""Unknown keys that are looked at for misspelling: a file with more of them is none of Kafka's."""
+
+
 @unique
 class Level(Enum):
     """How much a finding matters."""
@@ -102,7 +106,8 @@ _PRECEDENCE = (Scope.TOPIC, Scope.DYNAMIC_BROKER, Scope.BROKER, Scope.PRODUCER, 
 def gather(entries: Iterable[Entry], topic: str | None = None) -> Given:
     """The entry that counts for each known key: a topic's before a broker's, the later of two in one file."""
     findings: list[Finding] = []
-    known = [known for entry in entries if (known := _recognised(entry, findings)) is not None]
+    seen: set[str] = set()
+    known = [known for entry in entries if (known := _recognised(entry, findings, seen)) is not None]
     known = _of_one_topic(known, topic)
     counted: dict[tuple[str, Scope], Entry] = {}
     for entry in known:
@@ -115,11 +120,13 @@ def gather(entries: Iterable[Entry], topic: str | None = None) -> Given:
     return Given(chosen, tuple(findings))
 
 
-def _recognised(entry: Entry, findings: list[Finding]) -> Entry | None:
+def _recognised(entry: Entry, findings: list[Finding], unknown: set[str]) -> Entry | None:
     """The entry with its scope and its value in its usual form; None if it is passed over."""
     key = KEYS.get(entry.key)
     if key is None:
-        meant = misspelt(entry.key)
+        is_new = entry.key not in unknown and len(unknown) < MOST_UNKNOWN
+        unknown.add(entry.key)
+        meant = misspelt(entry.key) if is_new else None
         if meant is not None:
             text = f"{entry.key} is no setting of Kafka's and is passed over; {meant} is meant, perhaps"
             findings.append(Finding("misspelt", Level.WARNING, text, entry))

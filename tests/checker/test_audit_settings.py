@@ -13,7 +13,7 @@ import pytest
 
 from checker.audit_keys import KEYS, misspelt, release
 from checker.audit_read import Entry, Scope, read_settings
-from checker.audit_settings import Configuration, Refused, configure, gather
+from checker.audit_settings import MOST_UNKNOWN, Configuration, Refused, configure, gather
 from checker.errors import AckedError, ConfigurationError, SpecUnreadable
 from checker.faults import CrashKind, read_faults
 
@@ -122,6 +122,16 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
         stream.write("acks=0\n")
     assert [entry.value for entry in read_settings(Path(f"/dev/fd/{ours}"))] == ["0"]
     os.close(ours)
+
+
+def test_a_file_of_very_many_keys_or_one_very_long_line_is_read_in_bounded_work(tmp_path: Path) -> None:
+    many = tmp_path / "many.properties"
+    many.write_text("".join(f"min.insync.replica{at}=1\n" for at in range(100_000)))
+    findings = gather(read_settings(many)).findings
+    assert 0 < len(findings) <= MOST_UNKNOWN
+    wide = tmp_path / "wide.txt"
+    wide.write_text(f"Dynamic configs for topic t are:\n  a={' ' * 3_000_000}x\n")
+    assert [entry.value for entry in read_settings(wide)] == ["x"]
 
 
 def test_files_that_include_each_other_end_and_kafkas_silence_is_told(tmp_path: Path) -> None:
