@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -216,6 +217,8 @@ def main() -> None:
     parser.add_argument("--baseline-levels", type=int, default=14, help="levels of the DataFrame baseline; 0 leaves it out")
     parser.add_argument("--only", choices=["local", "cluster"], help="only one of the two masters")
     options = parser.parse_args()
+    # So that whoever ends this ends the cluster with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     arguments = " ".join(sys.argv[1:])
     print(f"$ python benchmarks/spark.py {arguments}".rstrip())
     java = re.sub(r".*/", "", str(find_java()))
