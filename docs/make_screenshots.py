@@ -45,7 +45,7 @@ def keep(page: Page, name: str, full: bool = False) -> None:
     target = ROOT / "docs" / f"{name}.png"
     # Few colours are enough for text, and keep the repository small.
     shot = Image.open(io.BytesIO(page.screenshot(full_page=full))).convert("RGB")
-    shot.quantize(96, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(target, optimize=True)
+    shot.quantize(256, dither=Image.Dither.NONE).save(target, optimize=True)
     print(f"{target.relative_to(ROOT)}: {target.stat().st_size // 1024} KiB")
     page.close()
 

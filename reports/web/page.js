@@ -6,6 +6,7 @@ import { Pane } from "./pane.js";
 
 const PLAY_MS = 1200;
 const MOST_PRINTED = 80;
+const MOST_BESIDE = 5; // Offsets of a log that leave room for the lanes beside it.
 
 export class Page {
   constructor(root, data) {
@@ -89,7 +90,7 @@ export class Page {
     const columns = this.panes.map((pane) =>
       el(
         "section",
-        { class: "pane", "aria-label": pane.name || "The run" },
+        { class: `pane${pane.offsets > MOST_BESIDE ? " wide" : ""}`, "aria-label": pane.name || "The run" },
         many ? el("h2", { class: "name" }, pane.trace.name, el("span", { class: "note" }, ` ${pane.trace.subject}`)) : null,
         el("div", { class: "middle" }, pane.parts.now, pane.parts.grid, section("properties-section", "Promises", pane.parts.properties), section("moves-section", "What may happen here", pane.parts.moves), section("fields-section", "All fields", pane.parts.fields, false, (event) => event.target.open && pane.drawFields())),
         el("div", { class: "side" }, section("lanes-section", "Who told whom", pane.parts.lanes))

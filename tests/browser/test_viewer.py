@@ -297,8 +297,8 @@ def test_hostile_texts_are_shown_and_not_obeyed(watched: Any, found: Any, tmp_pa
 
 
 def test_a_state_of_five_brokers_and_twelve_offsets_is_readable(watched: Any, tmp_path: Path) -> None:
-    constants = {"replicas": 5, "log_size": 12, "max_records": 12, "max_leader_epoch": 14}
-    question, run = random_run("kip320", constants, steps=90, seed=5)
+    constants = {"replicas": 5, "log_size": 12, "max_records": 12, "max_leader_epoch": 5}
+    question, run = random_run("kip320", constants, steps=60, seed=5)
     target = tmp_path / "wide.html"
     target.write_text(render(trace_data("wide", question, run, None)), encoding="utf-8")
     page = watched.open(target)
