@@ -32,7 +32,7 @@ MOST_VALUES = 1000
 @click.option("--crashes", metavar="K,…", help="none, clean, outside-isr, one-lossy, lossy.")
 @click.option("--property", "property_", metavar="P", help="What is asked; default: AckedRecordsSurvive.")
 @click.option("--log-size", type=click.IntRange(1), help="Offsets in a log; default 1.")
-@click.option("--records", type=click.IntRange(1), help="Records; default 1.")
+@click.option("--records", type=click.IntRange(1), help="Records; default 2.")
 @click.option("--max-states", type=click.IntRange(1), help="Leave a cell undecided after so many distinct states.")
 @click.option("--memory", type=_Memory(), help="Bytes for the states of each search, e.g. 2GB.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")

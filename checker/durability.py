@@ -36,7 +36,7 @@ MOST_STATES = 20_000_000
 class Axes:
     """The values of each axis, in the order of the table."""
 
-    version: tuple[str, ...] = ("0.10", "2.8", "3.9", "4.1")
+    version: tuple[str, ...] = ("0.10", "2.8.1", "3.9", "4.1")
     acks: tuple[str, ...] = ("1", "all")
     min_insync_replicas: tuple[int, ...] = (1, 2)
     replicas: tuple[int, ...] = (3,)
@@ -59,7 +59,7 @@ class Table:
     axes: Axes = field(default_factory=Axes)
     property: str = "AckedRecordsSurvive"
     log_size: int = 1
-    records: int = 1
+    records: int = 2
     max_states: int = MOST_STATES
 
 

@@ -199,6 +199,18 @@ def test_a_search_that_met_its_bound_leaves_the_question_undecided() -> None:
     assert audit.worst((Asked.LOSS,)) is Reply.UNDECIDED
 
 
+def test_follower_reads_vanish_to_3_4_and_an_upgrade_or_reading_from_the_leader_mends_it() -> None:
+    given = gather([
+        Entry("replica.selector.class", "RackAwareReplicaSelector", "server.properties", 1),
+        Entry("replication.factor", "2", "server.properties", 2),
+    ])  # fmt: skip
+    answer = Auditor(given, release("3.4"), limits=LIMITS).run((Asked.VANISHING,)).of(Asked.VANISHING)
+    assert answer.reply is YES
+    assert [change.words for change in answer.causes] == ["no replica.selector.class"]
+    newer = Auditor(given, release("3.5"), limits=LIMITS).run((Asked.VANISHING,)).of(Asked.VANISHING)
+    assert newer.reply is NO
+
+
 def test_the_last_in_sync_replica_may_be_the_one_that_is_down_unless_elections_may_be_unclean() -> None:
     wanted = {"replicas": 2, "log_size": 1, "records": 1}
     tasks = [

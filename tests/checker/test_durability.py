@@ -17,7 +17,7 @@ from checker.faults import CrashKind
 from checker.resultcache import ResultCache
 
 LIMITS = BatchLimits(2, 1 << 30)
-SMALL = Table(Axes(("2.8", "4.1"), ("1", "all"), (1, 2, 3), (2,), (False, True), (CrashKind.CLEAN, CrashKind.ONE_LOSSY)))
+SMALL = Table(Axes(("2.8.1", "4.1"), ("1", "all"), (1, 2, 3), (2,), (False, True), (CrashKind.CLEAN, CrashKind.ONE_LOSSY)))
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +42,13 @@ def test_acks_all_with_clean_elections_keeps_them_through_clean_crashes(small: F
 
 def test_one_lossy_crash_is_survived_with_eligible_leader_replicas_and_two_in_sync_only(small: Filled) -> None:
     lossy = {"acks": "all", "unclean_election": False, "crashes": CrashKind.ONE_LOSSY, "min_insync_replicas": 2}
-    assert states(small, version="2.8", **lossy) == {State.BREAKS}
+    assert states(small, version="2.8.1", **lossy) == {State.BREAKS}
     assert states(small, version="4.1", **lossy) == {State.KEEPS}
 
 
 def test_more_in_sync_replicas_than_there_are_make_a_partition_unwritable_until_3_7(small: Filled) -> None:
     wanted = {"acks": "all", "min_insync_replicas": 3, "unclean_election": False, "crashes": CrashKind.CLEAN}
-    assert states(small, version="2.8", **wanted) == {State.UNWRITABLE}
+    assert states(small, version="2.8.1", **wanted) == {State.UNWRITABLE}
     assert states(small, version="4.1", **wanted) == {State.KEEPS}
 
 
@@ -88,7 +88,7 @@ def test_a_file_gives_axes_and_bounds(tmp_path: Path) -> None:
     table = read_table(file)
     assert table.axes.acks == ("all", "all")
     assert (table.axes.unclean_election, table.axes.crashes) == ((True,), (CrashKind.LOSSY,))
-    assert (table.property, table.log_size, table.records) == ("ReadsStay", 2, 1)
+    assert (table.property, table.log_size, table.records) == ("ReadsStay", 2, 2)
     with pytest.raises(ConfigurationError, match="twice"):
         check(table)
     check(replace(table, axes=with_axis(table.axes, "acks", ["all"])))
@@ -131,3 +131,10 @@ def test_values_that_there_are_not_are_refused(axis: str, values: list[str], rea
 def test_a_property_that_there_is_not_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="AckedRecordsSurvive"):
         check(Table(property="AckedRecordSurvive"))
+
+
+def test_two_records_show_what_one_does_not_in_2_8_0() -> None:
+    """KAFKA-13141, mended in 2.8.1: a fetch that diverges counts as one that has caught up."""
+    axes = Axes(("2.8", "2.8.1"), ("all",), (2,), (3,), (False,), (CrashKind.CLEAN,))
+    assert [cell.state for cell in fill(Table(axes), LIMITS).cells] == [State.BREAKS, State.KEEPS]
+    assert [cell.state for cell in fill(Table(axes, records=1), LIMITS).cells] == [State.KEEPS, State.KEEPS]
