@@ -23,7 +23,7 @@ export class Lanes {
     this.count = count;
     this.choose = choose;
     this.point = point;
-    this.drawing = el("div", { class: "lanes scroll" });
+    this.drawing = el("div", { class: "diagram scroll", tabindex: 0, role: "region", "aria-label": "Space-time diagram" });
     this.told = el("ul", { class: "told" });
     this.element = el("div", {}, this.told, this.drawing);
     this.draw();
