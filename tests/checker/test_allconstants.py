@@ -320,8 +320,8 @@ def test_a_second_solver_refutes_obligations_without_quantifiers() -> None:
 
 
 @pytest.mark.slow
-def test_a_second_solver_refutes_a_third_of_all_obligations() -> None:
-    keys = [item.key for item in prover().obligations.all][::3]
+def test_a_second_solver_refutes_a_sixth_of_all_obligations() -> None:
+    keys = [item.key for item in prover().obligations.all][::6]
     assert refuted_by_another(keys) == keys
 
 
