@@ -7,7 +7,7 @@ import pytest
 from checker.question import Question
 from invariants.catalogue import properties_of
 from invariants.replication_domains import DOMAIN_LEMMAS
-from model.catalogue import PROTOCOLS
+from model.catalogue import FAMILY as PROTOCOLS
 from model.evaluate import Evaluator
 from tests.oracle import Space
 
