@@ -121,7 +121,7 @@ def _over_spark(
             max_depth=bounds.max_depth,
             max_states=bounds.max_states,
         )
-        return _with_the_way_on(search.run(), options)
+        return _with_the_way_on(search.run(), replace(options, engine="spark"))
 
 
 @contextmanager

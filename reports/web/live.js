@@ -140,7 +140,9 @@ export class Live {
 
   async random() {
     const answer = await this.ask("random", { path: this.here, steps: 10, seed: Math.floor(Math.random() * 1e9) });
-    if (answer) this.follow(answer.path);
+    if (!answer) return;
+    await this.follow(answer.path);
+    if (answer.says) this.say(answer.says);
   }
 
   async find() {
@@ -184,7 +186,7 @@ export class Live {
     const count = step.rawMoves.length;
     this.facts.textContent = `${count} ${count === 1 ? "successor" : "successors"}, ${this.page.step} steps from the initial state`;
     const others = [...this.branches].map(([key, path]) =>
-      el("button", { type: "button", class: "chip", "data-key": `branch-${key}`, onclick: () => this.follow(path) }, `branch of ${path.length} steps, leaves at ${this.shared(path)}`)
+      el("button", { type: "button", class: "chip", "data-key": `branch-${key}`, onclick: () => this.follow(path) }, `branch of ${path.length === 1 ? "1 step" : `${path.length} steps`}, leaves at ${this.shared(path)}`)
     );
     show(this.list, others.length ? [el("span", {}, "other branches: "), others] : []);
     history.replaceState(null, "", `#path=${this.path.join(".")}&step=${this.page.step}`);

@@ -78,7 +78,7 @@ def test_going_back_and_choosing_otherwise_makes_a_branch_that_can_be_taken_up_a
     branch.click()
     expect(page.locator(".now .label")).to_contain_text("Step 2 of 2")
     expect(page.locator(".steps")).to_contain_text("elects broker 0")
-    expect(page.locator(".branches button")).to_contain_text("branch of 1 steps")
+    expect(page.locator(".branches button")).to_contain_text("branch of 1 step,")
 
 
 def test_a_disabled_action_says_why(page: Page) -> None:
@@ -96,8 +96,20 @@ def test_the_nearest_state_is_shown_with_the_path_to_it(page: Page) -> None:
     expect(page.locator(".message.bad")).to_contain_text("did you mean quorum?")
 
 
-def test_the_address_holds_the_path(page: Page) -> None:
+def walk_ten_steps(page: Page, number: float = 0.5) -> None:
+    """A walk at random, but always the same one: some others end early, where nothing is enabled."""
+    page.evaluate(f"Math.random = () => {number}")
     page.locator("[data-key=random]").click()
+
+
+def test_a_walk_that_ends_early_says_why(page: Page) -> None:
+    walk_ten_steps(page, 0)
+    expect(page.locator(".message")).to_have_text("no action is enabled there")
+    assert step_of(page) == 2
+
+
+def test_the_address_holds_the_path(page: Page) -> None:
+    walk_ten_steps(page)
     expect(page.locator(".now .label")).to_contain_text("Step 10 of 10")
     says = page.locator(".now h2").inner_text()
     page.reload()
@@ -106,7 +118,7 @@ def test_the_address_holds_the_path(page: Page) -> None:
 
 
 def test_a_session_is_saved_as_a_trace_and_loaded_again(page: Page, tmp_path: Path) -> None:
-    page.locator("[data-key=random]").click()
+    walk_ten_steps(page)
     expect(page.locator(".now .label")).to_contain_text("Step 10 of 10")
     with page.expect_download() as download:
         page.locator("[data-key=save]").click()

@@ -156,9 +156,12 @@ def test_a_full_memory_without_a_cluster_prints_the_command_that_goes_on(tmp_pat
 def test_auto_hands_over_to_a_cluster_when_memory_is_full(tmp_path: Path) -> None:
     with cluster(tmp_path) as machines:
         handed = check(
-            "kip320", "--memory", "8MB", "-w", "1", "--master", machines.master, "--conf", "spark.executor.memory=512m",
+            "kip320", "--memory", "14MB", "-w", "1", "--master", machines.master, "--conf", "spark.executor.memory=512m",
             TMPDIR=str(tmp_path),
         )  # fmt: skip
+        full = acked("check", "kip320", "-q", "--memory", "4MB", "-w", "1", "--master", machines.master, TMPDIR=str(tmp_path))
+    assert full.returncode == 152
+    assert "give each task more --memory, or name a --master with more executors" in " ".join(full.stdout.split())
     assert same(handed) == same(check("kip320"))
     assert handed["engine"] == "spark"
     assert "the local search reached its memory budget" in handed["notes"][0]
