@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import Enum, unique
 from typing import TypeAlias
 
+from model.connectives import Connective, Connectives
 from model.errors import ModelError
 
 INT_LIMIT = 2**62
@@ -68,6 +69,16 @@ class Expr:
         """Whether the node is a literal."""
         return self.op is Op.CONST
 
+    @property
+    def truth(self) -> bool:
+        """The value of a Bool literal."""
+        return bool(self.value)
+
+    @property
+    def negated(self) -> Expr | None:
+        """What stands below a negation; None of any other node."""
+        return self.args[0] if self.op is Op.NOT else None
+
     def __bool__(self) -> bool:
         raise ModelError("a symbolic expression has no truth value while the protocol is traced")
 
@@ -79,12 +90,14 @@ class Expr:
         return f"({self.op.value} {' '.join(map(repr, self.args))})"
 
 
+_CONNECTIVES: dict[Connective, Op] = {"not": Op.NOT, "and": Op.AND, "or": Op.OR}
+
 # `Pool` has methods of these names.
 _Int: TypeAlias = int
 _Bool: TypeAlias = bool
 
 
-class Pool:
+class Pool(Connectives[Expr]):
     """Interns the nodes of one protocol instance; ids count up in order of construction, so they are reproducible."""
 
     def __init__(self) -> None:
@@ -254,44 +267,6 @@ class Pool:
             return self.lt(self.int(a.value - b.args[1].value), b.args[0])
         return self._intern(Op.LT, (a, b), 0, 0, 1, True)
 
-    def le(self, a: Expr, b: Expr) -> Expr:
-        """a <= b."""
-        return self.not_(self.lt(b, a))
-
-    def not_(self, a: Expr) -> Expr:
-        """not a."""
-        if a.is_const:
-            return self.bool(not a.value)
-        if a.op is Op.NOT:
-            return a.args[0]
-        return self._intern(Op.NOT, (a,), 0, 0, 1, True)
-
-    def and_(self, a: Expr, b: Expr) -> Expr:
-        """a and b."""
-        if a.is_const:
-            a, b = b, a
-        if b.is_const:
-            return a if b.value else self.false
-        if a is b:
-            return a
-        if self.not_(a) is b:
-            return self.false
-        a, b = (a, b) if a.id < b.id else (b, a)
-        return self._intern(Op.AND, (a, b), 0, 0, 1, True)
-
-    def or_(self, a: Expr, b: Expr) -> Expr:
-        """a or b."""
-        if a.is_const:
-            a, b = b, a
-        if b.is_const:
-            return self.true if b.value else a
-        if a is b:
-            return a
-        if self.not_(a) is b:
-            return self.true
-        a, b = (a, b) if a.id < b.id else (b, a)
-        return self._intern(Op.OR, (a, b), 0, 0, 1, True)
-
     def ite(self, condition: Expr, then: Expr, other: Expr) -> Expr:
         """`then` where the condition holds, else `other`; both Bool or both Int."""
         if condition.is_const:
@@ -300,29 +275,16 @@ class Pool:
             return then
         if condition.op is Op.NOT:
             condition, then, other = condition.args[0], other, then
-        if then.is_bool:
-            if then.is_const:
-                return self.or_(condition, other) if then.value else self.and_(self.not_(condition), other)
-            if other.is_const:
-                return self.or_(self.not_(condition), then) if other.value else self.and_(condition, then)
+        if then.is_bool and (folded := self.choose(condition, then, other)) is not None:
+            return folded
         lo, hi = min(then.lo, other.lo), max(then.hi, other.hi)
         return self._intern(Op.ITE, (condition, then, other), 0, lo, hi, then.is_bool)
 
-    def all(self, conditions: Iterable[Expr]) -> Expr:
-        """The conjunction; True of nothing."""
-        result = self.true
-        for condition in conditions:
-            result = self.and_(result, condition)
-        return result
-
-    def any(self, conditions: Iterable[Expr]) -> Expr:
-        """The disjunction; False of nothing."""
-        result = self.false
-        for condition in conditions:
-            result = self.or_(result, condition)
-        return result
-
     # -- internals ----------------------------------------------------------------------------------------------
+
+    def _connect(self, connective: Connective, args: tuple[Expr, ...]) -> Expr:
+        ordered = args if len(args) == 1 or args[0].id < args[1].id else args[::-1]
+        return self._intern(_CONNECTIVES[connective], ordered, 0, 0, 1, True)
 
     def _const_last(self, a: Expr, b: Expr) -> tuple[Expr, Expr]:
         if b.is_const:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Any, NoReturn, TypeAlias, cast
 
+from model.connectives import Connective, Connectives
 from model.errors import ModelError
 
 
@@ -103,6 +104,16 @@ class Term:
         return self.op is Op.CONST
 
     @property
+    def truth(self) -> bool:
+        """The value of a literal formula."""
+        return bool(self.value)
+
+    @property
+    def negated(self) -> Term | None:
+        """What stands below a negation; None of any other term."""
+        return self.args[0] if self.op is Op.NOT else None
+
+    @property
     def is_bool(self) -> bool:
         """Whether the term is a formula."""
         return self.sort is BOOL
@@ -169,10 +180,11 @@ class Definition:
     claims: tuple[Claim, ...]
 
 
+_CONNECTIVES: dict[Connective, Op] = {"not": Op.NOT, "and": Op.AND, "or": Op.OR}
 _Bool: TypeAlias = bool  # `Logic` has a method of this name.
 
 
-class Logic:
+class Logic(Connectives[Term]):
     """Makes and interns terms, folding what is decided."""
 
     def __init__(self) -> None:
@@ -279,36 +291,6 @@ class Logic:
             return self.bool(a.value < b.value)
         return self._intern(Op.LT, BOOL, (a, b))
 
-    def le(self, a: Term, b: Term) -> Term:
-        """a <= b."""
-        return self.not_(self.lt(b, a))
-
-    def not_(self, a: Term) -> Term:
-        """not a."""
-        if a.is_const:
-            return self.bool(not a.value)
-        return a.args[0] if a.op is Op.NOT else self._intern(Op.NOT, BOOL, (a,))
-
-    def and_(self, a: Term, b: Term) -> Term:
-        """a and b."""
-        if a.is_const:
-            a, b = b, a
-        if b.is_const:
-            return a if b.value else self.false
-        if a is b:
-            return a
-        return self.false if self.not_(a) is b else self._intern(Op.AND, BOOL, (a, b))
-
-    def or_(self, a: Term, b: Term) -> Term:
-        """a or b."""
-        if a.is_const:
-            a, b = b, a
-        if b.is_const:
-            return self.true if b.value else a
-        if a is b:
-            return a
-        return self.true if self.not_(a) is b else self._intern(Op.OR, BOOL, (a, b))
-
     def ite(self, condition: Term, then: Any, other: Any) -> Any:
         """`then` where the condition holds, else `other`."""
         if condition.is_const:
@@ -325,27 +307,11 @@ class Logic:
         if condition.op is Op.NOT:
             condition, then, other = condition.args[0], other, then
         if then.is_bool:
-            if then.is_const:
-                return self.or_(condition, other) if then.value else self.and_(self.not_(condition), other)
-            if other.is_const:
-                return self.or_(self.not_(condition), then) if other.value else self.and_(condition, then)
+            if (folded := self.choose(condition, then, other)) is not None:
+                return folded
             if then.has_quantifier or other.has_quantifier:
                 return self.and_(self.or_(self.not_(condition), then), self.or_(condition, other))
         return self._intern(Op.ITE, then.sort, (condition, then, other))
-
-    def all(self, conditions: Iterable[Term]) -> Term:
-        """The conjunction; true of nothing."""
-        result = self.true
-        for condition in conditions:
-            result = self.and_(result, condition)
-        return result
-
-    def any(self, conditions: Iterable[Term]) -> Term:
-        """The disjunction; false of nothing."""
-        result = self.false
-        for condition in conditions:
-            result = self.or_(result, condition)
-        return result
 
     # -- quantifiers and definitions ----------------------------------------------------------------------------
 
@@ -482,6 +448,9 @@ class Logic:
         return self._intern(node.op, node.sort, args, node.value)
 
     # -- internals ----------------------------------------------------------------------------------------------
+
+    def _connect(self, connective: Connective, args: tuple[Term, ...]) -> Term:
+        return self._intern(_CONNECTIVES[connective], BOOL, args)
 
     def _intern(self, op: Op, sort: Sort, args: tuple[Term, ...], value: Any = None) -> Term:
         key = (op, sort, value, *(arg.id for arg in args))

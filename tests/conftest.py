@@ -1,4 +1,4 @@
-"""Compiled kernels and answers of these tests go to one folder of the test session, not to the user's cache."""
+"""What all tests share: compiled kernels and answers go to one folder of the test session, not to the user's cache."""
 
 from __future__ import annotations
 
