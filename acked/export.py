@@ -47,7 +47,7 @@ def export(
     if step is not None and form != "svg":
         raise ConfigurationError(f"--step chooses the step of a still picture; {form} has all steps")
     shown = run_of(target, constants, spec, quiet)
-    view = view_of(shown.title, shown.question, shown.run, shown.violates)
+    view = view_of(shown.title, shown.question, shown.run, shown.violates, decides=form == "markdown")
     last = len(view.steps) - 1
     if step is not None and step > last:
         raise ConfigurationError(f"there is no step {step}; the run has the steps 0 to {last}")

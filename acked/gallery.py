@@ -135,6 +135,6 @@ def _page(out: Path, spec: Spec, result: Result, violation: Violation) -> str:
     from reports.page import render, trace_data
 
     name = f"{spec.name}-{violation.property.name}.html"
-    data = trace_data(spec.title, result.question, violation.run, violation.property)
+    data = trace_data(spec.title, result.question, violation.run, violation.property, decides=True)
     write_text(out / name, render({**data, "home": "index.html"}, packed=True), "page")
     return name

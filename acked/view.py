@@ -37,10 +37,10 @@ def view(target: str, other: str | None, out: Path | None, against: str | None, 
     page = out if out is not None else Path(f"{Path(target).stem}.html")
     check_writable(page, "page")
     shown = run_of(target, spec=spec, quiet=quiet)
-    data = trace_data(shown.title, shown.question, shown.run, shown.violates)
+    data = trace_data(shown.title, shown.question, shown.run, shown.violates, decides=True)
     if other is not None:
         second = run_of(other, quiet=quiet)
-        beside = trace_data(second.title, second.question, second.run, second.violates)
+        beside = trace_data(second.title, second.question, second.run, second.violates, decides=True)
         data = pair_data(data, beside, f"On the left {shown.title}, on the right {second.title}.")
     elif against is not None:
         data = _against(shown, against)

@@ -1,7 +1,7 @@
 """Walking through a protocol's states on demand: what the explorer's server answers, without a word of HTTP.
 
 What lives here: paths (lists of action instances from the initial state, by number), checked step by step; random walks, the
-nearest state, traces. What does not: the server (`server.py`) and the page (`reports/`).
+nearest state, depths, traces. What does not: the server (`server.py`) and the page (`reports/`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from checker.depths import Depths
 from checker.errors import AckedError, ConfigurationError
 from checker.explain import Explainer
 from checker.nearest import nearest
@@ -52,6 +53,7 @@ class Walk:
         self.question = question
         self._packer = Packer(question)
         self._explainer = Explainer(question.instance)
+        self._depths = Depths(question.instance)
         self._lock = threading.Lock()
         self._known: OrderedDict[Path, tuple[StepView, Past]] = OrderedDict()
 
@@ -60,6 +62,7 @@ class Walk:
         """What can be asked, by name."""
         return {
             "steps": self._steps,
+            "depth": self._depth,
             "random": self._random,
             "find": self._find,
             "save": self._save,
@@ -75,11 +78,13 @@ class Walk:
             raise Refused(404, f"there is no request {what!r}")
         if not isinstance(body, dict):
             raise Refused(400, "the request is no JSON object")
-        with self._lock:
-            try:
+        try:
+            if what == "depth":  # It may search for a second, and nobody has to wait for it.
+                return self._depth(body)
+            with self._lock:
                 return self.requests[what](body)
-            except (AckedError, ModelError) as error:
-                return {"refused": str(error)}
+        except (AckedError, ModelError) as error:
+            return {"refused": str(error)}
 
     def beginning(self) -> dict[str, Any]:
         """The packet of the initial state."""
@@ -98,6 +103,15 @@ class Walk:
         if isinstance(first, bool) or not isinstance(first, int) or not 0 <= first <= len(path) + 1:
             raise Refused(400, f"“from” must be a number from 0 to {len(path) + 1}")
         return {"packet": self._packet(path, first)}
+
+    def _depth(self, body: dict[str, Any]) -> dict[str, Any]:
+        """How deep the last state of a path lies: exactly, or at least so deep and at most as deep as the path is long."""
+        with self._lock:
+            path = self._path(body)
+            state = self.question.instance.schema.pack(self._at(path)[1].codes)
+        depth = self._depths.of(state)
+        most = depth.least if depth.is_exact else len(path)
+        return {"least": depth.least, "most": most, "states": self._depths.states}
 
     def _random(self, body: dict[str, Any]) -> dict[str, Any]:
         path, steps, seed = self._path(body), body.get("steps"), body.get("seed")

@@ -1,16 +1,16 @@
 """What other rules say to a run, in words, and which rule would have prevented a violation.
 
-What lives here: sentences about a `Hindrance`. What does not: finding it (`checker/retrace.py`).
+What lives here: sentences about a `Hindrance` and a `Remedy`. What does not: finding them (`checker/retrace.py`,
+`checker/remedy.py`).
 """
 
 from __future__ import annotations
 
 from checker.explain import FalseClause, in_words
-from checker.result import Run
-from checker.retrace import Hindrance, under
-from model.catalogue import PROTOCOLS
-from model.errors import ModelError
-from model.protocol import Instance
+from checker.remedy import Remedy, Sort
+from checker.result import Verdict
+from checker.retrace import Hindrance
+from reports.units import plural
 
 _MOST_FIELDS = 3
 """Fields named in one sentence; more would hide the first."""
@@ -40,26 +40,30 @@ def hindrance_in_words(hindrance: Hindrance) -> str:
     return f"{hindrance.step.label} leads elsewhere, {'; '.join(told)}"
 
 
-def prevented_by(instance: Instance, run: Run) -> str | None:
-    """One sentence about the rule that rules the run out, with its source; None if no shipped rules do.
-
-    Of a weakened protocol these are its own rules with the clauses that were dropped, of any other the next shipped rules
-    over the same state that do not allow the run.
-    """
-    protocol = instance.protocol
-    if instance.dropped:
-        candidates = [protocol]
+def prevented_in_words(remedy: Remedy, promise: str) -> str:
+    """What the rule is and where it comes from, what it says to the run, and what is known of the promise with it."""
+    name = remedy.name
+    if remedy.sort is Sort.CLAUSE:
+        rule = f"the clause that is left out here, {name} ({remedy.source}),"
+    elif "(" in remedy.source:
+        rule = f"{name}, “{remedy.source}”,"
     else:
-        names = list(PROTOCOLS)
-        later = names[names.index(protocol.name) + 1 :] if protocol.name in names else []
-        candidates = [PROTOCOLS[name] for name in later if PROTOCOLS[name].state is protocol.state]
-    for candidate in candidates:
-        try:
-            found = under(candidate.instantiate(instance.constants), instance, run)
-        except ModelError:  # Other rules may need other constants.
-            continue
-        if found.hindrance is not None and found.hindrance.index > 0:
-            whole = f"without its weakening, {protocol.name}" if instance.dropped else candidate.name
-            index, why = found.hindrance.index, hindrance_in_words(found.hindrance)
-            return f"What would have prevented it: {whole} ({candidate.source}) rules out step {index}: {why}."
-    return None
+        rule = f"{name} ({remedy.source})"
+    if remedy.hindrance is None:
+        effect = "changes what the same steps lead to, and nothing breaks"
+    elif remedy.sort in (Sort.CLAUSE, Sort.PROTOCOL) or remedy.hindrance.step is not None:
+        effect = f"rules out step {remedy.hindrance.index}: {hindrance_in_words(remedy.hindrance)}"
+    else:
+        effect = f"rules out step {remedy.hindrance.index}: there is no such step with it"
+    return f"What would have prevented it: {rule} {effect}.{_known(remedy, promise)}"
+
+
+def _known(remedy: Remedy, promise: str) -> str:
+    if remedy.verdict is Verdict.HOLDS:
+        alone = "it" if remedy.sort in (Sort.PROTOCOL, Sort.RELEASE) else "it, and nothing else changed,"
+        return f" With {alone} {promise} holds in all {plural(remedy.states, 'reachable state')}, which were searched."
+    if remedy.verdict is Verdict.VIOLATED:
+        return f" That ends this run; {promise} still breaks in another."
+    if remedy.states:
+        return f" Whether {promise} holds with it was not decided within {plural(remedy.states, 'state')}."
+    return ""

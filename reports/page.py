@@ -27,7 +27,7 @@ from reports.view import story_of, subject_in_words
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-STILL = ("dom", "packet", "grid", "lanes", "moves", "panels", "pane", "page", "main", "still")
+STILL = ("dom", "packet", "members", "grid", "lanes", "moves", "panels", "pane", "page", "main", "still")
 EXPLORER = (*STILL[:-1], "live", "explorer")
 """The modules in `reports/web/` of the two kinds of pages, each after those that it imports."""
 
@@ -40,11 +40,13 @@ def trace_page(title: str, question: Question, run: Run, violates: Property | No
     return render(trace_data(title, question, run, violates))
 
 
-def trace_data(title: str, question: Question, run: Run, violates: Property | None) -> dict[str, Any]:
-    """What the page of one run shows."""
+def trace_data(
+    title: str, question: Question, run: Run, violates: Property | None, decides: bool = False
+) -> dict[str, Any]:
+    """What the page of one run shows; with `decides`, also with which rule the property would hold, which is searched."""
     packer = Packer(question)
     packet, steps = packer.run(run)
-    story = None if violates is None else story_of(question, run, violates, steps)
+    story = None if violates is None else story_of(question, run, violates, steps, decides)
     subject = harmless(subject_in_words(question.instance))
     told = None
     if story is not None:

@@ -16,12 +16,13 @@ from typing import Any
 
 from checker.explain import in_words
 from checker.question import Question
+from checker.remedy import remedy_of
 from checker.result import Run
 from invariants.property import Kind, Property
 from model.errors import DomainOverflow
 from model.evaluate import Evaluator
 from model.protocol import ActionInstance, Instance
-from reports.hindrance import prevented_by
+from reports.hindrance import prevented_in_words
 from reports.picture import Differences, Moment, Picture, differences
 from reports.providers import provider_of
 
@@ -121,8 +122,13 @@ class TraceView:
         return _subject(self.protocol, self.constants, self.dropped)
 
 
-def view_of(title: str, question: Question, run: Run, violates: Property | None = None) -> TraceView:
-    """Everything there is to show of a run; `violates` is the property that its last state or last step breaks."""
+def view_of(
+    title: str, question: Question, run: Run, violates: Property | None = None, decides: bool = False
+) -> TraceView:
+    """Everything there is to show of a run; `violates` is the property that its last state or last step breaks.
+
+    With `decides`, it is searched with which rule the property would hold; see `remedy_of`.
+    """
     steps = steps_of(question, run)
     instance = question.instance
     return TraceView(
@@ -130,7 +136,7 @@ def view_of(title: str, question: Question, run: Run, violates: Property | None 
         protocol=instance.protocol.name,
         constants=tuple(instance.telling_constants.items()),
         dropped=dropped_clauses(instance),
-        story=None if violates is None else story_of(question, run, violates, steps),
+        story=None if violates is None else story_of(question, run, violates, steps, decides),
         steps=steps,
     )
 
@@ -309,7 +315,9 @@ class _Marks:
         return self._in_step[step.label]
 
 
-def story_of(question: Question, run: Run, violates: Property, steps: Sequence[StepView]) -> Story:
+def story_of(
+    question: Question, run: Run, violates: Property, steps: Sequence[StepView], decides: bool = False
+) -> Story:
     """The sentences at the top of a run whose last state or last step breaks `violates`."""
     last, provider = steps[-1], provider_of(question.instance)
     where = f"Step {last.index} of {last.index} breaks it" if last.index else "The initial state breaks it"
@@ -322,11 +330,12 @@ def story_of(question: Question, run: Run, violates: Property, steps: Sequence[S
         details = list(provider.disagreements(violates.name, before, last.told))
     told, more = details[:_MOST_DETAILS], len(details) - _MOST_DETAILS
     text = "; ".join([*told, f"and {more} more of the kind"] if more > 0 else told)
+    remedy = remedy_of(question, run, violates, decides)
     return Story(
         property=violates.name,
         promised=f"{violates.name} promises: {_sentence(violates.promise)}",
         happened=_sentence(f"{where}: {text}" if text else where),
-        prevented=prevented_by(question.instance, run),
+        prevented=None if remedy is None else prevented_in_words(remedy, violates.name),
         source=f"{_sentence(f'Source: {violates.source}')} {_sentence(f'Kept by: {violates.since}')}",
     )
 

@@ -1,6 +1,7 @@
 // The log grid: a row per broker, a cell per offset, markers, badges; and what differs from another state.
 
 import { el, hidden } from "./dom.js";
+import { isText } from "./members.js";
 
 const SHORT = { hw: "HW", end: "LEO" };
 const EDITED = { added: "added", replaced: "replaced", removed: "removed" };
@@ -53,7 +54,10 @@ function badgeElements(row, old) {
   const known = new Set((old ? old.badges : row.badges).map((badge) => badge.join(" ")));
   return row.badges.map(([role, text]) => {
     const isNew = !known.has(`${role} ${text}`);
-    return [el("span", { class: `badge ${role}${isNew ? " changed" : ""}` }, text, isNew ? hidden(" (new)") : null), " "];
+    const before = isNew ? old.badges.find((badge) => badge[0] === role) : null;
+    const shown = before ? isText(before[1], text, true) : text;
+    // Where single members are marked, the badge as a whole is not new.
+    return [el("span", { class: `badge ${role}${isNew ? " changed" : ""}` }, shown, isNew && shown === text ? hidden(" (new)") : null), " "];
   });
 }
 
@@ -69,7 +73,7 @@ function boxElement(box, old) {
     el("strong", {}, box.name),
     " ",
     box.epoch === null ? null : el("span", { class: `epoch${old && old.epoch !== box.epoch ? " changed" : ""}` }, `e${box.epoch}`),
-    box.facts.map(([key, text]) => [" ", el("span", { class: `fact${known.get(key) === text ? "" : " changed"}` }, text)])
+    box.facts.map(([key, text]) => [" ", el("span", { class: `fact${known.get(key) === text ? "" : " changed"}` }, isText(known.get(key), text, true))])
   );
 }
 

@@ -12,6 +12,7 @@ export class Live {
     this.path = [];
     this.undoable = [];
     this.branches = new Map();
+    this.depths = new Map();
     this.busy = false;
     this.message = el("p", { class: "message", role: "status" });
     this.buildTools();
@@ -58,16 +59,20 @@ export class Live {
 
   // -- asking -----------------------------------------------------------------------------------------------------
 
+  request(what, body) {
+    return fetch(`/api/${what}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Acked-Token": this.token },
+      body: JSON.stringify(body),
+    });
+  }
+
   async ask(what, body) {
     if (this.busy) return null;
     this.busy = true;
     this.say("…");
     try {
-      const answer = await fetch(`/api/${what}`, {
-        method: "POST",
-        headers: { "Content-Type": "application/json", "X-Acked-Token": this.token },
-        body: JSON.stringify(body),
-      });
+      const answer = await this.request(what, body);
       const result = await answer.json();
       if (!answer.ok) {
         this.say(result.error, true);
@@ -184,12 +189,38 @@ export class Live {
   drawn() {
     const step = this.pane.steps[this.page.step];
     const count = step.rawMoves.length;
-    this.facts.textContent = `${count} ${count === 1 ? "successor" : "successors"}, ${this.page.step} steps from the initial state`;
+    this.facts.textContent = `${count} ${count === 1 ? "successor" : "successors"}, ${this.depthText()}`;
+    this.findDepth();
     const others = [...this.branches].map(([key, path]) =>
       el("button", { type: "button", class: "chip", "data-key": `branch-${key}`, onclick: () => this.follow(path) }, `branch of ${path.length === 1 ? "1 step" : `${path.length} steps`}, leaves at ${this.shared(path)}`)
     );
     show(this.list, others.length ? [el("span", {}, "other branches: "), others] : []);
     history.replaceState(null, "", `#path=${this.path.join(".")}&step=${this.page.step}`);
+  }
+
+  // The depth is the length of the shortest way from the initial state; this way may be longer.
+  depthText() {
+    const here = this.page.step;
+    const depth = this.depths.get(this.here.join("."));
+    const looked = depth ? ` (among the nearest ${depth.states.toLocaleString("en")} states there is no shorter way)` : "";
+    if (!depth || depth.least !== depth.most) return depth && depth.least > 0 ? `depth ${depth.least} to ${depth.most}${looked}` : `depth at most ${here}`;
+    return depth.least === here ? `depth ${here}: no way here is shorter` : `depth ${depth.least}: this way of ${here} steps is not the shortest`;
+  }
+
+  // Asked for beside everything else: the answer may take a second, once.
+  async findDepth() {
+    const path = this.here;
+    const key = path.join(".");
+    if (this.depths.has(key)) return;
+    try {
+      const answer = await this.request("depth", { path });
+      const depth = await answer.json();
+      if (!answer.ok || depth.refused) return;
+      this.depths.set(key, depth);
+      if (this.here.join(".") === key) this.drawn();
+    } catch {
+      // The depth stays unknown, which is what is shown.
+    }
   }
 
   key(event) {

@@ -1,6 +1,7 @@
 // The smaller panels: the properties with their marks, and the fields with what changed.
 
 import { el, hidden } from "./dom.js";
+import { isText, wasText } from "./members.js";
 
 const MARK = { 1: "✓", 0: "✗", "-": "·" };
 const VERDICT = { 1: "holds", 0: "violated", "-": "not decided by this step" };
@@ -79,7 +80,7 @@ export function fieldsElement(head, step, base, options) {
         "tr",
         { class: changed ? "changed" : "" },
         el("th", { scope: "row" }, el("code", {}, name)),
-        el("td", {}, changed ? [el("del", {}, before), hidden(" becomes "), " → ", el("ins", {}, step.values[at])] : step.values[at])
+        el("td", {}, changed ? [el("del", {}, wasText(before, step.values[at])), hidden(" becomes "), " → ", el("ins", {}, isText(before, step.values[at]))] : step.values[at])
       )
     );
   });

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from acked.server import MOST_BYTES, ExplorerServer
+from acked.cli import find_spec
+from acked.server import MOST_BYTES, ExplorerServer, page_of
 from acked.walk import Refused, Walk
 from checker.question import Question
 from checker.traces import replay
@@ -160,6 +161,32 @@ def test_the_nearest_state_is_found_by_search_from_where_one_is(server: Explorer
     status, answer = post(server, "find", {"path": [], "predicate": "quorm.isr == {0}"})
     assert status == 200
     assert "did you mean quorum?" in answer["refused"]
+
+
+def test_the_depth_of_a_state_is_the_shortest_way_to_it(server: ExplorerServer) -> None:
+    found = post(server, "find", {"path": [], "predicate": "replica[0].hw == 1"})[1]["path"]
+    asked = post(server, "depth", {"path": found})[1]
+    assert (asked["least"], asked["most"]) == (len(found), len(found))
+    assert post(server, "depth", {"path": [999]})[0] == 400
+
+
+@pytest.mark.parametrize("name", ["kip320-large", "gallery/kip320-latest"])
+def test_the_largest_specs_start_without_any_search(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some ten million states each: the page shows the initial state and its successors, and nothing else is computed."""
+    def never(*_: object) -> None:
+        raise AssertionError("the first page needs no search")
+
+    monkeypatch.setattr("checker.search.LocalSearch.__init__", never)
+    spec = find_spec(name)
+    assert spec.expect is not None
+    assert (spec.expect.distinct_states or 0) > 9_000_000
+    walk, fired = Walk(spec.title, spec.question()), []
+    fire = walk.question.instance.fire
+    monkeypatch.setattr(walk.question.instance, "fire", lambda step, codes: fired.append(step) or fire(step, codes))
+    assert "Take an action" in page_of(walk, "token")
+    expanded = len(fired)
+    # Each is fired once for what it leads to and once for what it is called.
+    assert 0 < expanded <= 2 * len(walk.beginning()["steps"][0]["moves"]) < 40
 
 
 def test_a_saved_path_is_a_trace_that_loads_again(server: ExplorerServer) -> None:

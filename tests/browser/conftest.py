@@ -104,10 +104,10 @@ def found() -> Found:
     return find
 
 
-@pytest.fixture
-def lost(found: Found, tmp_path: Path) -> Path:
+@pytest.fixture(scope="session")
+def lost(found: Found, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of truncate-to-hw's nine states; the last step drops an acknowledged record."""
     question, run, violates = found("truncate-to-hw", (2, 2, 2, 1), "WeakIsr", "CommittedRecordsStay")
-    page = tmp_path / "lost.html"
+    page = tmp_path_factory.mktemp("pages") / "lost.html"
     page.write_text(render(trace_data("A record is lost", question, run, violates)), encoding="utf-8")
     return page

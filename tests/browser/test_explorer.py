@@ -55,7 +55,7 @@ def step_of(page: Page) -> int:
 
 
 def test_actions_are_taken_and_taken_back(page: Page, watched: Any) -> None:
-    expect(page.locator(".facts")).to_have_text("4 successors, 0 steps from the initial state")
+    expect(page.locator(".facts")).to_have_text("4 successors, depth 0: no way here is shorter")
     take(page, "ControllerElectLeader(replica=0)")
     take(page, "BecomeLeader(leader=0, epoch=0)")
     assert step_of(page) == 2
@@ -115,6 +115,14 @@ def test_the_address_holds_the_path(page: Page) -> None:
     page.reload()
     expect(page.locator(".now .label")).to_contain_text("Step 10 of 10")
     expect(page.locator(".now h2")).to_have_text(says)
+
+
+def test_the_depth_is_that_of_the_shortest_way(page: Page) -> None:
+    take(page, "ControllerElectLeader(replica=0)")
+    expect(page.locator(".facts")).to_contain_text("depth 1: no way here is shorter")
+    page.keyboard.press("Home")
+    walk_ten_steps(page)
+    expect(page.locator(".facts")).to_contain_text("depth 8: this way of 10 steps is not the shortest")
 
 
 def test_a_session_is_saved_as_a_trace_and_loaded_again(page: Page, tmp_path: Path) -> None:

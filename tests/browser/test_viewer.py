@@ -182,6 +182,21 @@ def test_diff_against_any_step_marks_fields_and_cells(watched: Any, lost: Path) 
     expect(row_of_isr.locator("td")).to_have_text("{} becomes  → {0, 1}")
 
 
+def test_members_of_sets_that_came_or_went_are_marked_one_by_one(watched: Any, lost: Path) -> None:
+    page = watched.open(f"{lost.as_uri()}#step=7")
+    isr = page.locator(".box .fact.changed").filter(has_text="ISR")
+    expect(isr).to_have_text("ISR {0, 1 (removed)}")
+    expect(isr.locator("s.went")).to_have_text("1 (removed)")
+    page.locator(".fields-section summary").click()
+    field = page.locator(".fields tr.changed").filter(has_text="quorum.isr")
+    expect(field.locator("td")).to_have_text("{0, 1} becomes  → {0}")
+    expect(field.locator("del .went")).to_have_text("1")
+    page.keyboard.press("Home")
+    page.locator("select[aria-label='Compare with']").select_option("7")
+    expect(isr).to_have_text("ISR {0, 1 (new)}")
+    expect(isr.locator(".came")).to_have_text("1 (new)")
+
+
 def test_hide_unchanged_and_the_filter_by_broker_stay_while_stepping(watched: Any, lost: Path) -> None:
     page = watched.open(lost)
     page.locator(".fields-section summary").click()

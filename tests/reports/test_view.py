@@ -232,4 +232,4 @@ def test_a_weakened_protocol_is_pictured_as_well(control: Path) -> None:
     assert all(step.picture is not None for step in view.steps)
     assert view.story is not None
     assert view.story.prevented is not None
-    assert "without its weakening" in view.story.prevented
+    assert "the clause that is left out here" in view.story.prevented

@@ -1,0 +1,98 @@
+"""Which rule would have prevented a violation: found by changing one rule at a time, and decided by a search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checker.bounds import Bounds
+from checker.question import Question
+from checker.remedy import Remedy, Sort, remedy_of
+from checker.result import Result, Verdict
+from checker.search import search
+from checker.spec import load_spec
+from invariants.catalogue import properties_of
+from model.catalogue import PROTOCOLS
+from reports.hindrance import prevented_in_words
+
+SPECS = Path(__file__).resolve().parents[2] / "specs"
+SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
+
+
+def violated(question: Question) -> Result:
+    return search(question, Bounds(workers=1))
+
+
+def remedy(result: Result, decides: bool = True) -> Remedy:
+    found = result.violations[0]
+    got = remedy_of(result.question, found.run, found.property, decides)
+    assert got is not None
+    return got
+
+
+@pytest.mark.parametrize(
+    ("bug", "name", "source"),
+    [
+        ("kip101-1-bug", "truncation=leader epoch", "KIP-101"),
+        ("kip966-bug", "eligible_leader_replicas=true", "KIP-966"),
+    ],
+)
+def test_the_rule_that_mends_a_known_bug_is_the_one_that_its_fix_has(bug: str, name: str, source: str) -> None:
+    spec, fix = load_spec(SPECS / f"gallery/{bug}.toml"), load_spec(SPECS / f"gallery/{bug.replace('bug', 'fix')}.toml")
+    found = remedy(violated(spec.question()))
+    assert (found.sort, found.name, found.verdict) == (Sort.RULE, name, Verdict.HOLDS)
+    assert source in found.source
+    assert fix.expect is not None
+    assert found.states == fix.expect.distinct_states
+    constant, _, value = name.partition("=")
+    changed = {item: new for item, new in fix.constants.items() if spec.constants[item] != new}
+    assert {constant: fix.protocol.instantiate(fix.constants).shown_constants[constant]} == {
+        item: fix.protocol.instantiate(fix.constants).shown_constants[item] for item in changed
+    }
+    assert value == str(fix.protocol.instantiate(fix.constants).shown_constants[constant]).lower()
+    if bug == "kip966-bug":
+        names_the_clause(found)
+
+
+def names_the_clause(found: Remedy) -> None:
+    """A rule that ends the run names the clause that does, with its values."""
+    assert found.hindrance is not None
+    assert found.hindrance.index == 9
+    assert [clause.label for clause in found.hindrance.clauses] == ["candidate"]
+    told = prevented_in_words(found, "AckedRecordsSurvive")
+    assert "rules out step 9: ElectLeader(broker=0) is not enabled, “candidate” does not hold" in told
+    assert "AckedRecordsSurvive holds in all 398,115 reachable states" in told
+
+
+def test_where_no_rule_mends_it_a_setting_may() -> None:
+    spec = load_spec(SPECS / "claims/acks-1-loses.toml")
+    found = remedy(violated(spec.question()))
+    assert (found.sort, found.name, found.verdict) == (Sort.SETTING, "acks=all", Verdict.HOLDS)
+
+
+def test_later_rules_that_only_end_this_run_do_not_count_as_the_remedy() -> None:
+    """kip101 rules the run out and loses StrongIsr otherwise; at these constants kip279 is the first that keeps it."""
+    protocol = PROTOCOLS["truncate-to-hw"]
+    constants = SMALL | {"max_leader_epoch": 2}
+    result = violated(Question(protocol.instantiate(constants), (properties_of(protocol)["StrongIsr"],)))
+    assert remedy(result, decides=False).name == "kip101"
+    first = remedy(result, decides=False)
+    assert (first.verdict, first.states) == (Verdict.INCOMPLETE, 0)
+    decided = remedy(result)
+    assert (decided.name, decided.verdict) == ("kip279", Verdict.HOLDS)
+
+
+def test_of_a_weakened_protocol_the_remedy_is_the_clause_that_was_left_out() -> None:
+    spec = load_spec(SPECS / "controls/expand-unfenced.toml")
+    found = remedy(violated(spec.question()))
+    assert (found.sort, found.verdict) == (Sort.CLAUSE, Verdict.HOLDS)
+    assert found.name == "FencedLeaderExpandIsr: follows in this epoch"
+    assert "the clause that is left out here" in prevented_in_words(found, "WeakIsr")
+
+
+def test_a_clause_alone_may_not_be_enough_and_that_is_said() -> None:
+    found = Remedy(Sort.PROTOCOL, "kip101", "KIP-101", None, Verdict.VIOLATED, 7)
+    assert prevented_in_words(found, "WeakIsr").endswith("That ends this run; WeakIsr still breaks in another.")
+    open_ = Remedy(Sort.RULE, "truncation=leader epoch", "KIP-101", None, Verdict.INCOMPLETE, 2_000_000)
+    assert prevented_in_words(open_, "ReadsStay").endswith("ReadsStay holds with it was not decided within 2,000,000 states.")
