@@ -1,7 +1,7 @@
 """How deep states lie: their distance from the initial state, the length of the shortest way there.
 
-What lives here: `Depths`, which explores once, up to a bound, when it is first asked, and then only looks states up. What does
-not: the search (`search.py`).
+What lives here: `Depths`, which explores once, up to a bound, when first asked, and then only looks states up. What does not:
+the search (`search.py`).
 """
 
 from __future__ import annotations
