@@ -6,6 +6,7 @@ the search (`search.py`).
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from checker.bounds import Bounds
 from checker.question import Question
 from checker.result import Words
 from checker.search import LocalSearch
+from checker.shard import address
 from model.protocol import Instance
 
 MOST_STATES = 1_000_000
@@ -66,6 +68,7 @@ class Depths:
         result = search.run()
         (shard,) = search.shards
         width = fresh.schema.words
-        states = np.frombuffer(shard.states, np.uint64, shard.count * width).reshape(-1, width).copy()
+        known = (ctypes.c_uint64 * (shard.count * width)).from_address(address(shard.states))
+        states: np.ndarray = np.array(known, np.uint64).reshape(-1, width)
         self._ends = np.cumsum(result.level_sizes)
         return states
