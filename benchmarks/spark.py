@@ -126,6 +126,28 @@ def kernel_share(spec: Spec) -> None:
     )
 
 
+def checkpoints(spec: Spec, runs: int) -> None:
+    """What `--run-dir` costs the local search: pairs of runs with and without it, first the one, then the other."""
+    walls, processors = [], []
+    locally(spec)
+    for number in range(runs):
+        seconds: dict[bool, tuple[float, float]] = {}
+        for keeps in (number % 2 == 0, number % 2 == 1):
+            question, used = spec.question(), time.process_time()
+            with tempfile.TemporaryDirectory(prefix="acked-bench-") as folder:
+                if keeps:
+                    with RunDirectory.create(Path(folder) / "run", question) as run:
+                        result = search(question, Bounds(workers=2), stored=run)
+                else:
+                    result = search(question, Bounds(workers=2))
+            seconds[keeps] = result.seconds, time.process_time() - used
+        walls.append(seconds[True][0] / seconds[False][0])
+        processors.append(seconds[True][1] / seconds[False][1])
+    print(f"\nthe local search with two workers, with --run-dir against without, {result.distinct_states:,} states:")
+    print(f"  ratio of seconds, pair by pair              {median(walls)}")
+    print(f"  ratio of processor time, pair by pair       {median(processors)}")
+
+
 class KillAt(Observer):
     """Kills a process once, at a level."""
 
@@ -215,7 +237,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="runs of each comparison")
     parser.add_argument("--spec", default="kip320-large", help="the spec to measure with")
     parser.add_argument("--baseline-levels", type=int, default=14, help="levels of the DataFrame baseline; 0 leaves it out")
-    parser.add_argument("--only", choices=["local", "cluster"], help="only one of the two masters")
+    parser.add_argument("--only", choices=["local", "cluster", "checkpoints"], help="only one part")
     options = parser.parse_args()
     # So that whoever ends this ends the cluster with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -225,7 +247,9 @@ def main() -> None:
     print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start, Java {java}")
     spec = load_spec(next((ROOT / "specs").rglob(f"{options.spec}.toml")))
     small = load_spec(next((ROOT / "specs").rglob("kip320-2222.toml")))
-    if options.only != "cluster":
+    if options.only in (None, "checkpoints"):
+        checkpoints(spec, 2 * options.runs)
+    if options.only in (None, "local"):
         kernel_share(spec)
         with tempfile.TemporaryDirectory() as folder:
             begin = time.perf_counter()
@@ -234,7 +258,7 @@ def main() -> None:
                 compare("local[2]", spec, small, driver, options.runs)
                 if options.baseline_levels:
                     dataframes(spec, driver, options.baseline_levels)
-    if options.only != "local":
+    if options.only in (None, "cluster"):
         with (
             standalone() as (master, processes),
             tempfile.TemporaryDirectory() as folder,

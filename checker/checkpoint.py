@@ -215,6 +215,7 @@ def identity_of(question: Question) -> dict[str, Any]:
         "constants": dict(instance.constants),
         "drop": sorted(f"{action}: {label}" for action, label in instance.dropped),
         "properties": [item.name for item in question.properties],
+        "probes": [item.name for item in question.probes],
         "fingerprint": fingerprint,
         "actions": [step.action.name for step in instance.actions],
     }
@@ -222,7 +223,7 @@ def identity_of(question: Question) -> dict[str, Any]:
 
 def refuse_another_question(path: Path, stored: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """A sentence that says in what a stored run's question is not the one asked."""
-    for key in ("protocol", "constants", "drop", "properties"):
+    for key in ("protocol", "constants", "drop", "properties", "probes"):
         if stored.get(key) != asked[key]:
             raise ConfigurationError(
                 f"{path} is about {_told(key, stored.get(key))}, and the spec about {_told(key, asked[key])}; "
@@ -239,7 +240,7 @@ def _told(key: str, value: Any) -> str:
     if key == "constants" and isinstance(value, dict):
         return ", ".join(f"{name}={number}" for name, number in value.items())
     if isinstance(value, list):
-        what = "dropped clauses" if key == "drop" else "properties"
+        what = "dropped clauses" if key == "drop" else key
         return f"the {what} {', '.join(map(str, value))}" if value else f"no {what}"
     return f"{key} {value}"
 

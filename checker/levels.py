@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 
 from checker.question import OVERFLOW_BIT, Question
-from checker.result import ActionCount, StopReason, Words
+from checker.result import ActionCount, Result, StopReason, Violation, Words
 from model.errors import DomainOverflow
 
 
@@ -149,6 +149,43 @@ class Ledger:
         """The violations to report, shortest first, ties by the spec's order."""
         ordered = sorted(self.findings.values(), key=lambda found: (found.trace_length, found.position))
         return ordered[:1] if self.policy is StopPolicy.FIRST_VIOLATION else ordered
+
+    def result(
+        self,
+        engine: str,
+        workers: int,
+        violations: Sequence[Violation],
+        *,
+        seconds: float,
+        memory_bytes: int,
+        notes: Sequence[str] = (),
+        stored_levels: int = 0,
+    ) -> Result:
+        """The answer of a search that has ended, whichever engine's; `violations` are those to report, with their runs."""
+        assert self.stopped is not None
+        return Result(
+            question=self.question,
+            engine=engine,
+            workers=workers,
+            stopped=self.stopped,
+            distinct_states=self.distinct_states,
+            generated_states=self.generated_states,
+            depth=self.depth,
+            level_sizes=self.level_sizes,
+            actions=self.action_counts(),
+            violations=tuple(violations),
+            seconds=seconds,
+            memory_bytes=memory_bytes,
+            notes=tuple(notes),
+            stored_levels=stored_levels,
+            probes=self.probes_met(),
+        )
+
+    def interrupt(self) -> list[str]:
+        """Ends the search for Ctrl-C; what there is to note about it."""
+        names = ", ".join(self.question.properties[at].name for at in self.findings)
+        self.abandon(StopReason.INTERRUPTED)
+        return [f"{names} is violated, but the search was interrupted before the run was rebuilt"] if names else []
 
     def commit(self, report: LevelReport) -> bool:
         """Takes an expanded level into account; whether to expand the next one."""

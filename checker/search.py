@@ -64,7 +64,7 @@ class LocalSearch:
     def run(self) -> Result:
         """Searches until the space, a bound, a violation or Ctrl-C ends it."""
         violations: tuple[Violation, ...] = ()
-        notes: tuple[str, ...] = ()
+        notes: list[str] = []
         self._started = time.perf_counter()
         seconds = 0.0
         try:
@@ -87,30 +87,18 @@ class LocalSearch:
                     shortest_run(self.question, found, self._source) for found in self.ledger.reported()
                 )
         except KeyboardInterrupt:
-            if self.ledger.findings:
-                names = ", ".join(self.question.properties[at].name for at in self.ledger.findings)
-                notes = (f"{names} is violated, but the search was interrupted before the run was rebuilt",)
-            self.ledger.abandon(StopReason.INTERRUPTED)
-        stopped, memory = self.ledger.stopped, sum(shard.memory_bytes for shard in self.shards)
-        assert stopped is not None
+            notes = self.ledger.interrupt()
+        memory = sum(shard.memory_bytes for shard in self.shards)
         if not self._keeps_states:
             self.shards.clear()  # gigabytes, perhaps, that a search after this one in the same process wants to have
-        return Result(
-            question=self.question,
-            engine="local",
-            workers=self.bounds.workers,
-            stopped=stopped,
-            distinct_states=self.ledger.distinct_states,
-            generated_states=self.ledger.generated_states,
-            depth=self.ledger.depth,
-            level_sizes=self.ledger.level_sizes,
-            actions=self.ledger.action_counts(),
-            violations=violations,
+        return self.ledger.result(
+            "local",
+            self.bounds.workers,
+            violations,
             seconds=seconds,
             memory_bytes=memory,
             notes=notes,
             stored_levels=self._stored_levels,
-            probes=self.ledger.probes_met(),
         )
 
     def _set_up(self) -> None:

@@ -27,7 +27,7 @@ from checker.levels import Ledger, LevelReport, StopPolicy
 from checker.native import Kernel, ObjectCode, compile_kernel, portable_code
 from checker.observer import Observer, Progress
 from checker.question import Question
-from checker.result import Result, StopReason, Violation, Words
+from checker.result import Result, Violation, Words
 from checker.shape import shape_of
 from checker.shard import address, numbers
 from checker.sparksession import SparkDriver, remote
@@ -39,6 +39,8 @@ FRUITLESS_ATTEMPTS = 3
 """So many attempts in a row that complete no level end the search."""
 SLOT_PATIENCE = 6.0
 """Seconds that a lost slot may take to come back before the search goes on with fewer."""
+LOOK_SECONDS = 0.5
+"""How often Spark is asked, while the driver waits for tasks, whether it still has their slots."""
 
 
 class _Lost(Exception):
@@ -96,24 +98,14 @@ class SparkSearch:
                 shortest_run(self.question, found, self._source) for found in self.ledger.reported()
             )
         except KeyboardInterrupt:
-            if self.ledger.findings:
-                self.notes.append("a property is violated, but the search was interrupted before the run was rebuilt")
-            self.ledger.abandon(StopReason.INTERRUPTED)
-        assert self.ledger.stopped is not None
-        return Result(
-            question=self.question,
-            engine="spark",
-            workers=self.workers,
-            stopped=self.ledger.stopped,
-            distinct_states=self.ledger.distinct_states,
-            generated_states=self.ledger.generated_states,
-            depth=self.ledger.depth,
-            level_sizes=self.ledger.level_sizes,
-            actions=self.ledger.action_counts(),
-            violations=violations,
+            self.notes += self.ledger.interrupt()
+        return self.ledger.result(
+            "spark",
+            self.workers,
+            violations,
             seconds=self._seconds,
             memory_bytes=self._memory_bytes,
-            notes=tuple(self.notes),
+            notes=self.notes,
             stored_levels=self._stored_levels,
         )
 
@@ -225,13 +217,16 @@ class SparkSearch:
 
     def _gather(self, job: _Job, meeting: Path, name: str, take: Callable[[dict[str, Any]], None]) -> None:
         """Takes what every worker announces under a name, in the workers' order."""
+        looks, looked = 0, time.monotonic()
         for worker in range(self.workers):
             path = meeting / name.format(worker)
-            looks = 0
             while not path.exists():
                 looks += 1
                 if looks % 64 == 0:
                     self._refuse_failure(meeting)
+                    if time.monotonic() - looked > LOOK_SECONDS:
+                        job.refuse_lost_slots()
+                        looked = time.monotonic()
                 if job.is_over:
                     self._refuse_failure(meeting)
                     if not path.exists():
@@ -289,6 +284,7 @@ class _Job:
         self._workers = plan.workers
         self._function = remote("sparktask:run", pickle.dumps(plan, pickle.HIGHEST_PROTOCOL))
         self._error: Exception | None = None
+        self._has_slots = True
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -311,18 +307,32 @@ class _Job:
         self._driver.note_failure(str(self._error))
         return reason_of(str(self._error))
 
+    def refuse_lost_slots(self) -> None:
+        """Raises if Spark has fewer slots than the job has tasks.
+
+        A slot may be gone that was counted when the job began. Spark fails a task that was running there, but a barrier stage
+        that has not begun waits for the slot without an end and without a word.
+        """
+        if self._driver.slots_now() < self._workers:
+            self._has_slots = False
+            raise _Lost("an executor was lost")
+
     def end(self) -> None:
-        """Waits for the tasks, which were told to stop, and makes them stop if they do not."""
-        self._thread.join(5.0)
+        """Waits for the tasks, which were told to stop, and makes them stop if they do not.
+
+        A stage that has never begun is not waited for: should Spark begin it later, its tasks find their attempt gone.
+        """
+        self._thread.join(5.0 if self._has_slots else 0.0)
         if self._thread.is_alive():
             self._driver.cancel()
-            self._thread.join(20.0)
+            self._thread.join(20.0 if self._has_slots else 1.0)
 
 
 def reason_of(text: str) -> str:
     """What a failed job says, in a few words."""
     known = (
         ("ExecutorLostFailure", "an executor was lost"),
+        ("sparktask.Orphaned", "the Python daemon of an executor died"),
         ("Python worker exited unexpectedly", "a Python worker died"),
         ("EOFException", "a Python worker died"),
         ("Connection reset", "a Python worker died"),

@@ -212,7 +212,7 @@ class SparkDriver:
         deadline = time.monotonic() + (patience if wanted > 1 else SLOT_SECONDS)
         last, since = 0, time.monotonic()
         while True:
-            now = self._slots_now()
+            now = self.slots_now()
             if now != last:
                 last, since = now, time.monotonic()
             is_steady = self.settings.is_local or time.monotonic() - since > 0.5
@@ -225,7 +225,8 @@ class SparkDriver:
                 )
             time.sleep(0.05)
 
-    def _slots_now(self) -> int:
+    def slots_now(self) -> int:
+        """How many tasks can run at once, as Spark sees it at this moment."""
         scala = self.context._jsc.sc()
         return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
 

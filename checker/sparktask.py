@@ -49,6 +49,13 @@ class Abandoned(Exception):
     """The driver has stopped this attempt, or is gone."""
 
 
+class Orphaned(RuntimeError):
+    """The process that forked this worker is gone, and nothing would end it.
+
+    The task must fail, not end: a barrier task that ends well leaves the others waiting for what it will never send.
+    """
+
+
 @dataclass(frozen=True)
 class TaskPlan:
     """What every worker of a search is told. `levels` are the files of the stored levels, the first one first.
@@ -347,8 +354,10 @@ class Worker:
 
     def _look_up(self) -> None:
         """Whether the search still goes on."""
-        if os.path.exists(self.meeting / "stop") or not os.path.exists(self.meeting) or os.getppid() != self._parent:
+        if os.path.exists(self.meeting / "stop") or not os.path.exists(self.meeting):
             raise Abandoned
+        if os.getppid() != self._parent:
+            raise Orphaned("the Python daemon of an executor died")
 
     def _refuse_broken(self) -> None:
         if self.shard.is_broken:

@@ -144,10 +144,9 @@ def command_of(pid: int) -> str:
 
 def python_workers(root: int) -> list[int]:
     """The Python workers below a process: children of the daemons that fork them."""
-    below = descendants(root)
-    daemons = [pid for pid in below if "pyspark.daemon" in command_of(pid) and _has_child(pid, below)]
-    return [pid for daemon in daemons for pid in descendants(daemon)]
+    return [pid for daemon in python_daemons(root) for pid in descendants(daemon)]
 
 
-def _has_child(pid: int, known: list[int]) -> bool:
-    return any(child in known for child in descendants(pid))
+def python_daemons(root: int) -> list[int]:
+    """The Python daemons below a process: one for each executor, and as many workers as it has forked below it."""
+    return [pid for pid in descendants(root) if "pyspark.daemon" in command_of(pid) and descendants(pid)]

@@ -13,7 +13,7 @@ import pytest
 
 from checker.bounds import Bounds
 from checker.checkpoint import RunDirectory
-from checker.errors import SystemFailure
+from checker.errors import ConfigurationError, SystemFailure
 from checker.levels import StopPolicy
 from checker.observer import Observer, Progress
 from checker.question import Question
@@ -22,8 +22,10 @@ from checker.search import search
 from checker.spark import SparkSearch, reason_of
 from checker.sparksession import SparkDriver, SparkSettings
 from checker.spec import load_spec
+from checker.vacuity import vacuity_probes
 from model.errors import DomainOverflow
-from tests.checker.spark_cluster import kill, python_workers
+from model.quantify import implies
+from tests.checker.spark_cluster import kill, python_daemons, python_workers
 from tests.checker.toys import always, answer, ask, counters, every_step, overflowing, traveller
 
 pytestmark = pytest.mark.spark
@@ -139,6 +141,34 @@ def test_a_run_changes_engines_at_any_level(driver: SparkDriver, tmp_path: Path)
         assert answer(SparkSearch(make(), run, driver).run()) == expected
 
 
+def test_probes_are_met_at_the_same_levels_as_locally(driver: SparkDriver, tmp_path: Path) -> None:
+    """Those of vacuity, of states and of steps, and one that nothing meets; also when the run changes engines."""
+
+    def make() -> Question:
+        return with_probes(
+            ask(
+                counters(2, 4),
+                always("Late", lambda s: implies(s.n0 + s.n1 >= 5, s.n0 + s.n1 >= 1)),
+                always("Never", lambda s: implies((s.n0 + s.n1 >= 8) & (s.n0 < 4), s.n0 + s.n1 >= 1)),
+                every_step("Step", lambda before, after: implies(before.n0 == 3, after.n0 >= 3)),
+            )
+        )
+
+    expected = search(make(), BOUNDS)
+    assert list(expected.probes.values()) == [6, None, 4]
+    assert over_spark(driver, make(), tmp_path).probes == expected.probes
+    with RunDirectory.create(tmp_path / "run", make(), 7) as run:
+        SparkSearch(make(), run, driver, max_depth=5).run()
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert search(make(), BOUNDS, stored=run).probes == expected.probes
+    with pytest.raises(ConfigurationError, match="no probes"):
+        RunDirectory.open(tmp_path / "run", replace(make(), probes=()))
+
+
+def with_probes(question: Question) -> Question:
+    return replace(question, probes=vacuity_probes(question.properties))
+
+
 class At(Observer):
     """Does something once, when a level has been committed and the next is under way."""
 
@@ -165,6 +195,35 @@ def test_a_python_worker_killed_in_the_middle_of_a_level_changes_no_answer(
     assert answer(result) == answer(search(spec("kip320-3221"), BOUNDS))
     assert killed
     assert any("tasks were lost at level" in note for note in result.notes), result.notes
+
+
+def test_a_slot_that_goes_before_its_task_has_begun_is_not_waited_for(
+    driver: SparkDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark may still count a slot that is gone, and lets a barrier stage wait for it without an end."""
+    counted = iter([3])
+    slots = driver.slots
+    monkeypatch.setattr(driver, "slots", lambda *wanted: next(counted, 0) or slots(*wanted))
+    monkeypatch.setattr("checker.spark.SLOT_PATIENCE", 0.2)
+    question = spec("kip101")
+    with RunDirectory.create(tmp_path / "run", question) as run:
+        result = SparkSearch(question, run, driver, memory=1 << 28).run()
+    assert answer(result) == answer(search(spec("kip101"), BOUNDS))
+    assert result.notes == ("tasks were lost at level 1 (an executor was lost); went on from it with 2 instead of 3 tasks",)
+
+
+def test_a_python_daemon_killed_in_the_middle_of_a_level_changes_no_answer(driver: SparkDriver, tmp_path: Path) -> None:
+    """Its worker finds itself alone, and must not leave the other waiting for what it will never send."""
+    killed: list[int] = []
+
+    def act() -> None:
+        killed.extend(python_daemons(os.getpid())[:1])
+        kill(killed[0])
+
+    result = over_spark(driver, spec("kip320-3222"), tmp_path, observer=At(9, act))
+    assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
+    assert killed
+    assert any("the Python daemon of an executor died" in note for note in result.notes), result.notes
 
 
 def test_a_task_killed_again_and_again_ends_in_one_sentence_and_a_run_that_goes_on(

@@ -12,7 +12,7 @@ from checker.checkpoint import RunDirectory
 from checker.search import search
 from checker.spark import SparkSearch
 from checker.sparksession import SparkDriver, SparkSettings
-from tests.checker.spark_cluster import Cluster, cluster, command_of, descendants, kill
+from tests.checker.spark_cluster import Cluster, cluster, command_of, descendants, kill, python_daemons
 from tests.checker.test_spark import At, spec
 from tests.checker.toys import answer
 
@@ -44,6 +44,10 @@ def executors(machines: Cluster) -> list[int]:
     ]
 
 
+def daemons(machines: Cluster) -> list[int]:
+    return [pid for executor in executors(machines) for pid in python_daemons(executor)]
+
+
 def test_a_cluster_has_the_local_answer(driver: SparkDriver, tmp_path: Path) -> None:
     for name in ("kip320-3221", "kip101"):
         question = spec(name)
@@ -53,11 +57,12 @@ def test_a_cluster_has_the_local_answer(driver: SparkDriver, tmp_path: Path) -> 
         assert result.workers == 2
 
 
-@pytest.mark.parametrize("victims", [executors])
+@pytest.mark.parametrize("victims", [executors, daemons])
 def test_a_process_killed_in_the_middle_of_a_level_changes_no_answer(
     machines: Cluster, driver: SparkDriver, tmp_path: Path, victims: Callable[[Cluster], list[int]]
 ) -> None:
     killed: list[int] = []
+    assert driver.slots(2, 120.0) == 2
 
     def act() -> None:
         killed.extend(victims(machines)[:1])
@@ -69,3 +74,24 @@ def test_a_process_killed_in_the_middle_of_a_level_changes_no_answer(
     assert killed
     assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
     assert any("tasks were lost at level" in note for note in result.notes), result.notes
+
+
+def test_a_worker_killed_for_good_leaves_its_part_to_the_other(
+    machines: Cluster, driver: SparkDriver, tmp_path: Path
+) -> None:
+    """The last test of this file: the cluster has one worker afterwards."""
+    assert driver.slots(2, 120.0) == 2
+
+    def act() -> None:
+        victim = machines.processes[-1]
+        below = descendants(victim.pid)
+        kill(victim.pid)
+        for pid in below:
+            kill(pid)
+
+    question = spec("kip320-3222")
+    with RunDirectory.create(tmp_path / "run", question) as run:
+        result = SparkSearch(question, run, driver, observer=At(12, act)).run()
+    assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
+    assert result.workers == 1
+    assert any("with 1 instead of 2 tasks" in note for note in result.notes), result.notes
