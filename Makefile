@@ -11,12 +11,13 @@ STAMP := $(VENV)/.installed-$(shell echo "$(CURDIR)" | cksum | cut -d ' ' -f 1)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check gate test test-fast bench lint clean
+.PHONY: help setup check gate test test-long test-fast bench lint clean
 
 help:
 	@echo 'make check      run the main job: one specification that holds and one that is violated'
 	@echo 'make gate       run every specification and compare it with what it expects'
 	@echo 'make test       run all tests, then the gate'
+	@echo 'make test-long  run the tests that take minutes each and are left out of the above: the longest proofs and refutations'
 	@echo 'make test-fast  run the tests that are neither slow nor need Spark or a browser, on all cores'
 	@echo 'make bench      measure this machine'
 	@echo 'make lint       ruff, mypy --strict and the layering of the packages'
@@ -57,8 +58,11 @@ test: $(STAMP)
 	@$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
 	@$(BIN)/acked gate specs/
 
+test-long: $(STAMP)
+	@$(BIN)/python -m pytest -m long --numprocesses auto $(PYTEST_ARGS)
+
 test-fast: $(STAMP)
-	@$(BIN)/python -m pytest -q -m 'not slow and not spark and not browser' --numprocesses auto $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -m 'not slow and not long and not spark and not browser' --numprocesses auto $(PYTEST_ARGS)
 
 bench: $(STAMP)
 	@$(BIN)/python benchmarks/local.py

@@ -116,15 +116,6 @@ def test_symmetry_does_not_change_what_is_found() -> None:
         assert lengths(one) == lengths(other)
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
-def test_agrees_with_the_search_up_to_six_actions(name: str) -> None:
-    for property_name in ("WeakIsr", "StrongIsr", "LeaderInIsr", "HwWithinLog"):
-        asked = question(name, (2, 2, 2, 1), property_name)
-        expected = search(asked, Bounds(workers=1, max_depth=7))
-        result = check_bounded(asked, Bound(6), LIMITS)
-        assert lengths(result) == [(item.property.name, item.trace_length) for item in expected.violations]
-
-
 @pytest.mark.parametrize(
     ("name", "action", "label"),
     [
@@ -157,10 +148,19 @@ def asked_of_the_family() -> dict[Asked, tuple[Property, ...]]:
 
 
 FAMILY_SPECS = asked_of_the_family()
+MANY = 5
+"""Properties from which on a question says more than its like."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("asked", FAMILY_SPECS, ids=lambda key: f"{key[0]} {tuple(dict(key[1]).values())} {len(key[2])}")
+def spec_cases() -> Iterable[object]:
+    """Every question that the bundled specs ask of the family; left to the long run: little asked of a protocol as it is."""
+    for asked, properties in FAMILY_SPECS.items():
+        name, constants, drop = asked
+        marks = [pytest.mark.slow, *([] if drop or len(properties) >= MANY else [pytest.mark.long])]
+        yield pytest.param(asked, id=f"{name} {tuple(dict(constants).values())} {len(drop)}", marks=marks)
+
+
+@pytest.mark.parametrize("asked", list(spec_cases()))
 def test_agrees_with_the_search_up_to_six_actions_on_every_spec_of_the_family(asked: Asked) -> None:
     name, constants, drop = asked
     what = Question(PROTOCOLS[name].instantiate(dict(constants), drop), FAMILY_SPECS[asked])
@@ -181,15 +181,21 @@ KNOWN_LENGTHS = [
     ("kip279", (3, 2, 2, 2), "WeakIsr", 11),
     ("kip279", (3, 2, 2, 2), "StrongIsr", 11),
 ]
+LONG = 10
+"""States in a run from which on the proof that none is shorter takes minutes."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "numbers", "asked", "length"), KNOWN_LENGTHS, ids=str)
+@pytest.mark.parametrize(
+    ("name", "numbers", "asked", "length"),
+    [pytest.param(*row, id=str(row), marks=[pytest.mark.long] if row[3] > LONG else []) for row in KNOWN_LENGTHS],
+)
 def test_finds_the_known_shortest_lengths(name: str, numbers: tuple[int, ...], asked: str, length: int) -> None:
     assert lengths(check_bounded(question(name, numbers, asked), Bound(length), LIMITS)) == [(asked, length)]
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("asked", ["WeakIsr", "StrongIsr"])
 def test_the_first_attempt_at_kip320_breaks_as_soon_as_the_search_says(asked: str) -> None:
     found = search(question("kip320-first-try", (3, 2, 2, 2), asked))

@@ -133,7 +133,11 @@ def test_the_vocabulary_is_the_protocols_own_predicates_and_what_its_state_compa
     ("missing", "proposal"),
     [
         ("IsrHasLeader", "for all Replica r1, Replica r2: if follows(r1, r2), then r1 in replica[r2].isr"),
-        ("RequestIsrHasLeader", "for all Epoch e, Replica r1: if r1 == requests[e].leader, then r1 in requests[e].isr"),
+        pytest.param(
+            "RequestIsrHasLeader",
+            "for all Epoch e, Replica r1: if r1 == requests[e].leader, then r1 in requests[e].isr",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_a_lemma_of_kip320_that_is_left_out_is_proposed_again(missing: str, proposal: str) -> None:
