@@ -130,6 +130,7 @@ class _Setting(click.ParamType[tuple[str, str]]):
 @click.option("-w", "--workers", type=click.IntRange(1, 256), help="Threads that search; default: one per core.")
 @click.option("--continue", "go_on", is_flag=True, help="Go on after a violation; one shortest trace per property.")
 @click.option("--deadlock", is_flag=True, help="Also ask whether some action is enabled in every reachable state.")
+@click.option("--symmetry", is_flag=True, help="Visit states that differ only in the names of brokers once.")
 @click.option("--max-depth", type=click.IntRange(1), help="Stop after so many levels.")
 @click.option("--max-states", type=click.IntRange(1), help="Stop when more distinct states are known.")
 @click.option("--memory", type=_Memory(), help="Bytes for the visited states, e.g. 4GB; default: most of what is free.")
@@ -149,6 +150,7 @@ def check(
     workers: int | None,
     go_on: bool,
     deadlock: bool,
+    symmetry: bool,
     max_depth: int | None,
     max_states: int | None,
     memory: int | None,
@@ -178,6 +180,8 @@ def check(
         raise ConfigurationError(f"constant {', '.join(sorted(repeated))} is given twice; give each once")
     if constants or deadlock:
         chosen = _changed(chosen, dict(constants), deadlock)
+    if symmetry and not chosen.symmetry:
+        chosen = _with_symmetry(chosen)
     if trace_out is not None:
         check_writable(trace_out, "trace")
     bounds = Bounds(workers or default_workers(), memory or default_memory(), max_depth, max_states)
@@ -329,6 +333,18 @@ def _changed(spec: Spec, constants: dict[str, Any], deadlock: bool) -> Spec:
     bound, warnings = settle(spec.protocol, constants, bound, None)
     # Without its path, because the file is not to blame for what the command line says.
     return replace(spec, path=None, constants=bound, warnings=warnings, properties=properties, expect=None)
+
+
+def _with_symmetry(spec: Spec) -> Spec:
+    """The spec with symmetry: the verdict and the length of the shortest run stay what they were, the counts do not."""
+    from dataclasses import replace
+
+    expect = spec.expect
+    if expect is not None:
+        expect = replace(
+            expect, distinct_states=None, generated_states=None, depth=None, at_least_distinct_states=None
+        )
+    return replace(spec, path=None, symmetry=True, expect=expect)
 
 
 def _say(text: str) -> None:

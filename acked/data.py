@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +84,7 @@ def states(
 
     refuse_occupied(out)
     chosen = _spec(spec, constants)
-    question = chosen.question()
+    question = replace(chosen, symmetry=False).question()  # Data is about every state.
     with ProgressReporter(sys.stderr, quiet=quiet) as observer, _explored(question, run_dir, observer) as run:
         observer.phase("writing states")
         if where is None:
@@ -264,7 +265,7 @@ def _dataset(source: str, constants: tuple[tuple[str, int], ...], sql: str, obse
         return
     from checker.dataset import write_dataset
 
-    question = _spec(source, constants).question()
+    question = replace(_spec(source, constants), symmetry=False).question()
     with _folder("acked-states-") as folder:
         with _explored(question, None, observer) as run:
             observer.phase("writing states")

@@ -218,6 +218,7 @@ def identity_of(question: Question) -> dict[str, Any]:
         "probes": [item.name for item in question.probes],
         "fingerprint": fingerprint,
         "actions": [step.action.name for step in instance.actions],
+        "symmetry": question.is_symmetric,
     }
 
 
@@ -229,6 +230,9 @@ def refuse_another_question(path: Path, stored: Mapping[str, Any], asked: Mappin
                 f"{path} is about {_told(key, stored.get(key))}, and the spec about {_told(key, asked[key])}; "
                 "resume it with its own spec, or begin anew in another --run-dir"
             )
+    if stored.get("symmetry", False) != asked["symmetry"]:
+        how = "with" if stored.get("symmetry") else "without"
+        raise ConfigurationError(f"{path} was begun {how} symmetry; resume it {how} it, or begin anew in another --run-dir")
     if stored.get("fingerprint") != asked["fingerprint"]:
         raise ConfigurationError(
             f"{path} was begun with another version of the rules of {asked['protocol']} or of its properties, so its states "

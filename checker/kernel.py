@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from checker.orbits import representatives_ir
 from model.errors import ModelError
 from model.expr import Expr, Op, evaluation_order
 from model.protocol import ActionInstance, Instance
@@ -49,6 +50,8 @@ class KernelPlan:
     instance: Instance
     state_violations: tuple[Expr, ...]
     step_checks: tuple[StepCheck, ...]
+    is_symmetric: bool = False
+    """Whether every successor is replaced by the representative of its orbit (`orbits.py`)."""
 
     def __post_init__(self) -> None:
         if len(self.instance.actions) > MAX_ACTIONS:
@@ -316,8 +319,12 @@ def _signed(word: int) -> int:
 
 
 def vector_ir(plan: KernelPlan) -> str:
-    """LLVM IR of `unpack` and `guards`."""
-    return "\n".join([_unpack(plan), _guards(plan)])
+    """LLVM IR of `unpack` and `guards`, and of `representatives` where the plan is symmetric.
+
+    In one module: LLVM's loader takes the constants of only one object from where they are.
+    """
+    symmetric = [representatives_ir(plan.instance)] if plan.is_symmetric else []
+    return "\n".join([_unpack(plan), _guards(plan), *symmetric])
 
 
 def fire_ir(plan: KernelPlan) -> Iterator[str]:

@@ -52,7 +52,10 @@ COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL, SEEN, DIRTY, OFFERS 
 UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE, MOMENT = range(30, 39)
 # How many the protocol has of what the kernel decides, and of how many states at a time:
 ACTIONS, PROPERTIES, BLOCK = range(39, 42)
-CONTEXT_SLOTS = 42
+# Code that replaces states by the representatives of their orbits, in groups of GROUP; 0 without symmetry.
+REPRESENT = 42
+CONTEXT_SLOTS = 43
+GROUP = 8
 
 # What a worker offers to be expanded, by itself or by others; OFFERS lists the addresses of all workers' offers.
 OFFER_NEXT, OFFER_END, OFFER_STATES = range(3)
@@ -332,6 +335,12 @@ def note_source(best: P64, source: P64, action: U64) -> None:
         copy(kept, source, W)
 
 
+def represent(context: P64, states: P64, n: U64) -> None:
+    """Replaces n states, and up to GROUP - 1 after them, by the representatives of their orbits; nothing without symmetry."""
+    if context[REPRESENT] != 0:
+        call(context[REPRESENT], states, (n + GROUP - 1) // GROUP)
+
+
 def fire_all(context: P64, here: P64, n: U64) -> U64:
     """Fires every enabled action of a batch whose guards stand in ROWS; returns the number of candidates in OUT."""
     rows = p64(context[ROWS])
@@ -350,6 +359,7 @@ def fire_all(context: P64, here: P64, n: U64) -> U64:
             for j in range(m):
                 acts[total + j] = k
             total += m
+    represent(context, out, total)
     return total
 
 
@@ -551,6 +561,7 @@ def find_source(context: P64, begin: U64, end: U64, target: P64) -> None:
         for k in range(context[ACTIONS]):
             m = deal(at(rows, k * (BATCH // 64)), n, picked)
             call(fires[k], here, picked, m, out, p64(context[FLAGS]))
+            represent(context, out, m)
             for j in range(m):
                 if differ(at(out, j * W), target) == 0:
                     note_source(best, at(here, picked[j] * W), k)
@@ -575,7 +586,7 @@ def probe(table: P64, mask: U64, seed: U64, n: U64) -> U64:
 
 FUNCTIONS = (
     hash_state, owner_of, hash_all, differ, less, absorb, place, set_limit, grow, settle, deal, note_states, note_source,
-    note_steps, fire_all, route, evaluate, receive, drain, has_room, are_done, claim, claim_any, expand_batch,
+    note_steps, represent, fire_all, route, evaluate, receive, drain, has_room, are_done, claim, claim_any, expand_batch,
     expand_shares, expand, inspect, find_source,
     probe,
 )  # fmt: skip

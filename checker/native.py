@@ -24,7 +24,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from checker import kernel, loops, lowlevel
+from checker import kernel, loops, lowlevel, orbits, symmetry
 from checker.kernel import KernelPlan, fire_ir, vector_ir
 
 _CODEGEN_FAST, _CODEGEN_GOOD = 0, 2
@@ -79,7 +79,7 @@ def _emit(ir: str, codegen: int, passes: int | None) -> bytes:
 
 @cache
 def _source_hash() -> str:
-    sources = [Path(module.__file__ or "").read_bytes() for module in (kernel, loops, lowlevel)]
+    sources = [Path(module.__file__ or "").read_bytes() for module in (kernel, loops, lowlevel, orbits, symmetry)]
     return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()
 
 
@@ -89,6 +89,7 @@ def kernel_key(plan: KernelPlan) -> str:
     expressions = [*plan.state_violations, *(check.violated for check in plan.step_checks)]
     llvm_version = f"{llvmlite.__version__} {llvm.llvm_version_info}"
     parts = [plan.instance.fingerprint(expressions), str(checks), _source_hash(), llvm_version, processor()]
+    parts += [sort.__name__ for sort in plan.instance.protocol.symmetric if plan.is_symmetric]
     return hashlib.sha256("\n".join([*parts, str(literals(plan))]).encode()).hexdigest()
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from checker.coverage import coverage_probes
 from checker.levels import StopPolicy
-from checker.question import Question
+from checker.question import Probe, Question
 from checker.result import ActionCount, Result, Run, StopReason, Verdict, Words
 from checker.spec import Spec, property_named, protocol_named
 from checker.vacuity import vacuity_probes
@@ -45,6 +45,7 @@ class Task:
     probing: Probing = Probing.NOTHING
     max_depth: int | None = None
     max_states: int | None = None
+    symmetry: bool = False
 
     @classmethod
     def of(cls, spec: Spec, probing: Probing = Probing.NOTHING) -> Task:
@@ -56,6 +57,8 @@ class Task:
             tuple(sorted(spec.drop)),
             spec.wants_every_property,
             probing,
+            # What is looked for in one action instance must not be looked for in another one instead.
+            symmetry=spec.symmetry and probing is not Probing.COVERAGE,
         )
 
     def question(self) -> Question:
@@ -63,9 +66,14 @@ class Task:
         protocol = protocol_named(self.protocol)
         properties = tuple(property_named(protocol, name) for name in self.properties)
         instance = protocol.instantiate(dict(self.constants), self.drop)
+        probes: tuple[Probe, ...] = ()
         if self.probing is Probing.VACUITY:
-            return Question(instance, properties, vacuity_probes(properties))
-        return Question(instance, properties, coverage_probes(instance) if self.probing is Probing.COVERAGE else ())
+            probes = vacuity_probes(properties)
+        elif self.probing is Probing.COVERAGE:
+            probes = coverage_probes(instance)
+        question = Question(instance, properties, probes, self.symmetry)
+        question.refuse_asymmetry()
+        return question
 
     @property
     def policy(self) -> StopPolicy:

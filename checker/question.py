@@ -7,11 +7,15 @@ from (`spec.py`) and who answers them (`search.py`).
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from checker.errors import ConfigurationError
 from checker.kernel import KernelPlan, StepCheck
+from checker.orbits import Orbits, too_many
+from checker.symmetry import check_symmetry
 from invariants.property import Kind, Property
 from model.expr import Expr
 from model.protocol import ActionInstance, Instance
@@ -47,12 +51,14 @@ class Probe:
 class Question:
     """What is asked: `properties` in the spec's order, which breaks ties between equally short violations.
 
-    `probes` change no answer and no count; which of them were met stands in the result.
+    `probes` change no answer and no count; which of them were met stands in the result. If `is_symmetric`, states that differ
+    only in the names of interchangeable ids are visited, and counted, once; see `refuse_asymmetry`.
     """
 
     instance: Instance
     properties: tuple[Property, ...]
     probes: tuple[Probe, ...] = ()
+    is_symmetric: bool = False
 
     @cached_property
     def state_properties(self) -> tuple[int, ...]:
@@ -100,7 +106,7 @@ class Question:
                 for bit, violated in enumerate(conditions)
                 if violated is not pool.false
             ]
-        return self._with_probes(KernelPlan(self.instance, tuple(violations), tuple(checks)))
+        return self._with_probes(KernelPlan(self.instance, tuple(violations), tuple(checks), self.is_symmetric))
 
     def _with_probes(self, plan: KernelPlan) -> KernelPlan:
         """Made after everything else, so that probes do not change the order of the expressions that `fingerprint` hashes."""
@@ -115,15 +121,60 @@ class Question:
             if (met := make(self.instance, step)) is not self.instance.pool.false
         ]
         checks = sorted([*plan.step_checks, *steps], key=lambda check: (check.action, check.bit))
-        return KernelPlan(self.instance, (*plan.state_violations, *states), tuple(checks))
+        return KernelPlan(self.instance, (*plan.state_violations, *states), tuple(checks), self.is_symmetric)
+
+    def refuse_asymmetry(self) -> None:
+        """Of a symmetric question: `ConfigurationError` unless actions and all that is asked are closed under renaming.
+
+        Nothing that rests on symmetry is done before this has been called.
+        """
+        if self.is_symmetric and self._obstacle:
+            raise ConfigurationError(f"{self._obstacle}; leave symmetry out")
+
+    @cached_property
+    def _obstacle(self) -> str:
+        """What stands in the way of symmetry; empty if nothing does."""
+        protocol, false, plan = self.instance.protocol, self.instance.pool.false, self.plan
+        if not protocol.symmetric:
+            return f"{protocol.name} declares no interchangeable ids"
+        if many := too_many(self.instance):
+            return many
+        names = [self.properties[at].name for at in self.state_properties]
+        names += [self.probes[at].name for at in self.state_probes]
+        bits = {0: "what leaves a domain"}
+        bits |= {1 + at: self.properties[position].name for at, position in enumerate(self.step_properties)}
+        bits |= {len(bits) + at: self.probes[position].name for at, position in enumerate(self.step_probes)}
+        conditions = {(check.action, check.bit): check.violated for check in plan.step_checks}
+        steps = range(len(self.instance.actions))
+        of_steps = [(name, [conditions.get((at, bit), false) for at in steps]) for bit, name in bits.items()]
+        for sort in protocol.symmetric:
+            found = check_symmetry(self.instance, list(zip(names, plan.state_violations, strict=True)), sort, of_steps)
+            if found.obstacle:
+                return f"{sort.type_name}s of {protocol.name} are not interchangeable here: {found.obstacle}"
+        return ""
+
+    @cached_property
+    def orbits(self) -> Orbits:
+        """The representatives of states; only of a symmetric question."""
+        return Orbits(self.instance)
+
+    @cached_property
+    def initial(self) -> tuple[tuple[int, ...], ...]:
+        """The states that a search begins with, ascending."""
+        states = set(self.instance.initial)
+        return tuple(sorted({self.orbits.representative(state) for state in states} if self.is_symmetric else states))
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the protocol's and the properties' expressions, constants included, probes not.
+        """A hash of the protocol's and the properties' expressions, constants included, probes not, and of symmetry.
 
         Expressions are ordered by when they were made, so ask for `plan` or this before making others in the same instance.
         """
         plan = self.plan
         asked = plan.state_violations[: len(self.state_properties)]
         checks = [check.violated for check in plan.step_checks if check.bit <= len(self.step_properties)]
-        return self.instance.fingerprint([*asked, *checks])
+        plain = self.instance.fingerprint([*asked, *checks])
+        if not self.is_symmetric:
+            return plain
+        sorts = " ".join(sort.__name__ for sort in self.instance.protocol.symmetric)
+        return hashlib.sha256(f"{plain} up to renaming {sorts}".encode()).hexdigest()

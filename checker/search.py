@@ -103,6 +103,7 @@ class LocalSearch:
 
     def _set_up(self) -> None:
         self.observer.phase("compiling")
+        self.question.refuse_asymmetry()
         plan, workers = self.question.plan, self.bounds.workers
         kernel, shape = load_kernel(plan), shape_of(plan)
         try:
@@ -141,7 +142,7 @@ class LocalSearch:
             self._levels = levels[:-1]
             self._walker = None  # All levels are in memory, where steps back are faster.
             return [begin for begin, _ in levels[-1]]
-        for state in sorted(set(self.question.instance.initial)):
+        for state in self.question.initial:
             next(shard for shard in self.shards if shard.owns(state)).insert([state])
         self._walker = None
         return [0] * len(self.shards)

@@ -16,7 +16,7 @@ class Shape:
     """Sizes that a kernel was made for; `checks` is 1 + the highest bit that a check of steps uses.
 
     `word_bits` are the bits that leaves use of every word, `block` the states of one vector, `column_bytes` the bytes of one
-    leaf's column of a batch.
+    leaf's column of a batch. `is_symmetric`: the kernel has `representatives`, which successors go through.
     """
 
     words: int
@@ -27,6 +27,7 @@ class Shape:
     block: int
     column_bytes: int
     word_bits: tuple[int, ...]
+    is_symmetric: bool = False
 
     @property
     def rows(self) -> int:
@@ -50,4 +51,5 @@ def shape_of(plan: KernelPlan) -> Shape:
         block=plan.block,
         column_bytes=plan.column_bytes,
         word_bits=tuple(used),
+        is_symmetric=plan.is_symmetric,
     )

@@ -70,7 +70,7 @@ class Shard:
         self._rows = reserve(max(shape.rows, 1) * BATCH // 64)
         self._scratch = {
             loops.LIST: reserve(BATCH // 4 + 1),
-            loops.OUT: reserve(worst * self.words),
+            loops.OUT: reserve((worst + loops.GROUP) * self.words),
             loops.ACTS: reserve(worst // 4 + 1),
             loops.HASHES: reserve(worst),
             loops.FLAGS: reserve(BATCH),
@@ -144,6 +144,7 @@ class Shard:
             loops.ACTIONS: shape.actions,
             loops.PROPERTIES: shape.properties,
             loops.BLOCK: shape.block,
+            loops.REPRESENT: kernel.address("representatives") if shape.is_symmetric else 0,
         }
         values.update({slot: address(array) for slot, array in self._scratch.items()})
         for slot, value in values.items():

@@ -111,6 +111,7 @@ class SparkSearch:
 
     def _set_up(self) -> None:
         self.observer.phase("compiling")
+        self.question.refuse_asymmetry()
         plan = self.question.plan
         self._shape = shape_of(plan)
         self._code: ObjectCode = compile_kernel(plan)
@@ -123,7 +124,7 @@ class SparkSearch:
             self.stored.commit(None, self._store_initial())
 
     def _store_initial(self) -> tuple[LevelFile, ...]:
-        states = sorted(set(self.question.instance.initial))
+        states = self.question.initial
         words = numbers(word for state in states for word in state)
         path = self.stored.path / "levels" / f"00001-{self.stored.new_attempt()}-0.states"
         return (self._codec.write(path, 1, address(words), len(states)),)

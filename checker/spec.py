@@ -73,7 +73,8 @@ class Spec:
     """One question and its expected answer.
 
     `name` is the file's name without its ending; `drop` names guard clauses, as (action, label), that the spec leaves out
-    of the protocol to show what they protect. `warnings` say where settings are not what one may think.
+    of the protocol to show what they protect. `warnings` say where settings are not what one may think. With `symmetry`,
+    states that differ only in the names of interchangeable ids are visited, and counted, once.
     """
 
     name: str
@@ -89,15 +90,22 @@ class Spec:
     warnings: tuple[str, ...] = ()
     claim: Claim | None = None
     gallery: GalleryEntry | None = None
+    symmetry: bool = False
     line_of: Mapping[str, int] = field(default_factory=dict)
 
     def question(self) -> Question:
         """The question, with the protocol instantiated; `ConfigurationError` if its constants do not fit."""
         try:
-            return Question(self.protocol.instantiate(self.constants, self.drop), self.properties)
+            instance = self.protocol.instantiate(self.constants, self.drop)
         except ModelError as error:
             key = "weaken.drop" if self._fits_without_drop() else "constants"
             raise ConfigurationError(f"{self.where(key)}{error}") from None
+        question = Question(instance, self.properties, is_symmetric=self.symmetry)
+        try:
+            question.refuse_asymmetry()
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{self.where('check.symmetry')}{error}") from None
+        return question
 
     def _fits_without_drop(self) -> bool:
         try:
@@ -227,8 +235,6 @@ class _Reader:
         plane = self.get("control_plane", str)
         constants, warnings = self.named("constants", lambda: settle(protocol, table, bound, plane))
         self.keys("check", self.table("check"), _CHECK)
-        if self.get("check.symmetry", bool, default=False):
-            self.refuse("check.symmetry", "symmetry reduction is not available in this version; remove the line")
         count_only = self.get("check.count_only", bool, default=False)
         names = self.names("check.invariants")
         properties = [
@@ -259,6 +265,7 @@ class _Reader:
             expect=self.expectation(properties, protocol) if "expect" in self.document else None,
             claim=self.claim() if "claim" in self.document else None,
             gallery=self.gallery() if "gallery" in self.document else None,
+            symmetry=self.get("check.symmetry", bool, default=False),
             line_of=self.lines,
         )
 

@@ -1,7 +1,8 @@
 """Symmetry over ids, checked and not assumed: do renamed actions and claims fall on actions and claims?
 
-What lives here: renaming the ids (brokers, say) in an expression, a normal form in which equal ones are recognised, and the
-orbits of a protocol's action instances. What does not: what is done with them (`induction.py`, `bmc.py`).
+What lives here: renaming the ids (brokers, say) in an expression, a normal form in which equal ones are recognised, the
+orbits of a protocol's action instances, and where renaming moves the fields of a state. What does not: what is done with
+them (`induction.py`, `bmc.py`; for a search `orbits.py`).
 
 A renaming p of the ids acts on states: it moves fields that are numbered by an id, and renames the ids that fields hold. To
 every expression E belongs a renamed one, E', with E'(p(s)) = p(E(s)): its fields are moved, and its constants renamed where
@@ -17,14 +18,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 
-from model.domain import ArrayDomain, Domain, IdDomain, LeafDomain, LogDomain, OptionalDomain, SetDomain, StructDomain
+from model.domain import (
+    ArrayDomain,
+    Domain,
+    IdDomain,
+    LeafDomain,
+    LogDomain,
+    OptionalDomain,
+    PresentDomain,
+    SetDomain,
+    StructDomain,
+)
 from model.expr import Expr, Op
 from model.protocol import ActionInstance, Instance
 from model.values import Id
 
 
 @unique
-class _Kind(Enum):
+class IdKind(Enum):
     """What the code of an expression stands for; OPEN is a constant whose meaning its neighbour decides."""
 
     OPEN = "open"
@@ -54,25 +65,42 @@ class Symmetry:
         return not self.obstacle
 
 
-def check_symmetry(instance: Instance, claims: Sequence[tuple[str, Expr]]) -> Symmetry:
-    """Decides whether the instance's actions and the claims (name and condition) are closed under renaming its ids."""
+def check_symmetry(
+    instance: Instance,
+    claims: Sequence[tuple[str, Expr]],
+    sort: type[Id] | None = None,
+    step_claims: Sequence[tuple[str, Sequence[Expr]]] = (),
+) -> Symmetry:
+    """Decides whether the instance's actions and the claims (name and condition) are closed under renaming its ids.
+
+    `sort` says which ids are renamed; it may be left out where there is one sort. A claim about steps has a condition for
+    every action instance.
+    """
     alone = tuple(range(len(instance.actions)))
     try:
-        size = _sort_size(instance)
+        renamed = sort or _only_sort(instance)
+        size = IdDomain(renamed).cardinality(instance.constants)
         forms = _Forms()
-        identity = _Renaming(instance, forms, tuple(range(size)))
-        known = {identity.step(step): number for number, step in enumerate(instance.actions)}
+        identity = _Renaming(instance, forms, renamed, tuple(range(size)))
+        known: dict[int, list[int]] = {}
+        for number, step in enumerate(instance.actions):
+            known.setdefault(identity.step(step), []).append(number)
         leader = list(alone)
         for generator in _generators(size):
-            renaming = _Renaming(instance, forms, generator)
+            renaming = _Renaming(instance, forms, renamed, generator)
             for name, root in claims:
-                if renaming.form(root, _Kind.PLAIN) != identity.form(root, _Kind.PLAIN):
+                if renaming.form(root, IdKind.PLAIN) != identity.form(root, IdKind.PLAIN):
                     raise _Asymmetric(f"{name} changes when ids are renamed")
             for number, step in enumerate(instance.actions):
-                image = known.get(renaming.step(step))
-                if image is None:
+                images = known.get(renaming.step(step))
+                if images is None:
                     raise _Asymmetric(f"no action is what {step.label} becomes when ids are renamed")
-                _join(leader, number, image)
+                for name, roots in step_claims:
+                    form = renaming.form(roots[number], IdKind.PLAIN)
+                    images = [image for image in images if identity.form(roots[image], IdKind.PLAIN) == form]
+                    if not images:
+                        raise _Asymmetric(f"{name} changes when ids are renamed")
+                _join(leader, number, images[0])
     except _Asymmetric as obstacle:
         return Symmetry(alone, str(obstacle))
     return Symmetry(tuple(_root(leader, number) for number in alone))
@@ -90,6 +118,8 @@ def _root(leader: list[int], number: int) -> int:
 
 
 def _sort_of(domain: LeafDomain) -> type[Id] | None:
+    if isinstance(domain, PresentDomain):
+        domain = domain.inner
     if isinstance(domain, (IdDomain, SetDomain)):
         return domain.item
     if isinstance(domain, OptionalDomain) and issubclass(domain.item, Id):
@@ -97,13 +127,13 @@ def _sort_of(domain: LeafDomain) -> type[Id] | None:
     return None
 
 
-def _sort_size(instance: Instance) -> int:
+def _only_sort(instance: Instance) -> type[Id]:
     domains = [leaf.domain for leaf in instance.schema.leaves]
     domains += [domain for action in instance.protocol.actions for domain in action.parameters().values()]
     sorts = {sort: None for domain in domains if (sort := _sort_of(domain)) is not None}
     if len(sorts) != 1:
         raise _Asymmetric(f"the protocol has {len(sorts)} sorts of ids, and exactly one can be renamed")
-    return IdDomain(next(iter(sorts))).cardinality(instance.constants)
+    return next(iter(sorts))
 
 
 def _generators(size: int) -> Iterator[tuple[int, ...]]:
@@ -127,46 +157,24 @@ class _Forms:
 class _Renaming:
     """One renaming of the ids, and the normal forms of renamed expressions."""
 
-    def __init__(self, instance: Instance, forms: _Forms, to: tuple[int, ...]) -> None:
+    def __init__(self, instance: Instance, forms: _Forms, sort: type[Id], to: tuple[int, ...]) -> None:
         self._forms = forms
         self._to = to
-        leaves = instance.schema.leaves
-        self._count = len(leaves)
-        self._kinds = [_kind_of(leaf.domain) for leaf in leaves]
-        self._place = self._places(instance)
-        self._kind_memo: dict[int, _Kind] = {}
+        self._count = len(instance.schema.leaves)
+        self._kinds = kinds_of(instance, sort)
+        self._place = places(instance, sort, to)
+        self._kind_memo: dict[int, IdKind] = {}
         self._form_memo: dict[int, int] = {}
-
-    def _places(self, instance: Instance) -> list[int]:
-        """Where each field moves: an array that is numbered by ids has its elements renamed."""
-        schema = instance.schema
-
-        def moved(domain: Domain, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
-            if not path:
-                return ()
-            head, *tail = path
-            if isinstance(domain, ArrayDomain):
-                assert isinstance(head, int)
-                is_by_id = isinstance(domain.index, IdDomain)
-                return (self._to[head] if is_by_id else head, *moved(domain.element, tuple(tail)))
-            if isinstance(domain, StructDomain):
-                return (head, *moved(domain.struct.domains()[str(head)], tuple(tail)))
-            if isinstance(domain, LogDomain):
-                return path
-            raise _Asymmetric(f"a field at {path} cannot be renamed")
-
-        root = StructDomain(instance.protocol.state)
-        return [schema.by_path[moved(root, leaf.path)] for leaf in schema.leaves]
 
     # -- steps and expressions ----------------------------------------------------------------------------------------
 
     def step(self, step: ActionInstance) -> int:
         """The form of a renamed action instance: its name, its guard, and what it sets each field to."""
         updates = frozenset((self._place[leaf], self.form(code, self._kinds[leaf])) for leaf, code in step.updates)
-        overflows = frozenset((self._place[leaf], self.form(bad, _Kind.PLAIN)) for leaf, bad in step.overflows)
-        return self._forms.number((step.action.name, self.form(step.guard, _Kind.PLAIN), updates, overflows))
+        overflows = frozenset((self._place[leaf], self.form(bad, IdKind.PLAIN)) for leaf, bad in step.overflows)
+        return self._forms.number((step.action.name, self.form(step.guard, IdKind.PLAIN), updates, overflows))
 
-    def form(self, root: Expr, kind: _Kind) -> int:
+    def form(self, root: Expr, kind: IdKind) -> int:
         """The number of the renamed expression's form; `kind` says what it stands for if it is a constant."""
         stack = [root]
         while stack:
@@ -180,22 +188,40 @@ class _Renaming:
                 continue
             self._form_memo[node.id] = self._make(node)
             stack.pop()
-        if not root.is_const and self._kind(root) is not kind:
+        if self._kind(root) not in (kind, IdKind.OPEN):
             raise _Asymmetric("ids are mixed with numbers")
         return self._form(root, kind)
 
-    def _form(self, node: Expr, kind: _Kind) -> int:
+    def _form(self, node: Expr, kind: IdKind) -> int:
         if node.is_const:
             return self._forms.number((Op.CONST, node.is_bool, self._renamed(node.value, kind)))
-        return self._form_memo[node.id]
+        if kind is IdKind.PLAIN or self._kind(node) is not IdKind.OPEN:
+            return self._form_memo[node.id]
+        # Made of constants, which stand for what the neighbour says.
+        match node.op, kind:
+            case Op.ITE, _:
+                test, then, other = node.args
+                parts = (self._form(test, IdKind.PLAIN), self._form(then, kind), self._form(other, kind))
+                return self._forms.number((Op.ITE, *parts))
+            case (Op.BITAND | Op.BITOR | Op.BITXOR), IdKind.SET:
+                return self._forms.number((node.op, tuple(sorted(self._form(arg, kind) for arg in node.args))))
+            case Op.SHL, IdKind.SET:
+                return self._forms.number((Op.SHL, self._form(node.args[1], IdKind.ID)))
+            case Op.ADD, IdKind.OPTIONAL_ID if _is_literal(node.args[1], 1):
+                return self._forms.number((Op.ADD, 1, self._form(node.args[0], IdKind.ID)))
+            case Op.ADD, IdKind.ID if _is_literal(node.args[1], -1):
+                return self._forms.number((Op.ADD, -1, self._form(node.args[0], IdKind.OPTIONAL_ID)))
+            case _:
+                raise _Asymmetric("ids are mixed with numbers")
 
     def _parts(self, node: Expr) -> list[Expr]:
-        if node.op not in (Op.AND, Op.OR, Op.ADD):
+        is_flat = node.op in (Op.AND, Op.OR) or (node.op in (Op.ADD, Op.BITOR) and self._is_plain(node))
+        if not is_flat:
             return list(node.args)
         parts, stack = [], list(node.args)
         while stack:
             arg = stack.pop()
-            if arg.op is node.op and self._kind(arg) is _Kind.PLAIN:
+            if arg.op is node.op and self._kind(arg) in (IdKind.PLAIN, IdKind.OPEN):
                 stack += arg.args
             else:
                 parts.append(arg)
@@ -209,79 +235,134 @@ class _Renaming:
                 after, leaf = divmod(node.value, self._count)
                 return number((Op.FIELD, after * self._count + self._place[leaf]))
             case Op.AND | Op.OR:
-                return number((node.op, frozenset(self._form(part, _Kind.PLAIN) for part in self._parts(node))))
-            case Op.ADD if self._kind(node) is _Kind.PLAIN:
-                return number((Op.ADD, tuple(sorted(self._form(part, _Kind.PLAIN) for part in self._parts(node)))))
+                return number((node.op, frozenset(self._form(part, IdKind.PLAIN) for part in self._parts(node))))
+            case Op.ADD if self._is_plain(node):
+                return number((Op.ADD, tuple(sorted(self._form(part, IdKind.PLAIN) for part in self._parts(node)))))
+            case Op.ADD if _is_literal(node.args[1], 1):
+                return number((Op.ADD, 1, self._form(node.args[0], IdKind.ID)))
+            case Op.ADD:
+                return number((Op.ADD, -1, self._form(node.args[0], IdKind.OPTIONAL_ID)))
+            case Op.SHL if self._kind(node) is IdKind.SET:
+                return number((Op.SHL, self._form(node.args[1], IdKind.ID)))
             case Op.ITE:
-                kind = self._kind(node)
+                kind = self._settled(self._kind(node))
                 test, then, other = node.args
-                return number((Op.ITE, self._form(test, _Kind.PLAIN), self._form(then, kind), self._form(other, kind)))
+                return number((Op.ITE, self._form(test, IdKind.PLAIN), self._form(then, kind), self._form(other, kind)))
+            case Op.BITOR if self._is_plain(node):
+                return number((Op.BITOR, frozenset(self._form(part, IdKind.PLAIN) for part in self._parts(node))))
             case Op.EQ | Op.BITAND | Op.BITOR | Op.BITXOR:
-                kind = self._common(node.args)
+                kind = self._settled(self._common(node.args))
                 return number((node.op, tuple(sorted(self._form(arg, kind) for arg in node.args))))
             case _:
-                return number((node.op, tuple(self._form(arg, _Kind.PLAIN) for arg in node.args)))
+                return number((node.op, tuple(self._form(arg, IdKind.PLAIN) for arg in node.args)))
 
     # -- what an expression stands for ----------------------------------------------------------------------------------
 
-    def _kind(self, node: Expr) -> _Kind:
+    def _kind(self, node: Expr) -> IdKind:
         known = self._kind_memo.get(node.id)
         if known is None:
             known = self._kind_memo[node.id] = self._decide(node)
         return known
 
-    def _decide(self, node: Expr) -> _Kind:
+    def _decide(self, node: Expr) -> IdKind:
         if node.is_bool:
             # An order, or arithmetic on ids, would tell one from another.
-            if node.op is Op.LT and any(self._kind(arg) not in (_Kind.PLAIN, _Kind.OPEN) for arg in node.args):
+            if node.op is Op.LT and any(self._kind(arg) not in (IdKind.PLAIN, IdKind.OPEN) for arg in node.args):
                 raise _Asymmetric("ids are compared by order")
-            return _Kind.PLAIN
+            return IdKind.PLAIN
         match node.op:
             case Op.CONST:
-                return _Kind.OPEN
+                return IdKind.OPEN
             case Op.FIELD:
                 return self._kinds[node.value % self._count]
             case Op.ITE:
                 return self._common(node.args[1:])
             case Op.BITAND | Op.BITOR | Op.BITXOR:
                 kind = self._common(node.args)
-                if kind in (_Kind.ID, _Kind.OPTIONAL_ID):
+                if kind in (IdKind.ID, IdKind.OPTIONAL_ID):
                     raise _Asymmetric("ids are computed with")
                 return kind
-            case Op.ADD if self._kind(node.args[0]) is _Kind.ID and _is_literal(node.args[1], 1):
-                return _Kind.OPTIONAL_ID
-            case Op.ADD if self._kind(node.args[0]) is _Kind.OPTIONAL_ID and _is_literal(node.args[1], -1):
-                return _Kind.ID
+            case Op.ADD if self._kind(node.args[0]) is IdKind.ID and _is_literal(node.args[1], 1):
+                return IdKind.OPTIONAL_ID
+            case Op.ADD if self._kind(node.args[0]) is IdKind.OPTIONAL_ID and _is_literal(node.args[1], -1):
+                return IdKind.ID
+            case Op.ADD if self._kind(node.args[0]) is IdKind.OPEN and abs(node.args[1].lo) == 1 and node.args[1].is_const:
+                return IdKind.OPEN
+            case Op.SHL if _is_literal(node.args[0], 1) and self._kind(node.args[1]) is IdKind.ID:
+                return IdKind.SET
+            case Op.SHL if _is_literal(node.args[0], 1) and self._kind(node.args[1]) is IdKind.OPEN:
+                return IdKind.OPEN
             case _:
-                if any(self._kind(arg) not in (_Kind.PLAIN, _Kind.OPEN) for arg in node.args):
+                if any(self._kind(arg) not in (IdKind.PLAIN, IdKind.OPEN) for arg in node.args):
                     raise _Asymmetric("ids are computed with")
-                return _Kind.PLAIN
+                return IdKind.PLAIN
 
-    def _common(self, args: Sequence[Expr]) -> _Kind:
-        kinds = {self._kind(arg) for arg in args} - {_Kind.OPEN}
+    def _common(self, args: Sequence[Expr]) -> IdKind:
+        kinds = {self._kind(arg) for arg in args} - {IdKind.OPEN}
         if len(kinds) > 1:
             raise _Asymmetric("ids are mixed with numbers")
-        return kinds.pop() if kinds else _Kind.PLAIN
+        return kinds.pop() if kinds else IdKind.OPEN
 
-    def _renamed(self, value: int, kind: _Kind) -> int:
-        if kind is _Kind.ID:
-            return self._to[value]
-        if kind is _Kind.OPTIONAL_ID:
-            return 1 + self._to[value - 1] if value else 0
-        if kind is _Kind.SET:
-            return sum(1 << self._to[k] for k in range(len(self._to)) if value >> k & 1)
-        return value
+    @staticmethod
+    def _settled(kind: IdKind) -> IdKind:
+        """Where nobody says what constants stand for, they are plain numbers."""
+        return IdKind.PLAIN if kind is IdKind.OPEN else kind
+
+    def _is_plain(self, node: Expr) -> bool:
+        return self._kind(node) in (IdKind.PLAIN, IdKind.OPEN)
+
+    def _renamed(self, value: int, kind: IdKind) -> int:
+        return renamed_code(value, kind, self._to)
 
 
 def _is_literal(node: Expr, value: int) -> bool:
     return node.is_const and node.value == value
 
 
-def _kind_of(domain: LeafDomain) -> _Kind:
-    if isinstance(domain, IdDomain):
-        return _Kind.ID
-    if isinstance(domain, SetDomain):
-        return _Kind.SET
-    if isinstance(domain, OptionalDomain) and issubclass(domain.item, Id):
-        return _Kind.OPTIONAL_ID
-    return _Kind.PLAIN
+def _kind_of(domain: LeafDomain, sort: type[Id]) -> IdKind:
+    if _sort_of(domain) is not sort:
+        return IdKind.PLAIN
+    inner = domain.inner if isinstance(domain, PresentDomain) else domain
+    if isinstance(inner, IdDomain):
+        return IdKind.ID
+    return IdKind.SET if isinstance(inner, SetDomain) else IdKind.OPTIONAL_ID
+
+
+def kinds_of(instance: Instance, sort: type[Id]) -> list[IdKind]:
+    """For every leaf, what its code says of ids of the sort."""
+    return [_kind_of(leaf.domain, sort) for leaf in instance.schema.leaves]
+
+
+def places(instance: Instance, sort: type[Id], to: Sequence[int]) -> list[int]:
+    """For every leaf, where renaming moves it: an array that is numbered by ids of the sort has its elements renamed."""
+    schema = instance.schema
+
+    def moved(domain: Domain, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
+        if not path:
+            return ()
+        head, *tail = path
+        if isinstance(domain, ArrayDomain):
+            assert isinstance(head, int)
+            is_by_id = isinstance(domain.index, IdDomain) and domain.index.item is sort
+            return (to[head] if is_by_id else head, *moved(domain.element, tuple(tail)))
+        if isinstance(domain, StructDomain):
+            return (head, *moved(domain.struct.domains()[str(head)], tuple(tail)))
+        if isinstance(domain, LogDomain):
+            return path
+        raise _Asymmetric(f"a field at {path} cannot be renamed")
+
+    root = StructDomain(instance.protocol.state)
+    return [schema.by_path[moved(root, leaf.path)] for leaf in schema.leaves]
+
+
+def renamed_code(value: int, kind: IdKind, to: Sequence[int]) -> int:
+    """The code that a code becomes when id k becomes `to[k]`."""
+    match kind:
+        case IdKind.ID:
+            return to[value]
+        case IdKind.OPTIONAL_ID:
+            return 1 + to[value - 1] if value else 0
+        case IdKind.SET:
+            return sum(1 << to[k] for k in range(len(to)) if value >> k & 1)
+        case _:
+            return value

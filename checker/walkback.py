@@ -7,9 +7,10 @@ stored levels, file by file, with memory for one block. What does not: that step
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from checker.errors import SystemFailure
 from checker.levelfile import BLOCK_STATES, LevelFile, StateCodec
 from checker.levels import Finding
 from checker.native import Kernel
@@ -17,13 +18,17 @@ from checker.question import Question
 from checker.result import Run, Violation, Words
 from checker.shape import Shape
 from checker.shard import Shard, address
+from model.evaluate import Evaluator
 
 Edge = tuple[Words, int]
 """A state and the number of an action instance."""
 
 
 def shortest_run(question: Question, found: Finding, source: Callable[[int, Words], Edge]) -> Violation:
-    """The canonical run to a violation; `source(level, state)` is the least (state, action) of a level that leads there."""
+    """The canonical run to a violation; `source(level, state)` is the least (state, action) of a level that leads there.
+
+    Where a search saw representatives only, their run is turned into one of the protocol.
+    """
     instance = question.instance
     states, actions = [found.state], []
     for level in range(found.depth - 1, 0, -1):
@@ -32,11 +37,48 @@ def shortest_run(question: Question, found: Finding, source: Callable[[int, Word
         actions.append(instance.actions[action])
     states.reverse()
     actions.reverse()
+    if question.is_symmetric:
+        run = real_run(question, states)
+        if found.action is not None:
+            run = with_step(question, run, found)
+        return Violation(question.properties[found.position], run)
     if found.action is not None:
         step = instance.actions[found.action]
         actions.append(step)
         states.append(instance.schema.pack(instance.fire(step, instance.schema.unpack(states[-1]))))
     return Violation(question.properties[found.position], Run(tuple(states), tuple(actions)))
+
+
+def real_run(question: Question, representatives: Sequence[Words]) -> Run:
+    """A run of the protocol through the orbits of these states, by the plain evaluator; always the first action that fits."""
+    instance, orbits = question.instance, question.orbits
+    state = min(item for item in instance.initial if orbits.representative(item) == representatives[0])
+    states, actions = [state], []
+    for wanted in representatives[1:]:
+        codes = instance.schema.unpack(states[-1])
+        for step in instance.enabled(codes):
+            target = instance.schema.pack(instance.fire(step, codes))
+            if orbits.representative(target) == wanted:
+                states.append(target)
+                actions.append(step)
+                break
+        else:
+            raise SystemFailure("a run of representatives is no run of the protocol; please report this with the spec")
+    return Run(tuple(states), tuple(actions))
+
+
+def with_step(question: Question, run: Run, found: Finding) -> Run:
+    """The run with the first step from its end that breaks the step property."""
+    instance = question.instance
+    codes = instance.schema.unpack(run.states[-1])
+    bit = 1 + question.step_properties.index(found.position)
+    enabled = {id(step) for step in instance.enabled(codes)}
+    for check in question.plan.step_checks:
+        step = instance.actions[check.action]
+        if check.bit == bit and id(step) in enabled and Evaluator([check.violated])(codes)[0]:
+            target = instance.schema.pack(instance.fire(step, codes))
+            return Run((*run.states, target), (*run.actions, step))
+    raise SystemFailure("a step that breaks a property breaks it under no names; please report this with the spec")
 
 
 class Walker:

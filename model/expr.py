@@ -187,6 +187,8 @@ class Pool(Connectives[Expr]):
             return a
         if b.is_const and b.value == 0:
             return b
+        if b.is_const and a.op is Op.BITAND and a.args[1].is_const:
+            return self.bitand(a.args[0], self.int(a.args[1].value & b.value))
         self._natural((a, b), "&")
         return self._intern(Op.BITAND, (a, b), 0, 0, min(a.hi, b.hi), False)
 

@@ -23,7 +23,7 @@ from model.errors import DomainOverflow, ModelError
 from model.evaluate import Evaluator
 from model.expr import Expr, Pool, evaluation_order
 from model.state import Store, Struct, decode_view
-from model.values import Bool
+from model.values import Bool, Id
 
 _CORE = {
     str(FilePath(__file__).with_name(f"{name}.py"))
@@ -144,7 +144,8 @@ class Protocol:
     `source` says where the rules come from (KIP, JIRA id); `actions` are those shared with other protocols, further ones
     are added with `@protocol.action(…)`. `profile` gives the constants of a version and a control plane. `told_with` says
     under which other constants, if any, a run is told to people: the same actions without what shortens the search. `settle`
-    says what becomes of settings that go against each other.
+    says what becomes of settings that go against each other. `symmetric` names the sorts of ids that are meant to be
+    interchangeable; whether they are is checked before anything rests on it.
     """
 
     def __init__(
@@ -160,6 +161,7 @@ class Protocol:
         profile: Callable[[str | None, str | None], dict[str, Setting]] | None = None,
         told_with: Callable[[Mapping[str, int]], dict[str, int]] | None = None,
         settle: Settle | None = None,
+        symmetric: Sequence[type[Id]] = (),
     ) -> None:
         self.name = name
         self.state = state
@@ -171,6 +173,7 @@ class Protocol:
         self._profile = profile
         self._told_with = told_with
         self._settle = settle
+        self.symmetric = tuple(symmetric)
         for constant in constants:
             if not is_name(constant.name):
                 raise ModelError(f"{name}: constant {constant.name!r} is no name; use letters, digits and _")

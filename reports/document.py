@@ -76,6 +76,7 @@ def check_document(
         "distinct_states": result.distinct_states,
         "generated_states": result.generated_states,
         "depth": result.depth,
+        "symmetry": question.is_symmetric,
         "levels": list(result.level_sizes),
         "stored_levels": result.stored_levels,
         "seconds": result.seconds,

@@ -64,11 +64,18 @@ def _print_numbers(console: Console, result: Result, total_seconds: float) -> No
         ("generated states", f"{units.count(generated)}{paces[1]}"),
         ("depth", units.plural(result.depth, "level") + stored),
         ("time", f"{units.duration(seconds)} searching, {units.duration(total_seconds)} in all"),
+        *([("symmetry", _symmetry(result))] if result.question.is_symmetric else []),
         ("memory", f"{units.size(result.memory_bytes)}{per_state}"),
         ("engine", f"{result.engine}, {units.plural(result.workers, 'worker')}"),
     ]
     for name, text in rows:
         put_paragraph(console, text, "bold" if name.endswith("states") else "", f"  {name:<18}", " " * 20)
+
+
+def _symmetry(result: Result) -> str:
+    instance = result.question.instance
+    names = " and ".join(f"{sort.type_name}s" for sort in instance.protocol.symmetric)
+    return f"states that differ only in the names of {names} are counted once"
 
 
 def _print_properties(console: Console, result: Result, glyphs: Glyphs) -> None:

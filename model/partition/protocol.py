@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from model.partition import consuming, controlling, fetching, leading, producing
 from model.partition.conflicts import settle
 from model.partition.settings import CONSTANTS, max_leader_epoch
-from model.partition.state import State, initial
+from model.partition.state import Replica, State, initial
 from model.partition.versions import profile
 from model.protocol import Protocol
 
@@ -28,4 +28,5 @@ partition = Protocol(
     profile=profile,
     told_with=_with_plain_epochs,
     settle=settle,
+    symmetric=(Replica,),
 )

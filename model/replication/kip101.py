@@ -18,6 +18,7 @@ kip101 = Protocol(
     source="KIP-101, Kafka 0.11; KAFKA-1211",
     constants=CONSTANTS,
     initial=initial,
+    symmetric=(Replica,),
     actions=BEFORE_KIP_320,
 )
 

@@ -17,6 +17,7 @@ kip279 = Protocol(
     source="KIP-279, Kafka 2.0; KAFKA-6361",
     constants=CONSTANTS,
     initial=initial,
+    symmetric=(Replica,),
     actions=BEFORE_KIP_320,
 )
 

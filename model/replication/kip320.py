@@ -34,6 +34,7 @@ kip320 = Protocol(
     source="KIP-320, Kafka 2.1; KAFKA-6880, KAFKA-7128",
     constants=CONSTANTS,
     initial=initial,
+    symmetric=(Replica,),
     actions=CONTROL_AND_WRITE,
 )
 

@@ -36,6 +36,7 @@ kip320_first_try = Protocol(
     source="an early draft of KIP-320, never shipped; negative control",
     constants=CONSTANTS,
     initial=initial,
+    symmetric=(Replica,),
     actions=CONTROL_AND_WRITE,
 )
 

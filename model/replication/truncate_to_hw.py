@@ -17,6 +17,7 @@ truncate_to_hw = Protocol(
     source="Kafka 0.8 to 0.10.2; KAFKA-1211; the motivation of KIP-101",
     constants=CONSTANTS,
     initial=initial,
+    symmetric=(Replica,),
     actions=BEFORE_KIP_320,
 )
 

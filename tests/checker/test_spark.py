@@ -73,6 +73,14 @@ def test_counts_actions_and_traces_equal_those_of_the_local_search(
         assert result.engine == "spark"
 
 
+def test_with_symmetry_spark_tells_the_same_run(driver: SparkDriver, tmp_path: Path) -> None:
+    for name in ("kip101-names", "kip320-3221"):
+        asked = replace(spec(name), is_symmetric=True)
+        expected, result = search(asked, BOUNDS), over_spark(driver, asked, tmp_path)
+        assert answer(result) == answer(expected)
+        assert [item.run.states for item in result.violations] == [item.run.states for item in expected.violations]
+
+
 def matrix() -> list[Any]:
     """Every spec of the family and every twelfth of partition's, of which there are many, each with one choice in turn."""
     choices = itertools.cycle(itertools.product((1, 2, 7), (1, 2)))

@@ -32,6 +32,7 @@ PROMISED: dict[str, type | tuple[type, ...]] = {
 """The names that DESIGN section 7 promises for the JSON of `check`."""
 
 FURTHER: dict[str, type | tuple[type, ...]] = {
+    "symmetry": bool,
     "stored_levels": int,
     "title": str,
     "drop": list,

@@ -16,7 +16,7 @@ def document(result: Result, **more: object) -> dict:
 def test_the_check_document_has_the_promised_names(violated: Result) -> None:
     assert set(document(violated)) == {
         *("spec", "title", "protocol", "constants", "drop", "engine", "workers", "verdict", "stopped"),
-        *("distinct_states", "generated_states", "depth", "levels", "stored_levels"),
+        *("distinct_states", "generated_states", "depth", "symmetry", "levels", "stored_levels"),
         *("seconds", "total_seconds", "memory_bytes"),
         *("properties", "violations", "actions", "never_fired", "expectation", "notes"),
     }
