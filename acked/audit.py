@@ -17,7 +17,7 @@ from acked import __version__
 from acked.cli import _Memory, _Setting
 from checker.errors import ConfigurationError, ExitCode
 from checker.files import check_writable, write_text
-from checker.spec import near
+from checker.names import near
 
 if TYPE_CHECKING:
     from checker.audit import Asked

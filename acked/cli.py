@@ -23,7 +23,8 @@ from acked.bundle import bundled_specs
 from acked.engines import EngineOptions, answer
 from checker.errors import AckedError, ConfigurationError, ExitCode, SpecUnreadable
 from checker.files import check_writable, write_text
-from checker.spec import Spec, load_spec, near
+from checker.names import near
+from checker.spec import Spec, load_spec
 from model.errors import DomainOverflow, ModelError
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ Examples:
   acked show t.json                      look at it again (it is replayed, not believed)
   acked view t.json                      ... or in a browser, as one HTML page
   acked check kip320 -c replicas=2       the same question with other constants
+  acked find kip320 "quorum.isr == {0}"  the shortest run to a state of your choice
   acked list specs                       what can be checked by name
   acked list protocols                   their rules, constants and actions
 
@@ -356,6 +358,7 @@ from acked.audit import audit  # noqa: E402
 from acked.data import query, states, stats  # noqa: E402
 from acked.explore import explore  # noqa: E402  (these use what is defined above)
 from acked.export import export  # noqa: E402
+from acked.find import find  # noqa: E402
 from acked.gallery import gallery  # noqa: E402
 from acked.gate import gate  # noqa: E402
 from acked.graph import graph  # noqa: E402
@@ -378,6 +381,7 @@ def _add_commands() -> None:
     cli.add_command(view)
     cli.add_command(explore)
     cli.add_command(export)
+    cli.add_command(find)
     cli.add_command(graph)
     cli.add_command(gallery)
 

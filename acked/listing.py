@@ -8,8 +8,9 @@ from typing import Any
 
 from acked.bundle import bundled_specs
 from checker.errors import ConfigurationError
+from checker.names import choices, near
 from checker.question import DEADLOCK
-from checker.spec import Spec, choices, load_spec, near
+from checker.spec import Spec, load_spec
 from invariants.catalogue import properties_of
 from invariants.property import Property
 from model.catalogue import PROTOCOLS

@@ -14,7 +14,7 @@ from checker import audit_keys as keys
 from checker.audit_keys import KEYS, MAX_INT, Release, misspelt
 from checker.audit_read import REPLICATION_FACTOR, Entry, Scope
 from checker.errors import ConfigurationError
-from checker.spec import near
+from checker.names import near
 from model.partition.versions import KRAFT, ZOOKEEPER, planes_of
 
 MOST_REPLICAS = 5

@@ -210,7 +210,13 @@ def identity_of(question: Question) -> dict[str, Any]:
     """What a run is about, in words and as a hash of the protocol's and the properties' expressions."""
     fingerprint = question.fingerprint  # first, because it depends on which expressions have been made
     instance = question.instance
+    looked_for = {
+        probe.name: instance.fingerprint([probe.in_state(instance)])
+        for probe in question.probes
+        if probe.is_sought and probe.in_state is not None
+    }
     return {
+        **({"reach": looked_for} if looked_for else {}),
         "protocol": instance.protocol.name,
         "constants": dict(instance.constants),
         "drop": sorted(f"{action}: {label}" for action, label in instance.dropped),
@@ -224,10 +230,10 @@ def identity_of(question: Question) -> dict[str, Any]:
 
 def refuse_another_question(path: Path, stored: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """A sentence that says in what a stored run's question is not the one asked."""
-    for key in ("protocol", "constants", "drop", "properties", "probes"):
-        if stored.get(key) != asked[key]:
+    for key in ("protocol", "constants", "drop", "properties", "reach", "probes"):
+        if stored.get(key) != asked.get(key):
             raise ConfigurationError(
-                f"{path} is about {_told(key, stored.get(key))}, and the spec about {_told(key, asked[key])}; "
+                f"{path} is about {_told(key, stored.get(key))}, and the spec about {_told(key, asked.get(key))}; "
                 "resume it with its own spec, or begin anew in another --run-dir"
             )
     if stored.get("symmetry", False) != asked["symmetry"]:
@@ -241,6 +247,8 @@ def refuse_another_question(path: Path, stored: Mapping[str, Any], asked: Mappin
 
 
 def _told(key: str, value: Any) -> str:
+    if key == "reach":
+        return f"{', '.join(value)} as it was written then" if isinstance(value, dict) and value else "no [reach]"
     if key == "constants" and isinstance(value, dict):
         return ", ".join(f"{name}={number}" for name, number in value.items())
     if isinstance(value, list):

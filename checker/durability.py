@@ -18,10 +18,11 @@ from checker.batch import Answered, BatchLimits, answer_all
 from checker.errors import ConfigurationError, SpecUnreadable
 from checker.faults import BEFORE_KIP_380, CrashKind, Faults
 from checker.files import read_text
+from checker.names import choices, near
 from checker.outcome import Broken, Outcome, Task
 from checker.result import Verdict
 from checker.resultcache import ResultCache
-from checker.spec import choices, near, property_named
+from checker.spec import property_named
 from model.context import Constant
 from model.errors import ModelError
 from model.partition import settings

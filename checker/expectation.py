@@ -12,6 +12,7 @@ from enum import Enum, unique
 from typing import Protocol as Interface
 
 from checker.result import StopReason, Verdict
+from checker.written import reached
 
 
 @unique
@@ -32,6 +33,8 @@ class Reason(Enum):
     NEVER_FIRED = "never-fired"
     FIRED = "fired"
     VACUOUS = "vacuous"
+    UNREACHED = "unreached"
+    REACHED = "reached"
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class Facts(Interface):
     def violated(self) -> Mapping[str, int]: ...
     @property
     def never_fired(self) -> Sequence[str]: ...
+    @property
+    def probes(self) -> Mapping[str, int | None]: ...
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,8 @@ class Expectation:
     never_fired: tuple[str, ...] = ()
     at_least_distinct_states: int | None = None
     holds: tuple[str, ...] = ()
+    unreachable: tuple[str, ...] = ()
+    """Of what the spec looks for: what no reachable state is expected to be; everything else is expected to be reached."""
 
     def differences(self, found: Facts) -> list[str]:
         """How an answer differs, one sentence each; nothing if it meets the expectation."""
@@ -85,7 +92,7 @@ class Expectation:
 
     def departures(self, found: Facts) -> list[Departure]:
         """How an answer differs, with reasons; nothing if it meets the expectation."""
-        return [*self._of_verdict(found), *self._of_pins(found), *self._of_actions(found)]
+        return [*self._of_verdict(found), *self._of_pins(found), *self._of_actions(found), *self._of_reach(found)]
 
     def _of_verdict(self, found: Facts) -> list[Departure]:
         departures = []
@@ -133,4 +140,19 @@ class Expectation:
         if fired := set(self.never_fired) - set(found.never_fired):
             sentence = f"fired: {', '.join(sorted(fired))}; expected never to fire"
             departures.append(Departure(Reason.FIRED, sentence, "expect.never_fired"))
+        return departures
+
+    def _of_reach(self, found: Facts) -> list[Departure]:
+        departures = []
+        for name, length in reached(found.probes.items()).items():
+            key = "expect.unreachable" if name in self.unreachable else f"reach.{name}"
+            if length is not None and name in self.unreachable:
+                sentence = f"{name} is reached in {length} states; expected to be unreachable"
+                departures.append(Departure(Reason.REACHED, sentence, key))
+            elif length is None and found.stopped is not StopReason.COMPLETE:
+                sentence = f"whether {name} can be reached is not decided: {found.stopped.value}"
+                departures.append(Departure(Reason.INCOMPLETE, sentence, key))
+            elif length is None and name not in self.unreachable:
+                sentence = f"no reachable state is {name}; list it in unreachable if that is meant"
+                departures.append(Departure(Reason.UNREACHED, sentence, key))
         return departures

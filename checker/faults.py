@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, unique
 
 from checker.errors import ConfigurationError
-from checker.spec import near
+from checker.names import near
 from model.partition import settings
 
 BEFORE_KIP_380 = "2.2"

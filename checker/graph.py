@@ -14,10 +14,10 @@ import networkx as nx
 from checker.bounds import Bounds
 from checker.errors import AckedError, ConfigurationError, ExitCode
 from checker.explain import in_words
+from checker.names import choices, near
 from checker.question import Question
 from checker.result import StopReason, Words
 from checker.search import search
-from checker.spec import choices, near
 from model.protocol import Instance
 
 

@@ -18,6 +18,7 @@ from checker.question import Probe, Question
 from checker.result import ActionCount, Result, Run, StopReason, Verdict, Words
 from checker.spec import Spec, property_named, protocol_named
 from checker.vacuity import vacuity_probes
+from checker.written import check_written, reach_probes, sought, written_invariant
 from invariants.property import Kind
 
 
@@ -46,6 +47,10 @@ class Task:
     max_depth: int | None = None
     max_states: int | None = None
     symmetry: bool = False
+    written: tuple[tuple[str, str, str], ...] = ()
+    """Invariants that a spec writes: name, predicate, document."""
+    reach: tuple[tuple[str, str], ...] = ()
+    """What a spec looks for: name, predicate."""
 
     @classmethod
     def of(cls, spec: Spec, probing: Probing = Probing.NOTHING) -> Task:
@@ -59,18 +64,23 @@ class Task:
             probing,
             # What is looked for in one action instance must not be looked for in another one instead.
             symmetry=spec.symmetry and probing is not Probing.COVERAGE,
+            written=tuple((item.name, item.text, item.promise) for item in spec.properties if item.text is not None),
+            reach=tuple((item.name, item.text) for item in spec.reach if item.text is not None),
         )
 
     def question(self) -> Question:
         """The question with its expressions; `ModelError` or `ConfigurationError` if there is none such."""
         protocol = protocol_named(self.protocol)
-        properties = tuple(property_named(protocol, name) for name in self.properties)
+        written = [written_invariant(name, text, doc) for name, text, doc in self.written]
+        properties = tuple(property_named(protocol, name, written) for name in self.properties)
         instance = protocol.instantiate(dict(self.constants), self.drop)
-        probes: tuple[Probe, ...] = ()
+        wanted = [sought(name, text) for name, text in self.reach]
+        check_written([*written, *wanted], instance)
+        probes = reach_probes(wanted)
         if self.probing is Probing.VACUITY:
-            probes = vacuity_probes(properties)
+            probes += vacuity_probes(properties)
         elif self.probing is Probing.COVERAGE:
-            probes = coverage_probes(instance)
+            probes += coverage_probes(instance)
         question = Question(instance, properties, probes, self.symmetry)
         question.refuse_asymmetry()
         return question

@@ -72,7 +72,7 @@ def conditions(instance: Instance, claims: Iterable[Property]) -> list[Expr]:
 def _condition(instance: Instance, claim: Property) -> Expr:
     if claim.kind is Kind.DEADLOCK:
         return instance.pool.any(step.guard for step in instance.actions)
-    if claim.kind is Kind.STATE:
+    if claim.kind in (Kind.STATE, Kind.REACH):
         return instance.state_predicate(claim.name, claim.predicate)
     return instance.step_predicate(claim.name, claim.predicate, _any_step(instance))
 

@@ -39,12 +39,13 @@ class Probe:
     """A condition that a search looks for without stopping at it: whether any reachable state, or any step, meets it.
 
     One of the two is given: `in_state` makes the condition of a state, `in_step` that of the steps of an action instance,
-    over their sources.
+    over their sources. `is_sought` says that whether it is met is itself an answer, and not a remark about one.
     """
 
     name: str
     in_state: Callable[[Instance], Expr] | None = None
     in_step: Callable[[Instance, ActionInstance], Expr] | None = None
+    is_sought: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,12 @@ class Question:
         return tuple(i for i, probe in enumerate(self.probes) if probe.in_step is not None)
 
     def holds_in_state(self, position: int) -> Expr:
-        """The condition of a STATE or DEADLOCK property."""
+        """The condition of a STATE or DEADLOCK property; of what is sought (REACH), that it is not there."""
         item, instance = self.properties[position], self.instance
         if item.kind is Kind.DEADLOCK:
             return instance.pool.any(step.guard for step in instance.actions)
-        return instance.state_predicate(item.name, item.predicate)
+        holds = instance.state_predicate(item.name, item.predicate)
+        return instance.pool.not_(holds) if item.kind is Kind.REACH else holds
 
     def holds_in_step(self, position: int, step: ActionInstance) -> Expr:
         """The condition of a STEP property on the edges of one action instance, over their sources."""

@@ -92,7 +92,8 @@ class Result:
         """What the search decided."""
         if self.violations:
             return Verdict.VIOLATED
-        if self.stopped is StopReason.COMPLETE and self.question.properties:
+        asks = self.question.properties or any(probe.is_sought for probe in self.question.probes)
+        if self.stopped is StopReason.COMPLETE and asks:
             return Verdict.HOLDS
         return Verdict.INCOMPLETE
 
@@ -115,6 +116,7 @@ class Result:
                 Kind.STATE: ExitCode.INVARIANT,
                 Kind.STEP: ExitCode.STEP_OR_LIVENESS,
                 Kind.DEADLOCK: ExitCode.DEADLOCK,
+                Kind.REACH: ExitCode.HOLDS,
             }[shortest.property.kind]
         if self.stopped is StopReason.INTERRUPTED:
             return ExitCode.INTERRUPTED

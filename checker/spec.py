@@ -7,7 +7,6 @@ bundled specs are (`acked/bundle.py`) and how answers are shown (`reports/`).
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -18,22 +17,27 @@ from typing import Any, NoReturn
 from checker.errors import ConfigurationError, SpecUnreadable
 from checker.expectation import Expectation
 from checker.files import read_text
+from checker.names import choices, near
 from checker.question import DEADLOCK, Question
 from checker.result import Verdict
+from checker.written import SOUGHT, check_texts, reach_probes, sought, written_invariant
 from invariants.catalogue import properties_of
 from invariants.property import Property
 from model.catalogue import PROTOCOLS
+from model.domain import Schema, is_name
 from model.errors import ModelError
 from model.protocol import Protocol
 
-_TOP = ("title", "protocol", "version", "control_plane", "slow", "claim", "gallery", "constants", "weaken", "check", "expect")
+_TOP = ("title", "protocol", "version", "control_plane", "slow", "claim", "gallery", "constants", "weaken",
+        "invariants", "reach", "check", "expect")  # fmt: skip
 _CLAIM = ("true", "corrected", "source")
 _GALLERY = ("row", "id", "fixed", "role", "mechanism", "rule", "also")
 _ROLES = ("bug", "fix", "latest", "attempt", "open")
 _WEAKEN = ("drop",)
 _CHECK = ("invariants", "deadlock", "symmetry", "count_only")
 _PINS = ("trace_length", "distinct_states", "at_least_distinct_states", "generated_states", "depth")
-_EXPECT = ("verdict", "violates", "holds", *_PINS, "never_fired")
+_INVARIANT = ("holds", "doc")
+_EXPECT = ("verdict", "violates", "holds", "unreachable", *_PINS, "never_fired")
 
 
 @dataclass(frozen=True)
@@ -73,8 +77,9 @@ class Spec:
     """One question and its expected answer.
 
     `name` is the file's name without its ending; `drop` names guard clauses, as (action, label), that the spec leaves out
-    of the protocol to show what they protect. `warnings` say where settings are not what one may think. With `symmetry`,
-    states that differ only in the names of interchangeable ids are visited, and counted, once.
+    of the protocol to show what they protect. `reach` are states that the spec looks for besides. `warnings` say where
+    settings are not what one may think. With `symmetry`, states that differ only in the names of interchangeable ids are
+    visited, and counted, once.
     """
 
     name: str
@@ -83,6 +88,7 @@ class Spec:
     protocol: Protocol
     constants: dict[str, int]
     properties: tuple[Property, ...]
+    reach: tuple[Property, ...] = ()
     drop: frozenset[tuple[str, str]] = frozenset()
     count_only: bool = False
     slow: bool = False
@@ -95,12 +101,13 @@ class Spec:
 
     def question(self) -> Question:
         """The question, with the protocol instantiated; `ConfigurationError` if its constants do not fit."""
+        self.check_written()
         try:
             instance = self.protocol.instantiate(self.constants, self.drop)
         except ModelError as error:
             key = "weaken.drop" if self._fits_without_drop() else "constants"
             raise ConfigurationError(f"{self.where(key)}{error}") from None
-        question = Question(instance, self.properties, is_symmetric=self.symmetry)
+        question = Question(instance, self.properties, reach_probes(self.reach), self.symmetry)
         try:
             question.refuse_asymmetry()
         except ConfigurationError as error:
@@ -114,6 +121,17 @@ class Spec:
             return False
         return True
 
+    def check_written(self) -> None:
+        """`ConfigurationError` if a predicate that the spec writes means nothing under its constants."""
+        for table, written in (("invariants.{}.holds", self.properties), ("reach.{}", self.reach)):
+            for item in written:
+                try:
+                    check_texts([item], Schema(self.protocol.state, self.constants))
+                except ConfigurationError as error:
+                    raise ConfigurationError(f"{self.where(table.format(item.name))}{error}") from None
+                except ModelError:
+                    return  # of the constants, which `question` words
+
     def where(self, key: str = "") -> str:
         """`specs/kip320.toml:7: ` for error messages."""
         if self.path is None:
@@ -123,8 +141,8 @@ class Spec:
 
     @property
     def wants_every_property(self) -> bool:
-        """Whether the expectation names several violated properties, which takes a search that goes on."""
-        return self.expect is not None and len(self.expect.violates) > 1
+        """Whether a search must go on after a violation: several are expected, or states are looked for besides."""
+        return bool(self.reach) or (self.expect is not None and len(self.expect.violates) > 1)
 
 
 def load_spec(path: Path) -> Spec:
@@ -143,20 +161,9 @@ def parse_spec(text: str, path: Path) -> Spec:
     return _Reader(path, document, _lines(text)).spec()
 
 
-def choices(names: Iterable[str]) -> str:
-    """A list of names for an error message."""
-    return ", ".join(names)
-
-
-def near(name: str, names: Iterable[str]) -> str:
-    """` (did you mean …?)`, if something is close."""
-    close = difflib.get_close_matches(name, list(names), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
-
-
-def property_named(protocol: Protocol, name: str) -> Property:
-    """A property of a protocol; `ConfigurationError` lists the choices."""
-    known = properties_of(protocol)
+def property_named(protocol: Protocol, name: str, written: Iterable[Property] = ()) -> Property:
+    """A property of a protocol, or one that a spec writes; `ConfigurationError` lists the choices."""
+    known = {**properties_of(protocol), **{item.name: item for item in written}}
     if name == DEADLOCK.name:
         return DEADLOCK
     if name not in known:
@@ -237,21 +244,23 @@ class _Reader:
         self.keys("check", self.table("check"), _CHECK)
         count_only = self.get("check.count_only", bool, default=False)
         names = self.names("check.invariants")
+        written = self.written(protocol, names)
         properties = [
-            self.named("check.invariants", lambda name=name: property_named(protocol, name)) for name in names
+            self.named("check.invariants", lambda name=name: property_named(protocol, name, written)) for name in names
         ]
+        reach = self.sought(written)
         if self.get("check.deadlock", bool, default=False):
             properties.append(DEADLOCK)
         if repeated := sorted({item.name for item in properties if properties.count(item) > 1}):
             self.refuse("check.invariants", f"{choices(repeated)} is asked twice; name each property once")
-        if count_only and properties:
-            self.refuse("check.count_only", "count_only = true asks nothing, so [check] may name no invariants")
-        if not count_only and not properties:
+        if count_only and (properties or reach):
+            self.refuse("check.count_only", "count_only = true asks nothing, so there may be no invariants and no [reach]")
+        if not count_only and not properties and not reach:
             self.refuse(
                 "check.invariants",
                 "[check] asks nothing: name invariants (see `acked list invariants`) or set count_only = true",
             )
-        return Spec(
+        spec = Spec(
             name=self.path.stem,
             path=self.path,
             title=title,
@@ -259,15 +268,45 @@ class _Reader:
             constants=constants,
             warnings=warnings,
             properties=tuple(properties),
+            reach=reach,
             drop=self.dropped(protocol),
             count_only=count_only,
             slow=self.get("slow", bool, default=False),
-            expect=self.expectation(properties, protocol) if "expect" in self.document else None,
+            expect=self.expectation(properties, reach, protocol) if "expect" in self.document else None,
             claim=self.claim() if "claim" in self.document else None,
             gallery=self.gallery() if "gallery" in self.document else None,
             symmetry=self.get("check.symmetry", bool, default=False),
             line_of=self.lines,
         )
+        spec.check_written()
+        return spec
+
+    def written(self, protocol: Protocol, asked: Iterable[str]) -> list[Property]:
+        """The invariants that the spec writes; every one of them is asked."""
+        made = []
+        for name in (tables := self.table("invariants")):
+            key = f"invariants.{name}"
+            if not isinstance(tables[name], dict):
+                self.refuse(key, f"{key} must be a table: write [{key}] and holds = \"…\" under it")
+            self.new_name(key, name, properties_of(protocol))
+            self.keys(key, self.table(key), _INVARIANT)
+            holds = self.get(f"{key}.holds", str, required=True)
+            if name not in asked:
+                self.refuse(key, f"{name} is written but not asked; add it to invariants under [check]")
+            made.append(written_invariant(name, holds, self.get(f"{key}.doc", str, default="")))
+        return made
+
+    def sought(self, written: list[Property]) -> tuple[Property, ...]:
+        """The states that the spec looks for."""
+        for name in (table := self.table("reach")):
+            self.new_name(f"reach.{name}", name, [item.name for item in written])
+        return tuple(sought(name, self.get(f"reach.{name}", str)) for name in table)
+
+    def new_name(self, key: str, name: str, known: Iterable[str]) -> None:
+        if not is_name(name) or name in (DEADLOCK.name, SOUGHT):
+            self.refuse(key, f"{name!r} is no name for something of your own; use letters, digits and _, such as MyRule")
+        if name in known:
+            self.refuse(key, f"there is a property {name} already; choose another name")
 
     def profile(self, protocol: Protocol) -> dict[str, int]:
         """What the spec's `version` and `control_plane` say of the constants."""
@@ -315,7 +354,9 @@ class _Reader:
             self.named("weaken.drop", lambda text=text: clause_named(protocol, text)) for text in self.names("weaken.drop")
         )
 
-    def expectation(self, properties: list[Property], protocol: Protocol) -> Expectation:
+    def expectation(
+        self, properties: list[Property], reach: tuple[Property, ...], protocol: Protocol
+    ) -> Expectation:
         table = self.table("expect")
         self.keys("expect", table, _EXPECT)
         text = self.get("expect.verdict", str, required=True)
@@ -349,8 +390,21 @@ class _Reader:
                     "expect.never_fired",
                     f"{protocol.name} has no action {name!r}{near(name, actions)}; it has {choices(actions)}",
                 )
+        looked_for = [item.name for item in reach]
+        unreachable = self.names("expect.unreachable") if "unreachable" in table else []
+        for name in unreachable:
+            if name not in looked_for:
+                hint = f"{near(name, looked_for)}; [reach] names {choices(looked_for) or 'nothing'}"
+                self.refuse("expect.unreachable", f"{name!r} is expected to be unreachable but not looked for{hint}")
         pins = {key: self.pin(f"expect.{key}") for key in _PINS}
-        return Expectation(verdict, tuple(violates), never_fired=tuple(silent), holds=tuple(holds), **pins)
+        return Expectation(
+            verdict,
+            tuple(violates),
+            never_fired=tuple(silent),
+            holds=tuple(holds),
+            unreachable=tuple(unreachable),
+            **pins,
+        )
 
     # -- values -----------------------------------------------------------------------------------------------------
 
@@ -362,7 +416,8 @@ class _Reader:
                 self.refuse(full, f"unknown key {key!r} in {place}{near(key, known)}; known are {choices(known)}")
 
     def table(self, name: str) -> dict[str, Any]:
-        value = self.document.get(name, {})
+        outer, _, inner = name.rpartition(".")
+        value = (self.table(outer) if outer else self.document).get(inner, {})
         if not isinstance(value, dict):
             self.refuse(name, f"{name} must be a table: write [{name}]")
         return value

@@ -17,6 +17,8 @@ from checker.files import read_text
 from checker.question import Question
 from checker.result import Run, Words
 from checker.spec import bind_constants, clause_named, property_named, protocol_named
+from checker.written import check_written, sought, written_invariant
+from invariants.property import Property
 from model.errors import ModelError
 from model.evaluate import Evaluator
 from model.protocol import ActionInstance
@@ -59,10 +61,12 @@ def replay(document: Any) -> ReplayedTrace:
     names = _part(spec, "properties", list)
     if len(set(map(str, names))) < len(names):
         raise SpecUnreadable("not a trace file: 'properties' names one twice")
-    properties = tuple(property_named(protocol, str(name)) for name in names)
+    written = _written(spec)
+    properties = tuple(property_named(protocol, str(name), written) for name in names)
     dropped = [clause_named(protocol, str(text)) for text in (_part(spec, "drop", list) if "drop" in spec else [])]
     try:
         question = Question(protocol.instantiate(constants, dropped), properties)
+        check_written(properties, question.instance)
     except ModelError as error:
         raise ConfigurationError(str(error)) from None
     steps = _part(document, "steps", list)
@@ -109,6 +113,17 @@ def _confirm(question: Question, name: Any, states: list[Words], actions: list[A
         conditions = [check.violated for check in plan.step_checks if check.action in last and check.bit == bit]
     if not any(Evaluator(conditions)(instance.schema.unpack(state))):
         raise SpecUnreadable(f"the trace claims to violate {name!r}, which holds in its last {where}")
+
+
+def _written(spec: Mapping[str, Any]) -> list[Property]:
+    """The invariants that the trace's spec wrote itself, and what it was to reach."""
+    made = []
+    for key, make in (("invariants", written_invariant), ("reach", sought)):
+        texts = _part(spec, key, dict) if key in spec else {}
+        if not all(isinstance(text, str) for text in texts.values()):
+            raise SpecUnreadable(f"not a trace file: {key!r} must hold a predicate under each name")
+        made += [make(name, text) for name, text in texts.items()]
+    return made
 
 
 def _part(document: Mapping[str, Any], key: str, kind: type) -> Any:

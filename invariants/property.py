@@ -17,6 +17,7 @@ class Kind(Enum):
     STATE = "invariant"
     STEP = "step property"
     DEADLOCK = "deadlock"
+    REACH = "witness"
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Property:
     """A named promise of a protocol.
 
     `predicate` takes the state (STATE) or the states before and after a step (STEP). `promise` tells a user of Kafka what
-    it means, `source` where it comes from, and `since` from which variant or release on it holds.
+    it means, `source` where it comes from, and `since` from which variant or release on it holds. `text` is the predicate as
+    it was typed, of one that a spec or a user wrote. REACH is no promise: a state in which it is true is looked for.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Property:
     promise: str
     source: str
     since: str
+    text: str | None = None
 
     def __call__(self, *states: Any) -> Bool:
         return self.predicate(*states)

@@ -471,6 +471,11 @@ def none_of(item: type[I]) -> SetValue[I]:
     return SetValue(literal(0), item)
 
 
+def leaves_of(state: Struct) -> tuple[Schema, Sequence[Expr]]:
+    """The layout of a whole state and the code of every leaf, for those who read fields by their paths."""
+    return state._store.schema, state._store.codes
+
+
 def decode_view(state: Mapping[str, Any]) -> Any:
     """A decoded state whose fields are attributes, for the words that describe a step."""
     return _wrap(state)

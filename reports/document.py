@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from checker.question import Question
-from checker.result import Result, Run, Violation
+from checker.result import Result, Run, StopReason, Violation
+from checker.written import reached
+from invariants.property import Kind
 from reports.answers import answers
 from reports.view import dropped_clauses, steps_of
 
@@ -33,6 +35,7 @@ def trace_document(title: str, question: Question, run: Run, violates: str | Non
             "constants": instance.shown_constants,
             "drop": list(dropped_clauses(instance)),
             "properties": [item.name for item in question.properties],
+            **_written(question),
             "fingerprint": question.fingerprint,
             "violates": violates,
         },
@@ -50,6 +53,15 @@ def trace_document(title: str, question: Question, run: Run, violates: str | Non
     }
 
 
+def _written(question: Question) -> dict[str, dict[str, str]]:
+    """The predicates that somebody wrote, without which nobody could replay the trace; no keys where there are none."""
+    texts: dict[str, dict[str, str]] = {}
+    for item in question.properties:
+        if item.text is not None:
+            texts.setdefault("reach" if item.kind is Kind.REACH else "invariants", {})[item.name] = item.text
+    return texts
+
+
 def check_document(
     spec: str,
     title: str,
@@ -60,7 +72,8 @@ def check_document(
     """The document of `check`; `spec` is what the user called the spec, `expectation` is put in as it is.
 
     `stopped` is one of complete, violation, max_depth, max_states, memory, interrupted. A property's `holds` is null
-    where it was not violated but not every reachable state was seen.
+    where it was not violated but not every reachable state was seen. `reach` says of what the spec looks for whether a
+    reachable state is one, and how many states the shortest run there has.
     """
     question = result.question
     return {
@@ -86,12 +99,21 @@ def check_document(
             {"name": item.property.name, "kind": item.property.kind.value, "holds": item.holds}
             for item in answers(result)
         ],
+        "reach": {
+            name: {"reached": True if length is not None else _unless_open(result), "trace_length": length}
+            for name, length in reached(result.probes.items()).items()
+        },
         "violations": [_violation(title, question, item) for item in result.violations],
         "actions": {name: {"enabled": fired.enabled, "new": fired.new} for name, fired in result.actions.items()},
         "never_fired": result.never_fired,
         "expectation": None if expectation is None else dict(expectation),
         "notes": list(result.notes),
     }
+
+
+def _unless_open(result: Result) -> bool | None:
+    """What is to be said of something that was not found."""
+    return False if result.stopped is StopReason.COMPLETE else None
 
 
 def _violation(title: str, question: Question, item: Violation) -> dict[str, Any]:

@@ -6,10 +6,11 @@ What lives here: their layout in the terminal. What does not: what may be claime
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from checker.result import Result, StopReason, Verdict
+from checker.written import reached
 from reports import units
 from reports.answers import Answer, answers, verdict_in_words
 from reports.console import Glyphs, clean, flow, glyphs_of, put, put_paragraph, put_table
@@ -34,6 +35,9 @@ def print_result(console: Console, title: str, result: Result, total_seconds: fl
     if result.question.properties:
         put(console, [])
         _print_properties(console, result, glyphs)
+    if found := reached(result.probes.items()):
+        put(console, [])
+        _print_reach(console, result, found, glyphs)
     put(console, [])
     _print_actions(console, result, glyphs)
     for note in result.notes:
@@ -84,6 +88,19 @@ def _print_properties(console: Console, result: Result, glyphs: Glyphs) -> None:
         for item in answers(result)
     ]
     put_table(console, [("property", False), ("kind", False), ("answer", False)], rows)
+
+
+def _print_reach(console: Console, result: Result, found: Mapping[str, int | None], glyphs: Glyphs) -> None:
+    rows = []
+    for name, length in found.items():
+        if length is not None:
+            answer = (f"{glyphs.good} reached in {units.plural(length - 1, 'step')}", "bold green")
+        elif result.stopped is StopReason.COMPLETE:
+            answer = (f"{glyphs.bad} no reachable state is one", "bold")
+        else:
+            answer = (f"{glyphs.open} not reached so far", "yellow")
+        rows.append([(clean(name, console), ""), answer])
+    put_table(console, [("looked for", False), ("answer", False)], rows)
 
 
 def _answer(item: Answer, glyphs: Glyphs) -> tuple[str, str]:

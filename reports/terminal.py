@@ -58,10 +58,11 @@ def print_trace(console: Console, view: TraceView) -> None:
 def print_story(console: Console, story: Story) -> None:
     """The sentences: what was promised, what happened, what would have prevented it, where the promise comes from."""
     put_paragraph(console, story.promised, "bold")
-    put_paragraph(console, story.happened, "bold red")
+    put_paragraph(console, story.happened, "bold green" if story.is_found else "bold red")
     if story.prevented is not None:
         put_paragraph(console, story.prevented)
-    put_paragraph(console, story.source, "dim")
+    if story.source:
+        put_paragraph(console, story.source, "dim")
 
 
 def print_step(console: Console, step: StepView, layout: _Layout | None) -> None:

@@ -18,6 +18,7 @@ from checker.explain import in_words
 from checker.question import Question
 from checker.remedy import remedy_of
 from checker.result import Run
+from checker.written import SOUGHT
 from invariants.property import Kind, Property
 from model.errors import DomainOverflow
 from model.evaluate import Evaluator
@@ -100,6 +101,8 @@ class Story:
     happened: str
     prevented: str | None
     source: str
+    is_found: bool = False
+    """Whether the run leads to something that was looked for, and breaks nothing."""
 
 
 @dataclass(frozen=True)
@@ -301,7 +304,9 @@ class _Marks:
         """The marks, in the question's order, of the state `codes` that `step` led to from the state `before`."""
         question = self._question
         holds: dict[int, bool | None] = dict.fromkeys(range(len(question.properties)))
-        holds.update(zip(question.state_properties, map(bool, self._in_state(codes)), strict=True))
+        for i, value in zip(question.state_properties, map(bool, self._in_state(codes)), strict=True):
+            is_sought = question.properties[i].kind is Kind.REACH  # whose condition says that it is not there yet
+            holds[i] = (None if value else True) if is_sought else value
         if step is not None:
             values = self._step_evaluator(step)(before)
             holds.update(zip(question.step_properties, map(bool, values), strict=True))
@@ -320,6 +325,8 @@ def story_of(
 ) -> Story:
     """The sentences at the top of a run whose last state or last step breaks `violates`."""
     last, provider = steps[-1], provider_of(question.instance)
+    if violates.kind is Kind.REACH:
+        return _found(violates, last)
     where = f"Step {last.index} of {last.index} breaks it" if last.index else "The initial state breaks it"
     if violates.kind is Kind.DEADLOCK:
         details = ["no action is enabled any more"]
@@ -336,8 +343,28 @@ def story_of(
         promised=f"{violates.name} promises: {_sentence(violates.promise)}",
         happened=_sentence(f"{where}: {text}" if text else where),
         prevented=None if remedy is None else prevented_in_words(remedy, violates.name),
-        source=f"{_sentence(f'Source: {violates.source}')} {_sentence(f'Kept by: {violates.since}')}",
+        source=_source_of(violates),
     )
+
+
+def _found(sought: Property, last: StepView) -> Story:
+    """The story of a run to a state that was looked for: nothing is broken."""
+    name = "" if sought.name == SOUGHT else f"{sought.name}: "
+    where = f"Step {last.index} of {last.index} reaches it" if last.index else "The initial state is one"
+    return Story(
+        property=sought.name,
+        promised=f"{name}Looked for: a state in which {sought.text}",
+        happened=f"{where}, and no shorter run does." if last.index else f"{where}.",
+        prevented=None,
+        source="",
+        is_found=True,
+    )
+
+
+def _source_of(promise: Property) -> str:
+    parts = [f"Source: {promise.source}"] if promise.source else []
+    parts += [f"Kept by: {promise.since}"] if promise.since else []
+    return " ".join(map(_sentence, parts))
 
 
 def _sentence(text: str) -> str:

@@ -12,10 +12,11 @@ import pytest
 
 from checker.bounds import Bounds
 from checker.errors import ConfigurationError
+from checker.names import near
 from checker.question import DEADLOCK
 from checker.result import ActionCount, Result, StopReason, Verdict
 from checker.search import search
-from checker.spec import Claim, Expectation, GalleryEntry, Spec, near, parse_spec
+from checker.spec import Claim, Expectation, GalleryEntry, Spec, parse_spec
 from tests.checker.toys import always, ask, counters
 
 TEXT = """\

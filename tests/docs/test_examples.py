@@ -3,8 +3,8 @@
 What lives here: in a ```console block, a line that begins with `$ ` is a command and the lines up to the next one are
 its output: both streams, as on a terminal. `…` stands for any text within a line, and alone on a line for any number of
 lines. A command may go on after a backslash at the end of its line; `$?` is the exit code of the command before. The
-blocks of one document share a temporary directory and run in order, except those directly below `<!-- not run -->`.
-What does not: other kinds of code blocks.
+blocks of one document share a temporary directory and run in order, except those directly below `<!-- not run -->`. A block
+of any kind directly below `<!-- file: NAME -->` is that file, written when its turn comes. What does not: other code blocks.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ import pytest
 CHECKOUT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([CHECKOUT / "README.md", *(CHECKOUT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^(?P<indent> *)```console\n(?P<body>.*?)^(?P=indent)```[ ]*$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(
+    r"^<!-- file: (?P<name>[\w./-]+) -->\n+```\w*\n(?P<body>.*?)^```[ ]*$", re.MULTILINE | re.DOTALL
+)
 NOT_RUN = "<!-- not run -->"
 ANYTHING = "…"
 SCRIPTS = sysconfig.get_path("scripts")
@@ -93,8 +96,13 @@ def run(command: str, directory: Path, before: int) -> tuple[int, str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(CHECKOUT).as_posix())
 def test_the_examples_of_a_document_do_what_it_shows(document: Path, tmp_path: Path) -> None:
-    code = 0
-    for example in examples(document.read_text("utf-8")):
+    code, text = 0, document.read_text("utf-8")
+    files = [(text.count("\n", 0, match.start()) + 1, match["name"], match["body"]) for match in FILE.finditer(text)]
+    for example in examples(text):
+        while files and files[0][0] < example.line:
+            _, name, body = files.pop(0)
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(body, "utf-8")
         code, output = run(example.command, tmp_path, code)
         if not agrees(example.expected, output):
             difference = "\n".join(difflib.ndiff(example.expected, output.splitlines()))

@@ -319,6 +319,22 @@ MUTATIONS: tuple[Mutation, ...] = (
         "no-answer",
     ),
     Mutation("there is hardly any memory", HOLDS, r"\A", "", PROMISES, "incomplete", ("--memory", "64KB", "--no-cache")),
+    Mutation(
+        "a state is looked for that cannot be",
+        HOLDS,
+        r"\[check\]",
+        r"[reach]\nNobody = 'quorum.isr == {} and quorum.leader == 0'\n[check]",
+        HOLDS,
+        "unreached",
+    ),
+    Mutation(
+        "a state is said to be unreachable that is not",
+        HOLDS,
+        r"\[expect\]",
+        r"[reach]\nAlone = 'quorum.isr == {0}'\n[expect]\nunreachable = 'Alone'",
+        HOLDS,
+        "reached",
+    ),
 )
 
 

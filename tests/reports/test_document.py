@@ -18,7 +18,7 @@ def test_the_check_document_has_the_promised_names(violated: Result) -> None:
         *("spec", "title", "protocol", "constants", "drop", "engine", "workers", "verdict", "stopped"),
         *("distinct_states", "generated_states", "depth", "symmetry", "levels", "stored_levels"),
         *("seconds", "total_seconds", "memory_bytes"),
-        *("properties", "violations", "actions", "never_fired", "expectation", "notes"),
+        *("properties", "reach", "violations", "actions", "never_fired", "expectation", "notes"),
     }
 
 

@@ -1,0 +1,83 @@
+"""Properties that specs and users write themselves, as predicates: invariants, and states that are looked for.
+
+What lives here: making them, and checking them before a search begins. What does not: the language (`predicate.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from checker.predicate import PredicateError, meaning
+from checker.question import Probe
+from invariants.property import Kind, Property
+from model.context import current
+from model.domain import Schema
+from model.errors import ModelError
+from model.expr import Expr, Pool
+from model.protocol import Instance
+from model.quantify import implies, truth
+from model.state import leaves_of
+from model.values import Bool
+
+SOUGHT = "Sought"
+"""The name of a predicate that somebody typed without naming it."""
+
+_REACHES = "reaches: "
+
+
+def written_invariant(name: str, text: str, doc: str = "") -> Property:
+    """The promise that a predicate holds in every reachable state."""
+    return Property(name, Kind.STATE, _of_state(text), doc or text, "the spec itself", "", text)
+
+
+def sought(name: str, text: str) -> Property:
+    """What `find` looks for: a state in which a predicate holds."""
+    return Property(name, Kind.REACH, _of_state(text), text, "", "", text)
+
+
+def check_written(properties: Iterable[Property], instance: Instance) -> None:
+    """`PredicateError` if the text of one means nothing in an instance; names the property."""
+    check_texts(properties, instance.schema)
+
+
+def check_texts(properties: Iterable[Property], schema: Schema) -> None:
+    """Like `check_written`, where nothing but the fields is known."""
+    pool = Pool()
+    codes = [pool.field(at, leaf.cardinality) for at, leaf in enumerate(schema.leaves)]
+    for item in properties:
+        if item.text is not None:
+            try:
+                meaning(item.text, schema, codes)
+            except PredicateError as error:
+                name = "" if item.name == SOUGHT else f"{item.name}: "
+                raise PredicateError(f"{name}{error}") from None
+
+
+def reach_probes(wanted: Iterable[Property]) -> tuple[Probe, ...]:
+    """Probes that are met where what is sought is reached."""
+    return tuple(_probe(item) for item in wanted)
+
+
+def reached(met: Iterable[tuple[str, int | None]]) -> dict[str, int | None]:
+    """By name of what a spec seeks: the states of the shortest run there, from the probes of a search."""
+    return {name.removeprefix(_REACHES): level for name, level in met if name.startswith(_REACHES)}
+
+
+def _probe(item: Property) -> Probe:
+    def in_state(instance: Instance) -> Expr:
+        return instance.state_predicate(item.name, item.predicate)
+
+    return Probe(_REACHES + item.name, in_state, is_sought=True)
+
+
+def _of_state(text: str) -> Callable[[Any], Bool]:
+    def predicate(state: Any) -> Bool:
+        if current().reading is not None:
+            raise ModelError("a predicate written in a spec is about given constants and has no meaning for all of them")
+        meant = meaning(text, *leaves_of(state))
+        if current().antecedents_alone and meant.silent is not None:
+            return implies(~Bool(meant.silent), truth(True))
+        return Bool(meant.true)
+
+    return predicate
