@@ -80,17 +80,24 @@ def ablate(
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")
 @click.option("--memory", type=_Memory(), help="Bytes of states for each search, e.g. 2GB.")
 @click.option("--no-cache", is_flag=True, help="Search everything anew, and keep nothing.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="The tables as a page.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What stdout gets.")
-def coverage(specs: tuple[str, ...], jobs: int | None, memory: int | None, no_cache: bool, form: str) -> int:
+def coverage(
+    specs: tuple[str, ...], jobs: int | None, memory: int | None, no_cache: bool, html: Path | None, form: str
+) -> int:
     """Tell which actions fired and which guard clauses ever mattered in SPECs, files, folders or names of bundled specs.
 
     A clause was decisive if in some reachable state it alone forbade its action. Searches go on after a violation, and what
     they found is merged by protocol. Exit code 0 if every search saw all states, 152 if not.
     """
     from reports.console import open_console
-    from reports.coverage import coverage_document, print_coverage
+    from reports.coverage import coverage_document, coverage_page, print_coverage
 
+    if html is not None:
+        check_writable(html, "page")
     found, is_complete = _covered(specs, jobs, memory, no_cache)
+    if html is not None:
+        write_text(html, coverage_page(specs, found), "page")
     if form == "json":
         click.echo(json.dumps(coverage_document(specs, found), indent=1))
     else:

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from reports.gallery import Story
 
 
+_SHOWN = ("acks", "min_insync_replicas", "unclean_election", "crashes")
+"""Settings of `partition` under which every story is listed."""
+
+_MORE = ("retries", "idempotence", "in_flight", "consumer", "offset_queries", "unnoticed_restarts", "zombies",
+         "leadership_moves", "late_answers", "producer_restarts", "replicas")  # fmt: skip
+"""Those under which it is listed where they are not at their defaults."""
+
 _REFERENCE = ("counts", "answers")
 """Folders of specs that repeat what the others ask, at other bounds, to be held against published numbers."""
 
@@ -38,15 +45,19 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, quiet: bool) -> None
     """Answer the bundled specs and write a static site: an index by promise, version and setting, a page per violation.
 
     Nothing is taken from expectations: every answer is searched anew. Specs that only serve as reference for
-    counts and lengths are left out.
+    counts and lengths are left out, and so are slow ones, which the site names. A site of more than 10 MB is an error.
     """
     from checker.search import search
     from invariants.catalogue import properties_of
     from model.catalogue import PROTOCOLS
-    from reports.gallery import front_page
+    from model.partition.protocol import partition
+    from model.partition.versions import VERSIONS
+    from reports.gallery import MOST_BYTES, front_page
     from reports.progress import ProgressReporter
 
-    specs = [spec for spec in map(load_spec, all_bundled()) if _is_wanted(spec, select, slow)]
+    bundled = [load_spec(path) for path in all_bundled()]
+    specs = [spec for spec in bundled if _is_wanted(spec, select, slow)]
+    left_out = [] if select else [spec for spec in bundled if _is_wanted(spec, select, True) and spec not in specs]
     if not specs:
         raise ConfigurationError(f"no bundled spec matches {', '.join(select)}; see `acked list specs`")
     _make_ready(out)
@@ -60,11 +71,17 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, quiet: bool) -> None
     promises = {
         name: item.promise for protocol in PROTOCOLS.values() for name, item in properties_of(protocol).items()
     }
-    versions = {name: f"{protocol.title} ({protocol.source})" for name, protocol in PROTOCOLS.items()}
+    families = {name: f"{item.title} ({item.source})" for name, item in PROTOCOLS.items() if name != partition.name}
+    versions = {**families, **{_release(version): "" for version in VERSIONS}}
     made = f"Made by acked {__version__} from {len(specs)} specs."
+    if left_out:
+        names = ", ".join(spec.name for spec in left_out)
+        made += f" Left out, because they are slow: {names}; `acked gallery --slow` answers them, too."
     write_text(out / "index.html", front_page(stories, promises, versions, made), "gallery")
     pages = sum(story.page is not None for story in stories)
     size = sum(entry.stat().st_size for entry in out.iterdir())
+    if size > MOST_BYTES:
+        raise SystemFailure(f"the site in {out} has {size / 1e6:.1f} MB, more than {MOST_BYTES / 1e6:.0f}; use --select")
     _say(f"{len(stories)} answers and {pages} stories are in {out} ({size / 1e6:.1f} MB); open {out / 'index.html'}")
 
 
@@ -101,6 +118,8 @@ def _make_ready(out: Path) -> None:
 
 def _stories(out: Path, spec: Spec, result: Result) -> list[Story]:
     from checker.result import StopReason
+    from model.partition.protocol import partition
+    from model.partition.versions import LATEST
     from reports.answers import answers
     from reports.console import harmless
     from reports.gallery import Story
@@ -108,8 +127,8 @@ def _stories(out: Path, spec: Spec, result: Result) -> list[Story]:
     from reports.view import subject_in_words
 
     instance = result.question.instance
-    dropped = [f"without {action}: {label}" for action, label in sorted(spec.drop)]
-    setting = ", ".join(dropped) or ", ".join(f"{name}={value}" for name, value in instance.constants.items())
+    settings = tuple(map(harmless, _settings(spec)))
+    version = instance.protocol.name if instance.protocol is not partition else _release(spec.version or LATEST)
     seen = plural(result.distinct_states, "state")
     stories = []
     for answer in answers(result):
@@ -124,11 +143,24 @@ def _stories(out: Path, spec: Spec, result: Result) -> list[Story]:
             text = f"? not decided: {why}"
         kind = {True: "m1", False: "m0", None: "mn"}[answer.holds]
         subject, title = harmless(subject_in_words(instance)), harmless(spec.title)
-        name = instance.protocol.name
-        stories.append(
-            Story(title, subject, name, harmless(setting), answer.property.name, kind, answer.holds, text, page)
-        )
+        stories.append(Story(title, subject, version, settings, answer.property.name, kind, answer.holds, text, page))
     return stories
+
+
+def _release(version: str) -> str:
+    return "Kafka with every known fix" if version == "latest" else f"Kafka {version}"
+
+
+def _settings(spec: Spec) -> list[str]:
+    """What a story is found under: what was left out of the rules, what users set, or else the bounds."""
+    if spec.drop:
+        return [f"without {action}: {label}" for action, label in sorted(spec.drop)]
+    shown = {item.name: item.show(spec.constants[item.name]) for item in spec.protocol.constants}
+    default = {item.name: item.default for item in spec.protocol.constants}
+    if not set(_SHOWN) <= shown.keys():
+        return [", ".join(f"{name}={value}" for name, value in shown.items())]
+    names = [*_SHOWN, *(name for name in _MORE if spec.constants[name] != default[name])]
+    return [f"{name}={str(shown[name]).lower() if isinstance(shown[name], bool) else shown[name]}" for name in names]
 
 
 def _page(out: Path, spec: Spec, result: Result, violation: Violation) -> str:

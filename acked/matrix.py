@@ -7,17 +7,25 @@ What lives here: options, and which file gets what. What does not: cells (`check
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import click
 
 from acked.cli import _Memory
 from checker.errors import ConfigurationError, ExitCode, SystemFailure
 from checker.files import check_writable, write_text
+
+if TYPE_CHECKING:
+    from checker.durability import Filled
+    from checker.outcome import Task
+    from invariants.property import Property
 
 MOST_VALUES = 1000
 
@@ -38,6 +46,7 @@ MOST_VALUES = 1000
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")
 @click.option("--cache/--no-cache", "use_cache", default=True, help="Take answers found before: an interrupted run goes on.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write the table as a page, whose cells open their stories.")
+@click.option("--stories", type=click.Path(path_type=Path), metavar="DIR", help="With --html: viewer pages of all stories.")
 @click.option("--csv", "csv_", type=click.Path(path_type=Path), help="Write the cells as CSV.")
 @click.option("--parquet", type=click.Path(path_type=Path), help="Write the cells as Parquet.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="On stdout.")
@@ -58,6 +67,7 @@ def matrix(
     jobs: int | None,
     use_cache: bool,
     html: Path | None,
+    stories: Path | None,
     csv_: Path | None,
     parquet: Path | None,
     form: str,
@@ -92,6 +102,8 @@ def matrix(
     for path, what in ((html, "page"), (csv_, "CSV file"), (parquet, "Parquet file")):
         if path is not None:
             check_writable(path, what)
+    if stories is not None and html is None:
+        raise ConfigurationError("--stories writes the pages that the table's page links to; name that one with --html")
     cache = result_cache() if use_cache else None
     filled = fill(table, BatchLimits.default(jobs, memory), cache, _progress(quiet))
     if html is not None:
@@ -99,7 +111,9 @@ def matrix(
         from model.partition.protocol import partition
         from reports.durability_pages import durability_page
 
-        write_text(html, durability_page(filled, property_named(partition, table.property)), "page")
+        promise = property_named(partition, table.property)
+        pages = {} if stories is None else _write_stories(stories, html, filled, promise)
+        write_text(html, durability_page(filled, promise, pages), "page")
     rows = as_rows(filled) if csv_ is not None or parquet is not None or form == "json" else []
     if csv_ is not None:
         from reports.durability import as_csv
@@ -119,6 +133,22 @@ def matrix(
 
         print_durability(open_console(sys.stdout), filled)
     return int(ExitCode.HOLDS if filled.is_decided else ExitCode.TOO_LARGE)
+
+
+def _write_stories(folder: Path, page: Path, filled: Filled, promise: Property) -> dict[Task, str]:
+    """Writes every story's page; their addresses as the table's page says them."""
+    from reports.durability_pages import story_pages
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SystemFailure(f"cannot make the folder {folder}: {error.strerror}") from None
+    where = os.path.relpath(folder.resolve(), page.resolve().parent)
+    addresses = {}
+    for task, name, text in story_pages(filled, promise):
+        write_text(folder / name, text, "page")
+        addresses[task] = quote(Path(where, name).as_posix())
+    return addresses
 
 
 def _values(name: str, text: str) -> list[str]:

@@ -76,10 +76,10 @@ class GalleryEntry:
 class Spec:
     """One question and its expected answer.
 
-    `name` is the file's name without its ending; `drop` names guard clauses, as (action, label), that the spec leaves out
-    of the protocol to show what they protect. `reach` are states that the spec looks for besides. `warnings` say where
-    settings are not what one may think. With `symmetry`, states that differ only in the names of interchangeable ids are
-    visited, and counted, once.
+    `name` is the file's name without its ending, `version` the release that it names, if it does; `drop` names guard
+    clauses, as (action, label), that the spec leaves out of the protocol to show what they protect. `reach` are states
+    that the spec looks for besides. `warnings` say where settings are not what one may think. With `symmetry`, states
+    that differ only in the names of interchangeable ids are visited, and counted, once.
     """
 
     name: str
@@ -97,6 +97,7 @@ class Spec:
     claim: Claim | None = None
     gallery: GalleryEntry | None = None
     symmetry: bool = False
+    version: str | None = None
     line_of: Mapping[str, int] = field(default_factory=dict)
 
     def question(self) -> Question:
@@ -276,6 +277,7 @@ class _Reader:
             claim=self.claim() if "claim" in self.document else None,
             gallery=self.gallery() if "gallery" in self.document else None,
             symmetry=self.get("check.symmetry", bool, default=False),
+            version=self.get("version", str),
             line_of=self.lines,
         )
         spec.check_written()

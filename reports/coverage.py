@@ -1,6 +1,6 @@
-"""Which actions fired and which guard clauses mattered, as a table and as JSON.
+"""Which actions fired and which guard clauses mattered, as a table, as a page and as JSON.
 
-What does not live here: finding that out (`checker/coverage.py`), pages (`page.py`).
+What does not live here: finding that out (`checker/coverage.py`), the page's template (`reports/web/`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from checker.coverage import ClauseCoverage
 from checker.result import ActionCount
 from reports import units
-from reports.console import clean, glyphs_of, put, put_paragraph, put_table
+from reports.console import clean, glyphs_of, harmless, put, put_paragraph, put_table
+from reports.report_page import render_report
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,16 +36,45 @@ def print_coverage(
             told, look = _in_words(item)
             rows.append([(f"    {clean(item.label, console)}", look), (told, look)])
     put_table(console, [("action and clause", False), ("", False)], rows)
-    idle = [item for item in clauses if not item.was_decisive and not item.is_fixed]
-    put_paragraph(
-        console,
-        f"{units.plural(len(clauses), 'clause')}: {sum(item.was_decisive for item in clauses)} decisive, "
-        f"{sum(item.is_fixed for item in clauses)} decided by the parameters, {len(idle)} never decisive",
-        "",
-        "  ",
-        "  ",
-    )
+    put_paragraph(console, _summary(clauses), "", "  ", "  ")
     put(console, [])
+
+
+def _summary(clauses: Sequence[ClauseCoverage]) -> str:
+    idle = [item for item in clauses if not item.was_decisive and not item.is_fixed]
+    return (
+        f"{units.plural(len(clauses), 'clause')}: {sum(item.was_decisive for item in clauses)} decisive, "
+        f"{sum(item.is_fixed for item in clauses)} decided by the parameters, {len(idle)} never decisive"
+    )
+
+
+def coverage_page(
+    specs: Sequence[str],
+    found: Mapping[str, tuple[Mapping[str, ActionCount], Sequence[ClauseCoverage]]],
+) -> str:
+    """The same as one HTML page, which needs no script and no network."""
+    kinds = {"green": "keeps", "dim": "soft", "yellow": "undecided", "bold yellow": "undecided"}
+    protocols = [
+        {
+            "name": name,
+            "summary": _summary(clauses),
+            "actions": [
+                {
+                    "name": harmless(action),
+                    "fired": units.count(count.enabled) if count.enabled else "",
+                    "clauses": [
+                        {"label": harmless(item.label), "told": told, "kind": kinds[look]}
+                        for item in clauses
+                        if item.action == action
+                        for told, look in [_in_words(item)]
+                    ],
+                }
+                for action, count in actions.items()
+            ],
+        }
+        for name, (actions, clauses) in found.items()
+    ]
+    return render_report("coverage.html.j2", {"specs": harmless(", ".join(specs)), "protocols": protocols})
 
 
 def coverage_document(

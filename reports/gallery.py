@@ -14,18 +14,24 @@ from reports.console import harmless
 from reports.page import environment, hash_of, style_text
 from reports.units import plural
 
+MOST_BYTES = 10_000_000
+"""What the whole site may take."""
+
 MARK = '<meta name="generator" content="acked gallery">'
 """By this line a folder is known as a gallery that may be written again."""
 
 
 @dataclass(frozen=True)
 class Story:
-    """One promise asked of one spec; `holds` is None where it was not decided, `page` the file of a violation's story."""
+    """One promise asked of one spec; `holds` is None where it was not decided, `page` the file of a violation's story.
+
+    `version` is a key of the front page's versions; `settings` are what the story is found under, each a heading.
+    """
 
     title: str
     subject: str
-    protocol: str
-    setting: str
+    version: str
+    settings: tuple[str, ...]
     promise: str
     kind: str
     holds: bool | None
@@ -54,9 +60,9 @@ class Index:
 def front_page(stories: Sequence[Story], promises: dict[str, str], versions: dict[str, str], made: str) -> str:
     """The HTML of the index; `promises` and `versions` say in words what each promise and each set of rules is."""
     indexes = [
-        Index("promise", "By promise", _groups(stories, lambda story: story.promise, promises)),
-        Index("version", "By version", _groups(stories, lambda story: story.protocol, versions)),
-        Index("setting", "By setting", _groups(stories, lambda story: story.setting, {})),
+        Index("promise", "By promise", _groups(stories, lambda story: (story.promise,), promises)),
+        Index("version", "By version", _groups(stories, lambda story: (story.version,), versions)),
+        Index("setting", "By setting", _groups(stories, lambda story: story.settings, {})),
     ]
     broken = sum(story.holds is False for story in stories)
     kept = sum(story.holds is True for story in stories)
@@ -72,11 +78,12 @@ def front_page(stories: Sequence[Story], promises: dict[str, str], versions: dic
 
 
 def _groups(
-    stories: Iterable[Story], by: Callable[[Story], str], notes: dict[str, str]
+    stories: Iterable[Story], by: Callable[[Story], Iterable[str]], notes: dict[str, str]
 ) -> tuple[Group, ...]:
     groups: dict[str, list[Story]] = {name: [] for name in notes}
     for story in stories:
-        groups.setdefault(by(story), []).append(story)
+        for name in by(story):
+            groups.setdefault(name, []).append(story)
     order = {False: 0, None: 1, True: 2}
     return tuple(
         Group(name, notes.get(name, ""), tuple(sorted(group, key=lambda story: (order[story.holds], story.subject))))

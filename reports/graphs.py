@@ -26,7 +26,7 @@ def flattened(state: Mapping[str, Any], where: str = "") -> dict[str, str]:
     """A decoded state as texts by field: `replica[0].isr` to `{0, 1}`."""
     found: dict[str, str] = {}
     for name, value in state.items():
-        path = f"{where}.{name}" if where else name
+        path = f"{where}.{harmless(name)}" if where else harmless(name)
         found |= _flat(path, value)
     return found
 

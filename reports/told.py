@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from checker.outcome import Broken, Task
 from reports.providers import provider_of
+from reports.view import steps_of
 
 _MOST_DETAILS = 2
 """Disagreements told in one sentence."""
@@ -27,15 +28,14 @@ class Told:
 def told(task: Task, broken: Broken) -> Told:
     """The run that breaks a property of the task, in words."""
     question = task.question()
-    instance, run = question.instance, broken.run(question)
-    codes = [instance.schema.unpack(words) for words in run.states]
-    steps = [instance.tell(action, *codes[at : at + 2]) for at, action in enumerate(run.actions)]
-    provider = provider_of(instance)
+    steps = steps_of(question, broken.run(question))
+    provider = provider_of(question.instance)
     details: list[str] = []
     if provider is not None:
-        before = instance.schema.decode(codes[-2]) if len(codes) > 1 else None
-        details = list(provider.disagreements(broken.property, before, instance.schema.decode(codes[-1])))
-    happened = f"Step {len(steps)} of {len(steps)} breaks {broken.property}"
+        before = steps[-2].told if len(steps) > 1 else None
+        details = list(provider.disagreements(broken.property, before, steps[-1].told))
+    last = len(steps) - 1
+    happened = f"Step {last} of {last} breaks {broken.property}"
     if details:
         happened += f": {'; '.join(details[:_MOST_DETAILS])}"
-    return Told(broken.property, f"{happened}.", tuple(steps))
+    return Told(broken.property, f"{happened}.", tuple(step.sentence for step in steps[1:]))

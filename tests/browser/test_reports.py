@@ -1,0 +1,95 @@
+"""Reports in a real browser: audit, durability table, coverage, and what the gate leaves for CI.
+
+What lives here: that they read well at any width, lead where they say, and take hostile texts for texts. What does not: what
+they say (`tests/e2e/`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+from playwright.sync_api import Page, expect
+
+from tests.e2e.driver import CHECKOUT, acked
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<img src=x onerror=alert(1)> | `a` **b** [c](javascript:d)"
+SMALL = ("-q", "-j", "1", "--memory", "200MB")
+
+
+def shown(watched: Any, place: Path, width: int = 1280) -> Page:
+    """A report, which has no script that could say when it is ready."""
+    watched.own.append(place.parent.as_uri())
+    page: Page = watched.page
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(place.as_uri())
+    return page
+
+
+def reads_well(watched: Any, page: Page) -> None:
+    """Nothing sticks out of the page but what scrolls in a region of its own, and axe finds nothing serious."""
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert watched.findings() == []
+
+
+def test_an_audit_is_readable_on_a_desk_and_on_a_phone(watched: Any, tmp_path: Path) -> None:
+    (tmp_path / "p.properties").write_text("acks=1\nretries=0\n")
+    command = ("audit", "p.properties", "--kafka-version", "3.6", "--set", "replication.factor=2", "--ask", "loss", *SMALL)
+    assert acked(*command, "--format", "html", "-o", "a.html", cwd=tmp_path).returncode == 12
+    for width, scheme in ((1280, "light"), (360, "dark")):
+        watched.page.emulate_media(color_scheme=scheme)
+        page = shown(watched, tmp_path / "a.html", width)
+        expect(page.locator("article#loss .yes").first).to_contain_text("yes")
+        expect(page.locator("article#loss ol li").first).to_be_visible()
+        expect(page.locator("article#loss")).to_contain_text("acks=1 (p.properties:1)")
+        reads_well(watched, page)
+
+
+def test_a_cell_of_the_durability_table_opens_its_story_and_leads_to_the_log_grid(watched: Any, tmp_path: Path) -> None:
+    axes = ("--version", "2.8.1", "--acks", "1", "--min-isr", "1", "--replicas", "2", "--crashes", "clean,none")
+    done = acked("matrix", *axes, "--html", "m.html", "--stories", "the stories", *SMALL, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = shown(watched, tmp_path / "m.html")
+    reads_well(watched, page)
+    page.locator("td summary.breaks").first.click()
+    story = page.locator("td details[open]")
+    expect(story.locator("ol li").first).to_contain_text("the producer sends record 0 to broker 0")
+    assert page.locator("td summary.keeps").count() >= 1
+    story.get_by_role("link", name="Step through it in the log grid").click()
+    expect(page.locator(".happened")).to_contain_text("breaks it")
+    expect(page.locator("tr[data-actor='broker 0']")).to_be_visible()
+
+
+def test_coverage_is_a_page_too(watched: Any, tmp_path: Path) -> None:
+    assert acked("coverage", "kip320-2111", "--html", "c.html", "-j", "1", cwd=tmp_path).returncode == 0
+    page = shown(watched, tmp_path / "c.html", 700)
+    expect(page.get_by_role("rowheader", name="LeaderWrite")).to_be_visible()
+    expect(page.get_by_role("cell", name="decisive", exact=True).first).to_be_visible()
+    reads_well(watched, page)
+
+
+def test_the_gates_summary_and_artifacts_show_hostile_titles_as_text(watched: Any, tmp_path: Path) -> None:
+    loses = (CHECKOUT / "specs/answers/truncate-to-hw-2221-weak.toml").read_text("utf-8").splitlines()
+    lines = [f"title = '{HOSTILE}'" if line.startswith("title") else line for line in loses]
+    (tmp_path / "a_b.toml").write_text("\n".join(lines).replace("trace_length = 9", "trace_length = 8"), "utf-8")
+    done = acked("gate", "a_b.toml", "--markdown", "s.md", "--artifacts", "red", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    # As the summary of a job renders it: CommonMark with tables, and HTML as far as it is written.
+    body = MarkdownIt("commonmark").enable("table").render((tmp_path / "s.md").read_text("utf-8"))
+    (tmp_path / "s.html").write_text(f"<!DOCTYPE html><html lang=en><title>s</title><main>{body}</main>", "utf-8")
+    page = shown(watched, tmp_path / "s.html")
+    assert page.locator("img").count() == 0
+    expect(page.locator("table tr")).to_have_count(2)
+    expect(page.locator("table")).to_contain_text("a_b.toml")
+    expect(page.locator("pre")).to_contain_text("Step 8 of 8 breaks it")
+    links = [link.get_attribute("href") or "" for link in page.locator("a").all()]
+    assert links
+    assert all((tmp_path / link).is_file() for link in links), links
+    assert watched.findings() == []
+    page.locator("a", has_text=".html").first.click()
+    expect(page.locator("h1")).to_have_text(HOSTILE)
+    assert page.locator("img").count() == 0
