@@ -159,7 +159,7 @@ class Edges:
         self._names = pa.array([step.action.name for step in steps], pa.string())
         parameters = list(dict.fromkeys(name for step in steps for name in step.arguments))
         self._arguments = pa.StructArray.from_arrays(
-            [pa.array([step.arguments.get(name) for step in steps], pa.int32()) for name in parameters], names=parameters
+            [_argument_column([step.arguments.get(name) for step in steps]) for name in parameters], names=parameters
         ) if parameters else None  # fmt: skip
 
     def of(self, words: np.ndarray) -> dict[str, pa.Array]:
@@ -194,6 +194,15 @@ class Edges:
     def _view(self, slot: int, kind: Any, count: int) -> np.ndarray:
         size = count * np.dtype(kind).itemsize
         return np.frombuffer((ctypes.c_char * size).from_address(self._shard.context[slot]), kind)
+
+
+def _argument_column(values: Sequence[Any]) -> pa.Array:
+    """One parameter of every action instance, None where an action has none of that name: numbers, truth values or sets."""
+    if any(isinstance(value, list) for value in values):
+        return pa.array(values, pa.list_(pa.int32()))
+    if any(isinstance(value, bool) for value in values):
+        return pa.array(values, pa.bool_())
+    return pa.array(values, pa.int32())
 
 
 def write_dataset(

@@ -1,4 +1,4 @@
-"""Writes docs/gallery.md and docs/claims.md from specs/gallery and specs/claims. Run it when a spec or a rule changes.
+"""Writes docs/gallery.md, docs/claims.md and docs/quorums.md from specs/gallery and specs/claims, when one of them changes.
 
     python docs/make_gallery.py
 
@@ -21,6 +21,7 @@ from checker.files import write_text  # noqa: E402
 from checker.result import Verdict  # noqa: E402
 from checker.search import search  # noqa: E402
 from checker.spec import Spec, load_spec  # noqa: E402
+from reports.quorums import quorums_markdown  # noqa: E402
 from reports.specpages import Told, Untold, claims_markdown, gallery_markdown  # noqa: E402
 from reports.view import steps_of  # noqa: E402
 
@@ -30,7 +31,8 @@ def settings_of(spec: Spec) -> str:
     assert spec.path is not None
     document = tomllib.loads(spec.path.read_text("utf-8"))
     constants = [f"`{name} = {_value(value)}`" for name, value in document["constants"].items()]
-    return ", ".join([f"version {document['version']}", *constants])
+    release = f"version {document['version']}" if "version" in document else f"`{spec.protocol.name}`"
+    return ", ".join([release, *constants])
 
 
 def _value(value: object) -> str:
@@ -61,7 +63,12 @@ def untold() -> list[Untold]:
 
 def pages() -> dict[str, str]:
     """What each page should be, by its name in `docs/`."""
-    made = {"gallery.md": gallery_markdown(answers("gallery"), untold()), "claims.md": claims_markdown(answers("claims"))}
+    claims = list(answers("claims"))
+    made = {
+        "gallery.md": gallery_markdown(answers("gallery"), untold()),
+        "claims.md": claims_markdown(claims),
+        "quorums.md": quorums_markdown(claims),
+    }
     return {name: "\n".join(lines) + "\n" for name, lines in made.items()}
 
 

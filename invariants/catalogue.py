@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from invariants.majority import PROPERTIES as MAJORITY
 from invariants.partition import PROPERTIES as PARTITION
 from invariants.partition_writes import PROPERTIES as PARTITION_WRITES
 from invariants.property import Property
 from invariants.replication import PROPERTIES as REPLICATION
+from model.majority.state import State as MajorityState
 from model.partition.state import State as PartitionState
 from model.protocol import Protocol
 from model.replication.state import State as ReplicationState
@@ -14,6 +16,7 @@ from model.state import Struct
 _SHIPPED: dict[type[Struct], tuple[Property, ...]] = {
     ReplicationState: REPLICATION,
     PartitionState: (*PARTITION, *PARTITION_WRITES),
+    MajorityState: MAJORITY,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from model.majority.protocol import majority
 from model.partition.protocol import partition
 from model.protocol import Protocol
 from model.replication.kip101 import kip101
@@ -15,5 +16,5 @@ FAMILY: dict[str, Protocol] = {
 }
 """The replication family, in historical order."""
 
-PROTOCOLS: dict[str, Protocol] = {**FAMILY, partition.name: partition}
+PROTOCOLS: dict[str, Protocol] = {**FAMILY, partition.name: partition, majority.name: majority}
 """Every shipped protocol."""

@@ -13,7 +13,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, get_args, get_origin
 
 from model.context import current, literal, resolve
 from model.errors import ModelError
@@ -379,6 +379,9 @@ def as_domain(spec: Any) -> Domain:
 
     if isinstance(spec, Domain):
         return spec
+    if get_origin(spec) is SetValue:
+        # How an action's parameter says that it is a set: `voters: SetValue[Replica]`.
+        return SetDomain(get_args(spec)[0])
     if isinstance(spec, type):
         if issubclass(spec, Struct):
             return StructDomain(spec)

@@ -394,6 +394,8 @@ def _plain(expr: Expr) -> int | Expr:
 @overload
 def field(domain: type[S], doc: str = "") -> Field[S, S]: ...
 @overload
+def field(domain: type[Bool], doc: str = "") -> Field[Bool, Bool | bool]: ...  # type: ignore[overload-overlap]
+@overload
 def field(domain: type[N], doc: str = "") -> Field[N, N | IntLike]: ...  # type: ignore[overload-overlap]
 @overload
 def field(domain: type[V], doc: str = "") -> Field[V, V]: ...

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from model.protocol import Instance
+from reports.majority import MAJORITY
 from reports.partition import PARTITION
 from reports.picture import Provider
 from reports.replication import REPLICATION
 
-PROVIDERS: tuple[Provider, ...] = (REPLICATION, PARTITION)
+PROVIDERS: tuple[Provider, ...] = (REPLICATION, PARTITION, MAJORITY)
 """Every provider; a protocol that none of them recognises is shown by its fields alone."""
 
 

@@ -20,6 +20,8 @@ from checker.question import Question
 from checker.search import search
 from checker.spec import load_spec
 from model.evaluate import Evaluator
+from model.majority.protocol import majority
+from model.partition.protocol import partition
 from tests.checker.toys import always, ask, counters
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
@@ -80,6 +82,21 @@ def test_every_state_and_transition_is_there_and_is_what_the_evaluator_says(tmp_
         (e["source"], e["target"], e["action"], tuple(sorted((k, v) for k, v in e["arguments"].items() if v is not None)))
         for e in edges
     } == expected
+
+
+def test_arguments_that_are_sets_or_truth_values_are_written_as_such(tmp_path: Path) -> None:
+    def voting() -> Question:
+        tiny = {"replicas": 3, "log_size": 1, "records": 1, "crashes": "none", "max_term": 1}
+        return Question(majority.instantiate(tiny), ())
+
+    def answering() -> Question:
+        tiny = {"replicas": 2, "log_size": 1, "records": 1, "acks": "1", "retries": True, "crashes": "none"}
+        return Question(partition.instantiate(tiny), ())
+
+    elected = rows(written(voting, tmp_path / "sets", transitions=True) / "transitions")
+    assert [0, 2] in [edge["arguments"]["voters"] for edge in elected if edge["action"] == "Elect"]
+    produced = rows(written(answering, tmp_path / "truths", transitions=True) / "transitions")
+    assert {edge["arguments"]["answered"] for edge in produced if edge["action"] == "Produce"} == {True, False}
 
 
 def test_ids_are_the_same_whoever_searched(tmp_path: Path) -> None:

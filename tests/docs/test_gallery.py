@@ -1,6 +1,6 @@
 """The pages made from specs say what the specs say and what the search finds now.
 
-What lives here: that docs/gallery.md and docs/claims.md are what `docs/make_gallery.py` makes, and that pages and folders
+What lives here: that docs/gallery.md, docs/claims.md and docs/quorums.md are what `docs/make_gallery.py` makes, and that pages and folders
 keep the shape that readers count on. What does not: that each spec meets its expectation (`tests/specs/test_reference.py`).
 """
 
@@ -10,6 +10,7 @@ import importlib.util
 import re
 import tomllib
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -18,6 +19,7 @@ import pytest
 from checker.result import Verdict
 from checker.spec import Spec, load_spec
 from model.partition.versions import CHANGES, profile
+from reports.quorums import quorums_markdown
 from reports.specpages import Told, Untold, claims_markdown, gallery_markdown
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -61,7 +63,7 @@ def shown() -> dict[int, dict[str, Spec]]:
 
 def test_the_pages_are_what_specs_and_search_make_of_them() -> None:
     made = script().pages()
-    assert set(made) == {"gallery.md", "claims.md"}
+    assert set(made) == {"gallery.md", "claims.md", "quorums.md"}
     for name, text in made.items():
         assert (CHECKOUT / "docs" / name).read_text("utf-8") == text, "run docs/make_gallery.py"
 
@@ -156,6 +158,15 @@ def test_a_row_without_a_latest_part_or_without_a_release_is_an_open_question() 
     assert "### 36. " in after
     assert "### 99. KAFKA-0\n\nNot reproduced. Nothing." in after
     assert "99." not in before
+
+
+def test_copies_for_n_failures_are_told_by_the_verdicts_of_their_specs() -> None:
+    told = [Told(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in CLAIMS]
+    rows = [line for line in quorums_markdown(told) if line.startswith(("| ISR", "| majority"))]
+    assert [row.count("✓") for row in rows] == [2, 1, 2, 1, 2, 0, 2]
+    assert [row.count("✗") for row in rows] == [0, 1, 0, 1, 0, 1, 0]
+    turned = [Told(replace(item.spec, expect=None), item.settings, item.steps) for item in told]
+    assert not any("✓" in line for line in quorums_markdown(turned))
 
 
 def test_a_claim_that_holds_tells_states_and_one_with_a_run_tells_it() -> None:

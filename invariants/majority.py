@@ -1,0 +1,210 @@
+"""The promises of `majority`: the same questions as those of `partition`, and what Raft's own argument rests on.
+
+What lives here: each promise with what it means to a user. What does not: under which constants it holds (`specs/`) and how
+that is decided (`checker/`).
+"""
+
+from __future__ import annotations
+
+from invariants.property import Kind, Property
+from model.majority.common import could_win, holds, how_many, is_available, is_newest_leader, may_vote
+from model.majority.state import Offset, RecordId, Replica, State, failures
+from model.quantify import every, implies, some
+from model.values import Bool
+
+_RAFT = "Raft (Ongaro and Ousterhout 2014), §5.4"
+
+
+def _holds_acked(s: State, r: Replica) -> Bool:
+    return every(RecordId, lambda record: implies(s.acked[record], holds(s, r, record)))
+
+
+def acked_records_survive(s: State) -> Bool:
+    """The leader of the newest term holds every acknowledged record."""
+    return every(Replica, lambda r: implies(is_newest_leader(s, r), _holds_acked(s, r)))
+
+
+def acked_records_electable(s: State) -> Bool:
+    """Every replica that a majority could elect, up or down, holds every acknowledged record."""
+
+    def electable(r: Replica) -> Bool:
+        return may_vote(s, r) & could_win(s, r, lambda v: may_vote(s, v))
+
+    return every(Replica, lambda r: implies(electable(r), _holds_acked(s, r)))
+
+
+def acked_records_exist(s: State) -> Bool:
+    """Every acknowledged record is in some log, of a replica that is up or down."""
+    return every(RecordId, lambda record: implies(s.acked[record], some(Replica, lambda r: holds(s, r, record))))
+
+
+def leader_completeness(s: State) -> Bool:
+    """The leader of the newest term holds what any replica has below its high watermark."""
+
+    def complete(leader: Replica, r: Replica) -> Bool:
+        return every(Offset, lambda o: implies(o < s.replica[r].hw, s.log[leader].same_record_at(s.log[r], o)))
+
+    return every(
+        Replica, lambda leader: implies(is_newest_leader(s, leader), every(Replica, lambda r: complete(leader, r)))
+    )
+
+
+def logs_agree_below_hw(s: State) -> Bool:
+    """Any two replicas hold the same records below both their high watermarks."""
+
+    def agree(a: Replica, b: Replica) -> Bool:
+        return every(
+            Offset,
+            lambda o: implies((o < s.replica[a].hw) & (o < s.replica[b].hw), s.log[a].same_record_at(s.log[b], o)),
+        )
+
+    return every(Replica, lambda a: every(Replica, lambda b: agree(a, b)))
+
+
+def log_matching(s: State) -> Bool:
+    """Two logs that hold a record of one term at one offset are the same up to there."""
+
+    def same(a: Replica, b: Replica) -> Bool:
+        here, there = s.log[a], s.log[b]
+
+        def until(o: Offset) -> Bool:
+            return every(Offset, lambda p: implies(p <= o, here.same_record_at(there, p)))
+
+        return every(
+            Offset,
+            lambda o: implies(here.has(o) & there.has(o) & (here.at(o).term == there.at(o).term), until(o)),
+        )
+
+    return every(Replica, lambda a: every(Replica, lambda b: same(a, b)))
+
+
+def one_leader_per_term(s: State) -> Bool:
+    """No two replicas lead in one term."""
+
+    def both(a: Replica, b: Replica) -> Bool:
+        return s.replica[a].leads & s.replica[b].leads & (s.replica[a].term == s.replica[b].term)
+
+    return every(Replica, lambda a: every(Replica, lambda b: implies(both(a, b), a == b)))
+
+
+def leader_append_only(before: State, after: State) -> Bool:
+    """A replica that leads drops nothing of its log, unless a leader of a newer term tells it to, or it crashes."""
+
+    def is_told(r: Replica) -> Bool:
+        return some(Replica, lambda by: before.replica[by].leads & (before.replica[by].term > before.replica[r].term))
+
+    def keeps(r: Replica) -> Bool:
+        was, now = before.log[r], after.log[r]
+        return every(Offset, lambda o: implies(was.has(o), now.has(o) & (was.at(o).id == now.at(o).id)))
+
+    return every(Replica, lambda r: implies(before.replica[r].leads & ~after.replica[r].down, keeps(r) | is_told(r)))
+
+
+def committed_records_stay(before: State, after: State) -> Bool:
+    """While a replica is up it drops nothing of what it has taken for committed."""
+
+    def keeps(r: Replica) -> Bool:
+        was, now = before.log[r], after.log[r]
+        return every(
+            Offset,
+            lambda o: implies(
+                (o < before.replica[r].hw) & was.has(o), now.has(o) & (was.at(o).id == now.at(o).id)
+            ),
+        )
+
+    return every(Replica, lambda r: implies(~after.replica[r].down, keeps(r)))
+
+
+def writes_with_some_down(s: State) -> Bool:
+    """With at most `failures` replicas down or barred from voting, the others can elect a leader and commit."""
+    few = how_many(lambda r: ~is_available(s, r)) <= failures
+    return implies(
+        few,
+        some(Replica, lambda r: is_available(s, r) & could_win(s, r, lambda v: is_available(s, v))),
+    )
+
+
+PROPERTIES: tuple[Property, ...] = (
+    Property(
+        "AckedRecordsSurvive",
+        Kind.STATE,
+        acked_records_survive,
+        "a record whose producer was told that it was taken is in the log of every leader that is elected later",
+        _RAFT,
+        "any number of replicas, crashes that lose nothing; with lossy ones if who lost a record votes no more",
+    ),
+    Property(
+        "AckedRecordsElectable",
+        Kind.STATE,
+        acked_records_electable,
+        "whoever a majority could elect next holds every acknowledged record",
+        _RAFT,
+        "as for AckedRecordsSurvive",
+    ),
+    Property(
+        "AckedRecordsExist",
+        Kind.STATE,
+        acked_records_exist,
+        "an acknowledged record is on the disk of some replica",
+        _RAFT,
+        "as long as fewer than a majority lose their logs",
+    ),
+    Property(
+        "LeaderCompleteness",
+        Kind.STATE,
+        leader_completeness,
+        "a leader holds whatever any replica has told its consumers",
+        "Raft, Leader Completeness (§5.4.3)",
+        "as for AckedRecordsSurvive",
+    ),
+    Property(
+        "LogsAgreeBelowHw",
+        Kind.STATE,
+        logs_agree_below_hw,
+        "two replicas never hold different records where both take them for committed",
+        "Raft, State Machine Safety (§5.4.3)",
+        "as for AckedRecordsSurvive",
+    ),
+    Property(
+        "LogMatching",
+        Kind.STATE,
+        log_matching,
+        "one offset and one term name one record and everything before it, on whichever replica",
+        "Raft, Log Matching (§5.3)",
+        "always",
+    ),
+    Property(
+        "OneLeaderPerTerm",
+        Kind.STATE,
+        one_leader_per_term,
+        "two replicas may take themselves for the leader, but never in the same term",
+        "Raft, Election Safety (§5.2)",
+        "always",
+    ),
+    Property(
+        "LeaderAppendOnly",
+        Kind.STEP,
+        leader_append_only,
+        "a leader drops a record of its own log only for a leader of a newer term",
+        "Raft, Leader Append-Only (§5.3)",
+        "always",
+    ),
+    Property(
+        "CommittedRecordsStay",
+        Kind.STEP,
+        committed_records_stay,
+        "what a replica has let consumers read it does not drop while it is up",
+        "Raft, State Machine Safety (§5.4.3), read at each replica",
+        "as for AckedRecordsSurvive",
+    ),
+    Property(
+        "WritesWithSomeDown",
+        Kind.STATE,
+        writes_with_some_down,
+        "while at most `failures` replicas are down, or barred from voting, the others can elect a leader and commit what "
+        "it appends",
+        "Raft (Ongaro and Ousterhout 2014), §2: any majority makes progress",
+        "2n+1 replicas for n failures",
+    ),
+)
+"""Every promise of the protocol, durability first."""
