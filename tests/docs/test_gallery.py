@@ -1,7 +1,8 @@
 """The pages made from specs say what the specs say and what the search finds now.
 
-What lives here: that docs/gallery.md, docs/claims.md and docs/quorums.md are what `docs/make_gallery.py` makes, and that pages and folders
-keep the shape that readers count on. What does not: that each spec meets its expectation (`tests/specs/test_reference.py`).
+What lives here: that docs/gallery.md, docs/claims.md and docs/quorums.md are what `docs/make_gallery.py` makes, and that
+pages and folders keep the shape that readers count on. What does not: that each spec meets its expectation
+(`tests/specs/test_reference.py`).
 """
 
 from __future__ import annotations
