@@ -14,8 +14,7 @@ from model.partition.state import Replica, State
 from model.quantify import every, implies, some, truth
 from model.values import Bool
 
-
-# Antecedents are written without `implies`: where it is asked when a promise says anything, an implication stands for its own.
+# Antecedents are written without `implies`: asked when a promise says anything, an implication stands for its own antecedent.
 
 
 def _at_most_one_is_down(s: State) -> Bool:
