@@ -363,12 +363,14 @@ from acked.gallery import gallery  # noqa: E402
 from acked.gate import gate  # noqa: E402
 from acked.graph import graph  # noqa: E402
 from acked.matrix import matrix  # noqa: E402
+from acked.new import new  # noqa: E402
 from acked.prove import prove  # noqa: E402
 from acked.view import view  # noqa: E402
 
 
 def _add_commands() -> None:
     """In a function, because mypy knows the commands' types only once their modules, which need this one, are checked."""
+    cli.add_command(new)
     cli.add_command(prove)
     cli.add_command(gate)
     cli.add_command(ablate)

@@ -18,6 +18,7 @@ from click.core import ParameterSource
 from acked.cli import _STARTED, _Binding, _changed, _Memory, _say, find_spec
 from checker.errors import ConfigurationError, ExitCode, SystemFailure
 from checker.files import check_writable, write_text
+from checker.loading import is_reference
 from checker.spec import Spec
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ LEAST_MEMORY = 1 << 30
     type=click.Choice(["auto", "bmc", "induction"]),
     default="auto",
     show_default=True,
-    help="Induction, or bounded model checking; auto: induction where lemmas are known.",
+    help="Induction, or bounded model checking; auto: induction where lemmas are known, and of protocols of your own.",
 )
 @click.option("--depth", type=click.IntRange(0), help=f"Actions of the longest run for bmc; default {DEFAULT_DEPTH}.")
 @click.option("--k", "k", type=click.IntRange(1, 20), default=1, show_default=True, help="Assume k states in a row.")
@@ -177,7 +178,9 @@ def _answer(
 
     question = spec.question()
     lemmas = lemmas_for(spec.protocol, spec.properties)
-    if method == "auto" and (depth is not None or (lemmas is None and k == 1)):
+    # Of a protocol of one's own the promises that a spec writes are each other's lemmas.
+    is_own = is_reference(spec.protocol.reference)
+    if method == "auto" and (depth is not None or (lemmas is None and k == 1 and not is_own)):
         method = "bmc"
     if method == "bmc":
         from checker.bmc import Bound, check_bounded

@@ -14,7 +14,7 @@ from typing import Any
 
 from checker.coverage import coverage_probes
 from checker.levels import StopPolicy
-from checker.question import Probe, Question
+from checker.question import Question
 from checker.result import ActionCount, Result, Run, StopReason, Verdict, Words
 from checker.spec import Spec, property_named, protocol_named
 from checker.vacuity import vacuity_probes
@@ -56,7 +56,7 @@ class Task:
     def of(cls, spec: Spec, probing: Probing = Probing.NOTHING) -> Task:
         """What a spec asks."""
         return cls(
-            spec.protocol.name,
+            spec.protocol.reference,
             tuple(spec.constants.items()),
             tuple(item.name for item in spec.properties),
             tuple(sorted(spec.drop)),

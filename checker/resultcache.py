@@ -19,7 +19,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from checker.errors import AckedError
+from checker.loading import is_reference
 from checker.outcome import Outcome, Task, from_document, to_document
+from model.errors import ModelError
 
 HOME = Path(__file__).resolve().parent.parent
 """The folder of our packages."""
@@ -38,6 +41,12 @@ class ResultCache:
 
     def get(self, task: Task) -> Outcome | None:
         """The stored answer to a task, if there is one that can be believed."""
+        if is_reference(task.protocol):
+            # A user's file may import others, so only its expressions tell whether it is what it was.
+            try:
+                return self.get_by_expressions(task, task.question().fingerprint)
+            except (AckedError, ModelError):
+                return None
         memo = self._memo_key(task)
         fingerprint = self._read("memo", memo)
         if not isinstance(fingerprint, str):

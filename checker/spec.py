@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from checker.errors import ConfigurationError, SpecUnreadable
 from checker.expectation import Expectation
 from checker.files import read_text
+from checker.loading import is_reference, load_protocol
 from checker.names import choices, near
 from checker.question import DEADLOCK, Question
 from checker.result import Verdict
@@ -185,8 +186,10 @@ def clause_named(protocol: Protocol, text: str) -> tuple[str, str]:
     return action.strip(), label.strip()
 
 
-def protocol_named(name: str) -> Protocol:
-    """A shipped protocol; `ConfigurationError` lists the choices."""
+def protocol_named(name: str, folder: Path | None = None) -> Protocol:
+    """A shipped protocol, or that of a file (`toylog.py:toylog`, beside `folder`); `ConfigurationError` lists the choices."""
+    if is_reference(name):
+        return load_protocol(name, folder or Path())
     if name not in PROTOCOLS:
         raise ConfigurationError(
             f"there is no protocol {name!r}{near(name, PROTOCOLS)}; the protocols are {choices(PROTOCOLS)}"
@@ -228,7 +231,7 @@ class _Reader:
         self.keys("", self.document, _TOP)
         title = self.get("title", str, required=True)
         protocol_name = self.get("protocol", str, required=True)
-        protocol = self.named("protocol", lambda: protocol_named(protocol_name))
+        protocol = self.named("protocol", lambda: protocol_named(protocol_name, self.path.parent))
         table = self.table("constants")
         for name in table:
             if name not in {constant.name for constant in protocol.constants}:

@@ -14,6 +14,7 @@ from typing import Any
 
 from checker.errors import ConfigurationError, SpecUnreadable
 from checker.files import read_text
+from checker.loading import is_reference
 from checker.question import Question
 from checker.result import Run, Words
 from checker.spec import bind_constants, clause_named, property_named, protocol_named
@@ -21,7 +22,7 @@ from checker.written import check_written, sought, written_invariant
 from invariants.property import Property
 from model.errors import ModelError
 from model.evaluate import Evaluator
-from model.protocol import ActionInstance
+from model.protocol import ActionInstance, Protocol
 
 FORMAT = "acked-trace/1"
 
@@ -46,17 +47,20 @@ def read_trace(path: Path) -> ReplayedTrace:
     except RecursionError:
         raise SpecUnreadable(f"{path} is no trace file: its JSON is nested too deeply") from None
     try:
-        return replay(document)
+        return replay(document, path.parent)
     except (SpecUnreadable, ConfigurationError) as error:
         raise SpecUnreadable(f"{path}: {error}") from None
 
 
-def replay(document: Any) -> ReplayedTrace:
-    """Replays a trace document; `SpecUnreadable` or `ConfigurationError` if it is not a run of its spec."""
+def replay(document: Any, folder: Path | None = None) -> ReplayedTrace:
+    """Replays a trace document; `SpecUnreadable` or `ConfigurationError` if it is not a run of its spec.
+
+    The file of a protocol that is not shipped is looked for in `folder`, then in the working directory, and nowhere else.
+    """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise SpecUnreadable(f"not a trace file: its format should be {FORMAT!r}")
     spec = _part(document, "spec", dict)
-    protocol = protocol_named(_part(spec, "protocol", str))
+    protocol = _protocol(_part(spec, "protocol", str), folder or Path())
     constants = bind_constants(protocol, _part(spec, "constants", dict))
     names = _part(spec, "properties", list)
     if len(set(map(str, names))) < len(names):
@@ -113,6 +117,16 @@ def _confirm(question: Question, name: Any, states: list[Words], actions: list[A
         conditions = [check.violated for check in plan.step_checks if check.action in last and check.bit == bit]
     if not any(Evaluator(conditions)(instance.schema.unpack(state))):
         raise SpecUnreadable(f"the trace claims to violate {name!r}, which holds in its last {where}")
+
+
+def _protocol(name: str, folder: Path) -> Protocol:
+    if is_reference(name):
+        file = name.rpartition(":")[0]
+        if Path(file).name != file:
+            raise SpecUnreadable("not a trace file: its protocol's file must be named without a folder")
+        if not (folder / file).exists():
+            folder = Path()
+    return protocol_named(name, folder)
 
 
 def _written(spec: Mapping[str, Any]) -> list[Property]:

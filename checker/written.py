@@ -28,7 +28,7 @@ _REACHES = "reaches: "
 
 def written_invariant(name: str, text: str, doc: str = "") -> Property:
     """The promise that a predicate holds in every reachable state."""
-    return Property(name, Kind.STATE, _of_state(text), doc or text, "the spec itself", "", text)
+    return Property(name, Kind.STATE, _of_state(text), doc or text, "", "", text)
 
 
 def sought(name: str, text: str) -> Property:

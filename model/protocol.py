@@ -164,6 +164,8 @@ class Protocol:
         symmetric: Sequence[type[Id]] = (),
     ) -> None:
         self.name = name
+        self.reference = name
+        """What names it to another process: its name, or the file that defines it and the name there."""
         self.state = state
         self.title = title
         self.source = source
@@ -189,6 +191,11 @@ class Protocol:
             return made
 
         return decorate
+
+    @property
+    def shown_reference(self) -> str:
+        """What names it in files that travel: of one that a file defines, the file without its folder."""
+        return FilePath(self.reference).name
 
     def bind(self, constants: Mapping[str, Any]) -> dict[str, int]:
         """The constants in declared order, checked: each given or with a default, none unknown, every value in range."""

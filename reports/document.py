@@ -31,7 +31,7 @@ def trace_document(title: str, question: Question, run: Run, violates: str | Non
         "format": TRACE_FORMAT,
         "spec": {
             "title": title,
-            "protocol": instance.protocol.name,
+            "protocol": instance.protocol.shown_reference,
             "constants": instance.shown_constants,
             "drop": list(dropped_clauses(instance)),
             "properties": [item.name for item in question.properties],

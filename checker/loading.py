@@ -1,0 +1,83 @@
+"""Protocols from a user's own Python file: `toylog.py:toylog`.
+
+What lives here: running such a file and finding the protocol in it. What does not: shipped protocols (`model/catalogue.py`).
+A protocol file is Python, and reading it runs it, as a test runner does with tests: check only what you would run. Whatever
+goes wrong in it is told in one sentence with its line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from checker.errors import ConfigurationError, SpecUnreadable
+from checker.files import read_text
+from checker.names import choices, near
+from model.catalogue import PROTOCOLS
+from model.domain import is_name
+from model.protocol import Protocol
+
+_SEPARATOR = ".py:"
+
+
+def is_reference(name: str) -> bool:
+    """Whether a protocol is named by a file: `toylog.py:toylog`."""
+    return _SEPARATOR in name or name.endswith(".py")
+
+
+def load_protocol(reference: str, folder: Path) -> Protocol:
+    """The protocol that a file defines under a name; a relative path begins in `folder`.
+
+    `SpecUnreadable` if the file cannot be read, `ConfigurationError` for everything that is wrong in it.
+    """
+    file, separator, name = reference.rpartition(":")
+    if not separator or not file.endswith(".py") or not is_name(name):
+        raise ConfigurationError(f"{reference!r} names no protocol of a file; write, say, toylog.py:toylog")
+    path = (folder / file).resolve()
+    module = _run(path)
+    made = vars(module).get(name)
+    known = [key for key, value in vars(module).items() if isinstance(value, Protocol)]
+    if not isinstance(made, Protocol):
+        what = "has no protocol" if made is None else "has something else than a protocol called"
+        raise ConfigurationError(f"{path} {what} {name!r}{near(name, known)}; its protocols are {choices(known) or 'none'}")
+    if made.name in PROTOCOLS:
+        raise ConfigurationError(f"{path}: {made.name} is the name of a shipped protocol; give yours another one")
+    made.reference = f"{path}:{name}"
+    return made
+
+
+def _run(path: Path) -> ModuleType:
+    """The module of a file, run once in this process for each of its texts."""
+    text = read_text(path, "protocol file")
+    digest = hashlib.sha256(f"{path} {text}".encode()).hexdigest()
+    name = f"acked_protocol_{digest[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module
+    try:
+        # What it prints is no part of an answer.
+        with contextlib.redirect_stdout(sys.stderr):
+            exec(compile(text, str(path), "exec"), vars(module))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        del sys.modules[name]
+        raise _refusal(path, error) from None
+    return module
+
+
+def _refusal(path: Path, error: BaseException) -> ConfigurationError | SpecUnreadable:
+    if isinstance(error, SyntaxError):
+        return SpecUnreadable(f"{path}:{error.lineno or 1}: this is not valid Python: {error.msg}")
+    if isinstance(error, (ValueError, RecursionError, MemoryError)) and error.__traceback__ is None:
+        return SpecUnreadable(f"{path}: this is not valid Python: {error}")
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]
+    where = f"{path}:{lines[-1]}" if lines else str(path)
+    what = str(error).splitlines()[0] if str(error) else "it raises without a message"
+    return ConfigurationError(f"{where}: {type(error).__name__}: {what}")

@@ -1,0 +1,120 @@
+"""A protocol of one's own is loaded from its file, and whatever is wrong in it is one sentence with its line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from acked.cli import main
+from checker.errors import AckedError
+from checker.loading import load_protocol
+from checker.outcome import Outcome, Task
+from checker.resultcache import ResultCache
+from checker.search import search
+from checker.spec import load_spec, protocol_named
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A folder with what `acked new protocol my-log` writes."""
+    assert main(["new", "protocol", "my-log", "--out", str(tmp_path)]) == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = (", "mine.py:1: this is not valid Python: '(' was never closed"),
+        ("\n1 / 0", "mine.py:2: ZeroDivisionError: division by zero"),
+        ("import nothing_of_the_kind", "mine.py:1: ModuleNotFoundError: No module named 'nothing_of_the_kind'"),
+        ("raise SystemExit(0)", "mine.py:1: SystemExit: 0"),
+        ("mine = 3", "mine.py has something else than a protocol called 'mine'; its protocols are none"),
+        ("", "mine.py has no protocol 'mine'; its protocols are none"),
+        ("\0", "this is not valid Python"),
+        ("from model.catalogue import PROTOCOLS\nmine = PROTOCOLS['kip320']", "kip320 is the name of a shipped protocol"),
+        ("from model.context import Constant\nc = Constant('a', 1, 2, '')\nc + 'x'", "mine.py:3: TypeError: unsupported"),
+    ],
+)
+def test_what_is_wrong_in_a_protocol_file_is_told_with_its_line(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(text, "utf-8")
+    with pytest.raises(AckedError) as refused:
+        load_protocol("mine.py:mine", tmp_path)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["gone.py:x", "mine.py", "mine.py:", ":x.py:", "mine.py:a.b", "mine.py:__import__('os')"])
+def test_a_reference_that_names_nothing_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("", "utf-8")
+    with pytest.raises(AckedError):
+        protocol_named(name, tmp_path)
+
+
+def test_what_a_file_prints_is_no_part_of_the_answer(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = mine / "my_log.py"
+    path.write_text(path.read_text("utf-8") + "print('hello')\n", "utf-8")
+    capsys.readouterr()
+    assert main(["check", str(mine / "my_log.toml"), "--format", "json", "-q"]) == 0
+    assert json.loads(capsys.readouterr().out)["distinct_states"] == 150
+
+
+def test_a_trace_of_it_is_replayed_beside_its_file_and_runs_no_other(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, trace = mine / "my_log.py", mine / "t.json"
+    waits, does_not = "every(Broker, lambda b: s.acked < s.end[b])", "s.acked < s.end[s.leader]"
+    path.write_text(path.read_text("utf-8").replace(waits, does_not), "utf-8")
+    assert main(["check", str(mine / "my_log.toml"), "-q", "--trace-out", str(trace)]) == 12
+    assert main(["show", str(trace)]) == 0
+    document = json.loads(trace.read_text("utf-8"))
+    assert document["spec"]["protocol"] == "my_log.py:my_log"
+    elsewhere = mine / "elsewhere"
+    elsewhere.mkdir()
+    shutil.copy(path, elsewhere / "my_log.py")
+    for name in (str(path) + ":my_log", "elsewhere/my_log.py:my_log", "../my_log.py:my_log"):
+        document["spec"]["protocol"] = name
+        trace.write_text(json.dumps(document), "utf-8")
+        assert main(["show", str(trace)]) == 150
+    assert "must be named without a folder" in capsys.readouterr().err
+
+
+def test_an_answer_is_cached_by_what_the_rules_are_and_not_by_the_file(mine: Path) -> None:
+    path = mine / "my_log.py"
+    cache = ResultCache(mine / "cache", "1")
+    task = Task.of(load_spec(mine / "my_log.toml"))
+    cache.put(task, Outcome.of(search(task.question())))
+    path.write_text(path.read_text("utf-8") + "# a remark\n", "utf-8")
+    known = cache.get(task)
+    assert known is not None
+    assert known.distinct_states == 150
+    path.write_text(path.read_text("utf-8").replace("< s.end[b])", "< s.end[b] + 0) | (s.acked < s.end[s.leader])"), "utf-8")
+    assert cache.get(task) is None
+    assert search(Task.of(load_spec(mine / "my_log.toml")).question()).violations
+    path.write_text("oh no", "utf-8")
+    assert cache.get(task) is None
+
+
+def test_its_promises_are_proved_together_by_induction(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", str(mine / "my_log.toml"), "-q", "--format", "json", "-c", "brokers=2"]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "holds"
+
+
+def test_nothing_that_exists_is_overwritten(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = {path.name: path.read_text("utf-8") for path in mine.iterdir()}
+    assert set(before) == {"my_log.py", "my_log.toml", "test_my_log.py"}
+    (mine / "my_log.py").unlink()
+    assert main(["new", "protocol", "my-log", "--out", str(mine)]) == 151
+    assert "my_log.toml exists already" in capsys.readouterr().err
+    assert not (mine / "my_log.py").exists()
+    for name in ("kip320", "a/b", "../x", "", "A b"):
+        assert main(["new", "protocol", name, "--out", str(mine)]) == 151
+    assert {path.name for path in mine.iterdir()} == {"my_log.toml", "test_my_log.py"}
+
+
+@pytest.mark.parametrize("name", ["truncate-to-hw", "kip101", "kip279", "kip320-first-try", "kip320", "partition"])
+def test_a_new_spec_of_every_shipped_protocol_is_as_it_expects(name: str, tmp_path: Path) -> None:
+    assert main(["new", "spec", "mine", "--protocol", name, "--out", str(tmp_path)]) == 0
+    spec = load_spec(tmp_path / "mine.toml")
+    assert spec.expect is not None
+    assert spec.expect.differences(search(spec.question())) == []
