@@ -25,6 +25,7 @@ from checker.files import check_writable, write_text
 
 if TYPE_CHECKING:
     from checker.checkpoint import RunDirectory
+    from checker.dataset import Condition
     from checker.observer import Observer
     from checker.question import Question
     from checker.sparksession import SparkSettings
@@ -60,7 +61,7 @@ class _Levels(click.ParamType[frozenset[int]]):
 @click.option("-c", "--constant", "constants", type=_Binding(), multiple=True, help="Change a constant of the spec.")
 @click.option("--transitions", is_flag=True, help="Also write every step from one state to another.")
 @click.option("--levels", type=_Levels(), help="Only these levels, e.g. 1-4,7.")
-@click.option("--where", help="Only states for which this SQL condition is true, e.g. 'size(quorum.isr) = 1'.")
+@click.option("--where", help="Only states in which this holds, e.g. 'quorum.isr == {0}'; or SQL, with Java.")
 @click.option("--run-dir", type=click.Path(path_type=Path), help="Take the states of this run instead of searching.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def states(
@@ -76,7 +77,8 @@ def states(
     """Write the reachable states of SPEC as a Parquet dataset, one column per field of the state.
 
     Spark, pandas, DuckDB and Polars read it as it is: states/*.parquet, transitions/*.parquet, levels.parquet. Violations do
-    not end the search.
+    not end the search. A condition that is not in the words of traces and of `acked explore` is taken as Spark SQL, such as
+    'size(quorum.isr) = 1'.
     """
     from checker.dataset import Written, refuse_occupied, write_dataset
     from reports import units
@@ -85,22 +87,34 @@ def states(
     refuse_occupied(out)
     chosen = _spec(spec, constants)
     question = replace(chosen, symmetry=False).question()  # Data is about every state.
+    condition, refusal = (None, "") if where is None else _condition(question, where)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer, _explored(question, run_dir, observer) as run:
         observer.phase("writing states")
-        if where is None:
-            written = write_dataset(question, run, out, levels, transitions)
+        if where is None or condition is not None:
+            written = write_dataset(question, run, out, levels, transitions, where=condition)
         else:
             with _folder("acked-states-") as everything:
                 write_dataset(question, run, everything / "all", levels, transitions)
                 observer.phase("choosing states")
-                count = _thin_out(everything / "all", where, out)
+                count = _thin_out(everything / "all", where, refusal, out)
             written = Written(count, 0, run.known_levels)
     more = f" and {units.plural(written.transitions, 'transition')}" if written.transitions else ""
     click.echo(f"{units.plural(written.states, 'state')}{more} of {chosen.title!r} are in {out}")
     return 0
 
 
-def _thin_out(dataset: Path, where: str, out: Path) -> int:
+def _condition(question: Question, where: str) -> tuple[Condition | None, str]:
+    """The condition in our own words; if it is not in them, why, and then it may still be SQL."""
+    from checker.dataset import Condition
+    from checker.predicate import PredicateError
+
+    try:
+        return Condition(question, where), ""
+    except PredicateError as error:
+        return None, str(error)
+
+
+def _thin_out(dataset: Path, where: str, refusal: str, out: Path) -> int:
     from acked.engines import spark_driver
     from checker.query import keep_where
 
@@ -108,7 +122,10 @@ def _thin_out(dataset: Path, where: str, out: Path) -> int:
     try:
         temporary.mkdir()
         with spark_driver(_settings(None)) as driver:
-            count = keep_where(driver, dataset, where, temporary)
+            try:
+                count = keep_where(driver, dataset, where, temporary)
+            except ConfigurationError as error:
+                raise ConfigurationError(f"{error}; and as a predicate: {refusal}") from None
         if out.is_dir():
             out.rmdir()
         os.replace(temporary, out)

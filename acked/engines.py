@@ -1,7 +1,7 @@
 """Which engine answers a question: the options of `acked check` that choose it, and the way from one to the other.
 
-What lives here: `EngineOptions`, `answer`, and the run directory and Spark driver that they need. What does not: the engines
-(`checker/`).
+What lives here: `EngineOptions`, `answer`, and the run directory and Spark driver that they need; and what searches for the
+commands that ask many questions. What does not: the engines (`checker/`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from checker.errors import ConfigurationError, SystemFailure
 
 if TYPE_CHECKING:
+    from checker.batch import Runner
     from checker.bounds import Bounds
     from checker.checkpoint import RunDirectory
     from checker.levels import StopPolicy
@@ -122,6 +123,21 @@ def _over_spark(
             max_states=bounds.max_states,
         )
         return _with_the_way_on(search.run(), replace(options, engine="spark"))
+
+
+def batch_runner(jobs: int | None, memory: int | None, master: str | None) -> Runner:
+    """What searches for a command that asks many questions: processes here, or tasks of a Spark."""
+    from checker.batch import BatchLimits
+
+    if master is None:
+        return BatchLimits.default(jobs, memory)
+    from checker.many import SparkBatch
+    from checker.sparksession import SparkSettings
+
+    if jobs is not None:
+        raise ConfigurationError("--jobs is for processes here; Spark's slots are chosen by --master, say local[2]")
+    settings = SparkSettings(master)
+    return SparkBatch(lambda: spark_driver(settings), memory)
 
 
 @contextmanager

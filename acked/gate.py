@@ -20,6 +20,7 @@ import click
 
 from acked import __version__
 from acked.cli import _Memory, all_bundled
+from acked.engines import batch_runner
 from checker.errors import ConfigurationError, ExitCode, SystemFailure
 from checker.files import check_writable, read_text, write_text
 
@@ -45,6 +46,7 @@ class Files:
 @click.option("--shard", metavar="I/N", help="Only every N-th spec, beginning with the I-th.")
 @click.option("--slow", is_flag=True, help="Also specs that say slow = true.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")
+@click.option("--master", help="Search in tasks of this Spark, such as local[2] or spark://HOST:PORT.")
 @click.option("--memory", type=_Memory(), help="Bytes of states for each search, e.g. 2GB.")
 @click.option("--update", is_flag=True, help="Write what was measured into the specs' [expect].")
 @click.option("--accept-violations", is_flag=True, help="With --update: a spec that held may become violated.")
@@ -60,6 +62,7 @@ def gate(
     shard: str | None,
     slow: bool,
     jobs: int | None,
+    master: str | None,
     memory: int | None,
     update: bool,
     accept_violations: bool,
@@ -78,7 +81,6 @@ def gate(
     states than a pinned floor, an action that never fired, a promise that says nothing in any reachable state, a spec without
     expectation, and if there is no spec. Exit code 0 if it is green, 1 if not, 150 if a file could not be read.
     """
-    from checker.batch import BatchLimits
     from checker.gate import Selection, choose, parse_shard, run_gate
     from reports.gate import GateProgress
 
@@ -92,9 +94,9 @@ def gate(
     places = [known.get(text, text) if not os.path.lexists(text) else text for text in paths]
     chosen = choose(places, Selection(patterns, None if shard is None else parse_shard(shard), slow))
     cache = None if no_cache else result_cache()
-    limits = BatchLimits.default(jobs, memory)
+    runner = batch_runner(jobs, memory, master)
     with GateProgress(sys.stdout, is_silent=form == "json") as progress:
-        report = run_gate(chosen, limits, cache, progress.observer, asks_all=update)
+        report = run_gate(chosen, runner, cache, progress.observer, asks_all=update)
     if update:
         report = _updated(report, accept_violations)
     report = replace(report, seconds=time.perf_counter() - started)

@@ -19,6 +19,7 @@ from urllib.parse import quote
 import click
 
 from acked.cli import _Memory
+from acked.engines import batch_runner
 from checker.errors import ConfigurationError, ExitCode, SystemFailure
 from checker.files import check_writable, write_text
 
@@ -44,6 +45,7 @@ MOST_VALUES = 1000
 @click.option("--max-states", type=click.IntRange(1), help="Leave a cell undecided after so many distinct states.")
 @click.option("--memory", type=_Memory(), help="Bytes for the states of each search, e.g. 2GB.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")
+@click.option("--master", help="Search in tasks of this Spark, such as local[2] or spark://HOST:PORT.")
 @click.option("--cache/--no-cache", "use_cache", default=True, help="Take answers found before: an interrupted run goes on.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write the table as a page, whose cells open their stories.")
 @click.option("--stories", type=click.Path(path_type=Path), metavar="DIR", help="With --html: viewer pages of all stories.")
@@ -65,6 +67,7 @@ def matrix(
     max_states: int | None,
     memory: int | None,
     jobs: int | None,
+    master: str | None,
     use_cache: bool,
     html: Path | None,
     stories: Path | None,
@@ -82,7 +85,6 @@ def matrix(
     Exit codes: 0 if every cell is decided, whatever it says, 152 if one is not.
     """
     from acked.gate import result_cache
-    from checker.batch import BatchLimits
     from checker.durability import Table, fill, read_table, with_axis
     from reports.durability import as_document, as_rows, print_durability
 
@@ -105,7 +107,7 @@ def matrix(
     if stories is not None and html is None:
         raise ConfigurationError("--stories writes the pages that the table's page links to; name that one with --html")
     cache = result_cache() if use_cache else None
-    filled = fill(table, BatchLimits.default(jobs, memory), cache, _progress(quiet))
+    filled = fill(table, batch_runner(jobs, memory, master), cache, _progress(quiet))
     if html is not None:
         from checker.spec import property_named
         from model.partition.protocol import partition

@@ -1,7 +1,7 @@
 """Many questions at once: answered by processes, each with its bound of memory, and from the cache where it has them.
 
-What lives here: `answer_all`, and what such a process does. What does not: processes themselves (`solvers.py`), the cache
-(`resultcache.py`), expectations (`gate.py`).
+What lives here: `answer_all`, and what such a process does. What does not: processes themselves (`solvers.py`), those on
+Spark's executors (`many.py`), the cache (`resultcache.py`), expectations (`gate.py`).
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from checker.bounds import Bounds, default_memory, default_workers
 from checker.errors import AckedError
 from checker.observer import Observer, Progress
 from checker.outcome import Outcome, Task
 from checker.resultcache import ResultCache
-from checker.solvers import Done, Limits, Lost, Note, SolverPool
+from checker.solvers import Done, Limits, Lost, Note, Reply, SolverPool
 from model.errors import DomainOverflow, ModelError
 
 ROOM_FOR_CODE = 3 << 30
@@ -65,9 +66,17 @@ class Under:
     progress: Progress
 
 
+class Runner(Protocol):
+    """What searches: processes here (`BatchLimits`), or Spark's tasks (`many.SparkBatch`)."""
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[Reply]:
+        """Every task ends with a `Done`, whose value is an `Outcome` or a `Refused`, or with a `Lost`."""
+        ...
+
+
 @dataclass(frozen=True)
 class BatchLimits:
-    """Processes at a time, and bytes of states for each search."""
+    """Processes of this machine: how many at a time, and bytes of states for each search."""
 
     jobs: int
     memory: int
@@ -78,17 +87,24 @@ class BatchLimits:
         number = jobs or default_workers()
         return cls(number, memory or max(default_memory() // number, 64 << 20))
 
+    def run(self, tasks: Sequence[Task]) -> Iterator[Reply]:
+        """Has processes search, which end with the last task; a process that dies is replaced."""
+        jobs = min(self.jobs, len(tasks))
+        with SolverPool(Limits(jobs, float("inf"), 2 * self.memory + ROOM_FOR_CODE, "search")) as pool:
+            pool.load(Setup(self.memory))
+            yield from pool.run(tasks)
+
 
 def answer_all(
     tasks: Sequence[Task],
-    limits: BatchLimits | None = None,
+    runner: Runner | None = None,
     cache: ResultCache | None = None,
     on_progress: Callable[[Under], None] | None = None,
 ) -> Iterator[Answered]:
     """Answers every task, cached ones first, then as they are finished; equal tasks are searched once.
 
     The order in which they are begun is the order given: put the long ones first. A process that dies costs its task,
-    which is answered by a failure, and is replaced.
+    which is answered by a failure. By default the processes are of this machine, one a core.
     """
     wanted: dict[Task, list[int]] = {}
     for number, task in enumerate(tasks):
@@ -102,18 +118,13 @@ def answer_all(
             yield from (Answered(number, stored, is_cached=True) for number in numbers)
     if not open_:
         return
-    bounds = limits or BatchLimits.default()
-    jobs = min(bounds.jobs, len(open_))
-    process = Limits(jobs, float("inf"), 2 * bounds.memory + ROOM_FOR_CODE, "search")
-    with SolverPool(process) as pool:
-        pool.load(Setup(bounds.memory))
-        for reply in pool.run(open_):
-            task = open_[reply.task]
-            if isinstance(reply, Note):
-                if on_progress is not None:
-                    on_progress(Under(wanted[task][0], reply.value))
-                continue
-            yield from _answered(reply, task, wanted[task], cache)
+    for reply in (runner or BatchLimits.default()).run(open_):
+        task = open_[reply.task]
+        if isinstance(reply, Note):
+            if on_progress is not None:
+                on_progress(Under(wanted[task][0], reply.value))
+            continue
+        yield from _answered(reply, task, wanted[task], cache)
 
 
 def _answered(reply: Done | Lost, task: Task, numbers: Sequence[int], cache: ResultCache | None) -> Iterator[Answered]:

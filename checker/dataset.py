@@ -34,11 +34,14 @@ from checker.errors import ConfigurationError, SystemFailure
 from checker.kernel import BATCH
 from checker.levelfile import BLOCK_STATES, StateCodec, exchange_code
 from checker.native import Kernel, compile_kernel
+from checker.predicate import parse_predicate
 from checker.question import Question
 from checker.shape import shape_of
 from checker.shard import Shard, address
+from invariants.property import Kind, Property
 from model.domain import ArrayDomain, Domain, LeafDomain, LogDomain, StructDomain
 from model.domain import Path as FieldPath
+from model.values import Bool
 
 FORMAT = "acked-states/1"
 _TABLE_LIMIT = 1 << 16
@@ -162,8 +165,8 @@ class Edges:
             [_argument_column([step.arguments.get(name) for step in steps]) for name in parameters], names=parameters
         ) if parameters else None  # fmt: skip
 
-    def of(self, words: np.ndarray) -> dict[str, pa.Array]:
-        """The edges out of the states; `words` has a row per state."""
+    def of(self, words: np.ndarray, keep: Condition | None = None) -> dict[str, pa.Array]:
+        """The edges out of the states, or those of them whose targets are kept; `words` has a row per state."""
         context = address(self._shard.context)
         batch = np.zeros((BATCH, self._words), np.uint64)
         sources, targets, actions = [], [], []
@@ -183,7 +186,11 @@ class Edges:
             actions.append(action)
         source = np.concatenate(sources) if sources else np.zeros(0, np.int64)
         target = np.concatenate(targets) if targets else np.zeros((0, self._words), np.uint64)
-        action = pa.array(np.concatenate(actions) if actions else np.zeros(0, np.int64))
+        number = np.concatenate(actions) if actions else np.zeros(0, np.int64)
+        if keep is not None:
+            wanted = keep.holds(target)
+            source, target, number = source[wanted], target[wanted], number[wanted]
+        action = pa.array(number)
         columns = {
             "source": self._columns.ids(words).take(pa.array(source)),
             "target": self._columns.ids(target),
@@ -192,8 +199,42 @@ class Edges:
         return columns if self._arguments is None else {**columns, "arguments": self._arguments.take(action)}
 
     def _view(self, slot: int, kind: Any, count: int) -> np.ndarray:
-        size = count * np.dtype(kind).itemsize
-        return np.frombuffer((ctypes.c_char * size).from_address(self._shard.context[slot]), kind)
+        return _view(self._shard, slot, kind, count)
+
+
+class Condition:
+    """A predicate that somebody typed, decided by the kernel for many states at a time; `text` as `predicate.py` reads it."""
+
+    def __init__(self, question: Question, text: str) -> None:
+        old = question.instance
+        # Of its own, because what is asked of an instance changes the order of its expressions.
+        instance = old.protocol.instantiate(old.constants, old.dropped)
+        wanted = parse_predicate(text, instance)
+        absent = Property("Absent", Kind.STATE, lambda _: ~Bool(wanted), f"not {text}", "asked for", "")
+        plan = Question(instance, (absent,)).plan
+        shape, self._kernel = shape_of(plan), Kernel(compile_kernel(plan))
+        self.text = text
+        self._words, self._row = shape.words, shape.actions
+        self._shard = Shard(shape, self._kernel, 0, 1, BATCH * 8 * (shape.words + 2))
+        self._evaluate = self._kernel.function("evaluate", 3)
+
+    def holds(self, words: np.ndarray) -> np.ndarray:
+        """For every state whether it satisfies the predicate; `words` has a row per state."""
+        found = np.zeros(len(words), bool)
+        batch = np.zeros((BATCH, self._words), np.uint64)
+        for begin in range(0, len(words), BATCH):
+            some = words[begin : begin + BATCH]
+            batch[: len(some)] = some
+            self._evaluate(address(self._shard.context), batch.ctypes.data, len(some))
+            bits = _view(self._shard, loops.ROWS, np.uint8, (self._row + 1) * BATCH // 8)[-BATCH // 8 :]
+            found[begin : begin + len(some)] = np.unpackbits(bits, bitorder="little")[: len(some)]
+        return found
+
+
+def _view(shard: Shard, slot: int, kind: Any, count: int) -> np.ndarray:
+    """An array of a shard's scratch memory, for as long as nothing else is evaluated."""
+    size = count * np.dtype(kind).itemsize
+    return np.frombuffer((ctypes.c_char * size).from_address(shard.context[slot]), kind)
 
 
 def _argument_column(values: Sequence[Any]) -> pa.Array:
@@ -212,8 +253,12 @@ def write_dataset(
     levels: Collection[int] | None = None,
     transitions: bool = False,
     on_level: Callable[[int, int], None] = lambda level, states: None,
+    where: Condition | None = None,
 ) -> Written:
-    """Writes the states of a run, all or those of some levels, and if asked to their transitions, under `out`.
+    """Writes the states of a run, all or some, and if asked to their transitions, under `out`.
+
+    With `where`, only states that satisfy it, and transitions between such; with `levels`, only those of these levels, and
+    the transitions out of them, whichever level they lead to.
 
     `out` must not exist or be empty; it appears in one step. `on_level` is told what has been written.
     """
@@ -223,7 +268,7 @@ def write_dataset(
         (temporary / "states").mkdir(parents=True)
         if transitions:
             (temporary / "transitions").mkdir()
-        written = _write(question, run, temporary, levels, transitions, on_level)
+        written = _write(question, run, temporary, levels, transitions, on_level, where)
         if out.is_dir():
             out.rmdir()
         os.replace(temporary, out)
@@ -251,6 +296,7 @@ def _write(
     levels: Collection[int] | None,
     transitions: bool,
     on_level: Callable[[int, int], None],
+    where: Condition | None,
 ) -> Written:
     identity = identity_of(question)
     codec = StateCodec(shape_of(question.plan), run.buckets, Kernel(exchange_code(shape_of(question.plan))))
@@ -268,11 +314,15 @@ def _write(
             moves = _Table(writer, folder / "transitions" / f"level-{level:05}.parquet")
             with table, moves:
                 for words in _states(run, codec, level):
+                    if where is not None:
+                        words = words[where.holds(words)]
+                    if not len(words):
+                        continue
                     number = pa.array(np.full(len(words), level, np.int32))
                     table.write({"id": columns.ids(words), "level": number, **columns.fields(words)})
                     states += len(words)
                     if edges is not None:
-                        found = edges.of(words)
+                        found = edges.of(words, where)
                         count = len(found["source"])
                         source, target, *rest = found.items()
                         number = pa.array(np.full(count, level, np.int32))
@@ -281,6 +331,8 @@ def _write(
             on_level(level, states)
     _write_levels(question, run, folder, known)
     about = {"format": FORMAT, **identity, "levels": chosen, "states": states, "transitions": fired if transitions else None}
+    if where is not None:
+        about["where"] = where.text
     (folder / "about.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     return Written(states, fired, len(chosen))
 

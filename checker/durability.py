@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from checker.batch import Answered, BatchLimits, answer_all
+from checker.batch import Answered, Runner, answer_all
 from checker.errors import ConfigurationError, SpecUnreadable
 from checker.faults import BEFORE_KIP_380, CrashKind, Faults
 from checker.files import read_text
@@ -169,7 +169,7 @@ def task_at(place: Place, table: Table) -> Task:
 
 def fill(
     table: Table,
-    limits: BatchLimits | None = None,
+    runner: Runner | None = None,
     cache: ResultCache | None = None,
     on_decided: Callable[[int, int], None] = lambda done, total: None,
 ) -> Filled:
@@ -178,7 +178,7 @@ def fill(
     spots = list(places(table.axes))
     tasks = [task_at(place, table) for place in spots]
     found: dict[int, Answered] = {}
-    for answered in answer_all(tasks, limits, cache):
+    for answered in answer_all(tasks, runner, cache):
         found[answered.task] = answered
         on_decided(len(found), len(tasks))
     cells = [

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from checker.batch import BatchLimits, Under, answer_all
+from checker.batch import Runner, Under, answer_all
 from checker.errors import AckedError, ConfigurationError
 from checker.expectation import Departure, Reason
 from checker.outcome import Outcome, Probing, Task
@@ -165,7 +165,7 @@ def judge(spec: Spec, outcome: Outcome) -> list[Departure]:
 
 def run_gate(
     chosen: Chosen,
-    limits: BatchLimits | None = None,
+    runner: Runner | None = None,
     cache: ResultCache | None = None,
     observer: GateObserver | None = None,
     asks_all: bool = False,
@@ -190,7 +190,7 @@ def run_gate(
     # The long ones first, so that none of them is left alone at the end.
     asked.sort(key=lambda pair: -_size(pair[1]))
     tasks = [Task.of(spec, Probing.VACUITY) for _, spec in asked]
-    for answered in answer_all(tasks, limits, cache, lambda under: tells.progress(asked[under.task][0], under)):
+    for answered in answer_all(tasks, runner, cache, lambda under: tells.progress(asked[under.task][0], under)):
         candidate, spec = asked[answered.task]
         if answered.outcome is None:
             departures = [Departure(Reason.NO_ANSWER, f"there is no answer: {answered.failure}")]

@@ -1,61 +1,100 @@
-"""Many specs as Spark tasks: every one has its answer, also when another one dies."""
+"""Many questions as Spark tasks: the answers of processes here, for the gate and for tables, also when a search is killed."""
 
 from __future__ import annotations
 
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from checker.bounds import Bounds
-from checker.many import SpecAnswer, _in_a_process, answer_many
-from checker.search import search
+from checker.batch import Answered, BatchLimits, Runner, answer_all
+from checker.durability import Axes, Table, fill
+from checker.faults import CrashKind
+from checker.gate import Selection, choose, run_gate
+from checker.many import SparkBatch
+from checker.outcome import Outcome, Probing, Task
 from checker.sparksession import SparkDriver, SparkSettings
 from checker.spec import load_spec
+from tests.checker.spark_cluster import command_of, descendants, kill
+
+pytestmark = pytest.mark.spark
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
-SMALL = ["kip101-2221", "kip320-2221", "truncate-to-hw-2221-weak"]
+HERE = BatchLimits(2, 1 << 28)
 
 
-def paths(names: list[str]) -> list[Path]:
-    return [next(SPECS.rglob(f"{name}.toml")) for name in names]
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkDriver]:
+    with SparkDriver(SparkSettings("local[2]"), tmp_path_factory.mktemp("spark") / "spark.log") as started:
+        yield started
 
 
-@pytest.mark.spark
-def test_every_spec_is_answered_as_by_a_search_of_its_own(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.toml"
-    broken.write_text("title = 1")
-    with SparkDriver(SparkSettings("local[2]"), tmp_path / "spark.log") as driver:
-        answers = answer_many(driver, [*paths(SMALL), broken], memory=1 << 28)
-        starved = answer_many(driver, paths(["kip320-3221"]), memory=50_000)
-    assert [answer.name for answer in answers] == [*SMALL, "broken"]
-    for path, answer in zip(paths(SMALL), answers[:3], strict=True):
-        spec = load_spec(path)
-        result = search(spec.question(), Bounds(1, 1 << 28))
-        assert (answer.verdict, answer.distinct_states, answer.generated_states, answer.depth) == (
-            result.verdict.value,
-            result.distinct_states,
-            result.generated_states,
-            result.depth,
-        )
-        assert answer.actions == {name: (count.enabled, count.new) for name, count in result.actions.items()}
-        assert answer.violated == tuple((item.property.name, item.trace_length) for item in result.violations)
-        assert answer.differences == ()
-        assert answer.error is None
-    assert answers[3].verdict is None
-    assert "title" in str(answers[3].error)
-    assert (starved[0].verdict, starved[0].stopped) == ("incomplete", "memory")
+def batch(driver: SparkDriver, memory: int = 1 << 28) -> SparkBatch:
+    return SparkBatch(lambda: nullcontext(driver), memory)
 
 
-def test_a_search_that_is_killed_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    boot = "import os, sys; sys.stdin.read(); os.kill(os.getpid(), 9)"
-    monkeypatch.setattr("checker.many._BOOT", boot)
-    answer = _in_a_process("victim", b"", None, None, 1)
-    assert answer == SpecAnswer("victim", error=answer.error)
-    assert str(answer.error).startswith("the search of victim was ended by SIGKILL after")
-    monkeypatch.setattr("checker.many._BOOT", "raise SystemExit('no room')")
-    assert _in_a_process("victim", b"", None, None, 1).error == "the search of victim ended with code 1: no room"
+def without_time(outcome: Outcome | None) -> Outcome | None:
+    return None if outcome is None else replace(outcome, seconds=0.0)
 
 
-def test_a_search_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checker.many._BOOT", "import time; time.sleep(600)")
-    assert _in_a_process("slow", b"", None, 0.5, 1).error == "slow was not answered within 0.5 seconds"
+def answers(tasks: list[Task], runner: Runner) -> list[Answered]:
+    found = sorted(answer_all(tasks, runner), key=lambda answered: answered.task)
+    return [replace(answered, outcome=without_time(answered.outcome)) for answered in found]
+
+
+def task(name: str) -> Task:
+    return Task.of(load_spec(next(SPECS.rglob(f"{name}.toml"))), Probing.VACUITY)
+
+
+def test_every_task_has_the_answer_of_a_process_here(driver: SparkDriver) -> None:
+    tasks = [task("kip101-2221"), task("truncate-to-hw-2221-weak"), replace(task("kip101-2221"), properties=("Nothing",))]
+    found = answers(tasks, batch(driver))
+    assert found == answers(tasks, HERE)
+    assert [answered.outcome is None for answered in found] == [False, False, True]
+    assert "Nothing" in found[2].failure
+
+
+def test_the_memory_of_each_search_is_bounded(driver: SparkDriver) -> None:
+    [found] = answers([task("kip320-3221")], batch(driver, 50_000))
+    assert found == answers([task("kip320-3221")], BatchLimits(1, 50_000))[0]
+    assert found.outcome is not None
+    assert found.outcome.stopped.name == "MEMORY"
+
+
+def test_a_search_that_is_killed_costs_its_own_answer_alone(driver: SparkDriver) -> None:
+    is_over = threading.Event()
+    killed: list[int] = []
+
+    def kill_one() -> None:
+        while not killed and not is_over.wait(0.01):
+            killed.extend([pid for pid in descendants(os.getpid()) if "checker.solvers" in command_of(pid)][:1])
+        for pid in killed:
+            kill(pid)
+
+    thread = threading.Thread(target=kill_one)
+    thread.start()
+    try:
+        found = answers([task("kip101-2221"), task("kip320-2221")], batch(driver))
+    finally:
+        is_over.set()
+        thread.join()
+    [lost] = [answered for answered in found if answered.outcome is None]
+    assert lost.failure.startswith("the search process was killed by SIGKILL")
+    assert answers([task("kip101-2221"), task("kip320-2221")], HERE)[1 - lost.task] == found[1 - lost.task]
+
+
+def test_gates_and_tables_over_spark_are_those_of_this_machine(driver: SparkDriver) -> None:
+    chosen = choose([str(SPECS / "counts")], Selection(("kip101-2221", "kip320-2221")))
+    reports = [run_gate(chosen, runner) for runner in (HERE, batch(driver))]
+    here, over = [[replace(entry, outcome=without_time(entry.outcome)) for entry in report.entries] for report in reports]
+    assert over == here
+    assert len(over) == 2
+    table = Table(Axes(("4.1",), ("1", "all"), (1,), (2,), (False,), (CrashKind.CLEAN,)))
+    tables = [fill(table, runner) for runner in (HERE, batch(driver))]
+    cells = [[replace(cell, outcome=without_time(cell.outcome)) for cell in filled.cells] for filled in tables]
+    assert cells[0] == cells[1]
+    assert len({cell.state for cell in cells[0]}) == 2

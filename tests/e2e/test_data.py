@@ -50,6 +50,36 @@ def test_a_query_of_a_spec_prints_a_table_and_writes_files(tiny: Path) -> None:
     assert json.loads((tiny / "n.json").read_text()) == [{"n": 464}]
 
 
+def test_a_condition_in_the_words_of_traces_needs_no_java(tiny: Path) -> None:
+    every = acked("states", "tiny.toml", "--out", "all", "--transitions", "-q", cwd=tiny)
+    assert every.returncode == 0
+    where = "quorum.isr == {0} and log[0].end > 0"
+    wanted = ("--where", where, "--transitions", "-q")
+    done = acked("states", "tiny.toml", "--out", "some", *wanted, cwd=tiny, JAVA_HOME="/nowhere")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = pq.read_table(tiny / "all" / "states").to_pylist()
+    kept = {row["id"] for row in rows if row["quorum"]["isr"] == [0] and row["log"][0]}
+    assert 0 < len(kept) < 277
+    assert {row["id"] for row in pq.read_table(tiny / "some" / "states").to_pylist()} == kept
+    edges = [
+        edge
+        for edge in pq.read_table(tiny / "all" / "transitions").to_pylist()
+        if edge["source"] in kept and edge["target"] in kept
+    ]
+    found = pq.read_table(tiny / "some" / "transitions").to_pylist()
+    assert edges
+    assert sorted(map(str, found)) == sorted(map(str, edges))
+    assert done.stdout == f"{len(kept)} states and {len(edges)} transitions of 'tiny' are in some\n"
+    assert json.loads((tiny / "some" / "about.json").read_text())["where"] == where
+
+
+def test_a_condition_that_nothing_satisfies_leaves_a_dataset_without_states(tiny: Path) -> None:
+    done = acked("states", "tiny.toml", "--out", "none", "--where", "log[0].end > 0 and log[0].end < 0", "-q", cwd=tiny)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "0 states of 'tiny' are in none\n"
+    assert not list((tiny / "none" / "states").iterdir())
+
+
 @pytest.mark.spark
 def test_a_condition_thins_the_dataset_out(tiny: Path) -> None:
     where = "size(quorum.isr) = 1"

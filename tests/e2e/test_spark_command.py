@@ -152,6 +152,29 @@ def test_a_full_memory_without_a_cluster_prints_the_command_that_goes_on(tmp_pat
 
 
 @pytest.mark.spark
+def test_the_gate_runs_its_searches_as_spark_tasks(tmp_path: Path) -> None:
+    command = ("gate", "kip101-2221", "truncate-to-hw-2221-weak", "--no-cache", "--format", "json")
+    here, over = (json.loads(acked(*command, *master).stdout) for master in ((), ("--master", "local[2]")))
+    for document in (here, over):
+        assert document.pop("seconds") > 0
+        for entry in document["specs"]:
+            assert entry["outcome"].pop("seconds") > 0
+    assert over == here
+    assert len(over["specs"]) == 2
+
+
+@pytest.mark.parametrize("command", [("gate", "kip101-2221", "--no-cache"), ("matrix", "--no-cache")])
+def test_commands_that_run_many_searches_refuse_masters_that_are_none(command: tuple[str, ...]) -> None:
+    for arguments, reason in (
+        (["--master", "nowhere"], "is no Spark master"),
+        (["--master", "local[2]", "--jobs", "2"], "Spark's slots are chosen by --master"),
+    ):
+        done = acked(*command, *arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (151, 1), done.stderr
+        assert reason in done.stderr
+
+
+@pytest.mark.spark
 @pytest.mark.slow
 def test_auto_hands_over_to_a_cluster_when_memory_is_full(tmp_path: Path) -> None:
     with cluster(tmp_path) as machines:
