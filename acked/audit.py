@@ -52,7 +52,7 @@ LOSS = "loss"
 @click.option("--advice/--no-advice", default=True, help="Find out what a yes hangs on, and the smallest change.")
 @click.option("--log-size", type=click.IntRange(1, 4), help="At least so many offsets in a log.")
 @click.option("--records", type=click.IntRange(1, 4), help="At least so many records.")
-@click.option("--thorough", is_flag=True, help="Ask about the order of records with all brokers, not with two.")
+@click.option("--thorough", is_flag=True, help="Ask about the order of records with all brokers, not with three.")
 @click.option("--max-states", type=click.IntRange(1), help="Leave a question undecided after so many distinct states.")
 @click.option("--memory", type=_Memory(), help="Bytes for the states of each search, e.g. 2GB.")
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")

@@ -31,8 +31,11 @@ MOST_STATES = 20_000_000
 VERSION_KEY = "kafka version"
 """What a change of the release is called among settings."""
 
-FEW_BROKERS = 2
-"""Brokers that a question about the order of records is asked with, unless it is to be thorough."""
+FEW_BROKERS = 3
+"""Brokers that a question about the order of records is asked with, unless it is to be thorough.
+
+It takes the most states; states that differ only in the names of brokers are visited once for it.
+"""
 
 
 @unique
@@ -106,7 +109,8 @@ class Change:
 class Answer:
     """The answer to one question.
 
-    `task` is what was searched and `outcome` what was found (None: `failure` says why). `causes` are the changes of one
+    `task` is what was searched and `outcome` what was found (None: `failure` says why); `replicas` is the topic's number, of
+    which a search may take fewer. `causes` are the changes of one
     setting that each make it a no; `remedy` is the smallest change that does, None if none was found.
     """
 
@@ -114,6 +118,7 @@ class Answer:
     task: Task
     outcome: Outcome | None
     failure: str
+    replicas: int
     causes: tuple[Change, ...] = ()
     remedy: Change | None = None
 
@@ -136,14 +141,16 @@ class Answer:
     def bounds(self) -> str:
         """What was explored, in words."""
         constants = dict(self.task.constants)
-        sizes = f"{constants['replicas']} brokers, {constants['log_size']} offsets, {constants['records']} records"
+        of = f" of the {self.replicas}" if self.replicas > constants["replicas"] else ""
+        sizes = f"{constants['replicas']}{of} brokers, {constants['log_size']} offsets, {constants['records']} records"
         if constants["replicas"] == 1:
             sizes = sizes.replace("brokers", "broker")
         for number, name in ((constants["log_size"], "offset"), (constants["records"], "record")):
             if number == 1:
                 sizes = sizes.replace(f"1 {name}s", f"1 {name}")
         others = ", the other brokers keeping up" if self.question.asked is Asked.WRITES else ""
-        return f"{sizes}, any number of leader epochs{others}"
+        renamed = ", states that differ only in the names of brokers counted once" if self.task.symmetry else ""
+        return f"{sizes}, any number of leader epochs{others}{renamed}"
 
 
 @dataclass(frozen=True)
@@ -181,7 +188,7 @@ def task_of(question: Question, configuration: Configuration, scene: Scene) -> T
     constants["log_size"] = max(scene.log_size or 0, question.log_size)
     constants["records"] = max(scene.records or 0, question.records)
     if question.asked is Asked.VANISHING:
-        follows = configuration.release.since("2.4") and keys.SELECTOR in configuration.values
+        follows = keys.SELECTOR in configuration.values and not configuration.reads_from_leader  # a setting from 2.4 on
         constants["consumer"] = settings.FROM_FOLLOWERS if follows else settings.FROM_LEADER
     if question.asked is Asked.WRITES and scene.faults.crashes is CrashKind.NONE:
         constants |= CrashKind.CLEAN.constants()  # The question itself takes a broker down.
@@ -191,7 +198,10 @@ def task_of(question: Question, configuration: Configuration, scene: Scene) -> T
         constants["min_insync_replicas"] = max(1, constants["min_insync_replicas"] - spare)
     constants["in_flight"] = min(constants["in_flight"], constants["records"])
     bound = partition.bind(constants)
-    return Task(partition.name, tuple(bound.items()), (question.property,), max_states=scene.max_states)
+    is_renamed = question.asked is Asked.REORDERING and constants["replicas"] > 1
+    return Task(
+        partition.name, tuple(bound.items()), (question.property,), max_states=scene.max_states, symmetry=is_renamed
+    )
 
 
 def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]:
@@ -286,7 +296,7 @@ class Auditor:
         answers = []
         for question, task in zip(questions, tasks, strict=True):
             found = self._known[task]
-            answers.append(Answer(question, task, found.outcome, found.failure))
+            answers.append(Answer(question, task, found.outcome, found.failure, configuration[REPLICATION_FACTOR].number))
         if advise:
             answers = self._advised(configuration, answers)
         warnings = tuple(self.cache.warnings) if self.cache is not None else ()
@@ -317,6 +327,7 @@ class Auditor:
                 answer.task,
                 answer.outcome,
                 answer.failure,
+                answer.replicas,
                 tuple(Change(change) for change in causes),
                 remedy,
             )

@@ -113,6 +113,13 @@ def _isolation(text: str) -> str:
     return text
 
 
+def _offset_reset(text: str) -> str:
+    known = ("earliest", "latest", "none", "smallest", "largest")
+    if text.lower() not in known and not re.fullmatch(r"by_duration:P[0-9A-Z.]+", text, re.IGNORECASE):
+        raise ValueError("earliest, latest or none (by_duration:… from 4.0; smallest or largest to 0.8)")
+    return text.lower() if text.lower() in known else text
+
+
 def _any(text: str) -> str:
     return text
 
@@ -130,6 +137,10 @@ TOPIC_FLUSH_MESSAGES = "flush.messages"
 ELR = "eligible.leader.replicas.version"
 SELECTOR = "replica.selector.class"
 ISOLATION = "isolation.level"
+CLIENT_RACK = "client.rack"
+OFFSET_RESET = "auto.offset.reset"
+AUTO_COMMIT = "enable.auto.commit"
+GROUP_INSTANCE = "group.instance.id"
 IBP = "inter.broker.protocol.version"
 ROLES = "process.roles"
 ZOOKEEPER_CONNECT = "zookeeper.connect"
@@ -218,6 +229,10 @@ KEYS: dict[str, Key] = {
             (Default("0.11", "read_uncommitted", "ConsumerConfig: read_uncommitted"),),
             since="0.11",
         ),
+        Key(CLIENT_RACK, _CONSUMER, _any, (), since="2.4"),
+        Key(OFFSET_RESET, _CONSUMER, _offset_reset, ()),
+        Key(AUTO_COMMIT, _CONSUMER, _boolean, (), since="0.9"),
+        Key(GROUP_INSTANCE, _CONSUMER, _any, (), since="2.3"),
         Key(IBP, _BROKER, _any, ()),
         Key(ROLES, _BROKER, _any, (), since="2.8"),
         Key(ZOOKEEPER_CONNECT, _BROKER, _any, ()),
@@ -226,12 +241,12 @@ KEYS: dict[str, Key] = {
 """The settings that this audit reads."""
 
 _OTHER_NAMES = """
-advertised.listeners auto.create.topics.enable auto.leader.rebalance.enable auto.offset.reset background.threads batch.size
+advertised.listeners auto.create.topics.enable auto.leader.rebalance.enable background.threads batch.size
 bootstrap.servers broker.heartbeat.interval.ms broker.id broker.rack broker.session.timeout.ms buffer.memory check.crcs
-cleanup.policy client.dns.lookup client.id client.rack compression.type config.providers controlled.shutdown.enable
+cleanup.policy client.dns.lookup client.id compression.type config.providers controlled.shutdown.enable
 controller.listener.names controller.quorum.voters controller.quorum.bootstrap.servers default.api.timeout.ms
-delete.topic.enable delivery.timeout.ms enable.auto.commit enable.metrics.push fetch.max.bytes fetch.max.wait.ms
-fetch.min.bytes file.delete.delay.ms flush.ms follower.replication.throttled.replicas group.id group.instance.id
+delete.topic.enable delivery.timeout.ms enable.metrics.push fetch.max.bytes fetch.max.wait.ms
+fetch.min.bytes file.delete.delay.ms flush.ms follower.replication.throttled.replicas group.id
 index.interval.bytes interceptor.classes key.deserializer key.serializer leader.imbalance.check.interval.seconds
 leader.imbalance.per.broker.percentage leader.replication.throttled.replicas linger.ms listeners
 listener.security.protocol.map log.cleaner.enable log.cleanup.policy log.dir log.dirs log.flush.interval.ms

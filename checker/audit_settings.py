@@ -93,6 +93,7 @@ class Configuration:
     plane: str
     values: Mapping[str, Value]
     findings: tuple[Finding, ...]
+    reads_from_leader: bool = False
 
     def __getitem__(self, key: str) -> Value:
         return self.values[key]
@@ -182,6 +183,29 @@ def _later(before: Entry, entry: Entry, findings: list[Finding]) -> Entry:
     return entry
 
 
+_OUTSIDE = {
+    keys.OFFSET_RESET: "it says where a consumer goes on whose offset is gone; which records it then skips or reads again is "
+    "between the consumer and its group, and not asked here",
+    keys.AUTO_COMMIT: "when offsets are committed decides whether the application handles a record twice or never; the log "
+    "keeps it all the same",
+    keys.GROUP_INSTANCE: "static membership decides who of a group reads a partition, not what is in it",
+}
+"""Settings of consumers that are known, but about something that the questions are not about."""
+
+_BY_RACK = "RackAwareReplicaSelector"
+
+
+def reads_from_leader(given: Given, values: Mapping[str, Value]) -> bool:
+    """Whether the consumer of the files reads from the leader although brokers could send it elsewhere (KIP-392).
+
+    Kafka's own selector does so for a consumer that does not say its rack. Where none is described there may be others.
+    """
+    selector, rack = values.get(keys.SELECTOR), values.get(keys.CLIENT_RACK)
+    is_described = any(entry.scope is Scope.CONSUMER for entry in given.entries.values())
+    by_rack = selector is not None and selector.value.rpartition(".")[2] == _BY_RACK
+    return by_rack and is_described and (rack is None or not rack.value)
+
+
 # -- what a release makes of it -----------------------------------------------------------------------------------------
 
 
@@ -216,7 +240,8 @@ class _Configuring:
         self._producer()
         self._old_protocol()
         self._silent()
-        return Configuration(self.version, self.rules, self.plane, self.values, tuple(self.findings))
+        leader_only = reads_from_leader(self.given, self.values)
+        return Configuration(self.version, self.rules, self.plane, self.values, tuple(self.findings), leader_only)
 
     def _find(self, rule: str, level: Level, text: str, entry: Entry | None = None) -> None:
         self.findings.append(Finding(rule, level, text, entry))
@@ -261,6 +286,22 @@ class _Configuring:
     def _flush(self) -> None:
         if keys.TOPIC_FLUSH_MESSAGES in self.values:
             self.values[keys.FLUSH_MESSAGES] = replace(self.values.pop(keys.TOPIC_FLUSH_MESSAGES), key=keys.FLUSH_MESSAGES)
+
+    # -- the consumer: only whom it reads from is part of the questions -------------------------------------------------
+
+    def _consumer(self) -> None:
+        for key, what in _OUTSIDE.items():
+            entry = self._entry(key)
+            if entry is not None:
+                text = f"{key} changes none of the five answers: {what}"
+                self._find("outside-the-questions", Level.NOTE, text, entry)
+        selector, rack = self.values.get(keys.SELECTOR), self._entry(keys.CLIENT_RACK)
+        if rack is not None and rack.value and selector is None:
+            text = f"{keys.CLIENT_RACK} does nothing here: brokers without {keys.SELECTOR} send consumers to the leader"
+            self._find("rack-unused", Level.NOTE, text, rack)
+        if selector is not None and reads_from_leader(self.given, self.values):
+            text = f"{keys.SELECTOR} does nothing here: a consumer without {keys.CLIENT_RACK} reads from the leader (KIP-392)"
+            self._find("selector-unused", Level.NOTE, text, selector.entry)
 
     # -- the producer: what ProducerConfig makes of conflicts (KIP-98, KIP-679, KAFKA-13673) ----------------------------
 
@@ -364,6 +405,7 @@ class _Configuring:
             if value is not None and value.entry is not None:
                 text = f"{key} is set; the questions are about single records, not about transactions"
                 self._find("transactions", Level.NOTE, text, value.entry)
+        self._consumer()
         if self.version.since("4.1") and self._entry(keys.ELR) is None:
             text = f"{keys.ELR} is 1 on clusters made with 4.1; one that was upgraded has to be told"
             self._find("elr-default", Level.NOTE, text)

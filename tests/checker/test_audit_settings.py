@@ -11,13 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from checker.audit import QUESTIONS, Answer, Asked, Scene, task_of
 from checker.audit_keys import KEYS, misspelt, release
 from checker.audit_read import Entry, Scope, read_settings
 from checker.audit_settings import MOST_UNKNOWN, Configuration, Refused, configure, gather
 from checker.errors import AckedError, ConfigurationError, SpecUnreadable
 from checker.faults import CrashKind, read_faults
+from model.partition import settings
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "audit"
+SELECTORS = "org.apache.kafka.common.replica"
+"""Where Kafka has its own selectors."""
 
 
 def configured(version: str, plane: str | None = None, **values: str) -> Configuration:
@@ -264,10 +268,49 @@ def test_idempotence_asked_for_brings_what_it_needs_along_where_that_is_not_set(
         ("control-plane", "4.0", {"zookeeper_connect": "z"}),
         ("no-topic", "3.6", {"default_replication_factor": "3"}),
         ("transactions", "3.6", {"isolation_level": "read_committed"}),
+        ("outside-the-questions", "3.6", {"auto_offset_reset": "latest"}),
+        ("outside-the-questions", "3.6", {"enable_auto_commit": "false"}),
+        ("outside-the-questions", "3.6", {"group_instance_id": "one"}),
+        ("rack-unused", "3.6", {"client_rack": "east"}),
+        ("selector-unused", "3.6", {"replica_selector_class": f"{SELECTORS}.RackAwareReplicaSelector", "client_rack": ""}),
     ],
 )
 def test_settings_that_undo_others_are_named(rule: str, version: str, values: dict[str, str]) -> None:
     assert rule in rules_of(configured(version, **values))
+
+
+@pytest.mark.parametrize(
+    ("values", "from_leader"),
+    [
+        ({"replica_selector_class": f"{SELECTORS}.RackAwareReplicaSelector"}, False),
+        ({"replica_selector_class": f"{SELECTORS}.RackAwareReplicaSelector", "auto_offset_reset": "earliest"}, True),
+        ({"replica_selector_class": f"{SELECTORS}.RackAwareReplicaSelector", "client_rack": "east"}, False),
+        ({"replica_selector_class": "com.example.Own", "auto_offset_reset": "earliest"}, False),
+        ({"auto_offset_reset": "earliest"}, True),
+    ],
+)
+def test_whom_a_consumer_reads_from_hangs_on_the_brokers_selector_and_its_own_rack(
+    values: dict[str, str], from_leader: bool
+) -> None:
+    """KIP-392; the other settings of consumers are named as outside the five questions."""
+    asked = next(question for question in QUESTIONS if question.asked is Asked.VANISHING)
+    task = task_of(asked, configured("3.6", replication_factor="2", **values), Scene())
+    assert dict(task.constants)["consumer"] == (settings.FROM_LEADER if from_leader else settings.FROM_FOLLOWERS)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "thorough", "asked_with"), [("2", False, 2), ("3", False, 3), ("5", False, 3), ("4", True, 4)]
+)
+def test_the_order_of_records_is_asked_with_three_brokers_whose_names_do_not_count(
+    replicas: str, thorough: bool, asked_with: int
+) -> None:
+    asked = next(question for question in QUESTIONS if question.asked is Asked.REORDERING)
+    task = task_of(asked, configured("3.6", replication_factor=replicas), Scene(is_thorough=thorough))
+    assert (dict(task.constants)["replicas"], task.symmetry) == (asked_with, True)
+    told = Answer(asked, task, None, "", int(replicas)).bounds
+    of = f" of the {replicas}" if asked_with < int(replicas) else ""
+    assert told.startswith(f"{asked_with}{of} brokers, ")
+    assert "the names of brokers counted once" in told
 
 
 def test_careful_settings_have_no_warnings() -> None:
@@ -305,5 +348,6 @@ def test_faults_are_read_by_name() -> None:
 def test_every_key_has_a_default_or_needs_none() -> None:
     version = release("4.1")
     optional = {"transactional.id", "replication.factor", "flush.messages", "replica.selector.class", "process.roles",
-                "zookeeper.connect", "inter.broker.protocol.version"}  # fmt: skip
+                "zookeeper.connect", "inter.broker.protocol.version", "client.rack", "auto.offset.reset",
+                "enable.auto.commit", "group.instance.id"}  # fmt: skip
     assert {name for name, key in KEYS.items() if key.default(version) is None} == optional
