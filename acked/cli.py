@@ -21,6 +21,7 @@ import click
 from acked import __version__
 from acked.bundle import bundled_specs
 from acked.engines import EngineOptions, answer
+from acked.stories import Story, more_of, stories_document
 from checker.errors import AckedError, ConfigurationError, ExitCode, SpecUnreadable
 from checker.files import check_writable, write_text
 from checker.names import near
@@ -143,6 +144,8 @@ class _Setting(click.ParamType[tuple[str, str]]):
 @click.option("--resume", type=click.Path(path_type=Path), help="Go on after the completed levels of a run directory.")
 @click.option("--buckets", type=int, help="Parts that the states are dealt into, many more than tasks; default: 64.")
 @click.option("--conf", type=_Setting(), multiple=True, help="A setting for Spark, e.g. spark.executor.memory=2g.")
+@click.option("--easiest", is_flag=True, help="Of all shortest violating runs show the one that is easiest to tell.")
+@click.option("--explain", is_flag=True, help="Also tell which events a violation takes, and the nearest run without it.")
 @click.option("--trace-out", type=click.Path(path_type=Path), help="Write the shortest violating run to this file.")
 @click.option("--format", "form", type=_FORMATS, default="text", help="What stdout gets.", show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
@@ -162,6 +165,8 @@ def check(
     resume: Path | None,
     buckets: int | None,
     conf: tuple[tuple[str, str], ...],
+    easiest: bool,
+    explain: bool,
     trace_out: Path | None,
     form: str,
     quiet: bool,
@@ -193,40 +198,53 @@ def check(
         _say(f"warning: {chosen.where('constants')}{warning}")
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
         result = answer(question, options, bounds, policy, observer)
+        stories = more_of(result, bounds, observer, easiest, explain)
     seconds = time.perf_counter() - _STARTED
     differences = chosen.expect.differences(result) if chosen.expect else None
-    if trace_out is not None and result.violations:
+    if trace_out is not None and stories:
         from reports.document import trace_document
 
-        first = result.violations[0]
+        first = stories[0].violation
         document = trace_document(chosen.title, question, first.run, first.property.name)
         write_text(trace_out, json.dumps(document, indent=1) + "\n", "trace")
     if form == "json":
-        _print_json(spec, chosen, result, seconds, differences)
+        _print_json(spec, chosen, result, stories, seconds, differences)
     else:
-        _print_text(chosen, result, seconds, differences)
+        _print_text(chosen, result, stories, seconds, differences)
         if trace_out is not None:
             _say(f"the trace is in {trace_out}" if result.violations else "nothing is violated, so no trace was written")
     code = result.exit_code
     return int(ExitCode.UNMET_EXPECTATION if differences and code == ExitCode.HOLDS else code)
 
 
-def _print_json(name: str, spec: Spec, result: Result, seconds: float, differences: list[str] | None) -> None:
+def _print_json(
+    name: str, spec: Spec, result: Result, stories: list[Story], seconds: float, differences: list[str] | None
+) -> None:
     from reports.document import check_document
 
     expectation = None if differences is None else {"met": not differences, "differences": differences}
-    click.echo(json.dumps(check_document(name, spec.title, result, seconds, expectation), indent=1))
+    document = check_document(name, spec.title, result, seconds, expectation)
+    click.echo(json.dumps({**document, **stories_document(spec.title, result, stories)}, indent=1))
 
 
-def _print_text(spec: Spec, result: Result, seconds: float, differences: list[str] | None) -> None:
+def _print_text(
+    spec: Spec, result: Result, stories: list[Story], seconds: float, differences: list[str] | None
+) -> None:
     from reports.console import open_console
+    from reports.necessity import print_easiest, print_necessity
     from reports.summary import print_expectation, print_result
     from reports.terminal import print_trace
     from reports.view import view_of
 
     console = open_console(sys.stdout)
-    for violation in result.violations:
+    for story in stories:
+        violation = story.violation
         print_trace(console, view_of(spec.title, result.question, violation.run, violation.property))
+        if story.easiest is not None:
+            console.print()
+            print_easiest(console, story.easiest)
+        if story.necessity is not None:
+            print_necessity(console, result.question, violation, story.necessity)
         console.print()
     print_result(console, spec.title, result, seconds)
     if differences is not None:

@@ -235,6 +235,11 @@ class LocalSearch:
         ]
         return _results(futures)
 
+    @property
+    def levels(self) -> list[list[tuple[int, int]]]:
+        """Of every level, the first counted: where its states begin and end in each shard; see `keeps_states`."""
+        return self._levels
+
     # -- traces ---------------------------------------------------------------------------------------------------
 
     def _source(self, depth: int, target: Words) -> tuple[Words, int]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from model.majority.protocol import majority
-from model.protocol import Instance
+from model.protocol import ActionInstance, Instance
 from reports.picture import Badge, Box, Cell, Fact, Marker, Message, Moment, Picture, Place, Role, Row, State
 from reports.replication import PRODUCER
 
@@ -55,6 +55,10 @@ class MajorityPictures:
             messages=tuple(_messages(moment)),
         )
         return picture, memory
+
+    def actor(self, step: ActionInstance) -> str | None:
+        """Who takes a step."""
+        return _actor(Moment(1, None, step, {}, None))
 
     def disagreements(self, name: str, before: State | None, after: State) -> list[str]:
         """What exactly breaks the property of that name; the properties are decided elsewhere, this only points."""

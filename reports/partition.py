@@ -13,7 +13,7 @@ from typing import Any
 
 from model.partition.protocol import partition
 from model.partition.state import ACKED, SENT
-from model.protocol import Instance
+from model.protocol import ActionInstance, Instance
 from reports.picture import Badge, Box, Cell, Fact, Marker, Message, Moment, Picture, Place, Role, Row, State
 from reports.replication import CONTROLLER, PRODUCER, set_in_words
 
@@ -72,6 +72,10 @@ class PartitionPictures:
             messages=tuple(_messages(moment)),
         )
         return picture, memory
+
+    def actor(self, step: ActionInstance) -> str | None:
+        """Who takes a step."""
+        return _actor(Moment(1, None, step, {}, None))
 
     def disagreements(self, name: str, before: State | None, after: State) -> list[str]:
         """What exactly breaks the property of that name; the properties are decided elsewhere, this only points."""

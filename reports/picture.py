@@ -187,6 +187,9 @@ class Provider(Protocol):
     def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Any]:
         """The picture of a moment, and what to remember for the next (immutable, so that runs can branch)."""
 
+    def actor(self, step: ActionInstance) -> str | None:
+        """Who takes a step; None if nobody is known to."""
+
     def disagreements(self, name: str, before: State | None, after: State) -> Sequence[str]:
         """What exactly breaks the property of that name in `after`, or in the step from `before`; empty if not known."""
 

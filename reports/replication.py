@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model.protocol import Instance
+from model.protocol import ActionInstance, Instance
 from reports.picture import Badge, Box, Cell, Fact, Marker, Message, Moment, Picture, Place, Role, Row, State
 
 _TOLD = ("log", "replica", "quorum", "requests", "next_record_id", "next_leader_epoch")
@@ -72,6 +72,10 @@ class ReplicationPictures:
             messages=tuple(_messages(moment, memory)),
         )
         return picture, memory
+
+    def actor(self, step: ActionInstance) -> str | None:
+        """Who takes a step."""
+        return _actor(Moment(1, None, step, {}, None))
 
     def disagreements(self, name: str, before: State | None, after: State) -> list[str]:
         """What exactly breaks the property of that name; the properties are decided elsewhere, this only points."""

@@ -1,0 +1,59 @@
+"""More about a violation than its canonical run: `--easiest` and `--explain` of `acked check`.
+
+What lives here: `more_of`, which asks for both. What does not: finding them (`checker/easiest.py`,
+`checker/necessary.py`) and their words (`reports/necessity.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from checker.bounds import Bounds
+    from checker.easiest import Easiest
+    from checker.necessary import Necessity
+    from checker.observer import Observer
+    from checker.result import Result, Violation
+
+
+@dataclass(frozen=True)
+class Story:
+    """A violation as it is to be told, and what was found about it."""
+
+    violation: Violation
+    easiest: Easiest | None
+    necessity: Necessity | None
+
+
+def more_of(result: Result, bounds: Bounds, observer: Observer, easiest: bool, explain: bool) -> list[Story]:
+    """A story for every violation of a result, in its order."""
+    made = []
+    for violation in result.violations:
+        story = Story(violation, None, None)
+        if easiest:
+            from checker.easiest import easiest_of
+            from reports.telling import effort_of
+
+            observer.phase("comparing the shortest runs")
+            found = easiest_of(result.question, violation, effort_of(result.question.instance), bounds, observer)
+            story = replace(story, violation=found.violation, easiest=found)
+        if explain:
+            from checker.necessary import necessity
+
+            observer.phase("leaving out one action at a time")
+            story = replace(story, necessity=necessity(result.question, story.violation, bounds))
+        made.append(story)
+    return made
+
+
+def stories_document(title: str, result: Result, stories: list[Story]) -> dict[str, Any]:
+    """What `check --format json` says besides; no keys for what was not asked."""
+    from reports.necessity import easiest_document, necessity_document
+
+    question = result.question
+    easiest = [easiest_document(title, question, item.easiest) for item in stories if item.easiest is not None]
+    explained = [
+        necessity_document(title, question, item.violation, item.necessity) for item in stories if item.necessity is not None
+    ]
+    return {**({"easiest": easiest} if easiest else {}), **({"explained": explained} if explained else {})}
