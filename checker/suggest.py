@@ -133,7 +133,10 @@ def suggest(
     explore: int,
     observer: Observer | None = None,
 ) -> Suggestion | None:
-    """Proposes conjuncts for a proof that fails; None if it does not fail by a counterexample to induction."""
+    """Proposes conjuncts for a proof that fails; None if it does not fail by a counterexample to induction.
+
+    Lemmas that a reachable state of the small instance refutes are left out.
+    """
     begin = time.perf_counter()
     told = observer or Observer()
     attempt = prove_by_induction(question, lemmas, limits, Options(every_claim=True))
@@ -143,6 +146,9 @@ def suggest(
     told.phase("comparing counterexamples with reachable states")
     instance = question.instance
     small, states = _reachable(question)
+    true = _true_lemmas(small, states, lemmas)
+    if len(true) < len(lemmas):  # A lemma that does not hold under these constants would let no proof succeed.
+        return suggest(question, true, limits, explore, observer)
     table = _Table(atoms_of(instance.protocol), variables_of(instance.protocol))
     rows = _unique(numpy.concatenate(table.rows(small, states)))
     broken_in = list(table.rows(instance, [instance.schema.unpack(item.run.states[0]) for item in found]))
@@ -166,6 +172,15 @@ def _counterexamples(attempt: ProofResult) -> list[InductionCounterexample]:
     if attempt.induction is None or attempt.violations:
         return []
     return [one for item in attempt.induction.obligations for one in item.counterexamples if item.subject != INITIAL]
+
+
+def _true_lemmas(small: Instance, states: Sequence[Sequence[int]], lemmas: Sequence[Property]) -> list[Property]:
+    """The lemmas that hold in all these states."""
+    roots = [small.state_predicate(item.name, item.predicate) for item in lemmas]
+    if not roots:
+        return []
+    values = _evaluate(roots, numpy.array(states, dtype=numpy.int64))
+    return [item for item, column in zip(lemmas, values.T, strict=True) if column.all()]
 
 
 def _reachable(question: Question) -> tuple[Instance, list[list[int]]]:

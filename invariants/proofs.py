@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from invariants.kip320_lemmas import KIP320_LEMMAS
+from invariants.partition_lemmas import PARTITION_LEMMAS
 from invariants.property import Property
 from invariants.replication import PROPERTIES
+from model.partition.state import State as PartitionState
 from model.protocol import Protocol
 from model.replication.state import State as ReplicationState
 
@@ -86,4 +88,6 @@ def lemmas_for(protocol: Protocol, properties: Iterable[Property]) -> tuple[Prop
 
 def all_lemmas(protocol: Protocol) -> tuple[Property, ...]:
     """Every lemma that can be read in a protocol's state; whether they hold of it is for a proof to say."""
+    if protocol.state is PartitionState:
+        return PARTITION_LEMMAS
     return KIP320_LEMMAS if protocol.state is ReplicationState else ()

@@ -109,6 +109,11 @@ def test_a_proof_that_succeeds_needs_no_conjunct() -> None:
     assert suggest(Question(locking.instantiate({"nodes": 2}), (free,)), (), LIMITS, explore=0) is None
 
 
+def test_a_lemma_that_does_not_hold_is_left_out() -> None:
+    wrong = Property("Empty", Kind.STATE, lambda s: s.inside.is_empty, "wrong on purpose", "this test", "never")
+    assert proposed(locks(2), [wrong]).completes
+
+
 def test_a_property_that_is_violated_gets_no_conjunct_that_completes_the_proof() -> None:
     never = Property("Empty", Kind.STATE, lambda s: s.inside.is_empty, "", "this test", "")
     found = suggest(Question(locking.instantiate({"nodes": 2}), (never,)), (), LIMITS, explore=1000)
