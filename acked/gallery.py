@@ -9,7 +9,7 @@ import os
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -142,9 +142,22 @@ def _stories(out: Path, spec: Spec, result: Result) -> list[Story]:
             why = "the search ended at another violation" if result.stopped is StopReason.VIOLATION else result.stopped.value
             text = f"? not decided: {why}"
         kind = {True: "m1", False: "m0", None: "mn"}[answer.holds]
-        subject, title = harmless(subject_in_words(instance)), harmless(spec.title)
+        subject, title = harmless(_subject(spec, version, subject_in_words(instance))), harmless(spec.title)
         stories.append(Story(title, subject, version, settings, answer.property.name, kind, answer.holds, text, page))
     return stories
+
+
+def _subject(spec: Spec, version: str, in_full: str) -> str:
+    """What the spec itself says, where a release says the rest; the story's page has all of it."""
+    shown = {item.name: item.show(spec.constants[item.name]) for item in spec.protocol.constants}
+    if not set(_SHOWN) <= shown.keys():
+        return in_full
+    named = [name for name in shown if f"constants.{name}" in spec.line_of]
+    return f"{version}: {', '.join(_setting(name, shown[name]) for name in named)}" if named else version
+
+
+def _setting(name: str, value: Any) -> str:
+    return f"{name}={str(value).lower() if isinstance(value, bool) else value}"
 
 
 def _release(version: str) -> str:
@@ -160,7 +173,7 @@ def _settings(spec: Spec) -> list[str]:
     if not set(_SHOWN) <= shown.keys():
         return [", ".join(f"{name}={value}" for name, value in shown.items())]
     names = [*_SHOWN, *(name for name in _MORE if spec.constants[name] != default[name])]
-    return [f"{name}={str(shown[name]).lower() if isinstance(shown[name], bool) else shown[name]}" for name in names]
+    return [_setting(name, shown[name]) for name in names]
 
 
 def _page(out: Path, spec: Spec, result: Result, violation: Violation) -> str:

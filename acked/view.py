@@ -6,6 +6,7 @@ What lives here: options, and which runs stand side by side. What does not: the 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -43,13 +44,13 @@ def view(target: str, other: str | None, out: Path | None, against: str | None, 
         beside = trace_data(second.title, second.question, second.run, second.violates, decides=True)
         data = pair_data(data, beside, f"On the left {shown.title}, on the right {second.title}.")
     elif against is not None:
-        data = _against(shown, against)
+        data = _against(shown, against, data)
     write_text(page, render(data), "page")
     click.echo(f"the page is {page} ({page.stat().st_size / 1e6:.2f} MB); open it in a browser", err=True)
 
 
-def _against(shown: Shown, name: str) -> dict[str, object]:
-    """The same run under other rules, as far as these allow it."""
+def _against(shown: Shown, name: str, first: dict[str, Any]) -> dict[str, Any]:
+    """The same run under other rules, as far as these allow it, beside the page's own."""
     from checker.question import Question
     from checker.retrace import under
     from checker.spec import protocol_named
@@ -65,7 +66,6 @@ def _against(shown: Shown, name: str) -> dict[str, object]:
     except ModelError as error:
         raise ConfigurationError(f"{name} cannot have these constants: {error}") from None
     found = under(other, instance, shown.run)
-    first = trace_data(shown.title, shown.question, shown.run, shown.violates)
     second = trace_data(shown.title, Question(other, shown.question.properties), found.run, None)
     if found.hindrance is None:
         return pair_data(first, second, f"The rules of {name} allow the whole run.")

@@ -55,6 +55,10 @@ def test_a_cell_of_the_durability_table_opens_its_story_and_leads_to_the_log_gri
     assert done.returncode == 0, done.stderr
     page = shown(watched, tmp_path / "m.html")
     reads_well(watched, page)
+    page.emulate_media(media="print", color_scheme="dark")
+    assert all(cell.is_visible() for cell in page.locator("td summary").all()), "closed cells are printed, too"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(22, 25, 29)"
+    page.emulate_media(media="screen", color_scheme="light")
     page.locator("td summary.breaks").first.click()
     story = page.locator("td details[open]")
     expect(story.locator("ol li").first).to_contain_text("the producer sends record 0 to broker 0")

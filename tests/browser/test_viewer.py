@@ -264,7 +264,10 @@ def test_the_theme_can_be_switched(watched: Any, lost: Path) -> None:
 def test_on_paper_every_step_has_its_grid_and_no_control(watched: Any, lost: Path) -> None:
     page = watched.open(lost)
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    page.emulate_media(media="print")
+    # Even for someone who reads in the dark, paper is white; and the colours of epochs are printed.
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(22, 25, 29)"
+    assert page.evaluate("getComputedStyle(document.querySelector('.printed .lost')).printColorAdjust") == "exact"
     assert page.locator(".printed section").count() == 9
     assert page.locator(".printed section").last.is_visible()
     assert not page.locator(".controls").is_visible()

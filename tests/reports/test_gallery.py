@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import acked.cli  # noqa: F401  (the commands are parts of it)
-from acked.gallery import _is_wanted, _settings
+from acked.gallery import _is_wanted, _settings, _subject
 from checker.bounds import Bounds
 from checker.result import Verdict
 from checker.search import search
@@ -85,5 +85,7 @@ def test_settings_are_those_that_users_set() -> None:
     assert _settings(load_spec(SPECS / "gallery" / "kip966-bug.toml")) == [
         "acks=all", "min_insync_replicas=2", "unclean_election=false", "crashes=lossy",
     ]  # fmt: skip
+    told = _subject(load_spec(SPECS / "gallery" / "kip966-bug.toml"), "Kafka 4.0", "all of it")
+    assert told.startswith("Kafka 4.0: replicas=3, log_size=1, ")
     (left_out,) = _settings(load_spec(SPECS / "controls" / "expand-unfenced.toml"))
     assert left_out == "without FencedLeaderExpandIsr: follows in this epoch"
