@@ -15,6 +15,7 @@ from checker.audit_keys import KEYS, MAX_INT, Release, misspelt
 from checker.audit_read import REPLICATION_FACTOR, Entry, Scope
 from checker.errors import ConfigurationError
 from checker.names import near
+from model.partition import idempotence
 from model.partition.versions import KRAFT, ZOOKEEPER, planes_of
 
 MOST_REPLICAS = 5
@@ -336,18 +337,12 @@ class _Configuring:
 
     @property
     def _most_in_flight(self) -> int:
-        return 5 if self.version.since("1.0") else 1
+        return idempotence.MOST_IN_FLIGHT if self.version.since("1.0") else idempotence.MOST_IN_FLIGHT_AT_FIRST
 
     def _conflicts(self, is_asked: bool) -> None:
         acks, retries, in_flight = (self.values[key] for key in (keys.ACKS, keys.RETRIES, keys.IN_FLIGHT))
-        conflicts = []
-        if retries.number == 0:
-            conflicts.append((retries, "retries must not be 0 when the idempotent producer is used"))
-        if acks.value != "all":
-            conflicts.append((acks, "acks must be all when the idempotent producer is used, or it could guarantee nothing"))
-        if in_flight.number > self._most_in_flight:
-            reason = f"{keys.IN_FLIGHT} must be at most {self._most_in_flight} when the idempotent producer is used"
-            conflicts.append((in_flight, reason))
+        found = idempotence.conflicts(acks.value, retries.number, in_flight.number, self._most_in_flight)
+        conflicts = [(self.values[key], f"{key} {reason}") for key, reason in found]
         for value, reason in conflicts:
             if is_asked or (value is in_flight and self.version.since("4.0")):
                 asked = "" if is_asked else f" (from 4.0 also where {keys.IDEMPOTENCE} is not set)"

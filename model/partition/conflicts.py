@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from model.errors import ModelError
-from model.partition.settings import ACKS_0, ACKS_1, ACKS_ALL
+from model.partition import idempotence
+from model.partition.settings import ACKS_0, ACKS_1, ACKS_ALL, acks
 from model.partition.versions import KRAFT, ZOOKEEPER
 
 _KRAFT_ONLY = ("fenced_stay_out", "isr_checks_broker_epoch", "eligible_leader_replicas")
 """Rules that only a KRaft controller can apply: KIP-841, KIP-903, KIP-966."""
-
-_MOST_IN_FLIGHT = 5
-"""More requests in flight than the leader remembers batches of a producer (KIP-98, KAFKA-5494)."""
 
 
 def settle(
@@ -52,11 +50,11 @@ def settle(
 
 
 def _conflict(constants: Mapping[str, int]) -> str:
-    """The setting that idempotence cannot be had with, if any."""
-    if constants["acks"] != ACKS_ALL:
-        return f"acks={constants['acks']}"
-    if not constants["retries"]:
-        return "retries=0"
-    if constants["in_flight"] > _MOST_IN_FLIGHT:
-        return f"max.in.flight.requests.per.connection={constants['in_flight']}"
-    return ""
+    """The first setting that idempotence cannot be had with, if any."""
+    said = {
+        idempotence.ACKS: acks.show(constants["acks"]),
+        idempotence.RETRIES: constants["retries"],
+        idempotence.IN_FLIGHT: constants["in_flight"],
+    }
+    found = idempotence.conflicts(said[idempotence.ACKS], constants["retries"], constants["in_flight"])
+    return next((f"{name}={said[name]}" for name, _ in found), "")
