@@ -23,7 +23,7 @@ from checker.result import ActionCount, StopReason
 from checker.spec import load_spec
 
 
-@click.command()
+@click.command(short_help="What each guard clause is for: leave it out, and see.")
 @click.argument("spec")
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")
 @click.option("--memory", type=_Memory(), help="Bytes of states for each search, e.g. 2GB.")
@@ -75,7 +75,7 @@ def ablate(
     return int(ExitCode.HOLDS if decided else ExitCode.TOO_LARGE)
 
 
-@click.command()
+@click.command(short_help="Which actions and guard clauses ever mattered.")
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC…")
 @click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")
 @click.option("--memory", type=_Memory(), help="Bytes of states for each search, e.g. 2GB.")

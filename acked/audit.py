@@ -27,7 +27,7 @@ ALL = "all"
 LOSS = "loss"
 
 
-@click.command()
+@click.command(short_help="What your own settings promise for acknowledged records.")
 @click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--kafka-version", "version", metavar="V", help="The release, such as 3.6.1; default: the newest one known.")
 @click.option("--control-plane", type=click.Choice(["kraft", "zookeeper"]), help="Default: what the files say.")

@@ -127,7 +127,7 @@ class _Setting(click.ParamType[tuple[str, str]]):
         return name.strip(), text.strip()
 
 
-@cli.command()
+@cli.command(short_help="Explore every reachable state of a spec.")
 @click.argument("spec")
 @click.option("-c", "--constant", "constants", type=_Binding(), multiple=True, help="Change a constant of the spec.")
 @click.option("-w", "--workers", type=click.IntRange(1, 256), help="Threads that search; default: one per core.")
@@ -251,7 +251,7 @@ def _print_text(
         print_expectation(console, differences)
 
 
-@cli.command()
+@cli.command(short_help="Show a trace that check wrote.")
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option("--format", "form", type=_FORMATS, default="text", help="What stdout gets.", show_default=True)
 def show(trace: Path, form: str) -> None:
@@ -276,7 +276,7 @@ def show(trace: Path, form: str) -> None:
     print_trace(open_console(sys.stdout), view_of(shown.title, shown.question, shown.run, shown.violates))
 
 
-@cli.command("list")
+@cli.command("list", short_help="List protocols, promises, constants or specs.")
 @click.argument("what", default="all")
 @click.option("--version", "version", metavar="V", help="With a protocol: its constants as in this release of Kafka.")
 @click.option("--control-plane", metavar="P", help="With --version: zookeeper or kraft.")

@@ -55,7 +55,7 @@ class _Levels(click.ParamType[frozenset[int]]):
         return frozenset(found)
 
 
-@click.command()
+@click.command(short_help="Write the reachable states as Parquet.")
 @click.argument("spec")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The new folder for the dataset.")
 @click.option("-c", "--constant", "constants", type=_Binding(), multiple=True, help="Change a constant of the spec.")
@@ -136,7 +136,7 @@ def _thin_out(dataset: Path, where: str, refusal: str, out: Path) -> int:
     return count
 
 
-@click.command()
+@click.command(short_help="Ask SQL of the reachable states.")
 @click.argument("source", metavar="SPEC|DIR")
 @click.argument("sql")
 @click.option("-c", "--constant", "constants", type=_Binding(), multiple=True, help="Change a constant of the spec.")
@@ -196,7 +196,7 @@ def query(
     return 0
 
 
-@click.command()
+@click.command(short_help="Draw levels, actions and growth of a search.")
 @click.argument("place", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Also draw it into this .png or .svg file.")
 def stats(place: Path, out: Path | None) -> int:

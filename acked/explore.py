@@ -15,7 +15,7 @@ import click
 from acked.cli import _Binding, _changed, _say, find_spec
 
 
-@click.command()
+@click.command(short_help="Walk through the states in a browser.")
 @click.argument("spec")
 @click.option("-c", "--constant", "constants", type=_Binding(), multiple=True, help="Change a constant of the spec.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; default: any that is free.")

@@ -17,7 +17,7 @@ from checker.files import check_writable, write_text
 _NAMES = ["itf", "tlc", "shiviz", "mermaid", "svg", "dot", "markdown", "csv"]
 
 
-@click.command()
+@click.command(short_help="Write a run for other tools, or as a picture.")
 @click.argument("target", metavar="TRACE|SPEC")
 @click.option("--to", "form", type=click.Choice(_NAMES), required=True, help="The format.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write to this file; default: stdout.")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from invariants.property import Property
 
 
-@click.command()
+@click.command(short_help="Find the shortest run to a state of your choice.")
 @click.argument("spec")
 @click.argument("predicate", required=False)
 @click.option("-c", "--constant", "constants", type=_Binding(), multiple=True, help="Change a constant of the spec.")

@@ -36,7 +36,7 @@ _REFERENCE = ("counts", "answers")
 """Folders of specs that repeat what the others ask, at other bounds, to be held against published numbers."""
 
 
-@click.command()
+@click.command(short_help="Write a static site of all claims and bugs.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The folder of the site.")
 @click.option("--select", metavar="PATTERN", multiple=True, help="Only specs whose name matches, such as 'kip320*'.")
 @click.option("--slow", is_flag=True, help="Also the specs that say they are slow.")

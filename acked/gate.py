@@ -40,7 +40,7 @@ class Files:
     artifacts: Path | None
 
 
-@click.command()
+@click.command(short_help="Run specs, and fail unless all are as expected.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @click.option("--select", "patterns", multiple=True, metavar="PATTERN", help="Only specs whose name or path matches.")
 @click.option("--shard", metavar="I/N", help="Only every N-th spec, beginning with the I-th.")

@@ -16,7 +16,7 @@ from checker.result import Words
 from model.protocol import Instance
 
 
-@click.command()
+@click.command(short_help="Write a small state space as a graph.")
 @click.argument("spec")
 @click.option("--to", "form", type=click.Choice(["graphml", "dot", "svg", "json"]), required=True, help="The format.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write to this file; default: stdout.")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_VALUES = 1000
 
 
-@click.command()
+@click.command(short_help="The durability table: settings, releases, crashes.")
 @click.argument("file", required=False, metavar="[FILE]", type=click.Path(path_type=Path))
 @click.option("--version", "version", metavar="V,…", help="Releases, such as 0.10,2.8 or 3.9:zookeeper.")
 @click.option("--acks", metavar="A,…", help="0, 1, all.")

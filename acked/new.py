@@ -26,7 +26,7 @@ MOST_STATES = 1_000_000
 """Where measuring the answer for a new spec ends."""
 
 
-@click.group(cls=_Paragraphs)
+@click.group(cls=_Paragraphs, short_help="Write a small working protocol or spec to start from.")
 def new() -> None:
     """Write a small working example: a protocol of your own, or a spec of a shipped one."""
 

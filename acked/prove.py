@@ -33,7 +33,7 @@ LEAST_MEMORY = 1 << 30
 """Bytes that a solver process may use even where less is free now, unless the user says otherwise."""
 
 
-@click.command()
+@click.command(short_help="Prove a spec with z3, for runs of any length.")
 @click.argument("spec", required=False)
 @click.option("-c", "--constant", "constants", type=_Binding(), multiple=True, help="Change a constant of the spec.")
 @click.option(

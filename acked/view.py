@@ -15,7 +15,7 @@ from checker.errors import ConfigurationError
 from checker.files import check_writable, write_text
 
 
-@click.command()
+@click.command(short_help="Make one HTML page of a run, to step through.")
 @click.argument("target", metavar="TRACE|SPEC")
 @click.argument("other", metavar="[TRACE|SPEC]", required=False)
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="The page; default: the target's name with .html.")
