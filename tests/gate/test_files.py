@@ -1,11 +1,11 @@
 """What the gate writes for CI: JUnit and SARIF against their schemas, Markdown, annotations.
 
-The schemas are kept unmodified in `tests/data/`: `sarif-schema-2.1.0.json` is the one that OASIS publishes (its `id` says
-where), `junit-10.xsd` is the one of Jenkins' xUnit plugin, by Gregory Boissinot, under the MIT licence that it carries.
+The schemas are kept unmodified in `tests/data/`, whose README says where they are from.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -27,6 +27,10 @@ from reports.sarif import sarif_document
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DATA = CHECKOUT / "tests" / "data"
+PUBLISHED = {
+    "sarif-schema-2.1.0.json": "c3b4bb2d6093897483348925aaa73af03b3e3f4bd4ca38cef26dcb4212a2682e",
+    "junit-10.xsd": "a1a816f58d1bf95ebabf371994df0b9246dee66ea9572fbec4f9296f1b2c0ff6",
+}
 SARIF: dict[str, Any] = json.loads((DATA / "sarif-schema-2.1.0.json").read_text("utf-8"))
 
 HOSTILE = "</testcase>]]> <script>alert(1)</script> | `x` %0A::error:: \\u001b[31m \\u202e"
@@ -65,6 +69,11 @@ EMPTY = GateReport((), (), "no spec found under specs; a spec is a file that end
 
 def names(report: GateReport) -> dict[str, list[str]]:
     return {entry.candidate.name: [item.reason.value for item in entry.departures] for entry in report.entries}
+
+
+def test_the_schemas_are_the_published_ones() -> None:
+    for name, digest in PUBLISHED.items():
+        assert hashlib.sha256((DATA / name).read_bytes()).hexdigest() == digest
 
 
 def test_the_report_says_what_is_wrong_with_each(report: GateReport) -> None:
