@@ -374,6 +374,7 @@ def _say(text: str) -> None:
 from acked.ablate import ablate, coverage  # noqa: E402
 from acked.audit import audit  # noqa: E402
 from acked.data import query, states, stats  # noqa: E402
+from acked.diff import diff  # noqa: E402
 from acked.explore import explore  # noqa: E402  (these use what is defined above)
 from acked.export import export  # noqa: E402
 from acked.find import find  # noqa: E402
@@ -401,6 +402,7 @@ def _add_commands() -> None:
     cli.add_command(view)
     cli.add_command(explore)
     cli.add_command(export)
+    cli.add_command(diff)
     cli.add_command(find)
     cli.add_command(graph)
     cli.add_command(gallery)

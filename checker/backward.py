@@ -26,7 +26,7 @@ from checker.loops import (
     differ,
     hash_state,
 )
-from checker.lowlevel import P64, U64, at, call, minimum, p16, p64
+from checker.lowlevel import P64, U64, at, call, copy, minimum, p16, p64
 
 # The literal that the loops are compiled with; the value here only names it.
 W = 1
@@ -127,5 +127,76 @@ def fill_slots(targets: P64, n: U64, slots: P64, mask: U64) -> None:
         slots[slot] = j + 1
 
 
-FUNCTIONS = (hash_state, differ, deal, look, list_violating, list_bad_steps, list_sources, fill_slots)
+def keep_steps(other: P64, here: P64, n: U64, kept: P64, slots: P64, mask: U64) -> U64:
+    """Where everything leads under other rules, by source and target: rows of the source's number and the target."""
+    rows = p64(other[ROWS])
+    picked = p16(other[LIST])
+    out = p64(other[OUT])
+    fires = p64(other[FIRES])
+    look(other, here, n)
+    for s in range(mask + 1):
+        slots[s] = 0
+    total = 0
+    for k in range(other[ACTIONS]):
+        m = deal(at(rows, k * (BATCH // 64)), n, picked)
+        if m != 0:
+            call(fires[k], here, picked, m, out, p64(other[FLAGS]))
+            for j in range(m):
+                row = at(kept, total * (W + 1))
+                row[0] = picked[j]
+                copy(at(row, 1), at(out, j * W), W)
+                slot = (hash_state(at(row, 1)) + picked[j]) & mask
+                while slots[slot] != 0:
+                    slot = (slot + 1) & mask
+                total += 1
+                slots[slot] = total
+    return total
+
+
+def list_missing(
+    context: P64, other: P64, begin: U64, end: U64, kept: P64, slots: P64, mask: U64, found: P64, room: U64
+) -> U64:
+    """(state, action) of the steps from states begin..end-1 that change something and that other rules do not have.
+
+    The other rules' context is of a shard whose states have the same layout; `kept` and `slots` have room for their steps.
+    """
+    rows = p64(context[ROWS])
+    picked = p16(context[LIST])
+    out = p64(context[OUT])
+    fires = p64(context[FIRES])
+    total = 0
+    i = begin
+    while i < end:
+        n = minimum(BATCH, end - i)
+        here = at(p64(context[STATES]), i * W)
+        keep_steps(other, here, n, kept, slots, mask)
+        look(context, here, n)
+        for k in range(context[ACTIONS]):
+            m = deal(at(rows, k * (BATCH // 64)), n, picked)
+            if m != 0:
+                call(fires[k], here, picked, m, out, p64(context[FLAGS]))
+                for j in range(m):
+                    target = at(out, j * W)
+                    known = 1
+                    if differ(target, at(here, picked[j] * W)) != 0:
+                        known = 0
+                        slot = (hash_state(target) + picked[j]) & mask
+                        while slots[slot] != 0:
+                            row = at(kept, (slots[slot] - 1) * (W + 1))
+                            if row[0] == picked[j] and differ(at(row, 1), target) == 0:
+                                known = 1
+                                break
+                            slot = (slot + 1) & mask
+                    if known == 0:
+                        if total < room:
+                            found[3 * total] = i + picked[j]
+                            found[3 * total + 1] = k
+                        total += 1
+        i += n
+    return total
+
+
+FUNCTIONS = (
+    hash_state, differ, deal, look, list_violating, list_bad_steps, list_sources, fill_slots, keep_steps, list_missing,
+)  # fmt: skip
 """Everything that is translated, callees first."""
