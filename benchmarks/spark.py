@@ -4,7 +4,7 @@ What lives here: rates on local[2] and on a real standalone cluster that this st
 the recovery from a killed executor, where time and bytes go, and the plain DataFrame way (`dropDuplicates` and an anti-join)
 as the honest baseline. What does not: pass or fail. Every figure comes with the command that prints it.
 
-    python benchmarks/spark.py [--runs N] [--spec NAME] [--baseline-levels N]
+    python benchmarks/spark.py [--runs N] [--spec NAME] [--baseline SPEC] [--only PART]
 """
 
 from __future__ import annotations
@@ -35,6 +35,15 @@ from checker.search import search  # noqa: E402
 from checker.spark import SparkSearch  # noqa: E402
 from checker.sparksession import SparkDriver, SparkSettings  # noqa: E402
 from checker.spec import Spec, load_spec  # noqa: E402
+
+PARTS = {
+    "kernel": ("kernel",),
+    "deduplication": ("settling", "inserting"),
+    "exchange": ("routing", "sending", "receiving"),
+    "storing": ("storing",),
+    "waiting": ("waiting",),
+}
+"""What the times that tasks book are told as."""
 
 EXECUTOR_MEMORY = {"spark.executor.memory": "1g"}
 
@@ -88,42 +97,13 @@ def compare(name: str, spec: Spec, small: Spec, driver: SparkDriver, runs: int) 
     print(f"  milliseconds a level of a small space       {median(levels)}")
     print(f"  seconds to start tasks and end them         {median(starts)}")
     print("  where a task's time went, last run, seconds of each task:")
-    for part in ("expanding", "sending", "receiving", "inserting", "storing", "waiting"):
-        print(f"    {part:<12}" + "  ".join(f"{timing[part]:6.2f}" for timing in searching.timings))
+    for part, names in PARTS.items():
+        print(f"    {part:<14}" + "  ".join(f"{sum(timing[name] for name in names):6.2f}" for timing in searching.timings))
     sent = sum(timing["bytes_sent"] for timing in searching.timings)
     print(f"  bytes moved per generated state {sent / result.generated_states:.1f}")
     print(f"  bytes moved per distinct state {sent / result.distinct_states:.1f}")
     print(f"  bytes stored per distinct state {stored / result.distinct_states:.1f}")
     print(f"  bytes in memory per distinct state {result.memory_bytes / result.distinct_states:.1f}")
-
-
-def kernel_share(spec: Spec) -> None:
-    """How much of `expanding` is the kernel: guards and successors of all states with nothing inserted."""
-    from checker.native import load_kernel
-    from checker.shape import shape_of
-    from checker.shard import Shard
-
-    question = spec.question()
-    shape = shape_of(question.plan)
-    shard = Shard(shape, load_kernel(question.plan), 0, 1, 4 << 30)
-    shard.meet([shard])
-    for state in question.instance.initial:
-        shard.insert([state])
-    begin = 0
-    while begin < shard.count:
-        end = shard.count
-        shard.begin_level()
-        shard.expand(begin, end)
-        begin = end
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        shard.inspect(0, shard.count)
-        times.append(time.perf_counter() - start)
-    print(
-        f"\nthe kernel alone, one thread, nothing inserted: {statistics.median(times):.2f} s for {shard.count:,} states; "
-        "the rest of `expanding` is routing, and deduplication of a task's own states"
-    )
 
 
 def checkpoints(spec: Spec, runs: int) -> None:
@@ -149,18 +129,22 @@ def checkpoints(spec: Spec, runs: int) -> None:
 
 
 class KillAt(Observer):
-    """Kills a process once, at a level."""
+    """Kills a process once, at a level; `spent` is how long it then took until tasks searched again, all levels read back."""
 
     def __init__(self, depth: int, victims: Any) -> None:
-        self.depth, self.victims, self.at = depth, victims, 0.0
+        self.depth, self.victims, self.at, self.spent = depth, victims, 0.0, 0.0
 
     def progress(self, now: Progress) -> None:
         if now.depth == self.depth and not self.at:
             self.at = time.perf_counter()
             os.kill(self.victims()[0], 9)
 
+    def phase(self, name: str) -> None:
+        if self.at and name == "searching":
+            self.spent = time.perf_counter() - self.at
 
-def recovery(spec: Spec, driver: SparkDriver, processes: Sequence[subprocess.Popen[bytes]]) -> None:
+
+def recovery(spec: Spec, driver: SparkDriver, processes: Sequence[subprocess.Popen[bytes]], runs: int) -> None:
     """What a killed executor costs."""
     from tests.checker.spark_cluster import command_of, descendants
 
@@ -168,20 +152,28 @@ def recovery(spec: Spec, driver: SparkDriver, processes: Sequence[subprocess.Pop
         below = [pid for process in processes for pid in descendants(process.pid)]
         return [pid for pid in below if "CoarseGrainedExecutorBackend" in command_of(pid)]
 
-    undisturbed = over_spark(spec, driver)[3]
-    killer = KillAt(16, executors)
-    disturbed = over_spark(spec, driver, killer)
-    print(f"\nan executor killed at level 16: {disturbed[3]:.1f} s in all, {undisturbed:.1f} s undisturbed")
-    for note in disturbed[0].notes:
-        print(f"  {note}")
+    spent, extra = [], []
+    for number in range(runs):
+        assert driver.slots(2, 60.0) == 2
+        undisturbed = over_spark(spec, driver)[3]
+        killer = KillAt(16, executors)
+        disturbed = over_spark(spec, driver, killer)
+        spent.append(killer.spent)
+        extra.append(disturbed[3] - undisturbed)
+        if not number:
+            print("\nan executor killed at level 16:")
+            for note in disturbed[0].notes:
+                print(f"  {note}")
+    print(f"  seconds until tasks search again            {median(spent)}")
+    print(f"  seconds more than undisturbed, pair by pair {median(extra)}")
 
 
-def dataframes(spec: Spec, driver: SparkDriver, most: int) -> None:
-    """The plain way: a DataFrame of states, successors by a Python function, dropDuplicates and an anti-join per level."""
+def dataframes(spec: Spec, driver: SparkDriver) -> None:
+    """The plain way: a DataFrame of states, successors by the same kernel, dropDuplicates and an anti-join for each level."""
     from importlib.util import find_spec
 
     if find_spec("pandas") is None:
-        print("\nplain DataFrames: not measured, because Spark's mapInArrow needs pandas; pip install pandas")
+        print("\nplain DataFrames: not measured, because Spark's mapInArrow needs pandas: pip install -e '.[bench]'")
         return
     from pyspark.sql import SparkSession
     from pyspark.sql.types import LongType, StructField, StructType
@@ -193,6 +185,7 @@ def dataframes(spec: Spec, driver: SparkDriver, most: int) -> None:
     shape, code = shape_of(question.plan), compile_kernel(question.plan)
     home, words = str(ROOT), shape.words
     session = SparkSession(driver.context)
+    session.conf.set("spark.sql.shuffle.partitions", "4")  # 200 would be slower still
     schema = StructType([StructField(f"w{w}", LongType()) for w in range(words)])
 
     def successors(batches: Iterator[Any]) -> Iterator[Any]:
@@ -204,10 +197,10 @@ def dataframes(spec: Spec, driver: SparkDriver, most: int) -> None:
 
         yield from fire_batches(shape, code, batches)
 
-    signed = [tuple(w - (1 << 64) if w >> 63 else w for w in state) for state in question.instance.initial]
+    signed = [tuple(w - (1 << 64) if w >> 63 else w for w in state) for state in question.initial]
     seen = frontier = session.createDataFrame(signed, schema).cache()
     begin, states, level = time.perf_counter(), frontier.count(), 1
-    while level < most:
+    while True:
         made = frontier.mapInArrow(successors, schema).dropDuplicates()
         fresh = made.join(seen, on=schema.fieldNames(), how="left_anti").localCheckpoint()
         found = fresh.count()
@@ -216,10 +209,12 @@ def dataframes(spec: Spec, driver: SparkDriver, most: int) -> None:
         states, level = states + found, level + 1
         seen, frontier = seen.union(fresh), fresh
     seconds = time.perf_counter() - begin
-    print(
-        f"\nplain DataFrames: {states:,} states in {level} levels in {seconds:.1f} s, "
-        f"{states / seconds / 1e6:.3f} million distinct states a second, {seconds / level:.2f} s a level"
-    )
+    ours = over_spark(spec, driver)[0]
+    assert (states, level) == (ours.distinct_states, ours.depth), "the DataFrames disagree"
+    print(f"\n{states:,} states in {level} levels on the same Spark, one run of each:")
+    for name, spent in (("plain DataFrames", seconds), ("acked", ours.seconds)):
+        rate = states / spent / 1e6
+        print(f"  {name:<18}{spent:7.2f} s, {rate:.3f} million distinct states a second, {spent / level:.3f} s a level")
 
 
 @contextmanager
@@ -236,7 +231,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=5, help="runs of each comparison")
     parser.add_argument("--spec", default="kip320-large", help="the spec to measure with")
-    parser.add_argument("--baseline-levels", type=int, default=14, help="levels of the DataFrame baseline; 0 leaves it out")
+    parser.add_argument("--baseline", default="kip320", help="the spec of the DataFrame baseline; none leaves it out")
     parser.add_argument("--only", choices=["local", "cluster", "checkpoints"], help="only one part")
     options = parser.parse_args()
     # So that whoever ends this ends the cluster with it.
@@ -250,14 +245,13 @@ def main() -> None:
     if options.only in (None, "checkpoints"):
         checkpoints(spec, 2 * options.runs)
     if options.only in (None, "local"):
-        kernel_share(spec)
         with tempfile.TemporaryDirectory() as folder:
             begin = time.perf_counter()
             with SparkDriver(SparkSettings("local[2]"), Path(folder) / "spark.log") as driver:
                 print(f"\nsession start {time.perf_counter() - begin:.1f} s")
                 compare("local[2]", spec, small, driver, options.runs)
-                if options.baseline_levels:
-                    dataframes(spec, driver, options.baseline_levels)
+                if options.baseline != "none":
+                    dataframes(load_spec(next((ROOT / "specs").rglob(f"{options.baseline}.toml"))), driver)
     if options.only in (None, "cluster"):
         with (
             standalone() as (master, processes),
@@ -266,7 +260,7 @@ def main() -> None:
         ):
             assert driver.slots(2, 60.0) == 2
             compare("standalone, two workers of one core", spec, small, driver, options.runs)
-            recovery(spec, driver, processes)
+            recovery(spec, driver, processes, options.runs)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,10 @@ from checker.lowlevel import P8, P16, P64, U64, at, call, minimum, p8, p16, p64,
 SHARD, BUCKETS, OWNERS, WORKER, WORKERS, BOXES, FILLED, BOX_BYTES, CHOSEN, WORST = range(10)
 # Functions of `loops.py`.
 EVALUATE, NOTE_STATES, FIRE_ALL, HASH_ALL, SETTLE = range(10, 15)
-EXCHANGE_SLOTS = 15
+# The system's clock and what it is asked for, memory for its answer (seconds, nanoseconds), what it showed last, and
+# nanoseconds spent so far.
+CLOCK, MONOTONIC, MOMENT, NOW, ELSEWHERE, IN_KERNEL, IN_ROUTING, IN_TABLE = range(15, 23)
+EXCHANGE_SLOTS = 23
 
 # Literals of the compiled protocol; the values here only name them.
 W = WIDTHS = RECORD = ACTION_BYTES = 1
@@ -142,6 +145,15 @@ def deal_candidates(exchange: P64, n: U64) -> U64:
     return kept
 
 
+def book(exchange: P64, slot: U64) -> None:
+    """Adds the time since the last call to a slot. The clock is asked a few times a batch, which costs nothing beside it."""
+    moment = p64(exchange[MOMENT])
+    call(exchange[CLOCK], exchange[MONOTONIC], moment)
+    now = moment[0] * 1000000000 + moment[1]
+    exchange[slot] += now - exchange[NOW]
+    exchange[NOW] = now
+
+
 def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
     """Checks and expands states begin..end-1 of an array; returns where it stopped: a box may overflow, or memory is full."""
     context = p64(exchange[SHARD])
@@ -153,12 +165,17 @@ def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
                 return i
         n = minimum(BATCH, end - i)
         here = at(states, i * W)
+        book(exchange, ELSEWHERE)
         call(exchange[EVALUATE], context, here, n)
         call(exchange[NOTE_STATES], context, here, n)
         m = call(exchange[FIRE_ALL], context, here, n)
+        book(exchange, IN_KERNEL)
         call(exchange[HASH_ALL], p64(context[OUT]), p64(context[HASHES]), m)
         m = deal_candidates(exchange, m)
-        if call(exchange[SETTLE], context, p64(context[OUT]), p16(context[ACTS]), m) == 0:
+        book(exchange, IN_ROUTING)
+        settled = call(exchange[SETTLE], context, p64(context[OUT]), p16(context[ACTS]), m)
+        book(exchange, IN_TABLE)
+        if settled == 0:
             return i
         i += n
     return i
@@ -166,6 +183,6 @@ def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
 
 FUNCTIONS = (
     hash_state, owner_of, put_record, get_record, count_buckets, group, read_records, read_parcels, keep_owned,
-    deal_candidates, expand_apart,
+    deal_candidates, book, expand_apart,
 )  # fmt: skip
 """Everything that is translated, callees first."""

@@ -37,7 +37,7 @@ from checker.walkback import Edge, shortest_run
 POLL_SECONDS = 0.0004
 FRUITLESS_ATTEMPTS = 3
 """So many attempts in a row that complete no level end the search."""
-SLOT_PATIENCE = 6.0
+SLOT_PATIENCE = 4.0
 """Seconds that a lost slot may take to come back before the search goes on with fewer."""
 LOOK_SECONDS = 0.5
 """How often Spark is asked, while the driver waits for tasks, whether it still has their slots."""

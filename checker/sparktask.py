@@ -78,10 +78,16 @@ class TaskPlan:
 
 @dataclass
 class Timing:
-    """Seconds and bytes of one worker. `expanding` includes the insertion of what the worker itself owns."""
+    """Seconds and bytes of one worker.
+
+    `kernel` is guards and successors, `routing` who owns which of them and putting others' aside, `settling` deduplicates
+    what the worker owns itself, `inserting` what others have sent.
+    """
 
     loading: float = 0.0
-    expanding: float = 0.0
+    kernel: float = 0.0
+    routing: float = 0.0
+    settling: float = 0.0
     sending: float = 0.0
     waiting: float = 0.0
     receiving: float = 0.0
@@ -181,6 +187,7 @@ class Worker:
         self._boxes = reserve(box * workers // 8)
         self._filled = numbers([0] * workers)
         self._chosen = reserve(workers * worst + workers)
+        self._moment = numbers([0, 0])
         slots = {
             exchange.SHARD: address(self.shard.context),
             exchange.BUCKETS: self.plan.buckets,
@@ -197,8 +204,11 @@ class Worker:
             exchange.FIRE_ALL: kernel.address("fire_all"),
             exchange.HASH_ALL: kernel.address("hash_all"),
             exchange.SETTLE: kernel.address("settle"),
+            exchange.CLOCK: ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p).value or 0,
+            exchange.MONOTONIC: time.CLOCK_MONOTONIC,
+            exchange.MOMENT: address(self._moment),
         }
-        self._slots = numbers(slots[slot] for slot in range(exchange.EXCHANGE_SLOTS))
+        self._slots = numbers(slots.get(slot, 0) for slot in range(exchange.EXCHANGE_SLOTS))
         self._box_bytes = box
         self._memory = memory_of(self._boxes)
         self._expand_apart = self.native.function("expand_apart", 4)
@@ -251,7 +261,7 @@ class Worker:
                 at = begin
                 while at < end:
                     at = self._expand_apart(address(self._slots), address(self.shard.states), at, min(at + CHUNK, end))
-                    self.timing.add("expanding")
+                    self.timing.start()  # The native code books its own time.
                     if self.shard.is_full:
                         self.shard.inspect(at, end)
                         is_expanded = False
@@ -326,6 +336,9 @@ class Worker:
             stored = self.codec.write(path, level + 1, first, shard.count - end)
             self.timing.bytes_stored += stored.size
         self.timing.add("storing")
+        self.timing.kernel, self.timing.routing, self.timing.settling = (
+            self._slots[slot] / 1e9 for slot in (exchange.IN_KERNEL, exchange.IN_ROUTING, exchange.IN_TABLE)
+        )
         _announce(
             self.meeting / f"done-{level:05}-{self.worker}",
             {
