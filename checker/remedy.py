@@ -13,9 +13,10 @@ from functools import partial
 from itertools import pairwise
 
 from checker.bounds import Bounds
+from checker.errors import AckedError
 from checker.explain import Explainer
 from checker.question import Question
-from checker.result import Run, Verdict
+from checker.result import Run, StopReason, Verdict
 from checker.retrace import Hindrance, under
 from checker.search import search
 from invariants.property import Kind, Property
@@ -91,12 +92,22 @@ def remedy_of(question: Question, run: Run, violates: Property, decides: bool = 
             continue
         if not decides:
             return tried
-        result = search(Question(other, (violates,)), Bounds(workers=1, max_states=MOST_STATES))
-        tried = replace(tried, verdict=result.verdict, states=result.distinct_states)
+        tried = _decided(tried, Question(other, (violates,)))
         if tried.verdict is Verdict.HOLDS:
             return tried
         first = first or tried
     return first
+
+
+def _decided(tried: Remedy, question: Question) -> Remedy:
+    """With the answer to whether the promise holds; undecided where there is no memory for the search."""
+    try:
+        result = search(question, Bounds(workers=1, max_states=MOST_STATES))
+    except AckedError:
+        return tried
+    if result.stopped is StopReason.INTERRUPTED:
+        raise KeyboardInterrupt
+    return replace(tried, verdict=result.verdict, states=result.distinct_states)
 
 
 # -- what could be changed ----------------------------------------------------------------------------------------------

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from checker.bounds import Bounds
+from checker.errors import SystemFailure
 from checker.question import Question
 from checker.remedy import Remedy, Sort, remedy_of
-from checker.result import Result, Verdict
+from checker.result import Result, StopReason, Verdict
 from checker.search import search
 from checker.spec import load_spec
 from invariants.catalogue import properties_of
@@ -89,6 +91,19 @@ def test_of_a_weakened_protocol_the_remedy_is_the_clause_that_was_left_out() -> 
     assert (found.sort, found.verdict) == (Sort.CLAUSE, Verdict.HOLDS)
     assert found.name == "FencedLeaderExpandIsr: follows in this epoch"
     assert "the clause that is left out here" in prevented_in_words(found, "WeakIsr")
+
+
+def test_ctrl_c_ends_the_looking_and_a_search_without_memory_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = violated(load_spec(SPECS / "controls/expand-unfenced.toml").question())
+
+    def fails(*_: object) -> Result:
+        raise SystemFailure("no memory")
+
+    monkeypatch.setattr("checker.remedy.search", fails)
+    assert (remedy(result).verdict, remedy(result).states) == (Verdict.INCOMPLETE, 0)
+    monkeypatch.setattr("checker.remedy.search", lambda *_: replace(result, stopped=StopReason.INTERRUPTED))
+    with pytest.raises(KeyboardInterrupt):
+        remedy(result)
 
 
 def test_a_clause_alone_may_not_be_enough_and_that_is_said() -> None:
