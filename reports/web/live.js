@@ -201,6 +201,7 @@ export class Live {
   // The depth is the length of the shortest way from the initial state; this way may be longer.
   depthText() {
     const here = this.page.step;
+    if (here === 0) return "depth 0: the initial state";
     const depth = this.depths.get(this.here.join("."));
     const looked = depth ? ` (among the nearest ${depth.states.toLocaleString("en")} states there is no shorter way)` : "";
     if (!depth || depth.least !== depth.most) return depth && depth.least > 0 ? `depth ${depth.least} to ${depth.most}${looked}` : `depth at most ${here}`;
@@ -211,7 +212,7 @@ export class Live {
   async findDepth() {
     const path = this.here;
     const key = path.join(".");
-    if (this.depths.has(key)) return;
+    if (!path.length || this.depths.has(key)) return;
     try {
       const answer = await this.request("depth", { path });
       const depth = await answer.json();

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect, sync_playwright
 
 from checker.question import Question
 from checker.result import Run
@@ -25,6 +25,10 @@ HOW_TO_GET_ONE = (
     "no Chromium is installed: `apt-get install chromium` (Debian), or `.venv/bin/python -m playwright install chromium`"
 )
 SERIOUS = ("serious", "critical")
+
+
+expect.set_options(timeout=60_000)
+"""Machines are busy; what is waited for comes, or is wrong."""
 
 
 @dataclass
@@ -68,19 +72,51 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
-@pytest.fixture
-def watched(browser: Browser) -> Iterator[Watched]:
-    """A fresh page; a test fails if the page reported an error or asked the network for anything."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, permissions=[])
-    page = context.new_page()
-    seen = Watched(page)
-    page.on("console", lambda message: seen.errors.append(message.text) if message.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: seen.errors.append(str(error)))
-    page.on("request", lambda request: seen.requests.append(request.url))
-    yield seen
-    assert seen.errors == []
-    assert [request for request in seen.requests if not request.startswith((*seen.own, "data:", "blob:"))] == []
+@pytest.fixture(scope="session")
+def tab(browser: Browser) -> Iterator[Page]:
+    """One page for all tests: a fresh one costs more than most of them."""
+    context = browser.new_context(permissions=[])
+    yield context.new_page()
     context.close()
+
+
+@pytest.fixture
+def fresh(browser: Browser) -> Iterator[Page]:
+    """A page of its own, for a test that leaves something behind, such as another clock."""
+    context = browser.new_context(permissions=[])
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def watched(tab: Page, request: pytest.FixtureRequest) -> Iterator[Watched]:
+    """A page as new; a test fails if the page reported an error or asked the network for anything."""
+    page: Page = request.getfixturevalue("fresh") if request.node.get_closest_marker("fresh_page") else tab
+    page.goto("about:blank")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.emulate_media(media="null", color_scheme="null", reduced_motion="null")
+    page.mouse.move(0, 0)
+    seen = Watched(page)
+
+    def told(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            seen.errors.append(message.text)
+
+    def failed(error: Error) -> None:
+        seen.errors.append(str(error))
+
+    def asked(sent: Request) -> None:
+        seen.requests.append(sent.url)
+
+    page.on("console", told)
+    page.on("pageerror", failed)
+    page.on("request", asked)
+    yield seen
+    page.remove_listener("console", told)
+    page.remove_listener("pageerror", failed)
+    page.remove_listener("request", asked)
+    assert seen.errors == []
+    assert [sent for sent in seen.requests if not sent.startswith((*seen.own, "data:", "blob:"))] == []
 
 
 Found = Callable[..., tuple[Question, Run, Property]]

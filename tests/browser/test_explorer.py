@@ -55,7 +55,7 @@ def step_of(page: Page) -> int:
 
 
 def test_actions_are_taken_and_taken_back(page: Page, watched: Any) -> None:
-    expect(page.locator(".facts")).to_have_text("4 successors, depth 0: no way here is shorter")
+    expect(page.locator(".facts")).to_have_text("4 successors, depth 0: the initial state")
     take(page, "ControllerElectLeader(replica=0)")
     take(page, "BecomeLeader(leader=0, epoch=0)")
     assert step_of(page) == 2

@@ -89,6 +89,7 @@ def test_the_scrubber_and_the_list_of_steps_lead_to_any_step(watched: Any, lost:
     expect(page.locator(".steps [aria-current=step]")).to_contain_text("raises its high watermark to 1")
 
 
+@pytest.mark.fresh_page
 def test_play_goes_on_by_itself_and_stops_at_the_end(watched: Any, lost: Path) -> None:
     page = watched.page
     page.clock.install()
