@@ -384,6 +384,7 @@ from acked.graph import graph  # noqa: E402
 from acked.matrix import matrix  # noqa: E402
 from acked.new import new  # noqa: E402
 from acked.prove import prove  # noqa: E402
+from acked.simulate import simulate  # noqa: E402
 from acked.view import view  # noqa: E402
 
 
@@ -404,6 +405,7 @@ def _add_commands() -> None:
     cli.add_command(export)
     cli.add_command(diff)
     cli.add_command(find)
+    cli.add_command(simulate)
     cli.add_command(graph)
     cli.add_command(gallery)
 
