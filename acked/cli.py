@@ -75,8 +75,8 @@ A spec is a TOML file that asks one question:
   [expect]
   verdict = "holds"
 
-Exit codes: 0 holds, 11 deadlock, 12 invariant violated, 13 step property violated, 1 holds but not as
-expected, 152 incomplete, 130 interrupted, 150 file unreadable, 151 usage or configuration, 153 system.""",
+Exit codes: 0 holds, 11 deadlock, 12 invariant violated, 13 step property or recoverability violated,
+1 holds but not as expected, 152 incomplete, 130 interrupted, 150 file unreadable, 151 usage or configuration, 153 system.""",
 )
 @click.version_option(__version__, prog_name="acked")
 def cli() -> None:

@@ -86,7 +86,7 @@ def states(
 
     refuse_occupied(out)
     chosen = _spec(spec, constants)
-    question = replace(chosen, symmetry=False).question()  # Data is about every state.
+    question = replace(chosen, symmetry=False).question().without_graph_properties()  # Data is about every state.
     condition, refusal = (None, "") if where is None else _condition(question, where)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer, _explored(question, run_dir, observer) as run:
         observer.phase("writing states")
@@ -282,7 +282,7 @@ def _dataset(source: str, constants: tuple[tuple[str, int], ...], sql: str, obse
         return
     from checker.dataset import write_dataset
 
-    question = replace(_spec(source, constants), symmetry=False).question()
+    question = replace(_spec(source, constants), symmetry=False).question().without_graph_properties()
     with _folder("acked-states-") as folder:
         with _explored(question, None, observer) as run:
             observer.phase("writing states")

@@ -177,6 +177,7 @@ def _answer(
     from invariants.proofs import all_lemmas, lemmas_for
 
     question = spec.question()
+    question.refuse_graph_properties("by a proof", "ask `acked check`")
     lemmas = lemmas_for(spec.protocol, spec.properties)
     # Of a protocol of one's own the promises that a spec writes are each other's lemmas.
     is_own = is_reference(spec.protocol.reference)
@@ -219,6 +220,7 @@ def _suggest(
     known = lemmas_for(spec.protocol, spec.properties)
     lemmas = [item for item in (all_lemmas(spec.protocol) if known is None else known) if item.name not in without]
     question = spec.question()
+    question.refuse_graph_properties("by a proof", "ask `acked check`")
     with ProofReporter(sys.stderr, quiet=quiet) as observer:
         found = suggest(question, lemmas, limits, explore, observer)
     seconds = time.perf_counter() - _STARTED

@@ -83,6 +83,8 @@ class Expectation:
     never_fired: tuple[str, ...] = ()
     at_least_distinct_states: int | None = None
     holds: tuple[str, ...] = ()
+    budget: bool = False
+    """Whether the search is expected to be incomplete for no other reason than a bound of the model."""
     unreachable: tuple[str, ...] = ()
     """Of what the spec looks for: what no reachable state is expected to be; everything else is expected to be reached."""
 
@@ -100,6 +102,9 @@ class Expectation:
             reason = Reason.INCOMPLETE if found.verdict is Verdict.INCOMPLETE else Reason.VERDICT
             sentence = f"verdict is {found.verdict.value}, expected {self.verdict.value}"
             departures.append(Departure(reason, sentence, "expect.verdict"))
+        elif self.budget and found.stopped is not StopReason.BUDGET:
+            sentence = f"incomplete because {found.stopped.value}, expected: because a bound of the model is spent"
+            departures.append(Departure(Reason.INCOMPLETE, sentence, "expect.verdict"))
         if self.violates and set(found.violated) != set(self.violates):
             sentence = f"violated: {', '.join(found.violated) or 'nothing'}; expected: {', '.join(self.violates)}"
             departures.append(Departure(Reason.PROPERTY, sentence, "expect.violates"))

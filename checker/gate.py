@@ -153,7 +153,9 @@ def judge(spec: Spec, outcome: Outcome) -> list[Departure]:
     if spec.count_only:
         return [Departure(Reason.INCOMPLETE, "count_only = true asks nothing, so nothing is decided", "check.count_only")]
     departures = spec.expect.departures(outcome)
-    if outcome.verdict is Verdict.INCOMPLETE and not any(item.reason is Reason.INCOMPLETE for item in departures):
+    is_meant = spec.expect.budget and outcome.stopped is StopReason.BUDGET
+    is_open = outcome.verdict is Verdict.INCOMPLETE and not is_meant
+    if is_open and not any(item.reason is Reason.INCOMPLETE for item in departures):
         sentence = "the search is incomplete, and a gate needs an answer"
         departures.append(Departure(Reason.INCOMPLETE, sentence, "expect.verdict"))
     if outcome.stopped is StopReason.COMPLETE and (empty := vacuous(outcome.probes)):

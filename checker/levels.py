@@ -9,7 +9,7 @@ A level is complete once all its states are known and every property is decided 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, unique
 
@@ -103,6 +103,8 @@ class Ledger:
     findings: dict[int, Finding] = field(default_factory=dict)
     met: dict[int, int] = field(default_factory=dict)
     """By position of a probe: the first level that has a state, or the source of a step, that meets it."""
+    undecided: tuple[str, ...] = ()
+    """Properties of the whole graph that only a bound of the model keeps from holding."""
     stopped: StopReason | None = None
     _counts: _Counts = field(default_factory=_Counts)
     _pending: LevelReport | None = None
@@ -178,8 +180,16 @@ class Ledger:
             memory_bytes=memory_bytes,
             notes=tuple(notes),
             stored_levels=stored_levels,
+            undecided=self.undecided,
             probes=self.probes_met(),
         )
+
+    def take_lost(self, lost: Mapping[int, Finding | None]) -> None:
+        """Takes into account what the graph of all states says of properties that do not hold; None for a bound's doing."""
+        self.findings.update({position: found for position, found in lost.items() if found is not None})
+        self.undecided = tuple(self.question.properties[at].name for at, found in lost.items() if found is None)
+        if self.undecided:
+            self.stopped = StopReason.BUDGET
 
     def interrupt(self) -> list[str]:
         """Ends the search for Ctrl-C; what there is to note about it."""
@@ -248,7 +258,8 @@ class Ledger:
 
     def _take_findings(self, report: LevelReport) -> list[Finding]:
         states, steps = len(self.question.state_properties), len(self.question.step_properties)
-        met = [self.question.state_probes[p - states] for p in report.bad_states if p >= states]
+        probes = len(self.question.state_probes)
+        met = [self.question.state_probes[p - states] for p in report.bad_states if states <= p < states + probes]
         met += [self.question.step_probes[bit - 1 - steps] for bit in report.bad_steps if bit > steps]
         for position in met:
             self.met.setdefault(position, self.depth)

@@ -568,6 +568,65 @@ def find_source(context: P64, begin: U64, end: U64, target: P64) -> None:
         i += n
 
 
+def find_state(context: P64, state: P64, h: U64) -> U64:
+    """The index of a state of this hash in the shard, or NOWHERE."""
+    table = p64(context[TABLE])
+    states = p64(context[STATES])
+    tag = h >> INDEX_BITS
+    number = (tag * context[BUCKETS]) >> TAG_BITS
+    index = NOWHERE
+    free = 0
+    while index == NOWHERE and free == 0:
+        bucket = at(table, number << 3)
+        found = match_bucket(bucket, INDEX_BITS, tag)
+        matches = found & 255
+        while matches != 0:
+            near = (bucket[trailing_zeros(matches)] & INDEX_MASK) - 1
+            if differ(at(states, near * W), state) == 0:
+                index = near
+                break
+            matches = matches & (matches - 1)
+        free = found >> 8
+        number += 1
+    return index
+
+
+def link(context: P64, begin: U64, end: U64, edges: P64, acts: P16, verdicts: P64) -> U64:
+    """Lists the steps from the shard's states begin..end-1, all of whose targets it holds; returns how many there are.
+
+    An edge is `source << 32 | target`, by index. `verdicts` gets the properties' rows of every batch, one after the other.
+    """
+    rows = p64(context[ROWS])
+    picked = p16(context[LIST])
+    out = p64(context[OUT])
+    fires = p64(context[FIRES])
+    hashes = p64(context[HASHES])
+    table = p64(context[TABLE])
+    width = context[PROPERTIES] * (BATCH // 64)
+    total = 0
+    batch = 0
+    i = begin
+    while i < end:
+        n = minimum(BATCH, end - i)
+        here = at(p64(context[STATES]), i * W)
+        evaluate(context, here, n)
+        copy(at(verdicts, batch * width), at(rows, context[ACTIONS] * (BATCH // 64)), width)
+        for k in range(context[ACTIONS]):
+            m = deal(at(rows, k * (BATCH // 64)), n, picked)
+            call(fires[k], here, picked, m, out, p64(context[FLAGS]))
+            represent(context, out, m)
+            hash_all(out, hashes, m)
+            for j in range(m):
+                prefetch(table, ((hashes[j] >> INDEX_BITS) * context[BUCKETS]) >> TAG_BITS << 3)
+            for j in range(m):
+                edges[total + j] = (i + picked[j]) << 32 | find_state(context, at(out, j * W), hashes[j])
+                acts[total + j] = k
+            total += m
+        batch += 1
+        i += n
+    return total
+
+
 def probe(table: P64, mask: U64, seed: U64, n: U64) -> U64:
     """Reads n independent random slots of a table, prefetched: the machine's own limit, for the benchmark."""
     total = 0
@@ -587,7 +646,7 @@ def probe(table: P64, mask: U64, seed: U64, n: U64) -> U64:
 FUNCTIONS = (
     hash_state, owner_of, hash_all, differ, less, absorb, place, set_limit, grow, settle, deal, note_states, note_source,
     note_steps, represent, fire_all, route, evaluate, receive, drain, has_room, are_done, claim, claim_any, expand_batch,
-    expand_shares, expand, inspect, find_source,
+    expand_shares, expand, inspect, find_source, find_state, link,
     probe,
 )  # fmt: skip
 """Everything that is translated, callees first."""

@@ -18,7 +18,7 @@ from checker.question import Question
 from checker.result import ActionCount, Result, Run, StopReason, Verdict, Words
 from checker.spec import Spec, property_named, protocol_named
 from checker.vacuity import vacuity_probes
-from checker.written import check_written, reach_probes, sought, written_invariant
+from checker.written import check_written, reach_probes, recoverable_named, sought, written_invariant
 from invariants.property import Kind
 
 
@@ -64,7 +64,11 @@ class Task:
             probing,
             # What is looked for in one action instance must not be looked for in another one instead.
             symmetry=spec.symmetry and probing is not Probing.COVERAGE,
-            written=tuple((item.name, item.text, item.promise) for item in spec.properties if item.text is not None),
+            written=tuple(
+                (item.name, item.text, item.promise)
+                for item in spec.properties
+                if item.text is not None and item.kind is not Kind.RECOVERABLE
+            ),
             reach=tuple((item.name, item.text) for item in spec.reach if item.text is not None),
         )
 
@@ -72,6 +76,7 @@ class Task:
         """The question with its expressions; `ModelError` or `ConfigurationError` if there is none such."""
         protocol = protocol_named(self.protocol)
         written = [written_invariant(name, text, doc) for name, text, doc in self.written]
+        written += [made for name in self.properties if (made := recoverable_named(name)) is not None]
         properties = tuple(property_named(protocol, name, written) for name in self.properties)
         instance = protocol.instantiate(dict(self.constants), self.drop)
         wanted = [sought(name, text) for name, text in self.reach]

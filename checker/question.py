@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from checker.errors import ConfigurationError
@@ -20,6 +20,9 @@ from invariants.property import Kind, Property
 from model.expr import Expr
 from model.protocol import ActionInstance, Instance
 from model.values import Bool
+
+GRAPH_KINDS = (Kind.RECOVERABLE,)
+"""Kinds of properties that are decided once all states and steps are known."""
 
 OVERFLOW_BIT = 0
 """The check of steps that no property asks for: an update leaves its field's domain."""
@@ -64,7 +67,12 @@ class Question:
     @cached_property
     def state_properties(self) -> tuple[int, ...]:
         """Positions of the properties decided in one state, in kernel order."""
-        return tuple(i for i, item in enumerate(self.properties) if item.kind is not Kind.STEP)
+        return tuple(i for i, item in enumerate(self.properties) if item.kind not in (Kind.STEP, *GRAPH_KINDS))
+
+    @cached_property
+    def graph_properties(self) -> tuple[int, ...]:
+        """Positions of the properties that only the whole graph of states decides; in the kernel they come last."""
+        return tuple(i for i, item in enumerate(self.properties) if item.kind in GRAPH_KINDS)
 
     @cached_property
     def step_properties(self) -> tuple[int, ...]:
@@ -108,7 +116,8 @@ class Question:
                 for bit, violated in enumerate(conditions)
                 if violated is not pool.false
             ]
-        return self._with_probes(KernelPlan(self.instance, tuple(violations), tuple(checks), self.is_symmetric))
+        plan = self._with_probes(KernelPlan(self.instance, tuple(violations), tuple(checks), self.is_symmetric))
+        return self._with_graph_properties(plan)
 
     def _with_probes(self, plan: KernelPlan) -> KernelPlan:
         """Made after everything else, so that probes do not change the order of the expressions that `fingerprint` hashes."""
@@ -124,6 +133,35 @@ class Question:
         ]
         checks = sorted([*plan.step_checks, *steps], key=lambda check: (check.action, check.bit))
         return KernelPlan(self.instance, (*plan.state_violations, *states), tuple(checks), self.is_symmetric)
+
+    def without_graph_properties(self) -> Question:
+        """The same question without what only the graph of all states decides."""
+        return replace(self, properties=tuple(item for item in self.properties if item.kind not in GRAPH_KINDS))
+
+    def refuse_graph_properties(self, where: str, way_out: str) -> None:
+        """`ConfigurationError` if something is asked that only the graph of all states, in one memory, decides."""
+        if self.graph_properties:
+            names = ", ".join(self.properties[at].name for at in self.graph_properties)
+            raise ConfigurationError(f"{names} is decided where all states are in one memory, not {where}; {way_out}")
+
+    def _with_graph_properties(self, plan: KernelPlan) -> KernelPlan:
+        """Behind everything else, for every such property whether it holds in a state, then `_is_held_up`."""
+        if not self.graph_properties:
+            return plan
+        instance = self.instance
+        asked = [self.properties[at] for at in self.graph_properties]
+        rows = [instance.state_predicate(item.name, item.predicate) for item in asked]
+        return replace(plan, state_violations=(*plan.state_violations, *rows, self._is_held_up()))
+
+    def _is_held_up(self) -> Expr:
+        """Whether some action is not enabled for want of nothing but what bounds the model."""
+        pool, budgets = self.instance.pool, self.instance.protocol.budgets
+        held_up = []
+        for step in self.instance.actions:
+            bounds = [guard.condition for guard in step.guards if guard.label in budgets]
+            others = [guard.condition for guard in step.guards if guard.label not in budgets]
+            held_up.append(pool.and_(pool.all(others), pool.not_(pool.all(bounds))))
+        return pool.any(held_up)
 
     def refuse_asymmetry(self) -> None:
         """Of a symmetric question: `ConfigurationError` unless actions and all that is asked are closed under renaming.
@@ -143,6 +181,8 @@ class Question:
             return many
         names = [self.properties[at].name for at in self.state_properties]
         names += [self.probes[at].name for at in self.state_probes]
+        if self.graph_properties:
+            names += [*(self.properties[at].name for at in self.graph_properties), "what bounds the model"]
         bits = {0: "what leaves a domain"}
         bits |= {1 + at: self.properties[position].name for at, position in enumerate(self.step_properties)}
         bits |= {len(bits) + at: self.probes[position].name for at, position in enumerate(self.step_probes)}
@@ -173,7 +213,8 @@ class Question:
         Expressions are ordered by when they were made, so ask for `plan` or this before making others in the same instance.
         """
         plan = self.plan
-        asked = plan.state_violations[: len(self.state_properties)]
+        asked = list(plan.state_violations[: len(self.state_properties)])
+        asked += plan.state_violations[len(self.state_properties) + len(self.state_probes) :]
         checks = [check.violated for check in plan.step_checks if check.bit <= len(self.step_properties)]
         plain = self.instance.fingerprint([*asked, *checks])
         if not self.is_symmetric:

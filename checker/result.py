@@ -32,6 +32,7 @@ class StopReason(Enum):
     VIOLATION = "a property is violated"
     MAX_DEPTH = "the depth bound was reached"
     MAX_STATES = "the bound on states was reached"
+    BUDGET = "every reachable state was seen, and what cannot be reached from some of them only a bound of the model forbids"
     MEMORY = "the memory budget was reached"
     INTERRUPTED = "interrupted"
 
@@ -84,6 +85,8 @@ class Result:
     notes: tuple[str, ...] = field(default=())
     stored_levels: int = 0
     """Levels that were read from a run directory: `seconds` is not the time that they took."""
+    undecided: tuple[str, ...] = ()
+    """Properties that would be violated, were it not for a bound of the model."""
     probes: Mapping[str, int | None] = field(default_factory=dict)
     """By name of a probe of the question: the first level that meets it, or None if none of those covered does."""
 
@@ -117,6 +120,7 @@ class Result:
                 Kind.STEP: ExitCode.STEP_OR_LIVENESS,
                 Kind.DEADLOCK: ExitCode.DEADLOCK,
                 Kind.REACH: ExitCode.HOLDS,
+                Kind.RECOVERABLE: ExitCode.STEP_OR_LIVENESS,
             }[shortest.property.kind]
         if self.stopped is StopReason.INTERRUPTED:
             return ExitCode.INTERRUPTED

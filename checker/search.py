@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from checker.bounds import Bounds, default_workers
 from checker.checkpoint import RunDirectory
@@ -25,6 +25,9 @@ from checker.result import Result, StopReason, Violation, Words
 from checker.shape import shape_of
 from checker.shard import Shard, address
 from checker.walkback import Walker, shortest_run
+
+if TYPE_CHECKING:
+    from checker.recovery import Lost
 
 CHUNK = 1 << 18
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
@@ -81,6 +84,11 @@ class LocalSearch:
                             self._search(begins)
                 finally:
                     seconds = time.perf_counter() - self._started
+                if self.question.graph_properties and self.ledger.stopped is StopReason.COMPLETE:
+                    self.observer.phase("looking for dead ends")
+                    lost = self._lost()
+                    notes += [sentence for item in lost for sentence in item.why]
+                    self.ledger.take_lost({item.position: item.finding for item in lost})
                 if self.ledger.findings:
                     self.observer.phase("rebuilding the shortest run")
                 violations = tuple(
@@ -104,8 +112,11 @@ class LocalSearch:
     def _set_up(self) -> None:
         self.observer.phase("compiling")
         self.question.refuse_asymmetry()
+        if self._stored is not None:
+            self.question.refuse_graph_properties("in a stored run", "leave --run-dir, --resume and --master out")
         plan, workers = self.question.plan, self.bounds.workers
         kernel, shape = load_kernel(plan), shape_of(plan)
+        self._kernel = kernel
         try:
             for worker in range(workers):
                 self.shards.append(Shard(shape, kernel, worker, workers, self.bounds.memory // workers))
@@ -239,6 +250,28 @@ class LocalSearch:
     def levels(self) -> list[list[tuple[int, int]]]:
         """Of every level, the first counted: where its states begin and end in each shard; see `keeps_states`."""
         return self._levels
+
+    # -- what the whole graph decides -------------------------------------------------------------------------------
+
+    def _lost(self) -> list[Lost]:
+        from checker.recovery import StateGraph, decide
+
+        sizes = [sum(end - begin for begin, end in ranges) for ranges in self._levels]
+        shard = self.shards[0] if len(self.shards) == 1 else self._merged()
+        ends = [sum(sizes[: at + 1]) for at in range(len(sizes))]
+        steps = self.ledger.generated_states - self.ledger.level_sizes[0]
+        return decide(StateGraph(self.question, shard, ends, steps))
+
+    def _merged(self) -> Shard:
+        """All states in one shard, level by level."""
+        plan = self.question.plan
+        merged = Shard(shape_of(plan), self._kernel, 0, 1, self.bounds.memory)
+        merged.meet([merged])
+        for ranges in self._levels:
+            for shard, (begin, end) in zip(self.shards, ranges, strict=True):
+                if not merged.take(address(shard.states) + 8 * merged.words * begin, end - begin):
+                    raise SystemFailure("the states do not fit into one table; use --workers 1, or more --memory")
+        return merged
 
     # -- traces ---------------------------------------------------------------------------------------------------
 

@@ -110,6 +110,7 @@ class Shard:
         self._receive = kernel.function("receive", 4)
         self._drain = kernel.function("drain", 1)
         self._find_source = kernel.function("find_source", 4)
+        self._link = kernel.function("link", 6)
         self._hash_state = kernel.function("hash_state", 1)
 
     def _fill_context(
@@ -266,6 +267,10 @@ class Shard:
         """By check of steps: the least (source, action) of the level that violates it."""
         rows = _rows(self._best_steps, self.words + 2)
         return {bit: (tuple(row[2:]), row[1]) for bit, row in enumerate(rows) if row[0]}
+
+    def link(self, begin: int, end: int, edges: int, acts: int, verdicts: int) -> int:
+        """Lists the steps from states begin..end-1 at three addresses; see `loops.link`."""
+        return self._link(address(self.context), begin, end, edges, acts, verdicts)
 
     def find_source(self, begin: int, end: int, target: Words) -> tuple[Words, int] | None:
         """The least (state, action) among states begin..end-1 whose successor is `target`."""

@@ -112,6 +112,7 @@ class SparkSearch:
     def _set_up(self) -> None:
         self.observer.phase("compiling")
         self.question.refuse_asymmetry()
+        self.question.refuse_graph_properties("over Spark", "use --engine local")
         plan = self.question.plan
         self._shape = shape_of(plan)
         self._code: ObjectCode = compile_kernel(plan)

@@ -21,9 +21,9 @@ from checker.loading import is_reference, load_protocol
 from checker.names import choices, near
 from checker.question import DEADLOCK, Question
 from checker.result import Verdict
-from checker.written import SOUGHT, check_texts, reach_probes, sought, written_invariant
+from checker.written import SOUGHT, check_texts, reach_probes, recoverable, sought, written_invariant
 from invariants.catalogue import properties_of
-from invariants.property import Property
+from invariants.property import Kind, Property
 from model.catalogue import PROTOCOLS
 from model.domain import Schema, is_name
 from model.errors import ModelError
@@ -35,7 +35,7 @@ _CLAIM = ("true", "corrected", "source")
 _GALLERY = ("row", "id", "fixed", "role", "mechanism", "rule", "also")
 _ROLES = ("bug", "fix", "latest", "attempt", "open")
 _WEAKEN = ("drop",)
-_CHECK = ("invariants", "deadlock", "symmetry", "count_only")
+_CHECK = ("invariants", "deadlock", "symmetry", "count_only", "recoverable", "without")
 _PINS = ("trace_length", "distinct_states", "at_least_distinct_states", "generated_states", "depth")
 _INVARIANT = ("holds", "doc")
 _EXPECT = ("verdict", "violates", "holds", "unreachable", *_PINS, "never_fired")
@@ -130,7 +130,8 @@ class Spec:
                 try:
                     check_texts([item], Schema(self.protocol.state, self.constants))
                 except ConfigurationError as error:
-                    raise ConfigurationError(f"{self.where(table.format(item.name))}{error}") from None
+                    key = "check.recoverable" if item.kind is Kind.RECOVERABLE else table.format(item.name)
+                    raise ConfigurationError(f"{self.where(key)}{error}") from None
                 except ModelError:
                     return  # of the constants, which `question` words
 
@@ -255,7 +256,9 @@ class _Reader:
         reach = self.sought(written)
         if self.get("check.deadlock", bool, default=False):
             properties.append(DEADLOCK)
-        if repeated := sorted({item.name for item in properties if properties.count(item) > 1}):
+        properties += self.recoverable(protocol)
+        asked = [item.name for item in properties]
+        if repeated := sorted({name for name in asked if asked.count(name) > 1}):
             self.refuse("check.invariants", f"{choices(repeated)} is asked twice; name each property once")
         if count_only and (properties or reach):
             self.refuse("check.count_only", "count_only = true asks nothing, so there may be no invariants and no [reach]")
@@ -300,6 +303,18 @@ class _Reader:
                 self.refuse(key, f"{name} is written but not asked; add it to invariants under [check]")
             made.append(written_invariant(name, holds, self.get(f"{key}.doc", str, default="")))
         return made
+
+    def recoverable(self, protocol: Protocol) -> list[Property]:
+        """What the cluster must always be able to get back to."""
+        texts, without = self.names("check.recoverable"), self.names("check.without")
+        actions = [item.name for item in protocol.actions]
+        for name in without:
+            if name not in actions:
+                hint = f"{near(name, actions)}; it has {choices(actions)}"
+                self.refuse("check.without", f"{protocol.name} has no action {name!r}{hint}")
+        if without and not texts:
+            self.refuse("check.without", "without says what does not count as help for recoverable, which is missing")
+        return [recoverable(text, without) for text in texts]
 
     def sought(self, written: list[Property]) -> tuple[Property, ...]:
         """The states that the spec looks for."""
@@ -365,6 +380,9 @@ class _Reader:
         table = self.table("expect")
         self.keys("expect", table, _EXPECT)
         text = self.get("expect.verdict", str, required=True)
+        budget = text == "incomplete: budget"
+        if budget:
+            text = Verdict.INCOMPLETE.value
         if text not in (verdicts := [verdict.value for verdict in Verdict]):
             self.refuse("expect.verdict", f"verdict {text!r} is none of {choices(verdicts)}")
         verdict = Verdict(text)
@@ -408,6 +426,7 @@ class _Reader:
             never_fired=tuple(silent),
             holds=tuple(holds),
             unreachable=tuple(unreachable),
+            budget=budget,
             **pins,
         )
 

@@ -18,7 +18,7 @@ from checker.loading import is_reference
 from checker.question import Question
 from checker.result import Run, Words
 from checker.spec import bind_constants, clause_named, property_named, protocol_named
-from checker.written import check_written, sought, written_invariant
+from checker.written import check_written, recoverable_named, sought, written_invariant
 from invariants.property import Property
 from model.errors import ModelError
 from model.evaluate import Evaluator
@@ -66,6 +66,7 @@ def replay(document: Any, folder: Path | None = None) -> ReplayedTrace:
     if len(set(map(str, names))) < len(names):
         raise SpecUnreadable("not a trace file: 'properties' names one twice")
     written = _written(spec)
+    written += [made for name in names if (made := recoverable_named(str(name))) is not None]
     properties = tuple(property_named(protocol, str(name), written) for name in names)
     dropped = [clause_named(protocol, str(text)) for text in (_part(spec, "drop", list) if "drop" in spec else [])]
     try:
@@ -110,6 +111,11 @@ def _confirm(question: Question, name: Any, states: list[Words], actions: list[A
     if position in question.state_properties:
         where, state = "state", states[-1]
         conditions = [plan.state_violations[question.state_properties.index(position)]]
+    elif position in question.graph_properties:
+        # That no continuation leads there is not decided anew; but the state itself must not be one.
+        where, state = "state", states[-1]
+        item = question.properties[position]
+        conditions = [instance.pool.not_(instance.state_predicate(item.name, item.predicate))]
     else:
         where, state = "step", states[-2] if actions else states[-1]
         last = [number for number, step in enumerate(instance.actions) if actions and step is actions[-1]]

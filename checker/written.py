@@ -5,7 +5,7 @@ What lives here: making them, and checking them before a search begins. What doe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from checker.predicate import PredicateError, meaning
@@ -23,6 +23,9 @@ from model.values import Bool
 SOUGHT = "Sought"
 """The name of a predicate that somebody typed without naming it."""
 
+_RECOVERABLE, _WITHOUT = "recoverable", " without "
+"""What the names of such promises begin with."""
+
 _REACHES = "reaches: "
 
 
@@ -34,6 +37,26 @@ def written_invariant(name: str, text: str, doc: str = "") -> Property:
 def sought(name: str, text: str) -> Property:
     """What `find` looks for: a state in which a predicate holds."""
     return Property(name, Kind.REACH, _of_state(text), text, "", "", text)
+
+
+def recoverable(text: str, without: Sequence[str] = ()) -> Property:
+    """The promise that from every reachable state some continuation leads to one in which a predicate holds.
+
+    The actions named in `without` do not count: what only they would mend is not recoverable.
+    """
+    aid = f", without {', '.join(without)}," if without else ""
+    promise = f"from every state that can be reached, the cluster can still get{aid} to one in which {text}"
+    name = f"{_RECOVERABLE}{_WITHOUT if without else ''}{', '.join(without)}: {text}"
+    return Property(name, Kind.RECOVERABLE, _of_state(text), promise, "the spec itself", "", text, tuple(without))
+
+
+def recoverable_named(name: str) -> Property | None:
+    """The promise that `recoverable` gave this name; None if it gave it to none."""
+    head, colon, text = name.partition(": ")
+    if not colon or not (head == _RECOVERABLE or head.startswith(_RECOVERABLE + _WITHOUT)):
+        return None
+    without = head.removeprefix(_RECOVERABLE).removeprefix(_WITHOUT)
+    return recoverable(text, without.split(", ") if without else ())
 
 
 def check_written(properties: Iterable[Property], instance: Instance) -> None:

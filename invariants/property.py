@@ -18,6 +18,7 @@ class Kind(Enum):
     STEP = "step property"
     DEADLOCK = "deadlock"
     REACH = "witness"
+    RECOVERABLE = "recoverability"
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,9 @@ class Property:
     `predicate` takes the state (STATE) or the states before and after a step (STEP). `promise` tells a user of Kafka what
     it means, `source` where it comes from, and `since` from which variant or release on it holds. `text` is the predicate as
     it was typed, of one that a spec or a user wrote. REACH is no promise: a state in which it is true is looked for.
+
+    RECOVERABLE promises that from every reachable state some continuation leads to one in which `predicate` holds, by other
+    actions than those of `without`.
     """
 
     name: str
@@ -36,6 +40,7 @@ class Property:
     source: str
     since: str
     text: str | None = None
+    without: tuple[str, ...] = ()
 
     def __call__(self, *states: Any) -> Bool:
         return self.predicate(*states)

@@ -145,7 +145,8 @@ class Protocol:
     are added with `@protocol.action(…)`. `profile` gives the constants of a version and a control plane. `told_with` says
     under which other constants, if any, a run is told to people: the same actions without what shortens the search. `settle`
     says what becomes of settings that go against each other. `symmetric` names the sorts of ids that are meant to be
-    interchangeable; whether they are is checked before anything rests on it.
+    interchangeable; whether they are is checked before anything rests on it. `budgets` are the labels of the clauses that
+    only keep the model finite: a run that they end would go on in a cluster.
     """
 
     def __init__(
@@ -162,6 +163,7 @@ class Protocol:
         told_with: Callable[[Mapping[str, int]], dict[str, int]] | None = None,
         settle: Settle | None = None,
         symmetric: Sequence[type[Id]] = (),
+        budgets: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.reference = name
@@ -176,6 +178,7 @@ class Protocol:
         self._told_with = told_with
         self._settle = settle
         self.symmetric = tuple(symmetric)
+        self.budgets = frozenset(budgets)
         for constant in constants:
             if not is_name(constant.name):
                 raise ModelError(f"{name}: constant {constant.name!r} is no name; use letters, digits and _")

@@ -26,9 +26,13 @@ def answers(result: Result) -> tuple[Answer, ...]:
     """One answer per property of the question, in its order."""
     found = {item.property.name: item for item in result.violations}
     # A search that stopped at its first violation has not decided the other properties.
-    otherwise = True if result.stopped is StopReason.COMPLETE else None
+    otherwise = True if result.stopped in (StopReason.COMPLETE, StopReason.BUDGET) else None
     return tuple(
-        Answer(item, False if item.name in found else otherwise, found.get(item.name))
+        Answer(
+            item,
+            False if item.name in found else None if item.name in result.undecided else otherwise,
+            found.get(item.name),
+        )
         for item in result.question.properties
     )
 
@@ -43,6 +47,8 @@ def verdict_in_words(result: Result) -> str:
             f"{item.property.name} in {plural(item.trace_length - 1, 'step')}" for item in result.violations
         )
         return f"violated: {broken}"
+    if result.stopped is StopReason.BUDGET:
+        return f"incomplete: budget: {result.stopped.value} ({plural(result.distinct_states, 'distinct state')})"
     if result.stopped is StopReason.COMPLETE:
         return f"incomplete: {result.stopped.value}, but no property was asked; covered: {covered}"
     return f"incomplete: {result.stopped.value}; covered: {covered}"

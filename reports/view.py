@@ -328,7 +328,10 @@ def story_of(
     if violates.kind is Kind.REACH:
         return _found(violates, last)
     where = f"Step {last.index} of {last.index} breaks it" if last.index else "The initial state breaks it"
-    if violates.kind is Kind.DEADLOCK:
+    if violates.kind is Kind.RECOVERABLE:
+        where = f"After step {last.index} nothing leads there any more" if last.index else "Nothing ever leads there"
+        details = []
+    elif violates.kind is Kind.DEADLOCK:
         details = ["no action is enabled any more"]
     elif provider is None:
         details = []
@@ -337,7 +340,7 @@ def story_of(
         details = list(provider.disagreements(violates.name, before, last.told))
     told, more = details[:_MOST_DETAILS], len(details) - _MOST_DETAILS
     text = "; ".join([*told, f"and {more} more of the kind"] if more > 0 else told)
-    remedy = remedy_of(question, run, violates, decides)
+    remedy = None if violates.kind is Kind.RECOVERABLE else remedy_of(question, run, violates, decides)
     return Story(
         property=violates.name,
         promised=f"{violates.name} promises: {_sentence(violates.promise)}",

@@ -29,4 +29,5 @@ partition = Protocol(
     told_with=_with_plain_epochs,
     settle=settle,
     symmetric=(Replica,),
+    budgets=("a leader epoch is left", "a lossy crash is left", "a restart is left", "room in the log"),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from model.protocol import Protocol
 from model.quantify import ite, least
 from model.replication.common import BEFORE_KIP_320, become_follower, says_become_follower
-from model.replication.state import CONSTANTS, Epoch, Offset, Replica, State, initial
+from model.replication.state import BUDGETS, CONSTANTS, Epoch, Offset, Replica, State, initial
 
 kip101 = Protocol(
     "kip101",
@@ -19,6 +19,7 @@ kip101 = Protocol(
     constants=CONSTANTS,
     initial=initial,
     symmetric=(Replica,),
+    budgets=BUDGETS,
     actions=BEFORE_KIP_320,
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from model.protocol import Protocol
 from model.replication.common import BEFORE_KIP_320, become_follower, matching_point, says_become_follower
-from model.replication.state import CONSTANTS, Epoch, Replica, State, initial
+from model.replication.state import BUDGETS, CONSTANTS, Epoch, Replica, State, initial
 
 kip279 = Protocol(
     "kip279",
@@ -18,6 +18,7 @@ kip279 = Protocol(
     constants=CONSTANTS,
     initial=initial,
     symmetric=(Replica,),
+    budgets=BUDGETS,
     actions=BEFORE_KIP_320,
 )
 

@@ -25,7 +25,7 @@ from model.replication.common import (
     says_hw,
     says_shrink,
 )
-from model.replication.state import CONSTANTS, Epoch, Replica, State, initial
+from model.replication.state import BUDGETS, CONSTANTS, Epoch, Replica, State, initial
 
 kip320 = Protocol(
     "kip320",
@@ -35,6 +35,7 @@ kip320 = Protocol(
     constants=CONSTANTS,
     initial=initial,
     symmetric=(Replica,),
+    budgets=BUDGETS,
     actions=CONTROL_AND_WRITE,
 )
 

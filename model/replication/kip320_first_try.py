@@ -26,7 +26,7 @@ from model.replication.common import (
     smaller,
     take_up_request,
 )
-from model.replication.state import CONSTANTS, Epoch, Offset, Replica, State, initial
+from model.replication.state import BUDGETS, CONSTANTS, Epoch, Offset, Replica, State, initial
 from model.values import Bool
 
 kip320_first_try = Protocol(
@@ -37,6 +37,7 @@ kip320_first_try = Protocol(
     constants=CONSTANTS,
     initial=initial,
     symmetric=(Replica,),
+    budgets=BUDGETS,
     actions=CONTROL_AND_WRITE,
 )
 

@@ -19,6 +19,11 @@ max_leader_epoch = Constant("max_leader_epoch", 0, 14, "the last leader epoch; e
 
 CONSTANTS = (replicas, log_size, max_records, max_leader_epoch)
 
+BUDGETS = (
+    "a leader epoch is left", "a record is left", "room in the log", "room in the follower's log", "HW below the log size",
+)  # fmt: skip
+"""Clauses that only keep the model finite."""
+
 
 class Replica(Id, size=replicas):
     """A broker that holds a copy of the partition."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from model.protocol import Protocol
 from model.replication.common import BEFORE_KIP_320, become_follower, says_become_follower
-from model.replication.state import CONSTANTS, Epoch, Replica, State, initial
+from model.replication.state import BUDGETS, CONSTANTS, Epoch, Replica, State, initial
 
 truncate_to_hw = Protocol(
     "truncate-to-hw",
@@ -18,6 +18,7 @@ truncate_to_hw = Protocol(
     constants=CONSTANTS,
     initial=initial,
     symmetric=(Replica,),
+    budgets=BUDGETS,
     actions=BEFORE_KIP_320,
 )
 
