@@ -37,8 +37,9 @@ from checker.walkback import Edge, shortest_run
 POLL_SECONDS = 0.0004
 FRUITLESS_ATTEMPTS = 3
 """So many attempts in a row that complete no level end the search."""
-SLOT_PATIENCE = 4.0
-"""Seconds that a lost slot may take to come back before the search goes on with fewer."""
+SLOT_PATIENCE = (2.0, 5.0)
+"""Seconds that a lost slot may take to come back before the search goes on with fewer: as long as the search has taken so
+far, but not less than the one and not more than the other. A short search is sooner done without the slot."""
 LOOK_SECONDS = 0.5
 """How often Spark is asked, while the driver waits for tasks, whether it still has their slots."""
 
@@ -150,9 +151,14 @@ class SparkSearch:
                     ) from None
                 self.observer.phase("waiting for executors")
                 before = self.workers
-                self.workers = min(self.driver.slots(self.workers, SLOT_PATIENCE), self._most_tasks)
+                self.workers = min(self.driver.slots(self.workers, self._patience), self._most_tasks)
                 fewer = f" with {self.workers} instead of {before} tasks" if self.workers != before else ""
                 self.notes.append(f"tasks were lost at level {self.stored.known_levels} ({lost}); went on from it{fewer}")
+
+    @property
+    def _patience(self) -> float:
+        least, most = SLOT_PATIENCE
+        return min(max(self._seconds, least), most)
 
     def _attempt(self) -> None:
         attempt = self.stored.new_attempt()

@@ -214,7 +214,7 @@ def test_a_slot_that_goes_before_its_task_has_begun_is_not_waited_for(
     counted = iter([3])
     slots = driver.slots
     monkeypatch.setattr(driver, "slots", lambda *wanted: next(counted, 0) or slots(*wanted))
-    monkeypatch.setattr("checker.spark.SLOT_PATIENCE", 0.2)
+    monkeypatch.setattr("checker.spark.SLOT_PATIENCE", (0.2, 0.2))
     question = spec("kip101")
     with RunDirectory.create(tmp_path / "run", question) as run:
         result = SparkSearch(question, run, driver, memory=1 << 28).run()
