@@ -33,9 +33,12 @@ def majority() -> int:
 
 def how_many(of: Callable[[Replica], Bool]) -> Count:
     """For how many replicas it is so."""
-    total = Count(literal(0))
-    for r in each(Replica):
-        total = total + ite(of(r), Count(literal(1)), Count(literal(0)))
+    one, none = Count(literal(1)), Count(literal(0))
+    counted = [ite(of(r), one, none) for r in each(Replica)]
+    # What is so in any case is counted last, so that the sum is the same whatever the replicas are called.
+    total = none
+    for part in sorted(counted, key=lambda item: item.expr.is_const):
+        total = total + part
     return total
 
 

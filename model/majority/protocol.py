@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from model.majority import failing, replicating, voting
-from model.majority.state import CONSTANTS, State, initial, max_term
+from model.majority.state import CONSTANTS, Replica, State, initial, max_term
 from model.protocol import Protocol
 
 
@@ -23,4 +23,5 @@ majority = Protocol(
     initial=initial,
     actions=(*voting.ACTIONS, *replicating.ACTIONS, *failing.ACTIONS),
     told_with=_with_plain_terms,
+    symmetric=(Replica,),
 )

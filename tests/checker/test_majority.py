@@ -175,3 +175,13 @@ def test_a_majority_that_loses_its_logs_loses_records_and_who_forgot_may_not_vot
 
 def test_every_promise_is_broken_by_some_row() -> None:
     assert {row[1] for row in BROKEN} | {"WritesWithSomeDown"} == set(PROMISES)
+
+
+def test_replicas_are_interchangeable() -> None:
+    def asked(constants: dict[str, Any], is_symmetric: bool) -> Result:
+        return search(Question(majority.instantiate(constants), tuple(PROMISES.values()), is_symmetric=is_symmetric))
+
+    for constants in (SMALL, {**SMALL, "crashes": "lossy", "lossy_crashes": 1}, {**SMALL, **VOTES, "max_term": 2}):
+        once, all_names = asked(constants, True), asked(constants, False)
+        assert once.verdict is all_names.verdict is Verdict.HOLDS
+        assert 5 * once.distinct_states < all_names.distinct_states <= 6 * once.distinct_states
