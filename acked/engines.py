@@ -85,6 +85,10 @@ def answer(
 ) -> Result:
     """Has the chosen engine answer."""
     if options.engine == "spark":
+        question.refuse_graph_properties("over Spark", "use --engine local")
+    elif options.keeps is not None or options.hands_over:
+        question.refuse_graph_properties("in a stored run", "leave --run-dir, --resume and --master out")
+    if options.engine == "spark":
         with _run_directory(question, options) as stored:
             return _over_spark(question, options, bounds, policy, observer, stored)
     from checker.search import search

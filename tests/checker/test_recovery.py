@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
+from acked.cli import main
 from checker.bounds import Bounds
 from checker.checkpoint import RunDirectory
 from checker.errors import ConfigurationError, SpecUnreadable
@@ -215,3 +216,10 @@ def test_a_stored_run_is_refused(tmp_path: Path) -> None:
         pytest.raises(ConfigurationError, match="not in a stored run; leave --run-dir"),
     ):
         LocalSearch(question, Bounds(1, MEMORY), stored=run).run()
+
+
+def test_the_command_refuses_before_anything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["check", str(SPECS / "kafka-19522.toml"), "--run-dir", str(tmp_path / "run")])
+    assert code == 151
+    assert "leave --run-dir, --resume and --master out" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
