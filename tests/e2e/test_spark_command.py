@@ -152,6 +152,7 @@ def test_a_full_memory_without_a_cluster_prints_the_command_that_goes_on(tmp_pat
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_the_gate_runs_its_searches_as_spark_tasks(tmp_path: Path) -> None:
     command = ("gate", "kip101-2221", "truncate-to-hw-2221-weak", "--no-cache", "--format", "json")
     here, over = (json.loads(acked(*command, *master).stdout) for master in ((), ("--master", "local[2]")))
