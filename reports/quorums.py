@@ -23,12 +23,14 @@ class _Row:
     writes: str
 
 
-_PROCESS, _LOG = "one broker is down", "one log is lost"
+_PROCESS, _TWO, _LOG = "one is down", "two are down", "one log is lost"
 
 _ROWS = (
     _Row("ISR, 2 replicas, `min.insync.replicas=1`", _PROCESS, "quorum-isr-2-keeps", "quorum-isr-2-keeps"),
     _Row("majority, 2 replicas", _PROCESS, "quorum-majority-2-keeps", "quorum-majority-2-stops"),
     _Row("majority, 3 replicas", _PROCESS, "quorum-majority-3-keeps", "quorum-majority-3-keeps"),
+    _Row("majority, 4 replicas", _TWO, "", "quorum-majority-4-stops"),
+    _Row("majority, 5 replicas", _TWO, "quorum-majority-5-keeps", "quorum-majority-5-keeps"),
     _Row("ISR, 2 replicas, `min.insync.replicas=2`", _LOG, "two-replicas-one-failure", "quorum-isr-2-writes-at-min-2"),
     _Row("ISR, 3 replicas, `min.insync.replicas=2`", _LOG, "quorum-isr-3-one-loss", "quorum-isr-3-one-loss"),
     _Row("majority, 3 replicas, who lost its log votes on", _LOG, "quorum-majority-3-lost-log", ""),
@@ -46,10 +48,10 @@ def quorums_markdown(answers: Iterable[Told]) -> list[str]:
         "# In-sync replicas and majorities: copies for n failures",
         "",
         "Kafka's documentation says that with in-sync replicas n+1 copies survive n failures, where a majority needs 2n+1.",
-        "Asked for n = 1 of `partition` (release 4.1, acks=all, clean elections) and of `majority` (Raft's rules, as KRaft",
-        "has them), with any number of crashes and elections; of logs one may be lost where the table says so.",
+        "Asked for n = 1 of `partition` (release 4.1, acks=all, clean elections) and for n = 1 and 2 of `majority` (Raft's",
+        "rules, as KRaft has them), with any number of crashes and elections; of logs one may be lost where the table says so.",
         "",
-        "| rule | failure | an acknowledged record survives | writes go on while one is down |",
+        "| rule | failure | an acknowledged record survives | writes go on while so many are down |",
         "|---|---|---|---|",
         *(f"| {row.rule} | {row.failure} | {_cell(by_name, row.survives)} | {_cell(by_name, row.writes)} |" for row in _ROWS),
         "",
