@@ -49,7 +49,8 @@ def quorums_markdown(answers: Iterable[Told]) -> list[str]:
         "",
         "Kafka's documentation says that with in-sync replicas n+1 copies survive n failures, where a majority needs 2n+1.",
         "Asked for n = 1 of `partition` (release 4.1, acks=all, clean elections) and for n = 1 and 2 of `majority` (Raft's",
-        "rules, as KRaft has them), with any number of crashes and elections; of logs one may be lost where the table says so.",
+        "rules, as KRaft has them), with any number of crashes and elections; of logs one may be lost where the table says "
+        "so.",
         "",
         "| rule | failure | an acknowledged record survives | writes go on while so many are down |",
         "|---|---|---|---|",
