@@ -24,8 +24,8 @@ from model.values import Id
 LANES = 8
 """States that go side by side through the machine code."""
 
-MOST_RENAMINGS = 720
-"""Renamings that the machine code tries for every state; more than six brokers would cost more than they save."""
+MOST_RENAMINGS = 120
+"""Renamings that the machine code tries for every state: five brokers. The code for six takes minutes to compile."""
 
 Words = tuple[int, ...]
 

@@ -306,7 +306,7 @@ def test_a_protocol_that_declares_nothing_is_refused() -> None:
 
 
 def test_more_renamings_than_are_worth_trying_are_refused() -> None:
-    assert too_many(room().instantiate({"nodes": 6})) == ""
+    assert too_many(room().instantiate({"nodes": 5})) == ""
     assert "7 members can be renamed in 5,040 ways" in too_many(room().instantiate({"nodes": 7}))
 
 
