@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from checker.explain import Explainer, Refusal
@@ -47,6 +48,8 @@ class Packer:
         self._instance = question.instance
         self._explainer = Explainer(question.instance)
         self._teller = StepTeller(question)
+        self._told_question = replace(question, instance=self._teller.telling)
+        self._told_explainer = Explainer(self._teller.telling)
         self._numbers = {step.label: number for number, step in enumerate(question.instance.actions)}
         self._begin()
 
@@ -124,7 +127,7 @@ class Packer:
         return {
             **self._state(view, before, past, action),
             "moves": moves,
-            "refused": [self._refusals(self._refusal(item)) for item in refusals],
+            "refused": [self._refusals(self._refusal(self._told(item, past))) for item in refusals],
         }
 
     def _move(self, past: Past, step: ActionInstance) -> Json | None:
@@ -162,9 +165,30 @@ class Packer:
                 assert before is not None
                 assert action is not None
                 root, codes = question.holds_in_step(position, action), before.codes
-            conjuncts = self._explainer.failing_conjuncts(root, codes)
+            conjuncts = self._told_conjuncts(position, before, past, action) or self._explainer.failing_conjuncts(root, codes)
             found[position] = [[self._texts(text) for text in conjunct] for conjunct in conjuncts]
         return found
+
+    # The search may number leader epochs by rank; reasons have the values that the page shows, if they say the same.
+
+    def _told(self, refusal: Refusal, past: Past) -> Refusal:
+        step = self._teller.told_actions.get(refusal.step.label)
+        if step is None or past.told == past.codes:
+            return refusal
+        told = self._told_explainer.refusal(step, past.told)
+        same = [clause.label for clause in told.clauses] == [clause.label for clause in refusal.clauses]
+        return replace(refusal, clauses=told.clauses) if same else refusal
+
+    def _told_conjuncts(self, position: int, before: Past | None, past: Past, action: ActionInstance | None) -> Json:
+        question = self._told_question
+        if past.told == past.codes and (before is None or before.told == before.codes):
+            return None
+        if question.properties[position].kind is Kind.STATE:
+            return self._told_explainer.failing_conjuncts(question.holds_in_state(position), past.told)
+        step = None if action is None else self._teller.told_actions.get(action.label)
+        if step is None or before is None:
+            return None
+        return self._told_explainer.failing_conjuncts(question.holds_in_step(position, step), before.told)
 
     def _refusal(self, refusal: Refusal) -> Json:
         number = self._numbers[refusal.step.label]

@@ -178,7 +178,8 @@ def _subject(protocol: str, constants: Sequence[tuple[str, Any]], dropped: Seque
 class StepTeller:
     """Tells of steps one at a time, each from its own past, so that runs may branch.
 
-    `Past` is what a step leaves behind for those after it.
+    `Past` is what a step leaves behind for those after it. `telling` is the instance in which people are told the run, and
+    `told_actions` are its actions by their labels, which the question's own have, too.
     """
 
     def __init__(self, question: Question) -> None:
@@ -186,31 +187,31 @@ class StepTeller:
         self._fields = [(leaf.name, leaf.path) for leaf in question.instance.schema.leaves]
         self._marks = _Marks(question)
         self._provider = provider_of(question.instance)
-        self._telling = _telling(question.instance)
-        self._told_actions = {item.label: item for item in self._telling.actions}
+        self.telling = _telling(question.instance)
+        self.told_actions = {item.label: item for item in self.telling.actions}
 
     def first(self, codes: Sequence[int]) -> tuple[StepView, Past]:
         """Step 0 of a run that begins in the state of these codes."""
-        told = self._telling.schema.encode(self._instance.schema.decode(codes))
-        state = self._telling.schema.decode(told)
+        told = self.telling.schema.encode(self._instance.schema.decode(codes))
+        state = self.telling.schema.decode(told)
         sentence = "the initial state" if self._provider is None else self._provider.says_initial(state)
         return self._step(None, None, codes, told, sentence, ())
 
     def next(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> tuple[StepView, Past]:
         """The step that `action` makes after `past`, to the state of these codes."""
         told = self._next_told(past, action, codes)
-        sentence = self._telling.tell(action, past.told, told)
-        changes = _changes(self._fields, past.state, self._telling.schema.decode(told))
+        sentence = self.telling.tell(action, past.told, told)
+        changes = _changes(self._fields, past.state, self.telling.schema.decode(told))
         return self._step(past, action, codes, told, sentence, changes)
 
     def _next_told(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> Sequence[int]:
-        if self._telling is self._instance:
+        if self.telling is self._instance:
             return codes
         try:
-            return self._telling.fire(self._told_actions[action.label], past.told)
+            return self.telling.fire(self.told_actions[action.label], past.told)
         except (DomainOverflow, KeyError):
             # A run too long for the telling's bounds goes on as the search saw it.
-            return self._telling.schema.encode(self._instance.schema.decode(codes))
+            return self.telling.schema.encode(self._instance.schema.decode(codes))
 
     def _step(
         self,
@@ -221,7 +222,7 @@ class StepTeller:
         sentence: str,
         changes: tuple[Change, ...],
     ) -> tuple[StepView, Past]:
-        state = self._telling.schema.decode(told)
+        state = self.telling.schema.decode(told)
         index = 0 if past is None else past.index + 1
         picture, memory, tells = None, None, self._tells
         if self._provider is not None:
