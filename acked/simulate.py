@@ -75,7 +75,10 @@ def simulate(
     if trace_out is not None:
         check_writable(trace_out, "trace")
     from checker.question import Question
+    from invariants.property import Kind
 
+    if other := [item.name for item in chosen.properties if item.kind not in (Kind.STATE, Kind.STEP, Kind.DEADLOCK)]:
+        raise ConfigurationError(f"random runs cannot decide {', '.join(other)}, which is about all runs; use `acked check`")
     question = Question(chosen.question().instance, chosen.properties)
     plan = Plan(runs, depth, secrets.randbelow(1 << 32) if seed is None else seed, dict(weights))
     began = time.perf_counter()

@@ -28,8 +28,16 @@ class Story:
 
 def more_of(result: Result, bounds: Bounds, observer: Observer, easiest: bool, explain: bool) -> list[Story]:
     """A story for every violation of a result, in its order."""
+    from checker.errors import ConfigurationError
+    from invariants.property import Kind
+
     made = []
     for violation in result.violations:
+        if (easiest or explain) and violation.property.kind not in (Kind.STATE, Kind.STEP, Kind.DEADLOCK):
+            raise ConfigurationError(
+                f"--easiest and --explain are about broken promises, and {violation.property.name} is of another kind; "
+                "leave them out"
+            )
         story = Story(violation, None, None)
         if easiest:
             from checker.easiest import easiest_of
