@@ -231,7 +231,6 @@ def _print_text(
     spec: Spec, result: Result, stories: list[Story], seconds: float, differences: list[str] | None
 ) -> None:
     from reports.console import open_console
-    from reports.necessity import print_easiest, print_necessity
     from reports.summary import print_expectation, print_result
     from reports.terminal import print_trace
     from reports.view import view_of
@@ -241,9 +240,13 @@ def _print_text(
         violation = story.violation
         print_trace(console, view_of(spec.title, result.question, violation.run, violation.property))
         if story.easiest is not None:
+            from reports.necessity import print_easiest
+
             console.print()
             print_easiest(console, story.easiest)
         if story.necessity is not None:
+            from reports.necessity import print_necessity
+
             print_necessity(console, result.question, violation, story.necessity)
         console.print()
     print_result(console, spec.title, result, seconds)

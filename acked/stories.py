@@ -57,6 +57,8 @@ def more_of(result: Result, bounds: Bounds, observer: Observer, easiest: bool, e
 
 def stories_document(title: str, result: Result, stories: list[Story]) -> dict[str, Any]:
     """What `check --format json` says besides; no keys for what was not asked."""
+    if all(item.easiest is None and item.necessity is None for item in stories):
+        return {}  # without loading what nobody asked for
     from reports.necessity import easiest_document, necessity_document
 
     question = result.question
