@@ -38,7 +38,8 @@ LOSS = "loss"
     default="clean",
     show_default=True,
     metavar="F,…",
-    help="What goes wrong: none, clean, outside-isr, one-lossy or lossy crashes; zombies, moves, producer-restart besides.",
+    help="What goes wrong: none, clean, outside-isr, one-machine, one-lossy or lossy crashes; zombies, moves, "
+    "producer-restart besides.",
 )
 @click.option("--ask", "asked", metavar="Q,…", default=ALL, help="Ask only these questions; default: all.")
 @click.option(

@@ -341,7 +341,7 @@ def _changed(spec: Spec, constants: dict[str, Any], deadlock: bool) -> Spec:
     from dataclasses import replace
 
     from checker.question import DEADLOCK
-    from checker.spec import bind_constants, settle
+    from checker.spec import bind_constants, refuse_unasked, settle
 
     for name in constants:
         if name not in spec.constants:
@@ -354,6 +354,7 @@ def _changed(spec: Spec, constants: dict[str, Any], deadlock: bool) -> Spec:
         properties = (*properties, DEADLOCK)
     bound = bind_constants(spec.protocol, {**spec.constants, **constants})
     bound, warnings = settle(spec.protocol, constants, bound, None)
+    refuse_unasked(properties, bound)
     # Without its path, because the file is not to blame for what the command line says.
     return replace(spec, path=None, constants=bound, warnings=warnings, properties=properties, expect=None)
 

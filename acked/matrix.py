@@ -38,7 +38,7 @@ MOST_VALUES = 1000
 @click.option("--min-isr", "min_insync_replicas", metavar="N,…", help="min.insync.replicas, such as 1,2 or 1-3.")
 @click.option("--replicas", metavar="N,…", help="Replicas, such as 3 or 2-3.")
 @click.option("--unclean", "unclean_election", metavar="S,…", help="Unclean election: off, on.")
-@click.option("--crashes", metavar="K,…", help="none, clean, outside-isr, one-lossy, lossy.")
+@click.option("--crashes", metavar="K,…", help="none, clean, outside-isr, one-machine, one-lossy, lossy.")
 @click.option("--property", "property_", metavar="P", help="What is asked; default: AckedRecordsSurvive.")
 @click.option("--log-size", type=click.IntRange(1), help="Offsets in a log; default 1.")
 @click.option("--records", type=click.IntRange(1), help="Records; default 2.")

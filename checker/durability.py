@@ -42,7 +42,7 @@ class Axes:
     min_insync_replicas: tuple[int, ...] = (1, 2)
     replicas: tuple[int, ...] = (3,)
     unclean_election: tuple[bool, ...] = (False, True)
-    crashes: tuple[CrashKind, ...] = (CrashKind.CLEAN, CrashKind.ONE_LOSSY, CrashKind.LOSSY)
+    crashes: tuple[CrashKind, ...] = (CrashKind.CLEAN, CrashKind.ONE_MACHINE, CrashKind.ONE_LOSSY)
 
     @property
     def size(self) -> int:

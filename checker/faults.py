@@ -15,7 +15,7 @@ from checker.names import near
 from model.partition import settings
 
 BEFORE_KIP_380 = "2.2"
-"""From this release a broker that is back before its session ended is told apart from what it was."""
+"""From this release a broker that is back before the controller looks is told apart from what it was."""
 
 
 @unique
@@ -25,6 +25,7 @@ class CrashKind(Enum):
     NONE = "none"
     CLEAN = "clean"
     OUTSIDE_ISR = "outside-isr"
+    ONE_MACHINE = "one-machine"
     ONE_LOSSY = "one-lossy"
     LOSSY = "lossy"
 
@@ -35,6 +36,7 @@ class CrashKind(Enum):
             CrashKind.NONE: "no crashes",
             CrashKind.CLEAN: "any number of clean crashes (the process dies, its log stays) and the elections that follow",
             CrashKind.OUTSIDE_ISR: "any number of crashes, lossy ones (an unflushed suffix is lost) only outside the ISR",
+            CrashKind.ONE_MACHINE: "one machine dies before its log is flushed, and any broker may be shut down in order",
             CrashKind.ONE_LOSSY: "any number of crashes, one of them lossy (the machine dies before its log is flushed)",
             CrashKind.LOSSY: "any number of crashes, each of which may be lossy (the machine dies before its log is flushed)",
         }[self]
@@ -45,10 +47,11 @@ class CrashKind(Enum):
             CrashKind.NONE: (settings.NO_CRASHES, 0),
             CrashKind.CLEAN: (settings.CLEAN_CRASHES, 0),
             CrashKind.OUTSIDE_ISR: (settings.LOSSY_OUTSIDE_ISR, 0),
+            CrashKind.ONE_MACHINE: (settings.LOSSY_CRASHES, 1),
             CrashKind.ONE_LOSSY: (settings.LOSSY_CRASHES, 1),
             CrashKind.LOSSY: (settings.LOSSY_CRASHES, 0),
         }[self]
-        return {"crashes": kind, "lossy_crashes": lossy}
+        return {"crashes": kind, "lossy_crashes": lossy, "kills": int(self is not CrashKind.ONE_MACHINE)}
 
 
 _MORE: Mapping[str, tuple[str, str]] = {
@@ -80,7 +83,7 @@ class Faults:
         crashes = self.crashes is not CrashKind.NONE
         return {
             **self.crashes.constants(),
-            "unnoticed_restarts": int(is_before_kip_380 and crashes),
+            settings.unnoticed_restarts.name: int(is_before_kip_380 and crashes),
             **{constant: int(name in self.more) for name, (constant, _) in _MORE.items()},
         }
 

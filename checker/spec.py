@@ -187,6 +187,13 @@ def clause_named(protocol: Protocol, text: str) -> tuple[str, str]:
     return action.strip(), label.strip()
 
 
+def refuse_unasked(properties: Iterable[Property], constants: Mapping[str, int]) -> None:
+    """`ConfigurationError` for a property about a part that the constants turn off: it would hold, and say nothing."""
+    for item in properties:
+        if lacks := item.lacks(constants):
+            raise ConfigurationError(f"{item.name} would hold and say nothing: there is no {lacks}, or do not ask it")
+
+
 def protocol_named(name: str, folder: Path | None = None) -> Protocol:
     """A shipped protocol, or that of a file (`toylog.py:toylog`, beside `folder`); `ConfigurationError` lists the choices."""
     if is_reference(name):
@@ -260,6 +267,7 @@ class _Reader:
         asked = [item.name for item in properties]
         if repeated := sorted({name for name in asked if asked.count(name) > 1}):
             self.refuse("check.invariants", f"{choices(repeated)} is asked twice; name each property once")
+        self.named("check.invariants", lambda: refuse_unasked(properties, constants))
         if count_only and (properties or reach):
             self.refuse("check.count_only", "count_only = true asks nothing, so there may be no invariants and no [reach]")
         if not count_only and not properties and not reach:

@@ -6,13 +6,12 @@ settings it holds (`specs/claims`, `specs/gallery`) and how that is decided (`ch
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from invariants.property import Kind, Property
 from model.partition.common import has_session, holds, is_true_leader, presumes_leadership
-from model.partition.settings import (
-    consumer,
-    offset_queries,
-)
-from model.partition.state import ACKED, Offset, RecordId, Replica, State
+from model.partition.settings import ACKS_0, consumer, offset_queries
+from model.partition.state import ACKED, FAILED, Offset, RecordId, Replica, State
 from model.quantify import every, implies, some, truth
 from model.values import Bool
 
@@ -186,7 +185,7 @@ def one_leader(s: State) -> Bool:
 def reads_stay(s: State) -> Bool:
     """The leader in office has, where the consumer read, what the consumer read."""
     if not consumer.value:
-        return truth(True)
+        return truth(True)  # Specs are refused that ask this without a consumer.
 
     def there(r: Replica) -> Bool:
         return some(
@@ -263,7 +262,7 @@ def no_gaps(s: State) -> Bool:
 
 
 def refusals_are_true(s: State) -> Bool:
-    """A record that the producer no longer waits for and was not told of is not among those that consumers get."""
+    """A record of which the application was told that it failed is not among those that consumers get."""
 
     def present(record: RecordId) -> Bool:
         return some(
@@ -271,10 +270,19 @@ def refusals_are_true(s: State) -> Bool:
             lambda r: some(Offset, lambda o: _committed(s, r, o) & (s.log[r].at(o).id == record)),
         )
 
-    def refused(record: RecordId) -> Bool:
-        return (s.producer.status[record] != ACKED) & s.producer.waits_at[record].is_none
+    return every(RecordId, lambda record: implies(s.producer.status[record] == FAILED, ~present(record)))
 
-    return every(RecordId, lambda record: implies(refused(record), ~present(record)))
+
+def _lacks_consumer(constants: Mapping[str, int]) -> str:
+    return "" if constants["consumer"] else 'consumer; set consumer = "leader" or "followers"'
+
+
+def _lacks_queries(constants: Mapping[str, int]) -> str:
+    return "" if constants["offset_queries"] else "client that asks for offsets; set offset_queries = true"
+
+
+def _lacks_answers(constants: Mapping[str, int]) -> str:
+    return "answer with acks=0, so nothing is refused; set acks = \"1\" or \"all\"" if constants["acks"] == ACKS_0 else ""
 
 
 _ACKS = "acks in the producer configuration; KAFKA-1211, KIP-101"
@@ -367,6 +375,7 @@ PROPERTIES: tuple[Property, ...] = (
         "what a consumer has read is still there, at the same offset, whoever leads",
         "the definition of the high watermark; KAFKA-15583",
         "3.7, clean elections",
+        lacks=_lacks_consumer,
     ),
     Property(
         "NoDuplicates",
@@ -396,9 +405,10 @@ PROPERTIES: tuple[Property, ...] = (
         "RefusalsAreTrue",
         Kind.STATE,
         refusals_are_true,
-        "a record that the producer was refused, or never heard of again, is not among those that consumers get",
+        "a record of which the application was told that it failed is not among those that consumers get",
         "NOT_ENOUGH_REPLICAS_AFTER_APPEND and time-outs in the producer's documentation",
         "never promised",
+        lacks=_lacks_answers,
     ),
     Property(
         "HwBelowLogEnd",
@@ -455,6 +465,7 @@ PROPERTIES: tuple[Property, ...] = (
         "a client that asks for the latest offset twice is not told a lower one the second time",
         "KIP-207, KAFKA-2334",
         "2.2, clean elections",
+        lacks=_lacks_queries,
     ),
 )
 """Every promise, durability first."""

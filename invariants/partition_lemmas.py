@@ -20,7 +20,7 @@ from model.partition.common import (
 )
 from model.partition.settings import asynchronous_isr, eligible_leader_replicas, strict_min_isr, waits
 from model.partition.state import ACKED, SENT, UNSENT, Epoch, Offset, RecordId, Replica, State
-from model.quantify import every, implies, some, truth
+from model.quantify import each, every, implies, ite, some, truth
 from model.values import Bool, SetValue
 
 
@@ -132,8 +132,16 @@ def leads_in_newest_epoch(s: State, r: Replica) -> Bool:
 
 
 def electable(s: State) -> SetValue[Replica]:
-    """Whom a clean election may choose, once alive: the ISR, and with KIP-966 the eligible leader replicas."""
-    return s.controller.isr | s.controller.elr if eligible_leader_replicas.on else s.controller.isr
+    """Whom a clean election may choose, once alive: the ISR, and with KIP-966 the eligible leader replicas.
+
+    While the ISR is empty the last leader is one of them: it is elected if none is left.
+    """
+    if not eligible_leader_replicas.on:
+        return s.controller.isr
+    chosen = s.controller.isr | s.controller.elr
+    for r in each(Replica):
+        chosen = ite(s.controller.isr.is_empty & (s.controller.last_leader == r), chosen.add(r), chosen)
+    return chosen
 
 
 def leader_in_office(s: State) -> Bool:
@@ -160,8 +168,9 @@ def vacant_epoch_is_unwritten(s: State) -> Bool:
 
 
 def eligible_where_empty(s: State) -> Bool:
-    """An empty ISR leaves an eligible leader."""
-    return ~electable(s).is_empty
+    """An empty ISR leaves somebody to elect: who led last."""
+    empty = s.controller.isr.is_empty
+    return implies(empty, s.controller.last_leader.is_some) if eligible_leader_replicas.on else ~empty
 
 
 def known_end_is_held(s: State) -> Bool:
@@ -343,7 +352,7 @@ PARTITION_LEMMAS: tuple[Property, ...] = (
     _lemma("EligibleOnlyWhereTooFew", eligible_only_where_too_few, "eligible leaders only beside a small ISR", "KIP-966"),
     _lemma("LeaderInOffice", leader_in_office, "who takes itself for the leader is it", "none: kip320 has stale leaders"),
     _lemma("VacantEpoch", vacant_epoch_is_unwritten, "no record of an epoch before its leader is in office", "LeaderFirst"),
-    _lemma("EligibleWhereEmpty", eligible_where_empty, "an empty ISR leaves an eligible leader", "KIP-966"),
+    _lemma("EligibleWhereEmpty", eligible_where_empty, "an empty ISR leaves somebody to elect", "KIP-966"),
     _lemma("HwInEpoch", hw_in_epoch, "what is committed of a leader's epoch is so at the leader", "HwInEpoch of kip320"),
     _lemma("PendingHasCaughtUp", pending_has_caught_up, "who is to join the ISR has caught up", "LateMember of kip320"),
     _lemma("IsrIsCounted", isr_is_counted, "the newest leader counts the whole ISR", "StaleLeader of kip320"),

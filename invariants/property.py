@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Any
@@ -21,6 +21,11 @@ class Kind(Enum):
     RECOVERABLE = "recoverability"
 
 
+def nothing(_: Mapping[str, int]) -> str:
+    """What a promise lacks that can be asked of any configuration."""
+    return ""
+
+
 @dataclass(frozen=True)
 class Property:
     """A named promise of a protocol.
@@ -28,6 +33,8 @@ class Property:
     `predicate` takes the state (STATE) or the states before and after a step (STEP). `promise` tells a user of Kafka what
     it means, `source` where it comes from, and `since` from which variant or release on it holds. `text` is the predicate as
     it was typed, of one that a spec or a user wrote. REACH is no promise: a state in which it is true is looked for.
+    `lacks` says of constants which part they turn off that the promise speaks of, and what to set instead; nothing if it can
+    be asked.
 
     RECOVERABLE promises that from every reachable state some continuation leads to one in which `predicate` holds, by other
     actions than those of `without`.
@@ -41,6 +48,7 @@ class Property:
     since: str
     text: str | None = None
     without: tuple[str, ...] = ()
+    lacks: Callable[[Mapping[str, int]], str] = nothing
 
     def __call__(self, *states: Any) -> Bool:
         return self.predicate(*states)

@@ -1,8 +1,8 @@
 """Combinators: quantification, choice and implication, written once and readable by every engine.
 
-What lives here: `every`, `some`, `greatest`, `least`, `ite`, `implies`, and `exercised`, which asks when a promise says
-anything. The finite engines unroll them over the values of a type, the first-order reading makes them quantifiers; nothing in
-a protocol depends on how. What does not: operations of one type (`values.py`, `state.py`).
+What lives here: `every`, `some`, `greatest`, `least`, `smaller`, `ite`, `implies`, and `exercised`, which asks when a promise
+says anything. The finite engines unroll them over the values of a type, the first-order reading makes them quantifiers;
+nothing in a protocol depends on how. What does not: operations of one type (`values.py`, `state.py`).
 """
 
 from __future__ import annotations
@@ -113,6 +113,11 @@ def _first(values: list[N], body: Callable[[N], Bool], otherwise: N | None) -> N
     for value in reversed(values):
         result = ite(body(value), value, result)
     return result
+
+
+def smaller(a: N, b: N) -> N:
+    """The lesser of two numbers."""
+    return ite(a < b, a, b)
 
 
 def implies(antecedent: Bool, consequent: Bool) -> Bool:

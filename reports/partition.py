@@ -12,14 +12,14 @@ from itertools import pairwise
 from typing import Any
 
 from model.partition.protocol import partition
-from model.partition.state import ACKED, SENT
+from model.partition.state import ACKED, FAILED, SENT
 from model.protocol import ActionInstance, Instance
 from reports.picture import Badge, Box, Cell, Fact, Marker, Message, Moment, Picture, Place, Role, Row, State
 from reports.replication import CONTROLLER, PRODUCER, set_in_words
 
 CONSUMER = "consumer"
 
-_TOLD = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "known_end")
+_TOLD = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end")
 
 Lost = tuple[frozenset[int], ...]
 """By broker the ids of acknowledged records that it held and holds no more."""
@@ -27,12 +27,12 @@ Lost = tuple[frozenset[int], ...]
 _BROKER_ACTS = {
     "BecomeLeader": "leader", "LearnIsr": "leader", "ShrinkIsr": "leader", "AskToShrink": "leader", "AskToExpand": "leader",
     "BecomeFollower": "follower", "TruncateByEpoch": "follower", "FetchRecord": "follower", "FetchNothingNew": "follower",
-    "FetchUnanswered": "follower", "FetchDiverging": "follower", "Crash": "broker", "Restart": "broker",
+    "FetchUnanswered": "follower", "FetchDiverging": "follower", "Crash": "broker", "ShutDown": "broker", "Restart": "broker",
     "RestartUnnoticed": "broker", "LoseSession": "broker", "RegainSession": "broker",
 }  # fmt: skip
 """The actions that a broker takes, and the parameter that says which."""
 
-_PRODUCER_ACTS = ("Produce", "Retry", "RetryKnown", "LoseRequest", "RestartProducer")
+_PRODUCER_ACTS = ("Produce", "Retry", "RetryKnown", "GiveUp", "LoseRequest", "RestartProducer")
 _CONSUMER_ACTS = ("Read", "QueryLatestOffset")
 
 
@@ -179,7 +179,7 @@ def _producer(state: State) -> Box:
     producer = state["producer"]
     facts = []
     for record, status in enumerate(producer["status"]):
-        word = {ACKED: "acknowledged", SENT: "sent, not answered"}.get(status, "not sent")
+        word = {ACKED: "acknowledged", SENT: "sent, not answered", FAILED: "given up"}.get(status, "not sent")
         at = producer.get("waits_at", [None] * (record + 1))[record]
         facts.append(Fact(f"r{record}", f"r{record}: {word}" + (f", waits at broker {at}" if at is not None else "")))
     if producer.get("session"):

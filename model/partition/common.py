@@ -10,17 +10,21 @@ from model.partition.settings import (
     ACKS_ALL,
     acks,
     asynchronous_isr,
+    dies_uncleanly,
     eligible_leader_replicas,
+    expand_in_own_epoch,
+    fenced_stay_out,
     max_leader_epoch,
     maximal_isr,
     min_insync_replicas,
     replicas,
+    retries,
     shrink_bumps_epoch,
     strict_min_isr,
 )
-from model.partition.state import ACKED, Epoch, Offset, RecordId, Replica, State, status
+from model.partition.state import ACKED, FAILED, SENT, Epoch, Offset, RecordId, Replica, State, Status, status
 from model.protocol import require
-from model.quantify import each, every, greatest, implies, ite, least, some
+from model.quantify import each, every, greatest, implies, ite, least, some, truth
 from model.ranks import ranks
 from model.state import none_of
 from model.values import Bool, SetValue
@@ -58,11 +62,6 @@ def in_one_epoch(s: State, a: Replica, b: Replica) -> Bool:
 
 
 # -- logs -------------------------------------------------------------------------------------------------------------
-
-
-def smaller(a: Offset, b: Offset) -> Offset:
-    """The lesser of two offsets."""
-    return ite(a < b, a, b)
 
 
 def same_epoch_at(s: State, a: Replica, b: Replica, offset: Offset) -> Bool:
@@ -133,7 +132,7 @@ def answer_waiting(s: State, leader: Replica) -> None:
     """Answers producers that wait at the leader for offsets below its high watermark.
 
     With fewer than min.insync.replicas in the ISR by now the answer is NOT_ENOUGH_REPLICAS_AFTER_APPEND, though the record
-    stays; the producer then knows no more than that it sent the record.
+    stays.
     """
     if acks.value != ACKS_ALL:
         return
@@ -141,7 +140,7 @@ def answer_waiting(s: State, leader: Replica) -> None:
     enough = enough_in_sync(counted_isr(s, leader))
     for record in each(RecordId):
         due = (s.producer.waits_at[record] == leader) & all_below(s, leader, record, hw)
-        s.producer.status[record] = ite(due & enough, status(ACKED), s.producer.status[record])
+        s.producer.status[record] = ite(due, ite(enough, status(ACKED), without_success()), s.producer.status[record])
         s.producer.waits_at[record] = ite(due, None, s.producer.waits_at[record])
 
 
@@ -156,7 +155,28 @@ def stop_waiting(s: State, broker: Replica) -> None:
     if acks.value != ACKS_ALL:
         return
     for record in each(RecordId):
-        s.producer.waits_at[record] = ite(s.producer.waits_at[record] == broker, None, s.producer.waits_at[record])
+        disappointed = s.producer.waits_at[record] == broker
+        s.producer.status[record] = ite(disappointed, without_success(), s.producer.status[record])
+        s.producer.waits_at[record] = ite(disappointed, None, s.producer.waits_at[record])
+
+
+def without_success() -> Status:
+    """What becomes of a record after an error, or no answer in time: it is sent again, or without retries it has failed."""
+    return status(SENT if retries.on else FAILED)
+
+
+# -- joining the ISR --------------------------------------------------------------------------------------------------
+
+
+def has_caught_up(s: State, leader: Replica, end: Offset) -> Bool:
+    """A follower's log end is enough for the ISR: it has reached the high watermark, and the epoch's start (KAFKA-7128)."""
+    reached = end >= s.broker[leader].hw
+    return reached & (end >= epoch_start(s, leader)) if expand_in_own_epoch.on else reached
+
+
+def may_count(s: State, follower: Replica) -> Bool:
+    """The controller lets the follower into the ISR: it is not fenced (KIP-841)."""
+    return has_session(s, follower) if fenced_stay_out.on else truth(True)
 
 
 # -- what the controller commits --------------------------------------------------------------------------------------
@@ -167,15 +187,22 @@ def commit_isr(s: State, isr: SetValue[Replica]) -> None:
     if eligible_leader_replicas.on:
         enough = enough_in_sync(isr)
         eligible = (s.controller.elr | s.controller.isr) - isr
-        s.controller.elr = ite(enough, none_of(Replica), eligible)
+        set_eligible(s, ite(enough, none_of(Replica), eligible))
     s.controller.isr = isr
+
+
+def set_eligible(s: State, elr: SetValue[Replica]) -> None:
+    """The controller's eligible leaders; how the others went down does not matter any more."""
+    s.controller.elr = elr
+    if dies_uncleanly.value:
+        s.killed = s.killed & elr
 
 
 def take_out(s: State, replica: Replica) -> None:
     """The controller has lost a broker: it leaves the ISR, and the leadership if it had it.
 
     The last member of the ISR stays in it without KIP-966; with it the ISR may become empty, because the member is then an
-    eligible leader.
+    eligible leader. Who led last is remembered; that is the last member, which Kafka elects in the step that leaves it alone.
     """
     before = s.controller.isr
     after = before.remove(replica)
@@ -183,7 +210,7 @@ def take_out(s: State, replica: Replica) -> None:
         after = ite(before.is_only(replica), before, after)
     leads = s.controller.leader == replica
     if eligible_leader_replicas.on:
-        s.controller.last_leader = ite(leads, replica, s.controller.last_leader)
+        s.controller.last_leader = ite(before.is_only(replica), replica, s.controller.last_leader)
     if shrink_bumps_epoch.on:
         bumped = before.contains(replica) & s.controller.leader.is_some & ~leads
         require_epoch_left(s, bumped)
@@ -202,7 +229,7 @@ def note_change(s: State, changed: Bool) -> None:
 
 def elect(s: State, leader: Replica, isr: SetValue[Replica]) -> None:
     """The controller makes a broker the leader in the next leader epoch."""
-    require_epoch_left(s, s.controller.leader_epoch == s.controller.leader_epoch)
+    require_epoch_left(s, truth(True))
     s.controller.leader_epoch = s.controller.leader_epoch + 1
     s.controller.leader = leader
     commit_isr(s, isr)
@@ -226,7 +253,7 @@ def renumber_epochs(s: State) -> None:
     """
     if max_leader_epoch.value:
         return
-    in_use = [(s.controller.leader_epoch == s.controller.leader_epoch, s.controller.leader_epoch)]
+    in_use = [(truth(True), s.controller.leader_epoch)]
     for r in each(Replica):
         known = s.broker[r].leader_epoch
         in_use.append((known.is_some, known.value))

@@ -13,8 +13,8 @@ from model.partition import idempotence
 from model.partition.settings import ACKS_0, ACKS_1, ACKS_ALL, acks
 from model.partition.versions import KRAFT, ZOOKEEPER
 
-_KRAFT_ONLY = ("fenced_stay_out", "isr_checks_broker_epoch", "eligible_leader_replicas")
-"""Rules that only a KRaft controller can apply: KIP-841, KIP-903, KIP-966."""
+_KRAFT_ONLY = ("isr_checks_broker_epoch", "alter_bumps_epoch", "eligible_leader_replicas")
+"""Rules that only a KRaft controller can apply: KIP-903, KAFKA-15021, KIP-966."""
 
 
 def settle(
@@ -34,6 +34,11 @@ def settle(
     if constants["idempotence"] and conflict:
         if given.get("idempotence"):
             raise ModelError(f"enable.idempotence=true is refused by the producer together with {conflict}")
+        if constants["in_flight"] > idempotence.MOST_IN_FLIGHT and constants["in_flight_refused"]:
+            raise ModelError(
+                f"from 4.0 the producer refuses {idempotence.IN_FLIGHT}={constants['in_flight']} unless "
+                f"enable.idempotence=false is set; with idempotence there may be {idempotence.MOST_IN_FLIGHT}"
+            )
         settled["idempotence"] = 0
         warnings.append(f"idempotence, the release's default, is dropped in silence because of {conflict}")
     wanted, replicas = constants["min_insync_replicas"], constants["replicas"]

@@ -6,7 +6,7 @@ every read is thereby checked of all.
 
 from __future__ import annotations
 
-from model.partition.common import epoch_start, presumes_leadership, smaller
+from model.partition.common import epoch_start, presumes_leadership
 from model.partition.fetching import have_parted, require_fetch
 from model.partition.settings import (
     BY_DIVERGING_FETCH,
@@ -20,6 +20,7 @@ from model.partition.settings import (
 )
 from model.partition.state import Offset, Replica, State
 from model.protocol import action, require
+from model.quantify import smaller
 
 
 @action(

@@ -13,6 +13,7 @@ from model.partition.common import (
     elect,
     has_session,
     renumber_epochs,
+    set_eligible,
     stop_waiting,
     take_out,
 )
@@ -24,8 +25,11 @@ from model.partition.settings import (
     asynchronous_isr,
     awaits,
     crashes,
+    dies_uncleanly,
     eligible_leader_replicas,
+    expand_in_own_epoch,
     isr_checks_broker_epoch,
+    kills,
     leadership_moves,
     loses,
     unclean_election,
@@ -33,11 +37,11 @@ from model.partition.settings import (
     zombies,
 )
 from model.partition.state import Offset, Replica, State
-from model.partition.words import says_set
 from model.protocol import action, require
-from model.quantify import each, ite, some
+from model.quantify import each, implies, ite, some, truth
 from model.state import none_of
 from model.values import Bool
+from model.words import says_set
 
 # -- a broker's life --------------------------------------------------------------------------------------------------
 
@@ -56,7 +60,7 @@ def _says_crash(t: Any) -> str:
     return f"broker {t.broker} crashes{how}{_says_gone(t)}"
 
 
-@action(says=_says_crash, when=lambda: crashes.value != NO_CRASHES)
+@action(says=_says_crash, when=lambda: crashes.value >= LOSSY_OUTSIDE_ISR or (crashes.value == CLEAN_CRASHES and kills.on))
 def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
     """A broker crashes; of its log a prefix is left, of its high watermark the last checkpoint, of the rest nothing.
 
@@ -64,48 +68,74 @@ def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> Non
     lossy), and any high watermark up to the present one.
     """
     require("up", ~s.broker[broker].down)
-    lossy = require_what_survives(s, broker, log_end, checkpoint)
-    refuse_stale_changes(s, broker)
-    take_out(s, broker)
-    if eligible_leader_replicas.on:
-        # The controller sees that the shutdown was unclean when the broker registers, and it cannot be elected before.
-        s.controller.elr = ite(lossy, s.controller.elr.remove(broker), s.controller.elr)
-    forget(s, broker, log_end, checkpoint)
-    s.broker[broker].down = True
+    counts = require_what_survives(s, broker, log_end, checkpoint)
+    go_down(s, broker, log_end, checkpoint)
+    if dies_uncleanly.value:
+        s.killed = ite(counts & s.controller.elr.contains(broker), s.killed.add(broker), s.killed)
     renumber_epochs(s)
 
 
-def _says_restart_at_once(t: Any) -> str:
-    lost = t.before.log[t.broker].end - t.after.log[t.broker].end
-    how = f" and has lost what it had from offset {t.log_end} on" if lost else ""
-    return f"broker {t.broker} crashes and is back before the controller notices; it stays in the ISR{how}"
+@action(
+    says=lambda t: f"broker {t.broker} is shut down{_says_gone(t)}",
+    when=lambda: crashes.value != NO_CRASHES and not kills.on,
+)
+def shut_down(s: State, broker: Replica) -> None:
+    """A controlled shutdown: everything is flushed, and the controller will know that nothing was lost (KIP-966).
+
+    Where brokers may be killed, too, a crash that loses nothing stands for both until the broker registers again.
+    """
+    require("up", ~s.broker[broker].down)
+    go_down(s, broker, s.log[broker].end, s.broker[broker].hw)
+    renumber_epochs(s)
 
 
-@action(says=_says_restart_at_once, when=lambda: unnoticed_restarts.on and crashes.value != NO_CRASHES)
-def restart_unnoticed(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
-    """A broker crashes and restarts within its session's time-out; it is told again who leads (KIP-380)."""
-    require("in the ISR", s.controller.isr.contains(broker))
-    require("has a session", has_session(s, broker))
-    require_what_survives(s, broker, log_end, checkpoint)
+def go_down(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
+    """A broker is down, and the controller has noticed."""
+    refuse_stale_changes(s, broker)
+    take_out(s, broker)
     forget(s, broker, log_end, checkpoint)
+    s.broker[broker].down = True
+
+
+@action(
+    says=lambda t: f"broker {t.broker} is killed and back before the controller looks; it stays in the ISR",
+    when=lambda: unnoticed_restarts.on and kills.on and crashes.value != NO_CRASHES,
+)
+def restart_unnoticed(s: State, broker: Replica, checkpoint: Offset) -> None:
+    """A broker's process is killed and registers again before the controller looks; it is told again who leads (KIP-380).
+
+    A machine that dies is away for longer, so the log stays. From 2.0.1 a leader that comes back takes its log end for the
+    start of its epoch (KAFKA-7128), which is not told here: only others restart unnoticed then.
+    """
+    require("in the ISR", s.controller.isr.contains(broker))
+    if expand_in_own_epoch.on:
+        require("does not lead", s.controller.leader != broker)
+    require("has a session", has_session(s, broker))
+    require("an earlier high watermark", checkpoint <= s.broker[broker].hw)
+    forget(s, broker, s.log[broker].end, checkpoint)
     renumber_epochs(s)
 
 
 def require_what_survives(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> Bool:
-    """What a crash may leave of log and high watermark; whether it is a lossy one, which is counted if they are few."""
+    """What a crash may leave of log and high watermark; whether it is one of those that are counted if they are few.
+
+    Those are the lossy ones; where processes are not killed, every crash is of a machine and counts.
+    """
     log = s.log[broker]
     lossy = log_end < log.end
+    counts = lossy if kills.on else truth(True)
     require("a prefix of the log survives", log_end <= log.end)
     require("an earlier high watermark", (checkpoint <= s.broker[broker].hw) & (checkpoint <= log_end))
     if crashes.value == CLEAN_CRASHES:
         require("the whole log survives", ~lossy)
     elif crashes.value == LOSSY_OUTSIDE_ISR:
         counted = s.controller.isr.contains(broker) | s.controller.elr.contains(broker)
-        require("an in-sync or eligible replica keeps its log", ~(lossy & counted))
+        counted |= s.controller.last_leader == broker
+        require("whoever may be elected keeps its log", ~(lossy & counted))
     if loses.value:
-        require("a lossy crash is left", ~lossy | (s.lossy_left > 0))
-        s.lossy_left = ite(lossy, s.lossy_left - 1, s.lossy_left)
-    return lossy
+        require("a lossy crash is left", ~counts | (s.lossy_left > 0))
+        s.lossy_left = ite(counts, s.lossy_left - 1, s.lossy_left)
+    return counts
 
 
 def forget(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
@@ -130,10 +160,30 @@ def refuse_stale_changes(s: State, broker: Replica) -> None:
             s.broker[r].outdated = s.broker[r].outdated | s.broker[r].pending.contains(broker)
 
 
-@action(says=lambda t: f"broker {t.broker} restarts", when=lambda: crashes.value != NO_CRASHES)
-def restart(s: State, broker: Replica) -> None:
-    """A broker that was down comes back, registers, and knows nothing of leaders yet."""
+def _says_restart(t: Any) -> str:
+    text = f"broker {t.broker} restarts"
+    if not t.is_clean:
+        return f"{text}; its shutdown was unclean, and the controller takes it out of the eligible leaders"
+    return text
+
+
+@action(says=_says_restart, when=lambda: crashes.value != NO_CRASHES)
+def restart(s: State, broker: Replica, is_clean: Bool) -> None:
+    """A broker that was down comes back, registers, and knows nothing of leaders yet.
+
+    One that was not shut down in order shows that by the lack of its clean shutdown file, and is no eligible leader any more,
+    whether or not it lost something (KIP-966). How a broker stopped that lost nothing nobody knows before that.
+    """
     require("down", s.broker[broker].down)
+    if dies_uncleanly.value:
+        elr, died = s.controller.elr, s.killed.contains(broker)
+        require("a machine that died was not shut down", implies(died, ~is_clean))
+        require("an eligible leader, if unclean", is_clean | elr.contains(broker))
+        if not kills.on:
+            require("shut down in order, if its machine did not die", died | is_clean)
+        set_eligible(s, ite(is_clean, elr, elr.remove(broker)))
+    else:
+        require("one of two equal cases", is_clean)
     s.broker[broker].down = False
     s.controller.gone = s.controller.gone.remove(broker)
 
@@ -201,6 +251,8 @@ def elect_uncleanly(s: State, broker: Replica) -> None:
     require("has a session", has_session(s, broker))
     require("no candidate", ~some(Replica, lambda r: is_candidate(s, r)))
     elect(s, broker, none_of(Replica).add(broker))
+    if eligible_leader_replicas.on:
+        set_eligible(s, none_of(Replica))
     renumber_epochs(s)
 
 
@@ -218,4 +270,14 @@ def move_leadership(s: State, broker: Replica) -> None:
     renumber_epochs(s)
 
 
-ACTIONS = (crash, restart, restart_unnoticed, lose_session, regain_session, elect_leader, elect_uncleanly, move_leadership)
+ACTIONS = (
+    crash,
+    shut_down,
+    restart,
+    restart_unnoticed,
+    lose_session,
+    regain_session,
+    elect_leader,
+    elect_uncleanly,
+    move_leadership,
+)

@@ -14,15 +14,15 @@ from model.partition.common import (
     advance_high_watermark,
     commit_isr,
     diverges,
-    epoch_start,
     epochs_agree_until,
     follows,
+    has_caught_up,
     has_session,
     in_one_epoch,
     is_true_leader,
+    may_count,
     renumber_epochs,
     same_epoch_at,
-    smaller,
     stop_waiting,
 )
 from model.partition.settings import (
@@ -36,19 +36,17 @@ from model.partition.settings import (
     awaits,
     diverging_fetch_ignored,
     epoch_known_at_election,
-    expand_in_own_epoch,
-    fenced_stay_out,
     fetch_fencing,
     truncate_under_same_leader,
     truncates_by_request,
     truncation,
 )
 from model.partition.state import Epoch, Offset, Replica, State, offset
-from model.partition.words import says_cut, says_set
 from model.protocol import action, require
-from model.quantify import each, ite, least, truth
+from model.quantify import each, ite, least, smaller, truth
 from model.state import none_of
 from model.values import Bool
+from model.words import says_cut, says_set
 
 
 def cut(s: State, broker: Replica, to: Offset) -> None:
@@ -219,12 +217,8 @@ def leader_learns(s: State, leader: Replica, follower: Replica) -> None:
 
 def may_join(s: State, leader: Replica, follower: Replica) -> Bool:
     """The leader takes a follower that has reached its high watermark into the ISR, in one write to the store (ZooKeeper)."""
-    broker, end = s.broker[leader], s.log[follower].end
-    may = ~broker.isr.contains(follower) & (end >= broker.hw)
-    if expand_in_own_epoch.on:
-        may &= end >= epoch_start(s, leader)
-    if fenced_stay_out.on:
-        may &= has_session(s, follower)
+    broker = s.broker[leader]
+    may = ~broker.isr.contains(follower) & has_caught_up(s, leader, s.log[follower].end) & may_count(s, follower)
     return may & is_true_leader(s, leader) & (broker.isr == s.controller.isr)
 
 

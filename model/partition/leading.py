@@ -9,28 +9,30 @@ from __future__ import annotations
 from model.partition.common import (
     advance_high_watermark,
     commit_isr,
-    epoch_start,
     follows,
+    has_caught_up,
     has_session,
     is_true_leader,
+    may_count,
     presumes_leadership,
     renumber_epochs,
+    require_epoch_left,
 )
 from model.partition.fetching import drop_late_answer
 from model.partition.settings import (
+    alter_bumps_epoch,
     answer_names_epoch,
     asynchronous_isr,
     caught_up_stay,
-    expand_in_own_epoch,
     fenced_stay_out,
     reelection_forgets_ends,
 )
 from model.partition.state import Replica, State, offset
-from model.partition.words import says_set
 from model.protocol import action, require
 from model.quantify import each, every, ite, truth
 from model.state import none_of
 from model.values import Bool
+from model.words import says_set
 
 
 @action(
@@ -142,11 +144,8 @@ def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     # Only a fetch makes a leader think of it, and its broker was up then.
     require("fetches from this leader", follows(s, leader, follower))
     require("known of this incarnation", s.known_end[leader][follower] <= s.log[follower].end)
-    require("caught up to HW", s.known_end[leader][follower] >= broker.hw)
-    if expand_in_own_epoch.on:
-        require("caught up to the epoch's start", s.known_end[leader][follower] >= epoch_start(s, leader))
-    if fenced_stay_out.on:
-        require("has a session", has_session(s, follower))
+    require("caught up to HW and epoch", has_caught_up(s, leader, s.known_end[leader][follower]))
+    require("not fenced", may_count(s, follower))
     broker.pending = broker.isr.add(follower)
     advance_high_watermark(s, leader)
 
@@ -159,15 +158,23 @@ def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     when=lambda: asynchronous_isr.on,
 )
 def commit_alter_partition(s: State, leader: Replica) -> None:
-    """The controller commits the ISR that the leader asked for, if the partition has not changed since (KIP-497)."""
+    """The controller commits the ISR that the leader asked for, if the partition has not changed since (KIP-497).
+
+    From 3.3 to 3.5 with KRaft a smaller ISR takes a new leader epoch, in which the leader has to take office again.
+    """
     broker = s.broker[leader]
     require("a change is in flight", ~broker.pending.is_empty)
     require("true leader", is_true_leader(s, leader))
     require("partition epoch is current", ~broker.outdated)
     if fenced_stay_out.on:
         require("no fenced member", every_has_session(s, leader))
+    shrinks = ~(s.controller.isr - broker.pending).is_empty
     commit_isr(s, broker.pending)
     broker.outdated = True
+    if alter_bumps_epoch.on:
+        require_epoch_left(s, shrinks)
+        s.controller.leader_epoch = ite(shrinks, s.controller.leader_epoch + 1, s.controller.leader_epoch)
+        renumber_epochs(s)
 
 
 def every_has_session(s: State, leader: Replica) -> Bool:

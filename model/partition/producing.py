@@ -1,7 +1,8 @@
 """Producing: a record reaches a leader, is appended, and the producer is answered, or not.
 
 What lives here: acks, min.insync.replicas before the append, retries, idempotence, several requests in flight, producers that
-restart. The answer that acks=all waits for is given where the high watermark advances (`common.py`).
+give a record up, and producers that restart. The answer that acks=all waits for is given where the high watermark advances
+(`common.py`).
 """
 
 from __future__ import annotations
@@ -11,33 +12,36 @@ from typing import Any
 from model.partition.common import (
     advance_high_watermark,
     answer_waiting,
+    counted_isr,
     enough_in_sync,
     presumes_leadership,
+    without_success,
 )
 from model.partition.settings import (
     ACKS_0,
     ACKS_1,
     ACKS_ALL,
     acks,
+    delivery_timeout,
     idempotence,
     in_flight,
     log_size,
+    numbers_anew,
     producer_restarts,
+    records,
     retries,
     sequence_check,
+    unknown_producers_accepted,
 )
-from model.partition.state import ACKED, SENT, UNSENT, Offset, Record, RecordId, Replica, State, status
+from model.partition.state import ACKED, FAILED, SENT, UNSENT, Offset, Record, RecordId, Replica, State, status, waiting_at
 from model.protocol import action, require
-from model.quantify import every, implies, ite, some, truth
-from model.values import Bool, OptionalValue
+from model.quantify import each, every, implies, ite, least, some, truth
+from model.values import Bool
 
 
 def is_settled(s: State, record: RecordId) -> Bool:
-    """The producer has an answer, or has given up waiting for one."""
-    known = s.producer.status[record]
-    if retries.on or acks.value != ACKS_ALL:
-        return known == ACKED if retries.on else known > UNSENT
-    return (known == ACKED) | ((known == SENT) & s.producer.waits_at[record].is_none)
+    """The producer has an answer, or has given the record up."""
+    return s.producer.status[record] >= ACKED
 
 
 def require_turn(s: State, record: RecordId) -> None:
@@ -61,16 +65,29 @@ def is_duplicate(s: State, leader: Replica, record: RecordId) -> Bool:
     )
 
 
+def starts_anew(s: State, record: RecordId) -> Bool:
+    """The record has sequence number 0: it is the first of its producer id, or follows one that was given up.
+
+    A producer that has given a record up goes on under a new producer epoch, or, to 2.4, under a new producer id (KIP-360).
+    """
+    after_failure = some(RecordId, lambda other: (other + 1 == record) & (s.producer.status[other] == FAILED))
+    return (record == s.producer.first) | after_failure
+
+
 def is_next_in_sequence(s: State, leader: Replica, record: RecordId) -> Bool:
-    """The last record of this producer id in the leader's log is the one before, or there is none (KIP-360)."""
+    """The last record of this producer id in the leader's log is the one before, or numbering starts anew with this one.
+
+    If there is none in the log, the leader takes any sequence number (2.5, KIP-360), before that only 0.
+    """
     log = s.log[leader]
 
     def ours(o: Offset) -> Bool:
         return log.has(o) & (log.at(o).session == s.producer.session)
 
-    return every(Offset, lambda o: implies(ours(o), log.at(o).id < record)) & (
-        ~some(Offset, ours) | some(Offset, lambda o: ours(o) & (log.at(o).id + 1 == record))
-    )
+    expected = starts_anew(s, record) | some(Offset, lambda o: ours(o) & (log.at(o).id + 1 == record))
+    if unknown_producers_accepted.on:
+        expected |= ~some(Offset, ours)
+    return every(Offset, lambda o: implies(ours(o), log.at(o).id < record)) & expected
 
 
 def require_accepted(s: State, leader: Replica, record: RecordId) -> None:
@@ -83,29 +100,29 @@ def require_accepted(s: State, leader: Replica, record: RecordId) -> None:
 
 
 def append(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
-    """The leader appends the record; with acks=1 the producer is answered now, unless the answer is lost."""
+    """The leader appends the record; if the answer is due now, it reaches the producer or is lost."""
     s.log[leader].append(
         Record(id=record, epoch=s.broker[leader].leader_epoch.value, session=s.producer.session)
     )
     if acks.value == ACKS_1:
-        s.producer.status[record] = ite(answered, status(ACKED), status(SENT))
+        s.producer.status[record] = ite(answered, status(ACKED), without_success())
     elif acks.value == ACKS_0:
         s.producer.status[record] = status(ACKED)
     else:
         s.producer.status[record] = status(SENT)
-        s.producer.waits_at[record] = at(s, leader, record)
+        s.producer.waits_at[record] = waiting_at(leader)
     advance_high_watermark(s, leader)
+    if acks.value == ACKS_ALL:
+        s.producer.status[record] = ite(answered, s.producer.status[record], without_success())
+        s.producer.waits_at[record] = ite(answered, s.producer.waits_at[record], None)
 
 
-def at(s: State, leader: Replica, record: RecordId) -> OptionalValue[Replica]:
-    """The leader, as the place where a producer waits."""
-    return ite(truth(True), leader, s.producer.waits_at[record])
-
-
-def require_answer_fits(answered: Bool) -> None:
-    """Whether an answer is lost is a choice only with acks=1 and retries; elsewhere it makes no difference."""
-    if not (acks.value == ACKS_1 and retries.on):
-        require("one of two equal cases", answered)
+def require_answer_fits(s: State, leader: Replica, answered: Bool) -> None:
+    """Whether an answer is lost is decided here where it is due with the append; later, retrying or giving up says it."""
+    if acks.value == ACKS_0:
+        require("no answer to lose", answered)
+    elif acks.value == ACKS_ALL:
+        require("due with the append, if it is lost", answered | counted_isr(s, leader).is_only(leader))
 
 
 def _says_append(t: Any) -> str:
@@ -118,7 +135,10 @@ def _says_append(t: Any) -> str:
         return f"the producer sends record {record} again to broker {t.leader}, which knows it and does not append it" + (
             "; the producer is told that it was taken" if told else ""
         )
+    failed = t.after.producer.status[record] == FAILED
     answer = "the producer is told that it was taken" if told else "the producer has no answer yet"
+    if failed:
+        answer = "the answer is lost, and the producer tells the application that the record failed"
     return (
         f"the producer sends record {record} {again}to broker {t.leader}, which appends it at offset {end} in leader epoch "
         f"{broker.leader_epoch}; {answer}"
@@ -131,7 +151,7 @@ def produce(s: State, leader: Replica, record: RecordId, answered: Bool) -> None
     require("presumes leadership", presumes_leadership(s, leader))
     require("not sent yet", s.producer.status[record] == UNSENT)
     require_turn(s, record)
-    require_answer_fits(answered)
+    require_answer_fits(s, leader, answered)
     require_accepted(s, leader, record)
     append(s, leader, record, answered)
 
@@ -145,7 +165,7 @@ def retry(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
     """
     require("presumes leadership", presumes_leadership(s, leader))
     require("sent and not answered", s.producer.status[record] == SENT)
-    require_answer_fits(answered)
+    require_answer_fits(s, leader, answered)
     known = is_duplicate(s, leader, record)
     require("not known to the leader", ~known)
     require_accepted(s, leader, record)
@@ -160,10 +180,32 @@ def retry_known(s: State, leader: Replica, record: RecordId) -> None:
     require("known to the leader", is_duplicate(s, leader, record))
     if acks.value == ACKS_ALL:
         require("enough in-sync replicas", enough_in_sync(s.broker[leader].isr))
-        s.producer.waits_at[record] = at(s, leader, record)
+        s.producer.waits_at[record] = waiting_at(leader)
         answer_waiting(s, leader)
     else:
         s.producer.status[record] = status(ACKED)
+
+
+def _says_give_up(t: Any) -> str:
+    why = "is refused, or does not arrive" if t.before.producer.status[t.record] == UNSENT else "is not answered in time"
+    return f"record {t.record} {why}, and the producer gives it up and tells the application that it failed"
+
+
+@action(
+    says=_says_give_up, when=lambda: acks.value != ACKS_0 and (not retries.on or delivery_timeout.on)
+)
+def give_up(s: State, record: RecordId) -> None:
+    """A record was refused, or its answer did not come in time: the producer tells the application that it failed.
+
+    Without retries that is at the first error, with them after `delivery.timeout.ms`. It may have been written all the same.
+    """
+    if delivery_timeout.on:
+        require("no answer yet", s.producer.status[record] < ACKED)
+    else:
+        require("refused", s.producer.status[record] == UNSENT)
+    require_turn(s, record)
+    s.producer.status[record] = status(FAILED)
+    s.producer.waits_at[record] = waiting_at(None)
 
 
 @action(
@@ -182,9 +224,18 @@ def lose_request(s: State, record: RecordId) -> None:
     when=lambda: producer_restarts.value > 0,
 )
 def restart_producer(s: State) -> None:
-    """A producer without a transactional id restarts under a new producer id; what it sent before is not its own any more."""
+    """A producer without a transactional id restarts under a new producer id; what it sent before is not its own any more.
+
+    Answers to its former self reach nobody.
+    """
     require("a restart is left", s.producer.session < producer_restarts)
     s.producer.session = s.producer.session + 1
+    for record in each(RecordId):
+        is_open = s.producer.status[record] == SENT
+        s.producer.status[record] = ite(is_open, without_success(), s.producer.status[record])
+        s.producer.waits_at[record] = waiting_at(None)
+    if numbers_anew.value:
+        s.producer.first = least(RecordId, lambda r: (r + 1 == records) | (s.producer.status[r] < ACKED))
 
 
-ACTIONS = (produce, retry, retry_known, lose_request, restart_producer)
+ACTIONS = (produce, retry, retry_known, give_up, lose_request, restart_producer)

@@ -26,9 +26,15 @@ max_leader_epoch = Constant(
 ACKS_0, ACKS_1, ACKS_ALL = range(3)
 acks = choice("acks", ("0", "1", "all"), "when the producer is told that its record was taken", "all")
 retries = switch("retries", "the producer sends a record again when no answer came", default=False)
+delivery_timeout = switch(
+    "delivery_timeout",
+    "delivery.timeout.ms may pass: the producer gives up a record that it has no answer for, and tells the application that "
+    "it failed; if off, it does so only at an error and without retries",
+    default=False,
+)
 idempotence = switch("idempotence", "enable.idempotence: the leader knows a record that it was sent before", default=False)
 in_flight = Constant(
-    "in_flight", 1, 6, "max.in.flight.requests.per.connection: records that may be on their way at once", 1
+    "in_flight", 1, 6, "max.in.flight.requests.per.connection: records that may be on their way at once", 5
 )
 min_insync_replicas = Constant("min_insync_replicas", 1, 5, "min.insync.replicas", 1)
 unclean_election = switch("unclean_election", "unclean.leader.election.enable", default=False)
@@ -48,9 +54,15 @@ crashes = choice(
     "clean",
 )
 lossy_crashes = Constant("lossy_crashes", 0, 3, "how many crashes lose a suffix, if crashes = \"lossy\"; 0: any number", 0)
+kills = switch(
+    "kills",
+    "a broker's process may die while its machine lives: its log stays, but the shutdown is unclean; if off, only machines "
+    "die, each such crash counts as lossy, and other brokers that stop are shut down in order",
+    default=True,
+)
 unnoticed_restarts = switch(
     "unnoticed_restarts",
-    "a broker may crash and be back before its session ends, so that it stays in the ISR (to 2.1, KIP-380)",
+    "a broker's process may be killed and back before the controller looks, so that it stays in the ISR (to 2.1, KIP-380)",
     default=False,
 )
 zombies = switch("zombies", "a live broker may lose its session with the controller and not know", default=False)
@@ -132,7 +144,7 @@ truncation_before_hw = switch(
     default=True,
 )
 fenced_stay_out = switch(
-    "fenced_stay_out", "a fenced broker is not taken into the ISR (3.3 with KRaft, KIP-841)", default=True
+    "fenced_stay_out", "a broker without a session (fenced) is not taken into the ISR (3.3, KIP-841)", default=True
 )
 isr_checks_broker_epoch = switch(
     "isr_checks_broker_epoch",
@@ -141,6 +153,11 @@ isr_checks_broker_epoch = switch(
 )
 shrink_bumps_epoch = switch(
     "shrink_bumps_epoch", "the controller's removal of a broker from the ISR takes a new leader epoch (to 3.5)", default=False
+)
+alter_bumps_epoch = switch(
+    "alter_bumps_epoch",
+    "so does the removal of a follower that the leader asked for (3.3 to 3.5 with KRaft, KAFKA-15021)",
+    default=False,
 )
 strict_min_isr = switch(
     "strict_min_isr", "the high watermark waits while the ISR is below min.insync.replicas (3.7, KAFKA-15583)", default=True
@@ -156,6 +173,17 @@ query_waits_for_epoch = switch(
 sequence_check = switch(
     "sequence_check", "with idempotence: a record whose predecessor is missing is refused (0.11)", default=True
 )
+unknown_producers_accepted = switch(
+    "unknown_producers_accepted",
+    "with idempotence: a leader that knows nothing of a producer takes any sequence number, not only 0 (2.5, KIP-360)",
+    default=True,
+)
+in_flight_refused = switch(
+    "in_flight_refused",
+    "more than five requests in flight are refused where idempotence is on by default, rather than switching it off (4.0, "
+    "KAFKA-17927)",
+    default=True,
+)
 
 CONSTANTS: tuple[Constant, ...] = (
     replicas,
@@ -164,6 +192,7 @@ CONSTANTS: tuple[Constant, ...] = (
     max_leader_epoch,
     acks,
     retries,
+    delivery_timeout,
     idempotence,
     in_flight,
     min_insync_replicas,
@@ -172,6 +201,7 @@ CONSTANTS: tuple[Constant, ...] = (
     offset_queries,
     crashes,
     lossy_crashes,
+    kills,
     unnoticed_restarts,
     zombies,
     leadership_moves,
@@ -192,10 +222,13 @@ CONSTANTS: tuple[Constant, ...] = (
     fenced_stay_out,
     isr_checks_broker_epoch,
     shrink_bumps_epoch,
+    alter_bumps_epoch,
     strict_min_isr,
     eligible_leader_replicas,
     query_waits_for_epoch,
     sequence_check,
+    unknown_producers_accepted,
+    in_flight_refused,
 )
 
 # -- what follows from them -------------------------------------------------------------------------------------------
@@ -232,3 +265,13 @@ awaits = Computed(lambda constants: int(constants["late_answers"] and constants[
 
 loses = Computed(lambda constants: int(constants["crashes"] >= LOSSY_OUTSIDE_ISR and constants["lossy_crashes"] > 0))
 """Whether lossy crashes are counted."""
+
+dies_uncleanly = Computed(lambda constants: int(constants["crashes"] != NO_CRASHES and constants["eligible_leader_replicas"]))
+"""Whether it matters how a broker went down."""
+
+numbers_anew = Computed(
+    lambda constants: int(
+        constants["idempotence"] and constants["producer_restarts"] > 0 and not constants["unknown_producers_accepted"]
+    )
+)
+"""Whether it matters from which record on a producer id numbers."""

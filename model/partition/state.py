@@ -13,11 +13,13 @@ from model.partition.settings import (
     awaits,
     consumer,
     crashes,
+    dies_uncleanly,
     eligible_leader_replicas,
     highest_epoch,
     log_size,
     loses,
     lossy_crashes,
+    numbers_anew,
     offset_queries,
     producer_restarts,
     records,
@@ -28,7 +30,7 @@ from model.partition.settings import (
 )
 from model.quantify import each
 from model.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field
-from model.values import Bool, Id, Int
+from model.values import Bool, Id, Int, OptionalValue
 
 
 class Replica(Id, size=replicas):
@@ -51,7 +53,7 @@ class Session(Int, lo=0, hi=producer_restarts):
     """How often the producer had been restarted: its producer id."""
 
 
-class Status(Int, lo=0, hi=2):
+class Status(Int, lo=0, hi=3):
     """What the producer knows of a record."""
 
 
@@ -59,13 +61,19 @@ class Lossy(Int, lo=0, hi=lossy_crashes, name="number of lossy crashes"):
     """How many crashes may still lose a suffix."""
 
 
-UNSENT, SENT, ACKED = range(3)
-"""Values of `Status`: not sent yet; sent, and no answer that it was taken; told that it was taken."""
+UNSENT, SENT, ACKED, FAILED = range(4)
+"""Values of `Status`: not sent yet; sent, and no answer that counts; told that it was taken; told that it was given up."""
 
 
 def status(value: int) -> Status:
     """A status as a symbolic value."""
     return Status(literal(value))
+
+
+def waiting_at(broker: Replica | None) -> OptionalValue[Replica]:
+    """Where a producer waits, as an element of an array."""
+    nowhere: OptionalValue[Replica] = OptionalValue(literal(0), Replica)
+    return OptionalValue(nowhere.code_of(broker), Replica)
 
 
 def offset(value: int) -> Offset:
@@ -101,7 +109,7 @@ class Controller(Struct):
     leader_epoch = field(Epoch, "the current leader epoch")
     isr = field(SetOf(Replica), "the in-sync replicas")
     elr = field(Present(SetOf(Replica), eligible_leader_replicas), "the eligible leader replicas")
-    last_leader = field(Present(Optional(Replica), eligible_leader_replicas), "the last leader while there is none")
+    last_leader = field(Present(Optional(Replica), eligible_leader_replicas), "who led last, while the ISR is empty")
     gone = field(Present(SetOf(Replica), zombies), "brokers without a session")
 
 
@@ -111,6 +119,7 @@ class Producer(Struct):
     status = field(Array(RecordId, Status), "what it knows of each record")
     waits_at = field(Array(RecordId, Present(Optional(Replica), waits)), "the broker whose answer it waits for")
     session = field(Present(Session, producer_restarts), "its producer id")
+    first = field(Present(RecordId, numbers_anew), "the record that has sequence number 0 of its producer id")
 
 
 class Consumer(Struct):
@@ -141,6 +150,7 @@ class State(Struct):
     consumer = field(Consumer, "the consumer")
     late = field(Late, "an answer that is late")
     lossy_left = field(Present(Lossy, loses), "crashes that may still lose a suffix")
+    killed = field(Present(SetOf(Replica), dies_uncleanly), "eligible leaders that are down because their machines died")
 
 
 def initial(s: State) -> None:

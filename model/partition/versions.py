@@ -32,7 +32,7 @@ class Change:
 
     constant: Constant
     since: str
-    value: bool | str
+    value: bool | str | int
     source: str
     plane: str | None = None
 
@@ -61,16 +61,19 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.diverging_fetch_ignored, "2.8", False, "2.8.0: KAFKA-13141"),
     Change(settings.diverging_fetch_ignored, "2.8.1", True, "KAFKA-13141"),
     Change(settings.answer_names_epoch, "0.8", False, "0.8.0: an answer is matched by its fetch offset alone"),
-    Change(settings.answer_names_epoch, LATEST, True, "KAFKA-18991, 2025"),
+    Change(settings.answer_names_epoch, "4.1", True, "KAFKA-18991: merged in 2025, after 4.0.0"),
     Change(settings.truncation_before_hw, "0.8", True, "without effect before 2.8"),
     Change(settings.truncation_before_hw, "2.8", False, "2.8.0: KAFKA-14704"),
     Change(settings.truncation_before_hw, "3.5", True, "KAFKA-14704"),
     Change(settings.fenced_stay_out, "0.8", False, "0.8.0: the leader asks no one whether a follower is alive"),
-    Change(settings.fenced_stay_out, "3.3", True, "KIP-841, KAFKA-13916", KRAFT),
+    Change(settings.fenced_stay_out, "3.3", True, "KIP-841, KAFKA-13916; with ZooKeeper the leader asks who is alive"),
     Change(settings.isr_checks_broker_epoch, "0.8", False, "2.7: an ISR change names no broker epochs"),
     Change(settings.isr_checks_broker_epoch, "3.5", True, "KIP-903, KAFKA-14617", KRAFT),
     Change(settings.shrink_bumps_epoch, "0.8", True, "0.8.0: the controller's removal of a broker takes a new leader epoch"),
     Change(settings.shrink_bumps_epoch, "3.6", False, "KAFKA-15021: metadata version 3.6-IV0", KRAFT),
+    Change(settings.alter_bumps_epoch, "0.8", False, "0.8.0: what the leader changes keeps its epoch"),
+    Change(settings.alter_bumps_epoch, "3.3", True, "KRaft: every removal from the ISR takes a new leader epoch", KRAFT),
+    Change(settings.alter_bumps_epoch, "3.6", False, "KAFKA-15021: metadata version 3.6-IV0", KRAFT),
     Change(settings.strict_min_isr, "0.8", False, "0.8.0: min.insync.replicas decides about acks, not about visibility"),
     Change(settings.strict_min_isr, "3.7", True, "KAFKA-15583"),
     Change(settings.eligible_leader_replicas, "0.8", False, "KIP-966 is new in 4.0, and off there"),
@@ -78,6 +81,11 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.query_waits_for_epoch, "0.8", False, "0.8.0: the high watermark, whatever it is"),
     Change(settings.query_waits_for_epoch, "2.2", True, "KIP-207, KAFKA-2334"),
     Change(settings.sequence_check, "0.8", True, "KIP-98; without effect before 0.11"),
+    Change(settings.unknown_producers_accepted, "0.8", False, "KIP-98; without effect before 0.11"),
+    Change(settings.unknown_producers_accepted, "2.5", True, "KIP-360"),
+    Change(settings.in_flight_refused, "0.8", False, "KIP-679: idempotence that is on by default gives way"),
+    Change(settings.in_flight_refused, "4.0", True, "KAFKA-17927"),
+    Change(settings.in_flight, "0.8", 5, "default of max.in.flight.requests.per.connection"),
     Change(settings.acks, "0.8", "1", "default of acks to 2.8"),
     Change(settings.acks, "3.0", "all", "KIP-679: default of acks from 3.0"),
     Change(settings.retries, "0.8", False, "default of retries to 2.0: 0"),

@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from model.protocol import action, require
-from model.quantify import every, greatest, ite
+from model.quantify import every, greatest, ite, smaller
 from model.replication.state import Epoch, Offset, Record, Replica, State, log_size, max_leader_epoch, max_records
 from model.values import Bool, OptionalValue, SetValue
+from model.words import says_cut, says_set
 
 # -- vocabulary ----------------------------------------------------------------------------------------------------
 
@@ -64,11 +65,6 @@ def hw_in_leader_epoch(s: State, leader: Replica) -> Bool:
 def matching_point(s: State, a: Replica, b: Replica) -> Offset:
     """The end of the last offset at which both logs hold the same record; 0 if there is none."""
     return greatest(Offset, lambda o: (o == 0) | s.log[a].same_record_at(s.log[b], o - 1))
-
-
-def smaller(a: Offset, b: Offset) -> Offset:
-    """The lesser of two offsets."""
-    return ite(a < b, a, b)
 
 
 # -- updates -------------------------------------------------------------------------------------------------------
@@ -128,14 +124,6 @@ def replicate(s: State, follower: Replica, leader: Replica) -> None:
 # -- words ---------------------------------------------------------------------------------------------------------
 
 
-def says_cut(t: Any, broker: int) -> str:
-    """What a step did to a log that it may have truncated."""
-    before, after = t.before.log[broker].end, t.after.log[broker].end
-    if before == after:
-        return f"keeps its log up to offset {after}"
-    return f"truncates its log from offset {before} to {after}"
-
-
 def says_become_follower(t: Any) -> str:
     """The words of every way to become a follower."""
     return (
@@ -171,11 +159,6 @@ def says_shrink(t: Any) -> str:
 def says_expand(t: Any) -> str:
     """The words of an ISR expansion."""
     return f"leader {t.leader} admits broker {t.follower} to the ISR, which is now {says_set(t.after.quorum.isr)}"
-
-
-def says_set(members: list[int]) -> str:
-    """{0, 2}."""
-    return "{" + ", ".join(map(str, members)) + "}"
 
 
 # -- actions of every variant -----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ be counted, and so a record that a majority of no current epoch holds is committ
 from __future__ import annotations
 
 from model.protocol import Protocol, require
-from model.quantify import every
+from model.quantify import every, smaller
 from model.replication.common import (
     CONTROL_AND_WRITE,
     follows,
@@ -18,16 +18,15 @@ from model.replication.common import (
     presumes_leadership,
     replicate,
     require_newer_request,
-    says_cut,
     says_expand,
     says_fetch,
     says_hw,
     says_shrink,
-    smaller,
     take_up_request,
 )
 from model.replication.state import BUDGETS, CONSTANTS, Epoch, Offset, Replica, State, initial
 from model.values import Bool
+from model.words import says_cut
 
 kip320_first_try = Protocol(
     "kip320-first-try",

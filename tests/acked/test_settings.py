@@ -21,6 +21,8 @@ def spec(constants: str, top: str = "") -> Spec:
         ('idempotence = true\nacks = "1"\nretries = true', "", r"t\.toml:4: enable\.idempotence=true is refused .* acks=1"),
         ("idempotence = true\nretries = false", "", "is refused by the producer together with retries=0"),
         ("idempotence = true\nretries = true\nin_flight = 6", "", "together with max.in.flight.requests.per.connection=6"),
+        ("in_flight = 6", 'version = "4.0"', "from 4.0 the producer refuses .*=6 unless enable.idempotence=false is set"),
+        ("alter_bumps_epoch = true", 'version = "3.9"\ncontrol_plane = "zookeeper"', "needs control_plane"),
         ("eligible_leader_replicas = true", 'version = "3.9"\ncontrol_plane = "zookeeper"', "needs control_plane"),
         ('acks = "2"', "", r't\.toml:5: constant acks is \'2\' and must be one of "0", "1", "all"'),
         ("retries = 3", "", "constant retries is 3 and must be true or false"),
@@ -41,6 +43,25 @@ def test_idempotence_by_default_is_dropped_in_silence_by_kafka_and_with_a_warnin
     kept = spec('acks = "all"', 'version = "3.2"')
     assert kept.constants["idempotence"] == 1
     assert kept.warnings == ()
+
+
+def test_more_than_five_in_flight_switch_default_idempotence_off_until_3_9() -> None:
+    assert spec("in_flight = 6", 'version = "3.9"').constants["idempotence"] == 0
+    assert spec("in_flight = 6\nidempotence = false", 'version = "4.0"').warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "constants", "missing"),
+    [
+        ("ReadsStay", "", "consumer"),
+        ("LatestOffsetStays", "", "offset_queries"),
+        ("RefusalsAreTrue", 'acks = "0"', "acks"),
+    ],
+)
+def test_a_promise_about_a_part_that_is_turned_off_is_refused(asked: str, constants: str, missing: str) -> None:
+    text = f'title = "t"\nprotocol = "partition"\n[constants]\n{constants}\n[check]\ninvariants = ["{asked}"]\n'
+    with pytest.raises(ConfigurationError, match=rf"t\.toml:\d: {asked} would hold and say nothing: .*{missing}"):
+        parse_spec(text, Path("t.toml"))
 
 
 @pytest.mark.parametrize(

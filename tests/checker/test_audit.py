@@ -110,6 +110,13 @@ CASES = {
         "4.1",
         ("settings.json",),
         {Asked.LOSS: NO},
+        Faults(CrashKind.ONE_MACHINE),
+    ),
+    "eligible leader replicas in 4.1 where brokers are killed, too": Case(
+        "KIP-966: a broker whose shutdown was unclean is no eligible leader",
+        "4.1",
+        ("settings.json",),
+        {Asked.LOSS: YES},
         Faults(CrashKind.ONE_LOSSY),
     ),
     "the 4.1 defaults": Case(

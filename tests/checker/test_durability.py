@@ -17,7 +17,8 @@ from checker.faults import CrashKind
 from checker.resultcache import ResultCache
 
 LIMITS = BatchLimits(2, 1 << 30)
-SMALL = Table(Axes(("2.8.1", "4.1"), ("1", "all"), (1, 2, 3), (2,), (False, True), (CrashKind.CLEAN, CrashKind.ONE_LOSSY)))
+KINDS = (CrashKind.CLEAN, CrashKind.ONE_MACHINE, CrashKind.ONE_LOSSY)
+SMALL = Table(Axes(("2.8.1", "4.1"), ("1", "all"), (1, 2, 3), (2,), (False, True), KINDS))
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +41,11 @@ def test_acks_all_with_clean_elections_keeps_them_through_clean_crashes(small: F
     assert kept == {State.KEEPS}
 
 
-def test_one_lossy_crash_is_survived_with_eligible_leader_replicas_and_two_in_sync_only(small: Filled) -> None:
-    lossy = {"acks": "all", "unclean_election": False, "crashes": CrashKind.ONE_LOSSY, "min_insync_replicas": 2}
-    assert states(small, version="2.8.1", **lossy) == {State.BREAKS}
-    assert states(small, version="4.1", **lossy) == {State.KEEPS}
+def test_one_lossy_crash_is_survived_only_with_eligible_leaders_two_in_sync_and_orderly_shutdowns(small: Filled) -> None:
+    lossy = {"acks": "all", "unclean_election": False, "min_insync_replicas": 2}
+    assert states(small, version="2.8.1", crashes=CrashKind.ONE_MACHINE, **lossy) == {State.BREAKS}
+    assert states(small, version="4.1", crashes=CrashKind.ONE_MACHINE, **lossy) == {State.KEEPS}
+    assert states(small, version="4.1", crashes=CrashKind.ONE_LOSSY, **lossy) == {State.BREAKS}
 
 
 def test_more_in_sync_replicas_than_there_are_make_a_partition_unwritable_until_3_7(small: Filled) -> None:

@@ -13,6 +13,7 @@ from model.errors import ModelError
 from model.evaluate import Evaluator
 from model.partition.protocol import partition
 from model.partition.settings import CONSTANTS, most_epochs
+from model.partition.state import ACKED, FAILED, SENT
 from model.partition.versions import CHANGES, LATEST, VERSIONS, changes_of, planes_of
 from model.protocol import ActionInstance, Instance
 from model.ranks import MOST_RANKS
@@ -35,6 +36,7 @@ EVERYTHING: dict[str, Any] = {
     "zombies": True,
     "leadership_moves": True,
     "producer_restarts": 1,
+    "delivery_timeout": True,
 }
 
 
@@ -52,13 +54,13 @@ def leaves(instance: Instance) -> set[str]:
 
 
 def walk(instance: Instance, steps: int, seed: int) -> Iterator[tuple[ActionInstance, list[int], list[int]]]:
-    """The steps of a random run that starts again where it ends."""
+    """The steps of a random run that starts again where it ends, and often besides: records are soon used up."""
     chance = random.Random(seed)
     start = codes = instance.schema.unpack(instance.initial[0])
     guards = Evaluator([item.guard for item in instance.actions])
-    for _ in range(steps):
+    for step_number in range(steps):
         enabled = [item for item, holds in zip(instance.actions, guards(codes), strict=True) if holds]
-        if not enabled:
+        if not enabled or step_number % 50 == 0:
             codes = start
             continue
         # By kind first: there are many ways to crash and few to answer.
@@ -134,6 +136,12 @@ def test_rules_come_with_the_releases_that_the_facts_name() -> None:
     assert [rule(v, "eligible_leader_replicas") for v in ("4.0", "4.1")] == [False, True]
     assert [rule(v, "acks") for v in ("2.8", "3.0")] == ["1", "all"]
     assert [rule(v, "unclean_election") for v in ("0.10", "0.11")] == [True, False]
+    assert [rule(v, "in_flight") for v in ("0.8", LATEST)] == [5, 5]
+    assert [rule(v, "unknown_producers_accepted") for v in ("2.4", "2.5")] == [False, True]
+    assert [rule(v, "answer_names_epoch") for v in ("4.0", "4.1")] == [False, True]
+    assert [rule("3.5", "alter_bumps_epoch", plane) for plane in ("kraft", "zookeeper")] == [True, False]
+    assert [rule(v, "alter_bumps_epoch") for v in ("3.2", "3.3", "3.6")] == [False, True, False]
+    assert [rule(v, "fenced_stay_out", "zookeeper") for v in ("3.2", "3.3")] == [False, True]
 
 
 @pytest.mark.parametrize("version", ["0.10", "2.1", LATEST])
@@ -158,6 +166,116 @@ def test_a_clause_can_be_left_out(version: str) -> None:
         weaker = partition.instantiate(constants, drop=[clause])
         labels = {guard.label for item in weaker.actions if item.action.name == clause[0] for guard in item.guards}
         assert clause[1] not in labels
+
+
+# -- what a step does ---------------------------------------------------------------------------------------------------
+
+
+def play(instance: Instance, *labels: str) -> dict[str, Any]:
+    """The state after these steps, each of which must be enabled."""
+    codes = instance.schema.unpack(instance.initial[0])
+    for label in labels:
+        step = next(item for item in instance.actions if item.label == label)
+        assert Evaluator([step.guard])(codes)[0], f"{label} is not enabled"
+        codes = instance.fire(step, codes)
+    state: dict[str, Any] = instance.schema.decode(codes)
+    return state
+
+
+def can(instance: Instance, label: str, *before: str) -> bool:
+    """Whether a step is enabled after others."""
+    codes = instance.schema.encode(play(instance, *before))
+    return any(item.label == label and Evaluator([item.guard])(codes)[0] for item in instance.actions)
+
+
+def stops(broker: int, how: str, end: int = 0) -> str:
+    return f"ShutDown(broker={broker})" if how == "in order" else f"Crash(broker={broker}, log_end={end}, checkpoint=0)"
+
+
+BOTH_DOWN = ("Crash(broker=1, log_end=0, checkpoint=0)", "Crash(broker=0, log_end=0, checkpoint=0)")
+
+
+def test_a_broker_that_was_killed_is_no_eligible_leader_once_it_registers_and_one_shut_down_in_order_is() -> None:
+    instance = release("4.1", **TINY, min_insync_replicas=2, acks="all", retries=False)
+    assert play(instance, *BOTH_DOWN)["controller"]["elr"] == [0, 1]
+    assert play(instance, *BOTH_DOWN)["controller"]["isr"] == []
+    unclean, clean = (f"Restart(broker=1, is_clean={flag})" for flag in (False, True))
+    assert play(instance, *BOTH_DOWN, unclean)["controller"]["elr"] == [0]
+    assert play(instance, *BOTH_DOWN, clean)["controller"]["elr"] == [0, 1]
+    elected = "ElectLeader(broker=1)"
+    assert can(instance, elected, *BOTH_DOWN, clean)
+    assert not can(instance, elected, *BOTH_DOWN, unclean)
+
+
+def test_a_machine_that_died_was_not_shut_down_even_if_it_lost_nothing_where_processes_are_not_killed() -> None:
+    instance = release("4.1", **TINY, min_insync_replicas=2, crashes="lossy", lossy_crashes=2, kills=False, retries=False)
+    assert "Crash" in names(instance)
+    for how, clean in (("in order", True), ("dies", False)):
+        down = (stops(1, how), stops(0, "in order"))
+        assert [can(instance, f"Restart(broker=1, is_clean={flag})", *down) for flag in (False, True)] == [not clean, clean]
+    assert play(instance, stops(1, "dies"))["lossy_left"] == 1
+
+
+def test_the_last_leader_is_who_led_when_the_isr_became_empty() -> None:
+    instance = release("4.1", **TINY, min_insync_replicas=2, acks="all", retries=False)
+    state = play(instance, *reversed(BOTH_DOWN))
+    assert (state["controller"]["isr"], state["controller"]["last_leader"]) == ([], 1)
+    both_unclean = ("Restart(broker=0, is_clean=False)", "Restart(broker=1, is_clean=False)")
+    assert [can(instance, f"ElectLeader(broker={r})", *reversed(BOTH_DOWN), *both_unclean) for r in (0, 1)] == [False, True]
+
+
+def test_an_unclean_election_clears_the_eligible_leaders() -> None:
+    instance = release("4.1", **{**TINY, "replicas": 3}, min_insync_replicas=3, unclean_election=True, retries=False)
+    down = tuple(f"Crash(broker={r}, log_end=0, checkpoint=0)" for r in (2, 1, 0))
+    state = play(instance, *down, "Restart(broker=2, is_clean=False)", "ElectUncleanly(broker=2)")
+    assert (state["controller"]["isr"], state["controller"]["elr"]) == ([2], [])
+
+
+@pytest.mark.parametrize("acks", ["1", "all"])
+def test_an_answer_that_is_due_with_the_append_may_be_lost(acks: str) -> None:
+    instance = release("4.1", **TINY, acks=acks, retries=False, caught_up_stay=False)
+    leave: tuple[str, ...] = ("AskToShrink(leader=0, follower=1)", "CommitAlterPartition(leader=0)", "LearnIsr(leader=0)")
+    if acks == "1":
+        leave = ()
+    state = play(instance, *leave, "Produce(leader=0, record=0, answered=False)")
+    assert [record["id"] for record in state["log"][0]["records"]] == [0]
+    assert state["producer"]["status"] == [FAILED]
+    assert play(instance, *leave, "Produce(leader=0, record=0, answered=True)")["producer"]["status"] == [ACKED]
+
+
+def test_a_refused_record_is_given_up_without_retries_and_the_next_one_is_sent() -> None:
+    instance = release("4.1", **{**TINY, "records": 2}, acks="all", retries=False, in_flight=1)
+    assert not can(instance, "Produce(leader=0, record=1, answered=True)")
+    state = play(instance, "GiveUp(record=0)", "Produce(leader=0, record=1, answered=True)")
+    assert state["producer"]["status"] == [FAILED, SENT]
+    patient = release("4.1", **{**TINY, "records": 2}, acks="all", retries=True)
+    assert "GiveUp" not in names(patient)
+
+
+@pytest.mark.parametrize(("version", "taken"), [("2.4", False), ("2.5", True)])
+def test_a_leader_without_producer_state_takes_any_sequence_number_from_2_5_on(version: str, taken: bool) -> None:
+    instance = release(version, **{**TINY, "records": 2, "log_size": 2}, acks="all", retries=True, idempotence=True)
+    assert can(instance, "Produce(leader=0, record=1, answered=True)") is taken
+    assert can(instance, "Produce(leader=0, record=0, answered=True)")
+
+
+def test_a_producer_that_restarts_numbers_from_what_it_sends_again() -> None:
+    two = {"replicas": 2, "log_size": 2, "records": 2}
+    instance = release("2.4", **two, acks="all", retries=True, idempotence=True, producer_restarts=1)
+    fetched = ("FetchRecord(follower=1, leader=0)", "FetchNothingNew(follower=1, leader=0)")
+    sent = ("Produce(leader=0, record=0, answered=True)", *fetched)
+    state = play(instance, *sent, "RestartProducer()")
+    assert (state["producer"]["status"][0], state["producer"]["first"]) == (ACKED, 1)
+    assert can(instance, "Produce(leader=0, record=1, answered=True)", *sent, "RestartProducer()")
+
+
+def test_a_smaller_isr_takes_a_new_leader_epoch_from_3_3_to_3_5_with_kraft() -> None:
+    asked = ("AskToShrink(leader=0, follower=1)", "CommitAlterPartition(leader=0)")
+    for version, plane, epoch in (("3.2", None, 0), ("3.5", "kraft", 1), ("3.5", "zookeeper", 0), ("3.6", "kraft", 0)):
+        instance = release(version, plane, **TINY, caught_up_stay=False, max_leader_epoch=3)
+        assert play(instance, *asked)["controller"] == {
+            **play(instance, *asked)["controller"], "leader_epoch": epoch, "isr": [0],
+        }  # fmt: skip
 
 
 def test_epochs_that_can_be_in_use_at_once_fit_the_ranks_at_every_shipped_size() -> None:

@@ -1,4 +1,4 @@
-"""Words that several concerns use in the sentences about their steps. What does not live here: the sentences themselves."""
+"""Words that the protocols share in the sentences about their steps. What does not live here: the sentences themselves."""
 
 from __future__ import annotations
 
