@@ -143,7 +143,8 @@ def asked_of_the_family() -> dict[Asked, tuple[Property, ...]]:
         if any(f'protocol = "{name}"' in " ".join(path.read_text("utf-8").split()) for name in PROTOCOLS):
             spec = load_spec(path)
             key = (spec.protocol.name, tuple(spec.constants.items()), tuple(spec.drop))
-            found.setdefault(key, {}).update(dict.fromkeys(spec.properties))
+            asked = [item for item in spec.properties if item.kind is not Kind.RECOVERABLE]  # Not of a run.
+            found.setdefault(key, {}).update(dict.fromkeys(asked))
     return {key: tuple(items) for key, items in found.items() if items}
 
 
