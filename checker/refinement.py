@@ -51,6 +51,7 @@ NO_LATE_REPORT = "no report counts of who has gone to a newer leader epoch since
 HW_IN_EPOCH = "the high watermark is in the leader's epoch when a follower joins"
 NO_STALE_LAG = "who is taken out of the ISR has not caught up since its last fetch"
 NO_CUT_SINCE = "no report counts of who has truncated since"
+NEVER_WRITTEN = "no record is given up before it is written"
 EPOCH_FOR_NONE = "a leader epoch is left for having no leader"
 NO_CUT_AT_END = "no follower is told that it is beyond the leader's log"
 
@@ -63,6 +64,7 @@ DEPARTURES: Mapping[str, str] = {
     NO_CUT_SINCE: "the same, where a report is not fenced by leader epoch (truncate-to-hw)",
     EPOCH_FOR_NONE: "the family's controller takes a leader epoch for having no leader; only where the bound leaves none",
     NO_CUT_AT_END: "a follower of the family truncates only when it becomes one",
+    NEVER_WRITTEN: "the family's records have the numbers in which they are written",
 }
 """Steps of `partition` that the family has no counterpart for, by the clause that leaves them out, each with what differs."""
 
@@ -189,6 +191,12 @@ def _produce(run: Run, leader: ours.Replica, record: ours.RecordId, answered: Bo
     run.raise_high_watermark(leader)
 
 
+def _give_up(run: Run, record: ours.RecordId) -> Iterator[None]:
+    """Nothing in the family."""
+    yield
+    run.leave_out(NEVER_WRITTEN, truth(True))
+
+
 def _become_leader(run: Run, leader: ours.Replica) -> Iterator[None]:
     """BecomeLeader, then the high watermark."""
     yield
@@ -305,6 +313,7 @@ class Variant:
 _SHARED: Mapping[str, Witness] = {
     "Produce": _produce,
     "BecomeLeader": _become_leader,
+    "GiveUp": _give_up,
     "LearnIsr": _nothing,
     "ShrinkIsr": _shrink,
     "FetchRecord": _fetch_record,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, unique
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from checker.bounds import Bounds
 from checker.errors import AckedError
@@ -220,10 +221,21 @@ def _taken(instance: Instance, actions: Sequence[ActionInstance]) -> tuple[_Take
         if step is None:
             return states, Hindrance(index, None, (), ())
         clauses = explainer.refusal(step, codes).clauses
-        if clauses:
+        taken = _otherwise_told(instance, step, codes) if clauses else step
+        if taken is None:
             return states, Hindrance(index, step, clauses, ())
-        states.append((step, instance.fire(step, codes)))
+        states.append((taken, instance.fire(taken, codes)))
     return states, None
+
+
+def _otherwise_told(instance: Instance, step: ActionInstance, codes: Sequence[int]) -> ActionInstance | None:
+    """The same event where rules tell two kinds of it apart by a yes or no, such as whether a restart is a clean one."""
+
+    def without_answers(item: ActionInstance) -> dict[str, Any]:
+        return {name: value for name, value in item.arguments.items() if not isinstance(value, bool)}
+
+    like = (item for item in instance.enabled(codes) if item.action.name == step.action.name)
+    return next((item for item in like if without_answers(item) == without_answers(step)), None)
 
 
 def _breaks(question: Question, states: _Taken) -> bool:

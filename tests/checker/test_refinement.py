@@ -20,6 +20,7 @@ from checker.refinement import (
     EPOCH_FOR_NONE,
     FOLLOWED,
     HW_IN_EPOCH,
+    NEVER_WRITTEN,
     NO_CUT_AT_END,
     NO_CUT_SINCE,
     NO_EMPTY_ANSWER,
@@ -64,7 +65,7 @@ def test_whatever_partition_does_the_family_can_do(name: str, size: Size, pairs_
     assert result.verdict is Verdict.HOLDS
     assert result.distinct_states >= pairs_at_least
     # With a new leader epoch for every removal a leader in office always knows the ISR.
-    assert set(result.never_fired) == {"LearnIsr", "FetchDiverging"}
+    assert set(result.never_fired) == {"LearnIsr", "FetchDiverging", "GiveUp"}
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -91,6 +92,8 @@ NEEDED = [
     ("kip320", HW_IN_EPOCH),
     ("truncate-to-hw", NO_CUT_SINCE),
     ("truncate-to-hw", NO_CUT_AT_END),
+    ("kip320", NEVER_WRITTEN),
+    ("truncate-to-hw", NEVER_WRITTEN),
 ]
 
 
@@ -99,13 +102,17 @@ def test_a_step_that_the_family_does_not_have_parts_them_if_it_is_not_left_out(n
     if clause == NO_CUT_AT_END:
         # It is left out whatever the state, so none of its instances is there to ask; and it takes a third leader epoch.
         size, steps = (2, 1, 1, 2), {("FetchDiverging", clause)}
+    elif clause == NEVER_WRITTEN:
+        size, steps = (2, 2, 2, 1), {("GiveUp", clause)}
     else:
         size = SMALL
         actions = instance_of(VARIANTS[name], size).actions
         steps = {(step.action.name, clause) for step in actions if clause in [guard.label for guard in step.guards]}
     result = answer(VARIANTS[name], size, *sorted(steps))
     assert result.verdict is Verdict.VIOLATED
-    assert result.violations[0].run.actions[-1].action.name in {action for action, _ in steps}
+    taken = [step.action.name for step in result.violations[0].run.actions]
+    # That a record was given up shows as soon as another one is written.
+    assert taken[-2 if clause == NEVER_WRITTEN else -1] in {action for action, _ in steps}
 
 
 def test_every_departure_is_needed_somewhere() -> None:
