@@ -54,8 +54,24 @@ def acked(
     )
 
 
-def interrupted(*arguments: str | Path, after: float) -> subprocess.CompletedProcess[str]:
-    """Runs `acked …` and sends it Ctrl-C's signal so many seconds later."""
+def processor_time(process: subprocess.Popen[str], since: float) -> float:
+    """Seconds that a running process has computed, by Linux's account; elsewhere those since its start."""
+    account = Path(f"/proc/{process.pid}/stat")
+    if not account.exists():
+        return time.monotonic() - since
+    return sum(map(int, account.read_text().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def heed_interrupts() -> None:
+    """A job in the background of a shell ignores Ctrl-C, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def interrupted(*arguments: str | Path, after: float = 0, computing: float = 0) -> subprocess.CompletedProcess[str]:
+    """Runs `acked …` and sends it Ctrl-C's signal so many seconds later, or when it has computed for so long.
+
+    The latter does not depend on what else the machine is busy with.
+    """
     with subprocess.Popen(
         [COMMAND, *map(str, arguments)],
         env=environment(),
@@ -63,8 +79,12 @@ def interrupted(*arguments: str | Path, after: float) -> subprocess.CompletedPro
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_interrupts,
     ) as process:
+        begun = time.monotonic()
         time.sleep(after)
+        while process.poll() is None and processor_time(process, begun) < computing:
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)

@@ -228,7 +228,7 @@ def test_a_count_only_run_is_incomplete_though_it_saw_everything(tmp_path: Path)
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_an_interrupted_search_still_prints_one_valid_document(workers: str) -> None:
     acked("check", *LONG, "--max-depth", "1")  # compiles, so that the time goes into the search
-    done = interrupted("check", *LONG, "-w", workers, "--format", "json", after=4)
+    done = interrupted("check", *LONG, "-w", workers, "--format", "json", computing=4)
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr
     document = json.loads(done.stdout)
@@ -239,7 +239,7 @@ def test_an_interrupted_search_still_prints_one_valid_document(workers: str) -> 
 
 
 def test_an_interrupted_search_without_a_terminal_says_what_it_covered() -> None:
-    done = interrupted("check", *LONG, after=3)
+    done = interrupted("check", *LONG, computing=4)
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr
     assert "incomplete: interrupted; covered: " in " ".join(done.stdout.split())
