@@ -28,6 +28,9 @@ CONNECT_SECONDS = 5.0
 SLOT_SECONDS = 60.0
 """How long a cluster may take to offer its first slot."""
 
+STEADY_SECONDS = 2.0
+"""Executors of a cluster come one by one: no further one for so long, and those that came are all."""
+
 HOME = Path(__file__).resolve().parent.parent
 """The folder of our packages."""
 
@@ -215,7 +218,7 @@ class SparkDriver:
             now = self.slots_now()
             if now != last:
                 last, since = now, time.monotonic()
-            is_steady = self.settings.is_local or time.monotonic() - since > 0.5
+            is_steady = self.settings.is_local or time.monotonic() - since > STEADY_SECONDS
             if now and (now >= wanted > 1 or (is_steady and wanted == 1) or time.monotonic() > deadline):
                 return now
             if time.monotonic() > deadline and not now:
