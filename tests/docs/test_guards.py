@@ -1,0 +1,59 @@
+"""docs/guards.md says what `docs/make_guards.py` found: every clause is there once, and a sample is asked again.
+
+What does not live here: making the whole page, which takes minutes, and leaving clauses out as such (`checker/ablation.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from checker.coverage import clauses_of
+from checker.outcome import Task
+from checker.result import Verdict
+from checker.search import Bounds, search
+from checker.spec import load_spec
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PAGE = (CHECKOUT / "docs" / "guards.md").read_text("utf-8")
+NEEDED = {
+    (action, label): (broken, int(length), spec)
+    for action, label, broken, length, spec in re.findall(
+        r"^\| `(\w+): ([^`]+)` \| (\w+) \| (\d+) \| `([\w-]+)` \|$", PAGE, re.MULTILINE
+    )
+}
+OTHERS = re.findall(r"^- `(\w+): ([^`]+)`", PAGE, re.MULTILINE)
+SAMPLE = [
+    ("AskToExpand", "caught up to HW and epoch"),
+    ("ElectLeader", "candidate"),
+    ("FetchRecord", "logs agree"),
+]
+
+
+def spec_file(name: str) -> Path:
+    (found,) = (path for path in (CHECKOUT / "specs").rglob("*.toml") if path.stem == name)
+    return found
+
+
+def test_no_clause_is_told_twice_and_the_page_counts_them() -> None:
+    told = [*NEEDED, *OTHERS]
+    assert len(told) == len(set(told))
+    assert f"{len(told)} clauses: {len(NEEDED)} needed," in PAGE
+
+
+def test_every_clause_of_the_shipped_defaults_is_on_the_page() -> None:
+    told = {*NEEDED, *OTHERS}
+    for name in ("acks-all-min-2-clean", "kip966-fix", "idempotence-mends", "kip101-2-fix", "kip207-fix", "kafka18991-fix"):
+        assert set(clauses_of(load_spec(spec_file(name)).question().instance)) <= told, "run docs/make_guards.py"
+
+
+@pytest.mark.parametrize("clause", SAMPLE, ids=[": ".join(clause) for clause in SAMPLE])
+def test_a_clause_that_is_needed_is_needed_by_what_the_page_says(clause: tuple[str, str]) -> None:
+    broken, length, name = NEEDED[clause]
+    whole = Task.of(load_spec(spec_file(name)))
+    assert search(whole.question(), Bounds(1)).verdict is Verdict.HOLDS
+    without = Task(whole.protocol, whole.constants, whole.properties, (clause,))
+    result = search(without.question(), Bounds(1))
+    assert [(item.property.name, item.trace_length - 1) for item in result.violations] == [(broken, length)]
