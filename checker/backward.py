@@ -12,30 +12,21 @@ from __future__ import annotations
 from checker.kernel import BATCH
 from checker.loops import (
     ACTIONS,
-    BLOCK,
-    COLUMNS,
     FIRES,
     FLAGS,
-    GUARDS,
     LIST,
     OUT,
     ROWS,
     STATES,
-    UNPACK,
     deal,
     differ,
+    evaluate,
     hash_state,
 )
 from checker.lowlevel import P64, U64, at, call, copy, minimum, p16, p64
 
 # The literal that the loops are compiled with; the value here only names it.
 W = 1
-
-
-def look(context: P64, here: P64, n: U64) -> None:
-    """Fills ROWS for a batch of n states."""
-    call(context[UNPACK], here, p64(context[COLUMNS]), (n + 7) // 8)
-    call(context[GUARDS], p64(context[COLUMNS]), p64(context[ROWS]), (n + context[BLOCK] - 1) // context[BLOCK])
 
 
 def list_violating(context: P64, begin: U64, end: U64, position: U64, found: P64, room: U64) -> U64:
@@ -46,7 +37,7 @@ def list_violating(context: P64, begin: U64, end: U64, position: U64, found: P64
     i = begin
     while i < end:
         n = minimum(BATCH, end - i)
-        look(context, at(p64(context[STATES]), i * W), n)
+        evaluate(context, at(p64(context[STATES]), i * W), n)
         m = deal(at(rows, (context[ACTIONS] + position) * (BATCH // 64)), n, picked)
         for j in range(m):
             if total < room:
@@ -67,7 +58,7 @@ def list_bad_steps(context: P64, begin: U64, end: U64, bit: U64, found: P64, roo
     while i < end:
         n = minimum(BATCH, end - i)
         here = at(p64(context[STATES]), i * W)
-        look(context, here, n)
+        evaluate(context, here, n)
         for k in range(context[ACTIONS]):
             m = deal(at(rows, k * (BATCH // 64)), n, picked)
             if m != 0:
@@ -96,7 +87,7 @@ def list_sources(
     while i < end:
         n = minimum(BATCH, end - i)
         here = at(p64(context[STATES]), i * W)
-        look(context, here, n)
+        evaluate(context, here, n)
         for k in range(context[ACTIONS]):
             m = deal(at(rows, k * (BATCH // 64)), n, picked)
             if m != 0:
@@ -133,7 +124,7 @@ def keep_steps(other: P64, here: P64, n: U64, kept: P64, slots: P64, mask: U64) 
     picked = p16(other[LIST])
     out = p64(other[OUT])
     fires = p64(other[FIRES])
-    look(other, here, n)
+    evaluate(other, here, n)
     for s in range(mask + 1):
         slots[s] = 0
     total = 0
@@ -170,7 +161,7 @@ def list_missing(
         n = minimum(BATCH, end - i)
         here = at(p64(context[STATES]), i * W)
         keep_steps(other, here, n, kept, slots, mask)
-        look(context, here, n)
+        evaluate(context, here, n)
         for k in range(context[ACTIONS]):
             m = deal(at(rows, k * (BATCH // 64)), n, picked)
             if m != 0:
@@ -197,6 +188,6 @@ def list_missing(
 
 
 FUNCTIONS = (
-    hash_state, differ, deal, look, list_violating, list_bad_steps, list_sources, fill_slots, keep_steps, list_missing,
+    hash_state, differ, deal, evaluate, list_violating, list_bad_steps, list_sources, fill_slots, keep_steps, list_missing,
 )  # fmt: skip
 """Everything that is translated, callees first."""

@@ -10,9 +10,8 @@ threads has a say. Arrays are by walker; those that end in `at every step` have 
 # The loops are translated, not run, so the type checker sees them only as far as the subset's names go.
 from __future__ import annotations
 
-from checker.backward import look
 from checker.kernel import BATCH
-from checker.loops import ACTIONS, ENABLED, FIRES, FLAGS, LIST, OUT, PROPERTIES, ROWS, deal, hash_state
+from checker.loops import ACTIONS, ENABLED, FIRES, FLAGS, LIST, OUT, PROPERTIES, ROWS, deal, evaluate, hash_state
 from checker.lowlevel import P64, U64, at, call, copy, high_product, p16, p64, trailing_zeros
 
 # The literal that the loops are compiled with; the value here only names it.
@@ -133,14 +132,14 @@ def walk_on(context: P64, walk: P64, n: U64, depth: U64) -> U64:
     t = 0
     going = n
     while t < depth and going != 0:
-        look(context, p64(walk[HERE]), n)
+        evaluate(context, p64(walk[HERE]), n)
         judge(context, walk, n, t)
         # `judge` uses the rows of the properties only, `choose` those of the actions.
         choose(context, walk, n)
         going = take(context, walk, n, t)
         if going != 0:
             t += 1
-    look(context, p64(walk[HERE]), n)
+    evaluate(context, p64(walk[HERE]), n)
     judge(context, walk, n, t)
     for j in range(n):
         if ending[j] == ALIVE:
@@ -148,5 +147,5 @@ def walk_on(context: P64, walk: P64, n: U64, depth: U64) -> U64:
     return t
 
 
-FUNCTIONS = (hash_state, deal, mixed, look, judge, choose, take, walk_on)
+FUNCTIONS = (hash_state, deal, mixed, evaluate, judge, choose, take, walk_on)
 """Everything that is translated, callees first."""

@@ -1,15 +1,16 @@
 """Ranks: numbers that are only ever compared, renumbered densely, so that any number of them fits a small range.
 
-What lives here: `ranks`, the quotient by order isomorphism for one set of numbers in use. What does not: which fields of a
-protocol hold such numbers (each protocol lists its own) and why the quotient is sound (`docs/abstractions.md`).
+What lives here: `ranks`, the quotient by order isomorphism for one set of numbers in use, and how large a range that takes.
+What does not: which fields of a protocol hold such numbers (each protocol lists its own) and why the quotient is sound
+(`docs/abstractions.md`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from model.context import literal, resolve
+from model.context import Constant, literal, resolve
 from model.errors import ModelError
 from model.expr import Expr
 from model.values import Bool, Int
@@ -21,6 +22,24 @@ RANK_BITS = 4
 
 MOST_RANKS = 14
 """Numbers that can be told apart, one step's new one included."""
+
+
+def highest_rank(most: int, numbers: str, bound: str) -> int:
+    """The greatest rank that a field needs if so many of what is called `numbers` may be in use at once.
+
+    `ModelError` if they are too many; `bound` is the constant that bounds elections and so makes do without ranks.
+    """
+    if most > MOST_RANKS:
+        raise ModelError(
+            f"{most} {numbers} may be in use at once and {MOST_RANKS} can be told apart by rank; choose fewer replicas or a "
+            f"smaller log_size, or bound the elections with {bound}"
+        )
+    return 7 if most <= 7 else 15
+
+
+def told_without_ranks(bound: Constant) -> Callable[[Mapping[str, int]], dict[str, int]]:
+    """The constants with which a run is told: ranks change their meaning from step to step, numbers up to a bound do not."""
+    return lambda constants: {**constants, bound.name: constants[bound.name] or bound.hi}
 
 
 def ranks(unit: type[N], in_use: Sequence[tuple[Bool, N]]) -> Callable[[N], N]:

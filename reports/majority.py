@@ -12,7 +12,8 @@ from typing import Any
 
 from model.majority.protocol import majority
 from model.protocol import ActionInstance, Instance
-from reports.picture import Badge, Box, Cell, Fact, Marker, Message, Moment, Picture, Place, Role, Row, State
+from reports.picture import Box, Fact, Message, Moment, Picture, Role, Row, State, row
+from reports.records import Lost, cells, ids, remember
 from reports.replication import PRODUCER
 
 _TOLD = ("log", "replica", "match", "next_record", "acked", "lossy_left")
@@ -22,9 +23,6 @@ _ACTS = {
     "Replicate": "leader", "Heartbeat": "leader", "Commit": "leader", "Crash": "replica", "Restart": "replica",
 }  # fmt: skip
 """The actions that a replica takes, and the parameter that says which."""
-
-Lost = tuple[frozenset[int], ...]
-"""By replica the ids of records that it held and holds no more."""
 
 
 class MajorityPictures:
@@ -46,7 +44,7 @@ class MajorityPictures:
         """The picture of a moment; what is lost goes by the run so far."""
         state = moment.after
         replicas = range(len(state["log"]))
-        memory = _remember(moment)
+        memory = remember(moment)
         picture = Picture(
             rows=tuple(_row(state, r, instance.constants["log_size"], memory[r]) for r in replicas),
             boxes=(_producer(state),),
@@ -72,21 +70,8 @@ def _name(replica: int) -> str:
     return f"replica {replica}"
 
 
-def _ids(log: State) -> list[int]:
-    return [record["id"] for record in log["records"]]
-
-
 def _acked(state: State) -> list[int]:
     return [record for record, told in enumerate(state["acked"]) if told]
-
-
-def _remember(moment: Moment) -> Lost:
-    state = moment.after
-    old: Lost = moment.memory or (frozenset(),) * len(state["log"])
-    before = (moment.before or state)["log"]
-    return tuple(
-        (mine | set(_ids(was))) - set(_ids(now)) for mine, was, now in zip(old, before, state["log"], strict=True)
-    )
 
 
 # -- rows and boxes ------------------------------------------------------------------------------------------------
@@ -94,25 +79,8 @@ def _remember(moment: Moment) -> Lost:
 
 def _row(state: State, replica: int, offsets: int, lost: frozenset[int]) -> Row:
     log, mine = state["log"][replica], state["replica"][replica]
-    gone = sorted(lost & set(_acked(state)))
-    return Row(
-        key=str(replica),
-        name=_name(replica),
-        epoch=mine["term"],
-        cells=tuple(_cell(state, replica, offset, gone) for offset in range(offsets)),
-        markers=(Marker(Place.HIGH_WATERMARK, "high watermark", mine["hw"]), Marker(Place.LOG_END, "log end", log["end"])),
-        badges=tuple(Badge(role, text) for role, text in _badges(state, replica)),
-    )
-
-
-def _cell(state: State, replica: int, offset: int, gone: list[int]) -> Cell:
-    log, mine = state["log"][replica], state["replica"][replica]
-    if offset >= log["end"]:
-        # The first free place stands for what the replica had and lost.
-        label = ", ".join(f"r{record}" for record in gone) if offset == log["end"] else ""
-        return Cell(offset, None, None, lost=label or None)
-    record = log["records"][offset]
-    return Cell(offset, f"r{record['id']}", record["term"], offset < mine["hw"], record["id"] in _acked(state))
+    shown = cells(log, mine["hw"], "term", offsets, lost, _acked(state))
+    return row(replica, _name(replica), mine["term"], shown, mine["hw"], log["end"], _badges(state, replica))
 
 
 def _badges(state: State, replica: int) -> Iterator[tuple[Role, str]]:
@@ -197,13 +165,13 @@ def _newest_leaders(state: State) -> Iterator[int]:
 def _lost_by_leader(state: State) -> Iterator[str]:
     for leader in _newest_leaders(state):
         for record in _acked(state):
-            if record not in _ids(state["log"][leader]):
+            if record not in ids(state["log"][leader]):
                 yield f"record {record} was acknowledged, and replica {leader}, the leader, does not have it"
 
 
 def _lost_everywhere(state: State) -> Iterator[str]:
     for record in _acked(state):
-        if not any(record in _ids(log) for log in state["log"]):
+        if not any(record in ids(log) for log in state["log"]):
             yield f"record {record} was acknowledged, and no replica has it"
 
 
@@ -222,7 +190,7 @@ def _electable(state: State) -> Iterator[tuple[int, list[int]]]:
 def _lost_by_next(state: State) -> Iterator[str]:
     for candidate, voters in _electable(state):
         for record in _acked(state):
-            if record not in _ids(state["log"][candidate]):
+            if record not in ids(state["log"][candidate]):
                 who = ", ".join(map(str, voters))
                 yield (
                     f"record {record} was acknowledged, and replica {candidate}, which does not have it, could be elected by "

@@ -14,15 +14,13 @@ from typing import Any
 from model.partition.protocol import partition
 from model.partition.state import ACKED, FAILED, SENT
 from model.protocol import ActionInstance, Instance
-from reports.picture import Badge, Box, Cell, Fact, Marker, Message, Moment, Picture, Place, Role, Row, State
+from reports.picture import Box, Fact, Message, Moment, Picture, Role, Row, State, row
+from reports.records import Lost, cells, ids, plain_label, remember
 from reports.replication import CONTROLLER, PRODUCER, set_in_words
 
 CONSUMER = "consumer"
 
 _TOLD = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end")
-
-Lost = tuple[frozenset[int], ...]
-"""By broker the ids of acknowledged records that it held and holds no more."""
 
 _BROKER_ACTS = {
     "BecomeLeader": "leader", "LearnIsr": "leader", "ShrinkIsr": "leader", "AskToShrink": "leader", "AskToExpand": "leader",
@@ -59,7 +57,7 @@ class PartitionPictures:
         """The picture of a moment; what is lost goes by the run so far."""
         state = moment.after
         brokers = range(len(state["log"]))
-        memory = _remember(moment)
+        memory = remember(moment)
         boxes = [_controller(state), _producer(state)]
         if _consumer_facts(state):
             boxes.append(Box(CONSUMER, CONSUMER, None, _consumer_facts(state)))
@@ -93,44 +91,17 @@ def _acked(state: State) -> list[int]:
     return [record for record, status in enumerate(state["producer"]["status"]) if status == ACKED]
 
 
-def _ids(log: State) -> list[int]:
-    return [record["id"] for record in log["records"]]
-
-
-def _remember(moment: Moment) -> Lost:
-    state = moment.after
-    old: Lost = moment.memory or (frozenset(),) * len(state["log"])
-    before = (moment.before or state)["log"]
-    return tuple(
-        (mine | set(_ids(was))) - set(_ids(now)) for mine, was, now in zip(old, before, state["log"], strict=True)
-    )
-
-
 # -- rows and boxes ------------------------------------------------------------------------------------------------
 
 
 def _row(state: State, broker: int, offsets: int, lost: frozenset[int]) -> Row:
     log, mine = state["log"][broker], state["broker"][broker]
-    gone = sorted(lost & set(_acked(state)))
-    return Row(
-        key=str(broker),
-        name=_name(broker),
-        epoch=mine["leader_epoch"],
-        cells=tuple(_cell(state, broker, offset, gone) for offset in range(offsets)),
-        markers=(Marker(Place.HIGH_WATERMARK, "high watermark", mine["hw"]), Marker(Place.LOG_END, "log end", log["end"])),
-        badges=tuple(Badge(role, text) for role, text in _badges(state, broker)),
-    )
+    shown = cells(log, mine["hw"], "epoch", offsets, lost, _acked(state), _label)
+    return row(broker, _name(broker), mine["leader_epoch"], shown, mine["hw"], log["end"], _badges(state, broker))
 
 
-def _cell(state: State, broker: int, offset: int, gone: list[int]) -> Cell:
-    log, mine = state["log"][broker], state["broker"][broker]
-    if offset >= log["end"]:
-        # The first free place stands for what the broker had and lost.
-        label = ", ".join(f"r{record}" for record in gone) if offset == log["end"] else ""
-        return Cell(offset, None, None, lost=label or None)
-    record = log["records"][offset]
-    label = f"r{record['id']}" + (f"·p{record['session']}" if "session" in record else "")
-    return Cell(offset, label, record["epoch"], offset < mine["hw"], record["id"] in _acked(state))
+def _label(record: State) -> str:
+    return plain_label(record) + (f"·p{record['session']}" if "session" in record else "")
 
 
 def _badges(state: State, broker: int) -> Iterator[tuple[Role, str]]:
@@ -280,7 +251,7 @@ def _leaders(state: State) -> Iterator[tuple[int, State]]:
 
 def _lost_at(state: State, broker: int, standing: str) -> Iterator[str]:
     for record in _acked(state):
-        if record not in _ids(state["log"][broker]):
+        if record not in ids(state["log"][broker]):
             yield f"record {record} was acknowledged, and broker {broker}, {standing}, does not have it"
 
 
@@ -327,15 +298,15 @@ def _vanished(state: State) -> Iterator[str]:
 
 def _twice(state: State) -> Iterator[str]:
     for broker, mine in _leaders(state):
-        ids = _ids(state["log"][broker])[: mine["hw"]]
-        for record in sorted({record for record in ids if ids.count(record) > 1}):
-            yield f"consumers get record {record} {ids.count(record)} times from leader {broker}"
+        committed = ids(state["log"][broker])[: mine["hw"]]
+        for record in sorted({record for record in committed if committed.count(record) > 1}):
+            yield f"consumers get record {record} {committed.count(record)} times from leader {broker}"
 
 
 def _out_of_order(state: State) -> Iterator[str]:
     for broker, mine in _leaders(state):
-        ids = _ids(state["log"][broker])[: mine["hw"]]
-        first = [record for at, record in enumerate(ids) if record not in ids[:at]]
+        committed = ids(state["log"][broker])[: mine["hw"]]
+        first = [record for at, record in enumerate(committed) if record not in committed[:at]]
         for earlier, later in pairwise(first):
             if later < earlier:
                 yield f"consumers get record {earlier} before record {later} from leader {broker}"

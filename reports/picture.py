@@ -7,7 +7,7 @@ into pictures in Kafka's words; terminal, SVG and pages only draw what they are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, unique
 from typing import Any, Protocol
@@ -106,6 +106,26 @@ class Row:
     def at(self, place: Place) -> int:
         """The offset of a marker; 0 if the row has none there."""
         return next((marker.offset for marker in self.markers if marker.place is place), 0)
+
+
+def row(
+    number: int,
+    name: str,
+    epoch: int | None,
+    cells: tuple[Cell, ...],
+    high_watermark: int,
+    log_end: int,
+    badges: Iterable[tuple[Role, str]],
+) -> Row:
+    """The row of a replica: every protocol's replicas have a high watermark and a log end."""
+    return Row(
+        key=str(number),
+        name=name,
+        epoch=epoch,
+        cells=cells,
+        markers=(Marker(Place.HIGH_WATERMARK, "high watermark", high_watermark), Marker(Place.LOG_END, "log end", log_end)),
+        badges=tuple(Badge(role, text) for role, text in badges),
+    )
 
 
 @dataclass(frozen=True)

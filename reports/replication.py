@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from model.protocol import ActionInstance, Instance
-from reports.picture import Badge, Box, Cell, Fact, Marker, Message, Moment, Picture, Place, Role, Row, State
+from reports.picture import Box, Cell, Fact, Message, Moment, Picture, Role, Row, State, row
 
 _TOLD = ("log", "replica", "quorum", "requests", "next_record_id", "next_leader_epoch")
 """Fields that the picture shows, or that repeat what it shows: a request is what the controller just said."""
@@ -125,17 +125,8 @@ def _remember(moment: Moment) -> Memory:
 
 def _row(state: State, broker: int, offsets: int, memory: Memory) -> Row:
     log, replica = state["log"][broker], state["replica"][broker]
-    return Row(
-        key=str(broker),
-        name=_name(broker),
-        epoch=replica["leader_epoch"],
-        cells=tuple(_cell(log, offset, replica["hw"], memory.acked, memory.held[broker]) for offset in range(offsets)),
-        markers=(
-            Marker(Place.HIGH_WATERMARK, "high watermark", replica["hw"]),
-            Marker(Place.LOG_END, "log end", log["end"]),
-        ),
-        badges=tuple(Badge(role, text) for role, text in _badges(state, broker)),
-    )
+    cells = tuple(_cell(log, offset, replica["hw"], memory.acked, memory.held[broker]) for offset in range(offsets))
+    return row(broker, _name(broker), replica["leader_epoch"], cells, replica["hw"], log["end"], _badges(state, broker))
 
 
 def _cell(log: State, offset: int, high_watermark: int, acked: frozenset[Known], held: frozenset[Known]) -> Cell:

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from model.majority import failing, replicating, voting
 from model.majority.state import CONSTANTS, Replica, State, initial, max_term
 from model.protocol import Protocol
-
-
-def _with_plain_terms(constants: Mapping[str, int]) -> dict[str, int]:
-    """Ranks change their meaning from step to step; people are told the terms that replicas would show."""
-    return {**constants, max_term.name: constants[max_term.name] or max_term.hi}
-
+from model.ranks import told_without_ranks
 
 majority = Protocol(
     "majority",
@@ -22,6 +15,6 @@ majority = Protocol(
     constants=CONSTANTS,
     initial=initial,
     actions=(*voting.ACTIONS, *replicating.ACTIONS, *failing.ACTIONS),
-    told_with=_with_plain_terms,
+    told_with=told_without_ranks(max_term),
     symmetric=(Replica,),
 )

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from model.context import Computed, Constant, choice, switch
 from model.errors import ModelError
-from model.ranks import MOST_RANKS
+from model.ranks import highest_rank
 from model.state import Array, Between, Log, Optional, Present, SetOf, Struct, field
 from model.values import Bool, Id, Int
 
@@ -71,13 +71,7 @@ def _highest_term(constants: Mapping[str, int]) -> int:
         return constants["max_term"]
     if constants["votes"] == ONE_BY_ONE:
         raise ModelError("votes = \"one by one\" counts terms one by one, too; bound them with max_term")
-    most = most_terms(constants)
-    if most > MOST_RANKS:
-        raise ModelError(
-            f"{most} terms may be in use at once and {MOST_RANKS} can be told apart by rank; choose fewer replicas or a "
-            "smaller log_size, or bound the elections with max_term"
-        )
-    return 7 if most <= 7 else 15
+    return highest_rank(most_terms(constants), "terms", max_term.name)
 
 
 highest_term = Computed(_highest_term)

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from model.partition import consuming, controlling, fetching, leading, producing
 from model.partition.conflicts import settle
 from model.partition.settings import CONSTANTS, max_leader_epoch
 from model.partition.state import Replica, State, initial
 from model.partition.versions import profile
 from model.protocol import Protocol
-
-
-def _with_plain_epochs(constants: Mapping[str, int]) -> dict[str, int]:
-    """Ranks change their meaning from step to step; people are told the leader epochs that a cluster would show."""
-    return {**constants, max_leader_epoch.name: constants[max_leader_epoch.name] or max_leader_epoch.hi}
-
+from model.ranks import told_without_ranks
 
 partition = Protocol(
     "partition",
@@ -26,7 +19,7 @@ partition = Protocol(
     initial=initial,
     actions=(*producing.ACTIONS, *leading.ACTIONS, *fetching.ACTIONS, *controlling.ACTIONS, *consuming.ACTIONS),
     profile=profile,
-    told_with=_with_plain_epochs,
+    told_with=told_without_ranks(max_leader_epoch),
     settle=settle,
     symmetric=(Replica,),
     budgets=("a leader epoch is left", "a lossy crash is left", "a restart is left", "room in the log"),

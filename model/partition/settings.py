@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from model.context import Computed, Constant, choice, switch
-from model.errors import ModelError
-from model.ranks import MOST_RANKS
+from model.ranks import highest_rank
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
@@ -242,13 +241,7 @@ def _highest_epoch(constants: Mapping[str, int]) -> int:
     if constants["max_leader_epoch"]:
         return constants["max_leader_epoch"]
     # Ranks are below the number in use, and a step adds at most one.
-    most = most_epochs(constants)
-    if most > MOST_RANKS:
-        raise ModelError(
-            f"{most} leader epochs may be in use at once and {MOST_RANKS} can be told apart by rank; choose fewer replicas "
-            "or a smaller log_size, or bound the elections with max_leader_epoch"
-        )
-    return 7 if most <= 7 else 15
+    return highest_rank(most_epochs(constants), "leader epochs", max_leader_epoch.name)
 
 
 highest_epoch = Computed(_highest_epoch)
