@@ -43,9 +43,16 @@ far, but not less than the one and not more than the other. A short search is so
 LOOK_SECONDS = 0.5
 """How often Spark is asked, while the driver waits for tasks, whether it still has their slots."""
 
+LATE_SECONDS = 10.0
+"""How long a search whose memory is full waits for executors that had not come when it began."""
+
 
 class _Lost(Exception):
     """The job of an attempt ended before the search did."""
+
+
+class _Outgrown(Exception):
+    """Memory is full, and the cluster has slots that had not come when the attempt began."""
 
 
 class SparkSearch:
@@ -142,6 +149,12 @@ class SparkSearch:
             try:
                 self._attempt()
                 return
+            except _Outgrown:
+                before, self.workers = self.workers, min(self.driver.slots(), self._most_tasks)
+                self.notes.append(
+                    f"memory was full at level {self.stored.known_levels}; went on from it with {self.workers} instead of "
+                    f"{before} tasks, which the cluster offers by now"
+                )
             except _Lost as lost:
                 fruitless = 0 if self.stored.known_levels > known else fruitless + 1
                 if fruitless == FRUITLESS_ATTEMPTS:
@@ -154,6 +167,12 @@ class SparkSearch:
                 self.workers = min(self.driver.slots(self.workers, self._patience), self._most_tasks)
                 fewer = f" with {self.workers} instead of {before} tasks" if self.workers != before else ""
                 self.notes.append(f"tasks were lost at level {self.stored.known_levels} ({lost}); went on from it{fewer}")
+
+    def _could_grow(self) -> bool:
+        if self.driver.settings.is_local or self.workers >= self._most_tasks:
+            return False
+        self.observer.phase("memory is full: waiting for more executors")
+        return self.driver.slots(self.workers + 1, LATE_SECONDS) > self.workers
 
     @property
     def _patience(self) -> float:
@@ -214,6 +233,8 @@ class SparkSearch:
 
         self._gather(job, meeting, f"done-{number:05}-{{}}", take)
         report = LevelReport.of(parts)
+        if not report.is_expanded and self._could_grow():
+            raise _Outgrown
         goes_on = self.ledger.commit(report)
         if not goes_on:
             # Before the commit, at which the tasks would begin the next level.

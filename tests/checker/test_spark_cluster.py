@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -48,6 +49,14 @@ def daemons(machines: Cluster) -> list[int]:
     return [pid for executor in executors(machines) for pid in python_daemons(executor)]
 
 
+def kill_worker(machines: Cluster) -> None:
+    victim = machines.processes[-1]
+    below = descendants(victim.pid)
+    kill(victim.pid)
+    for pid in below:
+        kill(pid)
+
+
 def test_a_cluster_has_the_local_answer(driver: SparkDriver, tmp_path: Path) -> None:
     for name in ("kip320-3221", "kip101"):
         question = spec(name)
@@ -79,19 +88,31 @@ def test_a_process_killed_in_the_middle_of_a_level_changes_no_answer(
 def test_a_worker_killed_for_good_leaves_its_part_to_the_other(
     machines: Cluster, driver: SparkDriver, tmp_path: Path
 ) -> None:
-    """The last test of this file: the cluster has one worker afterwards."""
+    """The cluster has one worker afterwards."""
     assert driver.slots(2, 120.0) == 2
-
-    def act() -> None:
-        victim = machines.processes[-1]
-        below = descendants(victim.pid)
-        kill(victim.pid)
-        for pid in below:
-            kill(pid)
-
     question = spec("kip320-3222")
     with RunDirectory.create(tmp_path / "run", question) as run:
-        result = SparkSearch(question, run, driver, observer=At(12, act)).run()
+        result = SparkSearch(question, run, driver, observer=At(12, lambda: kill_worker(machines))).run()
     assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
     assert result.workers == 1
     assert any("with 1 instead of 2 tasks" in note for note in result.notes), result.notes
+
+
+def test_a_worker_that_comes_during_a_search_is_used_when_memory_is_full(
+    machines: Cluster, driver: SparkDriver, tmp_path: Path
+) -> None:
+    if driver.slots() == 2:
+        kill_worker(machines)
+        while driver.slots_now() == 2:
+            time.sleep(0.05)
+
+    def act() -> None:
+        machines.start_worker()
+        assert driver.slots(2, 120.0) == 2
+
+    question = spec("kip320-3222")
+    with RunDirectory.create(tmp_path / "run", question) as run:
+        result = SparkSearch(question, run, driver, observer=At(5, act), memory=14_000_000).run()
+    assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
+    assert result.workers == 2
+    assert any("with 2 instead of 1 tasks" in note for note in result.notes), result.notes
