@@ -331,7 +331,7 @@ def _prove_all_constants(
             spec.protocol, spec.drop, [item.counterexample for item in proof.refuted if item.counterexample is not None]
         )
     if lemma_sets is not None and not proof.interrupted:
-        proof.cores.save(lemma_sets)
+        proof.cores(known).save(lemma_sets)
     seconds = time.perf_counter() - _STARTED
     from reports.all_constants import all_constants_document, print_all_constants
 

@@ -109,11 +109,12 @@ class AllConstantsProof:
             return ExitCode.INTERRUPTED
         return ExitCode.HOLDS if self.holds else ExitCode.TOO_LARGE
 
-    @property
-    def cores(self) -> CoreFile:
-        """The lemma sets with which obligations were proved."""
-        proved = (item for item in self.obligations if item.verdict is Verdict.UNSAT)
-        return CoreFile(self.fingerprint, {item.key: Core(item.lemmas, item.way) for item in proved})
+    def cores(self, known: CoreFile) -> CoreFile:
+        """The lemma sets with which obligations were proved, and for those that were left open the ones known before."""
+        proved = {item.key: Core(item.lemmas, item.way) for item in self.obligations if item.verdict is Verdict.UNSAT}
+        left = {item.key for item in self.obligations if item.verdict is Verdict.UNKNOWN} & set(known.cores)
+        keys = [item.key for item in self.obligations if item.key in proved or item.key in left]
+        return CoreFile(self.fingerprint, {key: proved.get(key) or known.cores[key] for key in keys})
 
     def document(self) -> dict[str, Any]:
         """The proof as plain data for JSON."""
@@ -243,7 +244,8 @@ def _result(item: Obligation, answer: ObligationAnswer | str) -> ObligationResul
     if answer.counterexample is not None:
         verdict = Verdict.REFUTED
     elif not answer.is_proved:
-        verdict, reason = Verdict.UNKNOWN, "neither a proof nor a counterexample was found within the limits"
+        verdict = Verdict.UNKNOWN
+        reason = answer.reason or "neither a proof nor a counterexample was found within the limits"
     return ObligationResult(
         item.subject, item.clause, verdict, answer.seconds, answer.lemmas, answer.way, answer.counterexample, reason
     )

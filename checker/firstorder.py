@@ -5,7 +5,8 @@ What lives here: `Prover`, the only place where all-constants obligations meet z
 
 z3 answers by instantiating quantifiers. "Unsatisfiable" is a proof; everything else is no answer. Every query has a context
 of its own and is bounded in z3's own count of steps: what it answers depends neither on what was asked before nor on how busy
-the machine is. Importing this module imports z3, which is slow: only solver processes do so.
+the machine is. Where a limit in seconds is set and cuts a query short, `OutOfTime` is raised. Importing this module imports
+z3, which is slow: only solver processes do so.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import z3
 
 from checker.cores import Core
 from checker.obligations import Obligation, Obligations
+from checker.queries import ask, bound
 from model.firstorder.query import Query
 from model.firstorder.solve import Lowering
 
@@ -67,7 +69,7 @@ class Prover:
         solver = _solver(lowering, WAYS[way], effort, self._seconds)
         solver.add([lowering.clause(item) for item in query.clauses(WAYS[way].more_hints)])
         before = _steps(solver)
-        return _steps(solver) - before if solver.check() == z3.unsat else None
+        return _steps(solver) - before if ask(solver, self._seconds) == z3.unsat else None
 
     def core(self, obligation: Obligation, lemmas: Sequence[str], effort: int) -> tuple[str, ...] | None:
         """Of these lemmas those that z3's proof uses; None if it finds none."""
@@ -86,7 +88,7 @@ class Prover:
                         formula = z3.Implies(label, formula)
                     solver.add(formula)
             solver.add([lowering.clause(item) for item in query.more_hints] if way.more_hints else [])
-            if solver.check(*labels.values()) == z3.unsat:
+            if ask(solver, self._seconds, *labels.values()) == z3.unsat:
                 used = {label.get_id() for label in solver.unsat_core()}
                 return tuple(name for name, label in labels.items() if label.get_id() in used)
         return None
@@ -129,7 +131,7 @@ class Prover:
         solver = _solver(lowering, way, effort, self._seconds)
         solver.add(formulas)
         listener = z3.OnClause(solver, note)
-        if solver.check() != z3.unsat:
+        if ask(solver, self._seconds) != z3.unsat:
             return None
         del listener
         ground = [item for item in formulas if not z3.is_quantifier(item)]
@@ -148,11 +150,7 @@ def _solver(lowering: Lowering, way: Way, effort: int = 0, seconds: float = 0.0)
     solver.set("auto_config", False)
     solver.set("random_seed", way.seed)
     solver.set("relevancy", way.relevancy)
-    if effort:
-        solver.set("rlimit", effort)
-    if seconds:
-        solver.set("timeout", min(max(1, int(seconds * 1000)), (1 << 31) - 1))  # More is no timeout at all.
-    return solver
+    return bound(solver, seconds, effort)
 
 
 def _used(lowering: Lowering, ground: list[Any], instances: list[Any], effort: int) -> list[Any] | None:

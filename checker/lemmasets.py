@@ -16,6 +16,7 @@ from checker.cores import Core, StepCounterexample
 from checker.files import write_text
 from checker.firstorder import Prover
 from checker.obligations import CLAUSES, Obligation, Obligations
+from checker.queries import OutOfTime
 from checker.smallinstances import SmallInstance
 from checker.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
 from model.catalogue import PROTOCOLS
@@ -51,6 +52,7 @@ class CoreSearch:
     def find(self, obligation: Obligation, suspect: bool = False) -> Core | StepCounterexample | None:
         """Lemmas with which z3 proves the obligation, a counterexample on a small instance, or None.
 
+        A query that the limit in seconds cuts short ends the search: `OutOfTime`. There are dozens more like it.
         A suspect obligation is first tried on the smallest instance: a refutation takes a moment, a vain proof does not.
         """
         if not obligation.may_use:
@@ -136,21 +138,33 @@ class Engine:
         """The answer to a task; `emit` is told of each query before it is asked."""
         self._emit = emit
         if isinstance(task, FiringTask):
-            return self._search.can_fire(task.action)
+            try:
+                return self._search.can_fire(task.action)
+            except OutOfTime:
+                return False
         started = time.perf_counter()
         obligation = self._obligations.all[task.number]
-        core = None if task.lemmas is None and task.search else Core(task.lemmas or (), task.way)
-        counterexample, way = None, None
-        if core is not None:
-            way = self._prover.solve(obligation, core.lemmas, task.effort, core.way)
-        if way is None and task.search:
-            found = self._search.find(obligation, task.suspect)
-            if isinstance(found, StepCounterexample):
-                counterexample = found
-            elif found is not None:
-                core, way = found, found.way
-        core = Core((core or Core()).lemmas, way or 0)
-        if task.smt2 is not None and way is not None:
+        reason = ""
+        core: Core | None = None
+        counterexample: StepCounterexample | None = None
+        try:
+            found = self._decided(obligation, task)
+        except OutOfTime as late:
+            reason = str(late)
+        else:
+            core = found if isinstance(found, Core) else None
+            counterexample = found if isinstance(found, StepCounterexample) else None
+        if task.smt2 is not None and core is not None:
             write_text(Path(task.smt2), self._prover.smt2(obligation, core), "SMT-LIB text")
         seconds = time.perf_counter() - started
-        return ObligationAnswer(way is not None, core.lemmas, core.way, counterexample, seconds)
+        used = core or Core(task.lemmas or ())
+        return ObligationAnswer(core is not None, used.lemmas, used.way, counterexample, seconds, reason)
+
+    def _decided(self, obligation: Obligation, task: ObligationTask) -> Core | StepCounterexample | None:
+        """With what it is proved, the known lemma set first; what refutes it; or None."""
+        if task.lemmas is not None or not task.search:
+            lemmas = task.lemmas or ()
+            way = self._prover.solve(obligation, lemmas, task.effort, task.way)
+            if way is not None:
+                return Core(lemmas, way)
+        return self._search.find(obligation, task.suspect) if task.search else None

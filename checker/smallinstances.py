@@ -13,6 +13,7 @@ import z3
 
 from checker.cores import StepCounterexample
 from checker.errors import SystemFailure
+from checker.queries import ask, bound
 from invariants.property import Property
 from model.evaluate import Evaluator
 from model.expr import Expr
@@ -25,7 +26,10 @@ SMALL_EFFORT = 100_000_000
 
 
 class SmallInstance:
-    """A protocol under small constants, and the clauses about it, as bit-vectors."""
+    """A protocol under small constants, and the clauses about it, as bit-vectors.
+
+    `OutOfTime` if a query takes more than `seconds` (0 for no such limit).
+    """
 
     def __init__(
         self,
@@ -83,7 +87,7 @@ class SmallInstance:
             kept = list(names)
             for name in order:
                 self._alive()
-                if solver.check(*(labels[item] for item in kept if item != name)) == z3.unsat:
+                if ask(solver, self._seconds, *(labels[item] for item in kept if item != name)) == z3.unsat:
                     kept.remove(name)
             found[tuple(kept)] = None
         return list(found)
@@ -97,7 +101,7 @@ class SmallInstance:
                 frame = lowering.frame()
                 solver = self._solver()
                 solver.add(*frame.in_domain(), frame.term(step.guard), *map(frame.term, self._before.values()))
-                answer = solver.check()
+                answer = ask(solver, self._seconds)
                 if answer == z3.sat:
                     return True
                 undecided = undecided or answer != z3.unsat
@@ -117,7 +121,7 @@ class SmallInstance:
         solver.add(*frame.in_domain(), frame.term(step.guard), frame.term(broken))
         for name, holds in self._before.items():
             solver.assert_and_track(frame.term(holds), z3.Bool(name))
-        answer = solver.check()
+        answer = ask(solver, self._seconds)
         if answer == z3.unsat:
             return tuple(str(item) for item in solver.unsat_core())
         if answer != z3.sat:
@@ -138,11 +142,7 @@ class SmallInstance:
 
     def _solver(self) -> Any:
         self._alive()
-        solver = z3.SolverFor("QF_BV")
-        solver.set("rlimit", SMALL_EFFORT)
-        if self._seconds:
-            solver.set("timeout", min(max(1, int(self._seconds * 1000)), (1 << 31) - 1))
-        return solver
+        return bound(z3.SolverFor("QF_BV"), self._seconds, SMALL_EFFORT)
 
 
 def _afterwards(clause: Property) -> Callable[[Any, Any], Bool]:

@@ -18,6 +18,7 @@ from typing import Any
 import z3
 
 from checker.problem import Problem, Step, builders, rebuild
+from checker.queries import bound
 from checker.tasks import (
     BoundedAnswer,
     BoundedTask,
@@ -147,9 +148,7 @@ class _Carrier:
 
 
 def _solver(timeout: float) -> z3.Solver:
-    solver = z3.SolverFor("QF_BV")
-    solver.set("timeout", min(max(1, int(timeout * 1000)), (1 << 31) - 1))  # More is no timeout at all.
-    return solver
+    return bound(z3.SolverFor("QF_BV"), timeout)
 
 
 def _check(solver: z3.Solver, *assumptions: Term) -> tuple[str, str]:

@@ -123,13 +123,17 @@ class ObligationTask:
 
 @dataclass(frozen=True)
 class ObligationAnswer:
-    """Whether an obligation is proved, with which lemmas and in which way; or a step of a small instance that refutes it."""
+    """Whether an obligation is proved, with which lemmas and in which way; or a step of a small instance that refutes it.
+
+    `reason` says what kept the solver from going on, if anything did.
+    """
 
     is_proved: bool
     lemmas: tuple[str, ...]
     way: int
     counterexample: StepCounterexample | None
     seconds: float
+    reason: str = ""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ from reports.view import TraceView, view_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MOST_OPEN = 20
-
 
 def all_constants_document(proof: AllConstantsProof, rules: Sequence[BrokenRule]) -> dict[str, Any]:
     """The proof as plain data for JSON, with the rules that break the argument."""
@@ -60,13 +58,12 @@ def print_all_constants(
         words = f"whether the promises themselves break in a run: acked check or acked prove --method bmc of {proof.protocol}"
         put_paragraph(console, words, "dim")
     left = [item for item in proof.open if item.verdict is Verdict.UNKNOWN]
-    for item in left[:_MOST_OPEN]:
-        text = f"{item.subject} and {item.clause}: not decided; {item.reason}"
+    for subject, reason in dict.fromkeys((item.subject, item.reason) for item in left):
+        clauses = ", ".join(item.clause for item in left if (item.subject, item.reason) == (subject, reason))
+        text = f"{subject}: not decided, because {reason}: {clauses}"
         put_paragraph(console, text, "bold yellow", f"  {glyphs.open} ", "    ")
-    if len(left) > _MOST_OPEN:
-        put_paragraph(console, f"and {len(left) - _MOST_OPEN} more", "", f"  {glyphs.open} ")
-    for name in proof.vacuous:
-        text = f"{name} is not seen to be possible where every clause holds, so nothing was proved of it"
+    if proof.vacuous:
+        text = f"not seen to be possible where every clause holds, so nothing was proved of it: {', '.join(proof.vacuous)}"
         put_paragraph(console, text, "bold yellow", f"  {glyphs.open} ", "    ")
     if proof.found:
         text = f"lemma sets found anew for {units.plural(len(proof.found), 'obligation')}; --lemma-sets FILE keeps them"

@@ -263,7 +263,25 @@ def test_an_older_variant_is_refuted_for_all_constants_and_lemma_sets_are_kept_i
     assert set(known["cores"]) <= set(written["cores"])
 
 
-def test_ctrl_c_ends_a_proof_for_all_constants() -> None:
-    done = interrupted("prove", "kip101", "--all-constants", after=1.5)
+def test_a_proof_for_all_constants_without_time_ends_at_once_and_names_what_is_open(tmp_path: Path) -> None:
+    shipped = Path(invariants.__file__).parent / "kip320_cores.json"
+    mine = tmp_path / "sets.json"
+    mine.write_bytes(shipped.read_bytes())
+    done = acked("prove", "kip320", "--all-constants", "--timeout", "0.001", "--lemma-sets", mine, "-q", "--format", "json")
+    assert (done.returncode, done.stderr) == (152, "")
+    answer = document(done)
+    left = [item for item in answer["obligations"] if item["verdict"] == "unknown"]
+    assert answer["verdict"] == "incomplete"
+    assert answer["open"] == [f"{item['subject']}: {item['clause']}" for item in left]
+    assert "BecomeLeader: CommitRequest" in answer["open"]
+    # A minute's search for other lemma sets is not begun where a query has no time.
+    assert {item["reason"] for item in left} == {"z3 did not answer within 0.001 s"}
+    assert set(json.loads(shipped.read_text())["cores"]) <= set(json.loads(mine.read_text())["cores"]), "no set is lost"
+
+
+def test_ctrl_c_ends_a_search_for_lemma_sets(tmp_path: Path) -> None:
+    sets = tmp_path / "sets.json"
+    done = interrupted("prove", "kip320", "--all-constants", "--lemma-sets", sets, after=1.5)
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr
+    assert not sets.exists(), "what is half found is not written"
