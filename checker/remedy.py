@@ -18,7 +18,7 @@ from checker.errors import AckedError
 from checker.explain import Explainer
 from checker.question import Question
 from checker.result import Run, StopReason, Verdict
-from checker.retrace import Hindrance, under
+from checker.retrace import Hindrance, as_told, under
 from checker.search import search
 from invariants.property import Kind, Property
 from model.catalogue import PROTOCOLS
@@ -54,7 +54,8 @@ class Remedy:
 
     `name` is how specs name it (a clause, a protocol, `constant=value`), `source` where it comes from. `hindrance` is what
     the rule says to the run; None if all its steps can be taken and break nothing any more. `verdict` is whether the promise
-    holds with this change alone, INCOMPLETE if that was not decided, and `states` how many states that took.
+    holds with this change alone, INCOMPLETE if that was not decided, and `states` how many states that took; if
+    `is_symmetric`, those that differ in the names of brokers only are counted once.
     """
 
     sort: Sort
@@ -63,6 +64,7 @@ class Remedy:
     hindrance: Hindrance | None
     verdict: Verdict = Verdict.INCOMPLETE
     states: int = 0
+    is_symmetric: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def remedy_of(question: Question, run: Run, violates: Property, decides: bool = 
             continue
         if not decides:
             return tried
-        tried = _decided(tried, Question(other, (violates,)))
+        tried = _decided(tried, Question(other, (violates,), is_symmetric=question.is_symmetric))
         if tried.verdict is Verdict.HOLDS:
             return tried
         first = first or tried
@@ -103,12 +105,15 @@ def remedy_of(question: Question, run: Run, violates: Property, decides: bool = 
 def _decided(tried: Remedy, question: Question) -> Remedy:
     """With the answer to whether the promise holds; undecided where there is no memory for the search."""
     try:
+        question.refuse_asymmetry()
         result = search(question, Bounds(workers=1, max_states=MOST_STATES))
     except AckedError:
         return tried
     if result.stopped is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
-    return replace(tried, verdict=result.verdict, states=result.distinct_states)
+    return replace(
+        tried, verdict=result.verdict, states=result.distinct_states, is_symmetric=question.is_symmetric
+    )
 
 
 # -- what could be changed ----------------------------------------------------------------------------------------------
@@ -199,6 +204,8 @@ def _tried(
         is_other = hindrance is not None and hindrance.index > 0
     else:
         states, hindrance = _taken(other, run.actions)
+        if hindrance is not None:
+            hindrance = as_told(other, [step for step, _ in states if step is not None], hindrance)
         is_other = hindrance is not None or not _breaks(Question(other, (violates,)), states)
     return Remedy(candidate.sort, candidate.name, candidate.source, hindrance) if is_other else None
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from checker.explain import Explainer, FalseClause
 from checker.result import Run, Words
-from model.errors import ModelError
+from model.errors import DomainOverflow, ModelError
 from model.protocol import ActionInstance, Instance
 
 
@@ -69,7 +69,30 @@ def under(other: Instance, instance: Instance, run: Run) -> Retrace:
     schema = other.schema
     decoded = [instance.schema.decode(instance.schema.unpack(words)) for words in run.states]
     hints = [Hint(step.action.name, step.arguments) for step in run.actions]
-    return retrace(other, [schema.pack(schema.encode(state)) for state in decoded], hints)
+    found = retrace(other, [schema.pack(schema.encode(state)) for state in decoded], hints)
+    if found.hindrance is None:
+        return found
+    return replace(found, hindrance=as_told(other, found.run.actions, found.hindrance))
+
+
+def as_told(instance: Instance, taken: Sequence[ActionInstance], hindrance: Hindrance) -> Hindrance:
+    """The hindrance after the steps `taken`, its clauses with the values that people are told the run with.
+
+    The search may number leader epochs by rank (`Protocol.told_with`). What does not come out alike stays as it is.
+    """
+    telling = instance.as_told()
+    if telling is instance or hindrance.step is None or not hindrance.clauses:
+        return hindrance
+    known = {step.label: step for step in telling.actions}
+    codes = telling.schema.encode(instance.schema.decode(instance.schema.unpack(instance.initial[0])))
+    try:
+        for step in taken:
+            codes = telling.fire(known[step.label], codes)
+        clauses = Explainer(telling).refusal(known[hindrance.step.label], codes).clauses
+    except (DomainOverflow, KeyError):  # A run too long for the bounds of the telling.
+        return hindrance
+    same = [clause.label for clause in clauses] == [clause.label for clause in hindrance.clauses]
+    return replace(hindrance, clauses=clauses) if same else hindrance
 
 
 def _fire(instance: Instance, step: ActionInstance, codes: Sequence[int]) -> list[int] | None:

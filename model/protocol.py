@@ -311,6 +311,11 @@ class Instance:
         shown = self.shown_constants
         return {item.name: shown[item.name] for item in self.protocol.constants if self.constants[item.name] != item.default}
 
+    def as_told(self) -> Instance:
+        """The instance in which runs are told to people; this one, unless the protocol has another for that."""
+        constants = self.protocol.told_with(self.constants)
+        return self if constants == self.constants else self.protocol.instantiate(constants, self.dropped)
+
     # -- tracing ------------------------------------------------------------------------------------------------
 
     def _context(self, guards: list[Guard] | None = None) -> Context:

@@ -61,7 +61,8 @@ def prevented_in_words(remedy: Remedy, promise: str) -> str:
 def _known(remedy: Remedy, promise: str) -> str:
     if remedy.verdict is Verdict.HOLDS:
         alone = "it," if remedy.sort in (Sort.PROTOCOL, Sort.RELEASE) else "it, and nothing else changed,"
-        return f" With {alone} {promise} holds in all {plural(remedy.states, 'reachable state')}, which were searched."
+        names = " (brokers' names apart)" if remedy.is_symmetric else ""
+        return f" With {alone} {promise} holds in all {plural(remedy.states, 'reachable state')}{names}, which were searched."
     if remedy.verdict is Verdict.VIOLATED:
         return f" That ends this run; {promise} still breaks in another."
     if remedy.states:

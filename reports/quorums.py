@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from reports.specpages import Told
+from reports.specpages import INTERCHANGEABLE, Told
 from reports.units import plural
 
 
@@ -55,6 +55,8 @@ def quorums_markdown(answers: Iterable[Told]) -> list[str]:
         "| rule | failure | an acknowledged record survives | writes go on while so many are down |",
         "|---|---|---|---|",
         *(f"| {row.rule} | {row.failure} | {_cell(by_name, row.survives)} | {_cell(by_name, row.writes)} |" for row in _ROWS),
+        "",
+        INTERCHANGEABLE,
         "",
         "So it is, and there are three things that the sentence does not say.",
         "",

@@ -16,6 +16,11 @@ from reports.units import plural
 OPEN = "open"
 """What stands for a release where none has mended a bug."""
 
+INTERCHANGEABLE = (
+    "States marked \\* are counted with [symmetry](symmetry.md): those that differ in the names of brokers only are one."
+)
+"""What the mark at a number of states means; on every page that shows such numbers."""
+
 
 @dataclass(frozen=True)
 class Told:
@@ -27,9 +32,11 @@ class Told:
 
     @property
     def states(self) -> str:
-        """How many states the complete search sees, as the spec has pinned it."""
+        """How many states the complete search sees, as the spec has pinned it; marked if brokers are interchangeable."""
         expect = self.spec.expect
-        return "" if expect is None or expect.distinct_states is None else f"{expect.distinct_states:,}"
+        if expect is None or expect.distinct_states is None:
+            return ""
+        return f"{expect.distinct_states:,}" + ("\\*" if self.spec.symmetry else "")
 
     @property
     def promises(self) -> str:
@@ -82,6 +89,7 @@ def gallery_markdown(answers: Iterable[Told], untold: Iterable[Untold]) -> list[
         "",
         "Made by `python docs/make_gallery.py` from `specs/gallery`; `acked check NAME` answers each one anew, and",
         "`acked view NAME` shows the run. Actions are counted, not states; epochs are those that a cluster would show.",
+        INTERCHANGEABLE,
         "",
         "| row | bug | mended in | promise that breaks | shortest run | states with the rule | states, latest |",
         "|---|---|---|---|---|---|---|",
@@ -207,6 +215,7 @@ def claims_markdown(answers: Iterable[Told]) -> list[str]:
         "shortest is told below. There is no bound on elections and crashes unless a constant says so.",
         "",
         "Made by `python docs/make_gallery.py` from `specs/claims`; `acked check claims/NAME` answers each one anew.",
+        INTERCHANGEABLE,
         "",
         "| sentence | so? | what is so instead | how it is known | spec |",
         "|---|---|---|---|---|",

@@ -187,7 +187,7 @@ class StepTeller:
         self._fields = [(leaf.name, leaf.path) for leaf in question.instance.schema.leaves]
         self._marks = _Marks(question)
         self._provider = provider_of(question.instance)
-        self.telling = _telling(question.instance)
+        self.telling = question.instance.as_told()
         self.told_actions = {item.label: item for item in self.telling.actions}
 
     def first(self, codes: Sequence[int]) -> tuple[StepView, Past]:
@@ -257,14 +257,6 @@ class Past:
     state: Mapping[str, Any]
     picture: Picture | None
     memory: Any
-
-
-def _telling(instance: Instance) -> Instance:
-    """The instance in which a run is told to people; the same one, unless the protocol has another for that."""
-    told_with = instance.protocol.told_with(instance.constants)
-    if told_with == instance.constants:
-        return instance
-    return instance.protocol.instantiate(told_with, instance.dropped)
 
 
 def _steps(question: Question, run: Run) -> Iterator[StepView]:

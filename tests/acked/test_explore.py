@@ -172,14 +172,14 @@ def test_the_depth_of_a_state_is_the_shortest_way_to_it(server: ExplorerServer) 
 
 @pytest.mark.parametrize("name", ["kip320-large", "gallery/kip320-latest"])
 def test_the_largest_specs_start_without_any_search(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some ten million states each: the page shows the initial state and its successors, and nothing else is computed."""
+    """Millions of states each: the page shows the initial state and its successors, and nothing else is computed."""
     def never(*_: object) -> None:
         raise AssertionError("the first page needs no search")
 
     monkeypatch.setattr("checker.search.LocalSearch.__init__", never)
     spec = find_spec(name)
     assert spec.expect is not None
-    assert (spec.expect.distinct_states or 0) > 9_000_000
+    assert (spec.expect.distinct_states or 0) > 2_000_000
     walk, fired = Walk(spec.title, spec.question()), []
     fire = walk.question.instance.fire
     monkeypatch.setattr(walk.question.instance, "fire", lambda step, codes: fired.append(step) or fire(step, codes))

@@ -17,6 +17,7 @@ from checker.spec import load_spec
 from invariants.catalogue import properties_of
 from model.catalogue import PROTOCOLS
 from reports.hindrance import prevented_in_words
+from reports.view import steps_of
 
 SPECS = Path(__file__).resolve().parents[2] / "specs"
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
@@ -65,6 +66,22 @@ def names_the_clause(found: Remedy) -> None:
     told = prevented_in_words(found, "AckedRecordsSurvive")
     assert "rules out step 9: ElectLeader(broker=0) is not enabled, “candidate” does not hold" in told
     assert f"AckedRecordsSurvive holds in all {found.states:,} reachable states" in told
+
+
+def test_the_remedy_has_the_epochs_of_the_story_and_counts_states_as_the_question_does() -> None:
+    """By rank broker 2 would be in epoch 1; it was elected second, and its story says epoch 2."""
+    spec, fix = load_spec(SPECS / "gallery/kip320-try-bug.toml"), load_spec(SPECS / "gallery/kip320-try-fix.toml")
+    result = violated(spec.question())
+    found = remedy(result)
+    assert fix.expect is not None
+    assert (found.verdict, found.states) == (Verdict.HOLDS, fix.expect.distinct_states)
+    assert found.hindrance is not None
+    before = steps_of(result.question, result.violations[0].run)[found.hindrance.index - 1]
+    assert [before.told["broker"][r]["leader_epoch"] for r in (0, 2)] == [0, 2]
+    assert [before.state["broker"][r]["leader_epoch"] for r in (0, 2)] == [0, 1]
+    told = prevented_in_words(found, "AckedRecordsSurvive")
+    assert "(broker[0].leader_epoch is 0 and broker[2].leader_epoch is 2)" in told
+    assert f"{found.states:,} reachable states (brokers' names apart)" in told
 
 
 def test_where_no_rule_mends_it_a_setting_may() -> None:
