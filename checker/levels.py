@@ -26,6 +26,9 @@ class StopPolicy(Enum):
     EVERY_PROPERTY = "go on, and report one shortest violation of every property"
 
 
+_ALL_SEEN = (StopReason.COMPLETE, StopReason.BUDGET)
+
+
 @dataclass(frozen=True)
 class LevelReport:
     """One expanded level, or one worker's part of it.
@@ -150,7 +153,9 @@ class Ledger:
     def reported(self) -> list[Finding]:
         """The violations to report, shortest first, ties by the spec's order."""
         ordered = sorted(self.findings.values(), key=lambda found: (found.trace_length, found.position))
-        return ordered[:1] if self.policy is StopPolicy.FIRST_VIOLATION else ordered
+        # Once all states were seen, what the whole graph says of the other properties is known, too.
+        is_first_only = self.policy is StopPolicy.FIRST_VIOLATION and self.stopped not in _ALL_SEEN
+        return ordered[:1] if is_first_only else ordered
 
     def result(
         self,

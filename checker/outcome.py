@@ -18,7 +18,7 @@ from checker.question import Question
 from checker.result import ActionCount, Result, Run, StopReason, Verdict, Words
 from checker.spec import Spec, property_named, protocol_named
 from checker.vacuity import vacuity_probes
-from checker.written import check_written, reach_probes, recoverable_named, sought, written_invariant
+from checker.written import check_written, liveness, reach_probes, recoverable_named, sought, written_invariant
 from invariants.property import Kind
 
 
@@ -51,6 +51,10 @@ class Task:
     """Invariants that a spec writes: name, predicate, document."""
     reach: tuple[tuple[str, str], ...] = ()
     """What a spec looks for: name, predicate."""
+    liveness: tuple[tuple[str, str | None, str, str], ...] = ()
+    """Promises of liveness that a spec writes: name, trigger, goal, document."""
+    fairness: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """What they are under: actions with weak fairness, with strong fairness."""
 
     @classmethod
     def of(cls, spec: Spec, probing: Probing = Probing.NOTHING) -> Task:
@@ -70,6 +74,19 @@ class Task:
                 if item.text is not None and item.kind is not Kind.RECOVERABLE
             ),
             reach=tuple((item.name, item.text) for item in spec.reach if item.text is not None),
+            liveness=tuple(
+                (item.name, item.liveness.trigger_text, item.liveness.goal_text, item.promise)
+                for item in spec.properties
+                if item.liveness is not None
+            ),
+            fairness=next(
+                (
+                    (item.liveness.weak, item.liveness.strong)
+                    for item in spec.properties
+                    if item.liveness is not None
+                ),
+                ((), ()),
+            ),
         )
 
     def question(self) -> Question:
@@ -77,6 +94,7 @@ class Task:
         protocol = protocol_named(self.protocol)
         written = [written_invariant(name, text, doc) for name, text, doc in self.written]
         written += [made for name in self.properties if (made := recoverable_named(name)) is not None]
+        written += [liveness(name, trigger, goal, self.fairness, doc) for name, trigger, goal, doc in self.liveness]
         properties = tuple(property_named(protocol, name, written) for name in self.properties)
         instance = protocol.instantiate(dict(self.constants), self.drop)
         wanted = [sought(name, text) for name, text in self.reach]
@@ -108,6 +126,7 @@ class Broken:
     kind: Kind
     states: tuple[Words, ...]
     steps: tuple[int, ...]
+    loop: int | None = None
 
     @builtins.property  # the field of that name hides the decorator here
     def trace_length(self) -> int:
@@ -116,7 +135,7 @@ class Broken:
 
     def run(self, question: Question) -> Run:
         """The run, of the question that was asked."""
-        return Run(self.states, tuple(question.instance.actions[step] for step in self.steps))
+        return Run(self.states, tuple(question.instance.actions[step] for step in self.steps), self.loop)
 
 
 @dataclass(frozen=True)
@@ -145,6 +164,7 @@ class Outcome:
                 item.property.kind,
                 item.run.states,
                 tuple(number[id(step)] for step in item.run.actions),
+                item.run.loop,
             )
             for item in result.violations
         )
@@ -193,6 +213,7 @@ def to_document(outcome: Outcome) -> dict[str, Any]:
                 "kind": item.kind.name,
                 "states": [list(words) for words in item.states],
                 "steps": list(item.steps),
+                "loop": item.loop,
             }
             for item in outcome.violations
         ],
@@ -218,6 +239,7 @@ def from_document(document: Mapping[str, Any]) -> Outcome:
                 Kind[item["kind"]],
                 tuple(tuple(map(int, words)) for words in item["states"]),
                 tuple(map(int, item["steps"])),
+                None if item["loop"] is None else int(item["loop"]),
             )
             for item in document["violations"]
         ),

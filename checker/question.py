@@ -8,11 +8,12 @@ from (`spec.py`) and who answers them (`search.py`).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from checker.errors import ConfigurationError
+from checker.fairness import fairness
 from checker.kernel import KernelPlan, StepCheck
 from checker.orbits import Orbits, too_many
 from checker.symmetry import check_symmetry
@@ -21,7 +22,7 @@ from model.expr import Expr
 from model.protocol import ActionInstance, Instance
 from model.values import Bool
 
-GRAPH_KINDS = (Kind.RECOVERABLE,)
+GRAPH_KINDS = (Kind.RECOVERABLE, Kind.LIVENESS)
 """Kinds of properties that are decided once all states and steps are known."""
 
 OVERFLOW_BIT = 0
@@ -145,19 +146,36 @@ class Question:
             raise ConfigurationError(f"{names} is decided where all states are in one memory, not {where}; {way_out}")
 
     def _with_graph_properties(self, plan: KernelPlan) -> KernelPlan:
-        """Behind everything else, for every such property whether it holds in a state, then `_is_held_up`."""
+        """Behind everything else, the conditions of every such property, then whether any step is held up by a bound."""
         if not self.graph_properties:
             return plan
-        instance = self.instance
-        asked = [self.properties[at] for at in self.graph_properties]
-        rows = [instance.state_predicate(item.name, item.predicate) for item in asked]
-        return replace(plan, state_violations=(*plan.state_violations, *rows, self._is_held_up()))
+        rows = [condition for conditions in self.graph_conditions.values() for condition in conditions]
+        return replace(plan, state_violations=(*plan.state_violations, *rows, self._held_up(self.instance.actions)))
 
-    def _is_held_up(self) -> Expr:
-        """Whether some action is not enabled for want of nothing but what bounds the model."""
+    @cached_property
+    def graph_conditions(self) -> dict[int, tuple[Expr, ...]]:
+        """By position of a graph property: the conditions of states that it is about.
+
+        Of RECOVERABLE its predicate. Of LIVENESS the trigger, the goal, and of every group of `fairness` whether a step of it
+        is not enabled for want of nothing but what bounds the model.
+        """
+        instance, found = self.instance, {}
+        for at in self.graph_properties:
+            item = self.properties[at]
+            conditions = [instance.state_predicate(item.name, item.predicate)]
+            if item.liveness is not None:
+                conditions.append(instance.state_predicate(item.name, item.liveness.goal))
+                conditions += [
+                    self._held_up([instance.actions[number] for number in group.steps]) for group in fairness(instance, item)
+                ]
+            found[at] = tuple(conditions)
+        return found
+
+    def _held_up(self, steps: Iterable[ActionInstance]) -> Expr:
+        """Whether one of these is not enabled for want of nothing but what bounds the model."""
         pool, budgets = self.instance.pool, self.instance.protocol.budgets
         held_up = []
-        for step in self.instance.actions:
+        for step in steps:
             bounds = [guard.condition for guard in step.guards if guard.label in budgets]
             others = [guard.condition for guard in step.guards if guard.label not in budgets]
             held_up.append(pool.and_(pool.all(others), pool.not_(pool.all(bounds))))
@@ -174,6 +192,11 @@ class Question:
     @cached_property
     def _obstacle(self) -> str:
         """What stands in the way of symmetry; empty if nothing does."""
+        if temporal := [item.name for item in self.properties if item.kind is Kind.LIVENESS]:
+            return (
+                f"{', '.join(temporal)} is about runs without end, where a state that comes back under other names has not "
+                "come back, and a step between two such states is one"
+            )
         protocol, false, plan = self.instance.protocol, self.instance.pool.false, self.plan
         if not protocol.symmetric:
             return f"{protocol.name} declares no interchangeable ids"
@@ -217,6 +240,8 @@ class Question:
         asked += plan.state_violations[len(self.state_properties) + len(self.state_probes) :]
         checks = [check.violated for check in plan.step_checks if check.bit <= len(self.step_properties)]
         plain = self.instance.fingerprint([*asked, *checks])
+        if fair := [str(group) for at in self.graph_properties for group in fairness(self.instance, self.properties[at])]:
+            plain = hashlib.sha256("\n".join([plain, *fair]).encode()).hexdigest()
         if not self.is_symmetric:
             return plain
         sorts = " ".join(sort.__name__ for sort in self.instance.protocol.symmetric)

@@ -1,7 +1,7 @@
 """Recoverability: from every reachable state, can the cluster still get to where a predicate holds?
 
-What lives here: the graph of all states and steps as arrays, the backward search that decides it, and why nothing helps in a
-dead end. What does not: the search that finds the states (`search.py`).
+What lives here: the backward search that decides it, and why nothing helps in a dead end. What does not: the graph
+(`stategraph.py`) and whether a way out is taken (`liveness.py`).
 
 A state is lost if no continuation leads to one in which the predicate holds. A lost state is a dead end of the protocol
 only if no state that can be reached from it is held up by what merely bounds the model (a leader epoch is left, say): where
@@ -11,142 +11,50 @@ that crashes and comes back mends much that should not have needed it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
-from checker.errors import SystemFailure
-from checker.kernel import BATCH
 from checker.levels import Finding
 from checker.question import Question
-from checker.shard import Shard
+from checker.stategraph import Lost, StateGraph, labels_of_bounds
 from model.evaluate import Evaluator
 
-_CHUNK = 1 << 20
 _MOST_TOLD = 200
 """States around a dead end that are looked at for the reason why nothing helps."""
 _MOST_ACTIONS = 4
 
 
-@dataclass(frozen=True)
-class Lost:
-    """What became of one property: a finding for a dead end, or the states that only a bound keeps from recovering."""
-
-    position: int
-    finding: Finding | None
-    held_up: int
-    why: tuple[str, ...]
-
-
-class StateGraph:
-    """All states of a shard, in order of discovery, and every step between them.
-
-    `ends` says where each level ends. `holds[k]` tells of every state whether the k-th graph property's predicate is true;
-    the last one, whether the state is held up by a bound.
-    """
-
-    def __init__(self, question: Question, shard: Shard, ends: Sequence[int], steps: int) -> None:
-        self.question, self.ends = question, np.asarray(ends, np.int64)
-        self.count = shard.count
-        self._words = question.instance.schema.words
-        properties = len(question.plan.state_violations)
-        edges, acts = np.zeros(max(steps, 1), np.uint64), np.zeros(max(steps, 1), np.uint16)
-        batches = -(-self.count // BATCH)
-        rows = np.zeros((batches, properties, BATCH // 64), np.uint64)
-        done = 0
-        for begin in range(0, self.count, _CHUNK):
-            end = min(begin + _CHUNK, self.count)
-            verdicts = rows[begin // BATCH :].ctypes.data
-            done += shard.link(begin, end, edges[done:].ctypes.data, acts[done:].ctypes.data, verdicts)
-        if done != steps:
-            raise SystemFailure(f"{steps} steps were counted and {done} found again; please report this with the spec")
-        self.sources = (edges[:done] >> np.uint64(32)).astype(np.int64)
-        self.targets = (edges[:done] & np.uint64(0xFFFFFFFF)).astype(np.int64)
-        self.actions = acts[:done]
-        wanted = rows[:, properties - len(question.graph_properties) - 1 :, :]
-        bits = np.unpackbits(np.ascontiguousarray(wanted).view(np.uint8), axis=2, bitorder="little")
-        self.holds = bits.transpose(1, 0, 2).reshape(wanted.shape[1], -1)[:, : self.count].astype(bool)
-        view = np.frombuffer(memoryview(shard.states).cast("B"), np.uint64, self.count * self._words)
-        self.states = view.reshape(self.count, self._words)
-
-    def closure(self, start: np.ndarray, counted: np.ndarray, backward: bool = False) -> np.ndarray:
-        """Which states can be reached from those of `start` (a mask), themselves included; or, backward, can reach them.
-
-        `counted` is a mask of the steps that may be taken.
-        """
-        here, there = (self.targets, self.sources) if backward else (self.sources, self.targets)
-        here, there = here[counted], there[counted]
-        order = np.argsort(here, kind="stable")
-        there = there[order]
-        first = np.zeros(self.count + 1, np.int64)
-        np.cumsum(np.bincount(here, minlength=self.count), out=first[1:])
-        reached = start.copy()
-        frontier = np.flatnonzero(start)
-        while len(frontier):
-            lengths = first[frontier + 1] - first[frontier]
-            offsets = np.repeat(first[frontier] - np.cumsum(lengths) + lengths, lengths)
-            found = there[offsets + np.arange(lengths.sum())]
-            found = np.unique(found[~reached[found]])
-            reached[found] = True
-            frontier = found
-        return reached
-
-    def without(self, names: Collection[str]) -> np.ndarray:
-        """A mask of the steps by other actions than these."""
-        steps = self.question.instance.actions
-        return np.array([step.action.name not in names for step in steps], bool)[self.actions]
-
-    def shallowest(self, chosen: np.ndarray) -> tuple[int, int]:
-        """(level, index) of the least state among the chosen ones (a mask) of the first level that has one."""
-        numbers = np.flatnonzero(chosen)
-        levels = np.searchsorted(self.ends, numbers, side="right")
-        best = numbers[levels == levels.min()]
-        for word in range(self._words):
-            values = self.states[best, word]
-            best = best[values == values.min()]
-        return int(levels.min()) + 1, int(best[0])
-
-    def words_of(self, index: int) -> tuple[int, ...]:
-        """The packed state of an index."""
-        return tuple(int(word) for word in self.states[index])
-
-
-def decide(graph: StateGraph) -> list[Lost]:
-    """Every graph property that does not hold, with what is known of it; nothing of those that hold."""
-    question, found = graph.question, []
-    for row, position in enumerate(question.graph_properties):
-        counted = graph.without(question.properties[position].without)
-        lost = ~graph.closure(graph.holds[row], counted, backward=True)
-        if not lost.any():
-            continue
-        dead = ~graph.closure(graph.holds[row] | graph.holds[-1], counted, backward=True)
-        if not dead.any():
-            found.append(Lost(position, None, int(lost.sum()), (_held_up(graph, position, lost),)))
-            continue
-        level, index = graph.shallowest(dead)
-        finding = Finding(position, level, graph.words_of(index), None)
-        found.append(Lost(position, finding, 0, tuple(_why(graph, row, position, index, int(dead.sum()), counted))))
-    return found
+def decide(graph: StateGraph, position: int) -> Lost | None:
+    """What is known of a promise to recover that does not hold; None of one that holds."""
+    (holds,) = graph.conditions(position)
+    counted = graph.without(graph.question.properties[position].without)
+    lost = ~graph.closure(holds, counted, backward=True)
+    if not lost.any():
+        return None
+    dead = ~graph.closure(holds | graph.held_up, counted, backward=True)
+    if not dead.any():
+        return Lost(position, None, (_held_up(graph, position, lost),))
+    level, index = graph.shallowest(dead)
+    finding = Finding(position, level, graph.words_of(index), None)
+    return Lost(position, finding, tuple(_why(graph, holds, position, index, int(dead.sum()), counted)))
 
 
 def _held_up(graph: StateGraph, position: int, lost: np.ndarray) -> str:
     name = graph.question.properties[position].name
-    labels = sorted(graph.question.instance.protocol.budgets & _labels(graph.question))
+    bounds = labels_of_bounds(graph.question)
     return (
         f"{name}: {int(lost.sum()):,} of {graph.count:,} states cannot recover, but from each of them a state can be reached "
-        f"in which only a bound of the model forbids a step ({', '.join(labels)}); choose constants without such an end"
+        f"in which only a bound of the model forbids a step ({bounds}); choose constants without such an end"
     )
-
-
-def _labels(question: Question) -> set[str]:
-    return {guard.label for step in question.instance.actions for guard in step.guards}
 
 
 # -- why nothing helps ------------------------------------------------------------------------------------------------
 
 
-def _why(graph: StateGraph, row: int, position: int, index: int, dead: int, counted: np.ndarray) -> list[str]:
+def _why(
+    graph: StateGraph, holds: np.ndarray, position: int, index: int, dead: int, counted: np.ndarray
+) -> list[str]:
     """Sentences about the dead end: what can still happen there, and what would help but cannot happen."""
     question, instance = graph.question, graph.question.instance
     item = question.properties[position]
@@ -159,7 +67,7 @@ def _why(graph: StateGraph, row: int, position: int, index: int, dead: int, coun
         first = f"from the run's last state {len(around):,} states can be reached, itself included, and it holds in none"
     told = [f"{item.name}: {first}; {dead:,} of {graph.count:,} states are such dead ends"]
     # Which actions ever bring the predicate about?
-    makes = graph.holds[row][graph.targets] & ~graph.holds[row][graph.sources] & counted
+    makes = holds[graph.targets] & ~holds[graph.sources] & counted
     helpful = list(dict.fromkeys(instance.actions[at].action.name for at in np.unique(graph.actions[makes])))
     codes = [instance.schema.unpack(graph.words_of(int(at))) for at in around[:_MOST_TOLD]]
     more = f" (in the first {len(codes)} of them)" if len(around) > len(codes) else ""

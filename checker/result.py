@@ -39,15 +39,20 @@ class StopReason(Enum):
 
 @dataclass(frozen=True)
 class Run:
-    """A run of the protocol: packed states, and between each two the action instance that was fired."""
+    """A run of the protocol: packed states, and between each two the action instance that was fired.
+
+    An infinite one is given as a lasso: it goes on from its last state as from the one of number `loop`, which is the same.
+    If that is the last one itself, nothing happens any more.
+    """
 
     states: tuple[Words, ...]
     actions: tuple[ActionInstance, ...]
+    loop: int | None = None
 
 
 @dataclass(frozen=True)
 class Violation:
-    """A property and the canonical shortest run that violates it, in its last state or by its last step."""
+    """A property and the canonical run that violates it: in its last state, by its last step, or, a lasso, for ever."""
 
     property: Property
     run: Run
@@ -121,6 +126,7 @@ class Result:
                 Kind.DEADLOCK: ExitCode.DEADLOCK,
                 Kind.REACH: ExitCode.HOLDS,
                 Kind.RECOVERABLE: ExitCode.STEP_OR_LIVENESS,
+                Kind.LIVENESS: ExitCode.STEP_OR_LIVENESS,
             }[shortest.property.kind]
         if self.stopped is StopReason.INTERRUPTED:
             return ExitCode.INTERRUPTED

@@ -21,13 +21,14 @@ from checker.native import load_kernel
 from checker.observer import Observer, Progress
 from checker.question import Question
 from checker.recorder import Recorder, load_levels
-from checker.result import Result, StopReason, Violation, Words
+from checker.result import Result, Run, StopReason, Violation, Words
 from checker.shape import shape_of
 from checker.shard import Shard, address
 from checker.walkback import Walker, shortest_run
+from invariants.property import Kind
 
 if TYPE_CHECKING:
-    from checker.recovery import Lost
+    from checker.stategraph import Lost
 
 CHUNK = 1 << 18
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
@@ -68,6 +69,7 @@ class LocalSearch:
         """Searches until the space, a bound, a violation or Ctrl-C ends it."""
         violations: tuple[Violation, ...] = ()
         notes: list[str] = []
+        runs: dict[int, Run] = {}
         self._started = time.perf_counter()
         seconds = 0.0
         try:
@@ -85,14 +87,18 @@ class LocalSearch:
                 finally:
                     seconds = time.perf_counter() - self._started
                 if self.question.graph_properties and self.ledger.stopped is StopReason.COMPLETE:
-                    self.observer.phase("looking for dead ends")
+                    self.observer.phase("looking for dead ends and loops")
                     lost = self._lost()
+                    runs = {item.position: item.run for item in lost if item.run is not None}
                     notes += [sentence for item in lost for sentence in item.why]
                     self.ledger.take_lost({item.position: item.finding for item in lost})
                 if self.ledger.findings:
                     self.observer.phase("rebuilding the shortest run")
                 violations = tuple(
-                    shortest_run(self.question, found, self._source) for found in self.ledger.reported()
+                    Violation(self.question.properties[found.position], runs[found.position])
+                    if found.position in runs
+                    else shortest_run(self.question, found, self._source)
+                    for found in self.ledger.reported()
                 )
         except KeyboardInterrupt:
             notes = self.ledger.interrupt()
@@ -254,13 +260,17 @@ class LocalSearch:
     # -- what the whole graph decides -------------------------------------------------------------------------------
 
     def _lost(self) -> list[Lost]:
-        from checker.recovery import StateGraph, decide
+        from checker import liveness, recovery
+        from checker.stategraph import StateGraph
 
         sizes = [sum(end - begin for begin, end in ranges) for ranges in self._levels]
         shard = self.shards[0] if len(self.shards) == 1 else self._merged()
         ends = [sum(sizes[: at + 1]) for at in range(len(sizes))]
         steps = self.ledger.generated_states - self.ledger.level_sizes[0]
-        return decide(StateGraph(self.question, shard, ends, steps))
+        graph = StateGraph(self.question, shard, ends, steps)
+        decides = {Kind.RECOVERABLE: recovery.decide, Kind.LIVENESS: liveness.decide}
+        found = [decides[self.question.properties[at].kind](graph, at) for at in self.question.graph_properties]
+        return [lost for lost in found if lost is not None]
 
     def _merged(self) -> Shard:
         """All states in one shard, level by level."""

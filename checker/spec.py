@@ -16,12 +16,13 @@ from typing import Any, NoReturn
 
 from checker.errors import ConfigurationError, SpecUnreadable
 from checker.expectation import Expectation
+from checker.fairness import check_fairness, check_present
 from checker.files import read_text
 from checker.loading import is_reference, load_protocol
 from checker.names import choices, near
 from checker.question import DEADLOCK, Question
 from checker.result import Verdict
-from checker.written import SOUGHT, check_texts, reach_probes, recoverable, sought, written_invariant
+from checker.written import SOUGHT, check_texts, liveness, reach_probes, recoverable, sought, written_invariant
 from invariants.catalogue import properties_of
 from invariants.property import Kind, Property
 from model.catalogue import PROTOCOLS
@@ -30,7 +31,7 @@ from model.errors import ModelError
 from model.protocol import Protocol
 
 _TOP = ("title", "protocol", "version", "control_plane", "slow", "claim", "gallery", "constants", "weaken",
-        "invariants", "reach", "check", "expect")  # fmt: skip
+        "invariants", "reach", "liveness", "fairness", "check", "expect")  # fmt: skip
 _CLAIM = ("true", "corrected", "source")
 _GALLERY = ("row", "id", "fixed", "role", "mechanism", "rule", "also")
 _ROLES = ("bug", "fix", "latest", "attempt", "open")
@@ -38,6 +39,8 @@ _WEAKEN = ("drop",)
 _CHECK = ("invariants", "deadlock", "symmetry", "count_only", "recoverable", "without")
 _PINS = ("trace_length", "distinct_states", "at_least_distinct_states", "generated_states", "depth")
 _INVARIANT = ("holds", "doc")
+_LIVENESS = ("eventually", "leads_to", "doc")
+_FAIRNESS = ("weak", "strong")
 _EXPECT = ("verdict", "violates", "holds", "unreachable", *_PINS, "never_fired")
 
 
@@ -109,6 +112,11 @@ class Spec:
         except ModelError as error:
             key = "weaken.drop" if self._fits_without_drop() else "constants"
             raise ConfigurationError(f"{self.where(key)}{error}") from None
+        for item in self.properties:
+            try:
+                check_present(instance, item)
+            except ConfigurationError as error:
+                raise ConfigurationError(f"{self.where('fairness')}{error}") from None
         question = Question(instance, self.properties, reach_probes(self.reach), self.symmetry)
         try:
             question.refuse_asymmetry()
@@ -130,7 +138,8 @@ class Spec:
                 try:
                     check_texts([item], Schema(self.protocol.state, self.constants))
                 except ConfigurationError as error:
-                    key = "check.recoverable" if item.kind is Kind.RECOVERABLE else table.format(item.name)
+                    kinds = {Kind.RECOVERABLE: "check.recoverable", Kind.LIVENESS: f"liveness.{item.name}"}
+                    key = kinds.get(item.kind, table.format(item.name))
                     raise ConfigurationError(f"{self.where(key)}{error}") from None
                 except ModelError:
                     return  # of the constants, which `question` words
@@ -264,6 +273,7 @@ class _Reader:
         if self.get("check.deadlock", bool, default=False):
             properties.append(DEADLOCK)
         properties += self.recoverable(protocol)
+        properties += self.liveness(protocol, [item.name for item in (*written, *reach)])
         asked = [item.name for item in properties]
         if repeated := sorted({name for name in asked if asked.count(name) > 1}):
             self.refuse("check.invariants", f"{choices(repeated)} is asked twice; name each property once")
@@ -323,6 +333,34 @@ class _Reader:
         if without and not texts:
             self.refuse("check.without", "without says what does not count as help for recoverable, which is missing")
         return [recoverable(text, without) for text in texts]
+
+    def liveness(self, protocol: Protocol, known: Iterable[str]) -> list[Property]:
+        """What must come, in every run that is fair; every one of them is asked."""
+        self.keys("fairness", self.table("fairness"), _FAIRNESS)
+        weak, strong = self.names("fairness.weak"), self.names("fairness.strong")
+        key = "fairness.weak" if weak else "fairness.strong"
+        self.named(key, lambda: check_fairness(protocol, weak, strong))
+        tables = self.table("liveness")
+        if "fairness" in self.document and not tables:
+            self.refuse("fairness", "[fairness] is for promises of [liveness.…], and there is none; see docs/liveness.md")
+        made = []
+        for name in tables:
+            key = f"liveness.{name}"
+            if not isinstance(tables[name], dict):
+                self.refuse(key, f"{key} must be a table: write [{key}] and eventually or leads_to under it")
+            self.new_name(key, name, [*properties_of(protocol), *known])
+            self.keys(key, self.table(key), _LIVENESS)
+            if ("eventually" in tables[name]) == ("leads_to" in tables[name]):
+                self.refuse(key, f'[{key}] says either eventually = "GOAL" or leads_to = ["TRIGGER", "GOAL"]')
+            if "eventually" in tables[name]:
+                trigger, goal = None, self.get(f"{key}.eventually", str)
+            else:
+                pair = self.names(f"{key}.leads_to")
+                if len(pair) != 2:
+                    self.refuse(f"{key}.leads_to", f'{key}.leads_to must be two predicates: ["TRIGGER", "GOAL"]')
+                trigger, goal = pair
+            made.append(liveness(name, trigger, goal, (weak, strong), self.get(f"{key}.doc", str, default="")))
+        return made
 
     def sought(self, written: list[Property]) -> tuple[Property, ...]:
         """The states that the spec looks for."""

@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from checker.errors import ConfigurationError, SpecUnreadable
+from checker.fairness import check_fairness, check_present
 from checker.files import read_text
+from checker.lasso import refusal_of
 from checker.loading import is_reference
 from checker.question import Question
 from checker.result import Run, Words
 from checker.spec import bind_constants, clause_named, property_named, protocol_named
-from checker.written import check_written, recoverable_named, sought, written_invariant
-from invariants.property import Property
+from checker.written import check_written, liveness, recoverable_named, sought, written_invariant
+from invariants.property import Kind, Property
 from model.errors import ModelError
 from model.evaluate import Evaluator
 from model.protocol import ActionInstance, Protocol
@@ -67,11 +69,14 @@ def replay(document: Any, folder: Path | None = None) -> ReplayedTrace:
         raise SpecUnreadable("not a trace file: 'properties' names one twice")
     written = _written(spec)
     written += [made for name in names if (made := recoverable_named(str(name))) is not None]
+    written += _liveness(spec, protocol)
     properties = tuple(property_named(protocol, str(name), written) for name in names)
     dropped = [clause_named(protocol, str(text)) for text in (_part(spec, "drop", list) if "drop" in spec else [])]
     try:
         question = Question(protocol.instantiate(constants, dropped), properties)
         check_written(properties, question.instance)
+        for item in properties:
+            check_present(question.instance, item)
     except ModelError as error:
         raise ConfigurationError(str(error)) from None
     steps = _part(document, "steps", list)
@@ -92,20 +97,32 @@ def replay(document: Any, folder: Path | None = None) -> ReplayedTrace:
             raise SpecUnreadable(f"the state of step {index} is not what {action.label} leads to")
         actions.append(action)
         states.append(reached)
+    loop = document.get("loop")
+    if loop is not None and type(loop) is not int:
+        raise SpecUnreadable("not a trace file: 'loop' must be the number of a step")
+    run = Run(tuple(states), tuple(actions), loop)
     violates = spec.get("violates")
     if violates is not None:
-        _confirm(question, violates, states, actions)
+        _confirm(question, violates, run)
+    elif loop is not None:
+        raise SpecUnreadable("the trace has a loop, but claims to violate nothing")
     title = spec.get("title")
-    return ReplayedTrace(
-        title if isinstance(title, str) else protocol.name, question, Run(tuple(states), tuple(actions)), violates, document
-    )
+    return ReplayedTrace(title if isinstance(title, str) else protocol.name, question, run, violates, document)
 
 
-def _confirm(question: Question, name: Any, states: list[Words], actions: list[ActionInstance]) -> None:
-    """`SpecUnreadable` unless the last state, or the last step, violates the property of that name."""
+def _confirm(question: Question, name: Any, run: Run) -> None:
+    """`SpecUnreadable` unless the last state, or the last step, or the lasso violates the property of that name."""
+    states, actions = run.states, run.actions
     position = next((at for at, item in enumerate(question.properties) if item.name == name), None)
     if position is None:
         raise SpecUnreadable(f"the trace claims to violate {name!r}, which it does not ask")
+    item = question.properties[position]
+    if item.kind is Kind.LIVENESS:
+        if refusal := refusal_of(question, item, run):
+            raise SpecUnreadable(f"the trace claims to violate {name!r}, but it {refusal}")
+        return
+    if run.loop is not None:
+        raise SpecUnreadable(f"the trace has a loop, but {name!r} is not about runs without end")
     # The plan's own expressions, because making new ones before the plan would change the question's fingerprint.
     plan, instance = question.plan, question.instance
     if position in question.state_properties:
@@ -114,7 +131,6 @@ def _confirm(question: Question, name: Any, states: list[Words], actions: list[A
     elif position in question.graph_properties:
         # That no continuation leads there is not decided anew; but the state itself must not be one.
         where, state = "state", states[-1]
-        item = question.properties[position]
         conditions = [instance.pool.not_(instance.state_predicate(item.name, item.predicate))]
     else:
         where, state = "step", states[-2] if actions else states[-1]
@@ -143,6 +159,21 @@ def _written(spec: Mapping[str, Any]) -> list[Property]:
         if not all(isinstance(text, str) for text in texts.values()):
             raise SpecUnreadable(f"not a trace file: {key!r} must hold a predicate under each name")
         made += [make(name, text) for name, text in texts.items()]
+    return made
+
+
+def _liveness(spec: Mapping[str, Any], protocol: Protocol) -> list[Property]:
+    """The promises of liveness that the trace's spec wrote itself, under its fairness."""
+    texts = _part(spec, "liveness", dict) if "liveness" in spec else {}
+    fairness = _part(spec, "fairness", dict) if texts else {}
+    weak, strong = ([str(text) for text in _part(fairness, key, list)] if texts else [] for key in ("weak", "strong"))
+    check_fairness(protocol, weak, strong)
+    made = []
+    for name, said in texts.items():
+        pair = said if isinstance(said, list) else [None, said]
+        if len(pair) != 2 or not isinstance(pair[1], str) or not isinstance(pair[0], str | None):
+            raise SpecUnreadable("not a trace file: 'liveness' must hold a goal, or a trigger and a goal, under each name")
+        made.append(liveness(str(name), pair[0], pair[1], (weak, strong)))
     return made
 
 

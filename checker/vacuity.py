@@ -19,8 +19,9 @@ _NAME = "says something: "
 
 
 def vacuity_probes(properties: Iterable[Property]) -> tuple[Probe, ...]:
-    """A probe per property; none for a deadlock, of which every state says something."""
-    return tuple(_probe(item) for item in properties if item.kind in (Kind.STATE, Kind.STEP))
+    """A probe per property; none for a deadlock, of which every state says something, nor for a goal that must just come."""
+    asked = [item for item in properties if item.kind in (Kind.STATE, Kind.STEP, Kind.LIVENESS)]
+    return tuple(_probe(item) for item in asked if item.liveness is None or item.liveness.trigger_text is not None)
 
 
 def vacuous(probes: Mapping[str, int | None]) -> list[str]:
@@ -29,6 +30,8 @@ def vacuous(probes: Mapping[str, int | None]) -> list[str]:
 
 
 def _probe(item: Property) -> Probe:
+    if item.kind is Kind.LIVENESS:
+        return Probe(_NAME + item.name, in_state=lambda instance: instance.state_predicate(item.name, item.predicate))
     if item.kind is Kind.STATE:
 
         def in_state(instance: Instance) -> Expr:

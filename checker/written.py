@@ -10,7 +10,7 @@ from typing import Any
 
 from checker.predicate import PredicateError, meaning
 from checker.question import Probe
-from invariants.property import Kind, Property
+from invariants.property import Kind, Liveness, Property
 from model.context import current
 from model.domain import Schema
 from model.errors import ModelError
@@ -27,6 +27,9 @@ _RECOVERABLE, _WITHOUT = "recoverable", " without "
 """What the names of such promises begin with."""
 
 _REACHES = "reaches: "
+
+ALWAYS = "True"
+"""The predicate of every state."""
 
 
 def written_invariant(name: str, text: str, doc: str = "") -> Property:
@@ -59,6 +62,23 @@ def recoverable_named(name: str) -> Property | None:
     return recoverable(text, without.split(", ") if without else ())
 
 
+def liveness(
+    name: str, trigger: str | None, goal: str, fairness: tuple[Sequence[str], Sequence[str]] = ((), ()), doc: str = ""
+) -> Property:
+    """The promise that a goal comes at or after every state of a trigger; without one, that it ever comes.
+
+    It is made of the runs that are fair to the actions of `fairness`: weakly to the first, strongly to the second ones.
+    """
+    asks = "sooner or later" if trigger is None else f"after every state in which {trigger}, at once or later,"
+    kinds = zip(("weakly", "strongly"), fairness, strict=True)
+    fair = [f"{kind} fair to {', '.join(texts)}" for kind, texts in kinds if texts]
+    runs = f"in every run that is {' and '.join(fair)}" if fair else "in every run, one that stands still for ever included"
+    promise = f"{asks} a state comes in which {goal}, {runs}"
+    said = Liveness(_of_state(goal), trigger, goal, *map(tuple, fairness))
+    asked = _of_state(trigger or ALWAYS)
+    return Property(name, Kind.LIVENESS, asked, doc or promise, "the spec itself", "", liveness=said)
+
+
 def check_written(properties: Iterable[Property], instance: Instance) -> None:
     """`PredicateError` if the text of one means nothing in an instance; names the property."""
     check_texts(properties, instance.schema)
@@ -69,9 +89,9 @@ def check_texts(properties: Iterable[Property], schema: Schema) -> None:
     pool = Pool()
     codes = [pool.field(at, leaf.cardinality) for at, leaf in enumerate(schema.leaves)]
     for item in properties:
-        if item.text is not None:
+        for text in item.texts:
             try:
-                meaning(item.text, schema, codes)
+                meaning(text, schema, codes)
             except PredicateError as error:
                 name = "" if item.name == SOUGHT else f"{item.name}: "
                 raise PredicateError(f"{name}{error}") from None

@@ -19,11 +19,27 @@ class Kind(Enum):
     DEADLOCK = "deadlock"
     REACH = "witness"
     RECOVERABLE = "recoverability"
+    LIVENESS = "liveness"
 
 
 def nothing(_: Mapping[str, int]) -> str:
     """What a promise lacks that can be asked of any configuration."""
     return ""
+
+
+@dataclass(frozen=True)
+class Liveness:
+    """What a LIVENESS promise says of infinite runs: `goal` comes at or after every state that asks for it.
+
+    Those are the states of the promise's predicate, or the first one alone if `trigger_text` is None; the texts are the two
+    predicates as they were typed. Runs that do not keep the fairness of the `weak` and `strong` actions do not count.
+    """
+
+    goal: Callable[..., Bool]
+    trigger_text: str | None
+    goal_text: str
+    weak: tuple[str, ...] = ()
+    strong: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,7 +53,7 @@ class Property:
     be asked.
 
     RECOVERABLE promises that from every reachable state some continuation leads to one in which `predicate` holds, by other
-    actions than those of `without`.
+    actions than those of `without`. LIVENESS promises what `liveness` says, whose trigger is `predicate`.
     """
 
     name: str
@@ -49,6 +65,15 @@ class Property:
     text: str | None = None
     without: tuple[str, ...] = ()
     lacks: Callable[[Mapping[str, int]], str] = nothing
+    liveness: Liveness | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Every predicate of it that a spec or a user typed."""
+        if self.liveness is not None:
+            trigger = self.liveness.trigger_text
+            return (self.liveness.goal_text,) if trigger is None else (trigger, self.liveness.goal_text)
+        return () if self.text is None else (self.text,)
 
     def __call__(self, *states: Any) -> Bool:
         return self.predicate(*states)

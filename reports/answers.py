@@ -37,16 +37,22 @@ def answers(result: Result) -> tuple[Answer, ...]:
     )
 
 
+def _how(violation: Violation) -> str:
+    steps, loop = violation.trace_length - 1, violation.run.loop
+    if loop is None:
+        return f"in {plural(steps, 'step')}"
+    if loop == steps:
+        return f"by standing still after {plural(steps, 'step')}"
+    return f"in {plural(steps, 'step')}, the last {steps - loop} of them again and again"
+
+
 def verdict_in_words(result: Result) -> str:
     """One line: the verdict and why, and for an incomplete search what it covered."""
     covered = f"{plural(result.depth, 'complete level')}, {plural(result.distinct_states, 'distinct state')}"
     if result.verdict is Verdict.HOLDS:
         return f"holds: {result.stopped.value} ({plural(result.distinct_states, 'distinct state')})"
     if result.verdict is Verdict.VIOLATED:
-        broken = ", ".join(
-            f"{item.property.name} in {plural(item.trace_length - 1, 'step')}" for item in result.violations
-        )
-        return f"violated: {broken}"
+        return f"violated: {', '.join(f'{item.property.name} {_how(item)}' for item in result.violations)}"
     if result.stopped is StopReason.BUDGET:
         return f"incomplete: budget: {result.stopped.value} ({plural(result.distinct_states, 'distinct state')})"
     if result.stopped is StopReason.COMPLETE:

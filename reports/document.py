@@ -24,11 +24,13 @@ def trace_document(title: str, question: Question, run: Run, violates: str | Non
     """The trace document of a run; `violates` names the property that its last state or last step breaks.
 
     Steps are numbered from 0; step 0 is the initial state, with action None and no parameters. `drop` names the guard
-    clauses that were left out of the protocol; a property is null at a step that does not decide it.
+    clauses that were left out of the protocol; a property is null at a step that does not decide it. Of a run without end
+    `loop` is the number of the step after which the last one is as well, and the run goes on as it did from there.
     """
     instance = question.instance
     return {
         "format": TRACE_FORMAT,
+        **({} if run.loop is None else {"loop": run.loop}),
         "spec": {
             "title": title,
             "protocol": instance.protocol.shown_reference,
@@ -53,10 +55,15 @@ def trace_document(title: str, question: Question, run: Run, violates: str | Non
     }
 
 
-def _written(question: Question) -> dict[str, dict[str, str]]:
+def _written(question: Question) -> dict[str, dict[str, Any]]:
     """The predicates that somebody wrote, without which nobody could replay the trace; no keys where there are none."""
-    texts: dict[str, dict[str, str]] = {}
+    texts: dict[str, dict[str, Any]] = {}
     for item in question.properties:
+        if item.liveness is not None:
+            said = item.liveness
+            pair = said.goal_text if said.trigger_text is None else [said.trigger_text, said.goal_text]
+            texts.setdefault("liveness", {})[item.name] = pair
+            texts["fairness"] = {"weak": list(said.weak), "strong": list(said.strong)}
         if item.text is not None:
             texts.setdefault("reach" if item.kind is Kind.REACH else "invariants", {})[item.name] = item.text
     return texts

@@ -53,7 +53,7 @@ class ToldViolation:
         opening = [story.promised, story.happened] if story is not None else []
         if story is not None and story.prevented is not None:
             opening.append(story.prevented)
-        steps = [f"{step.index:>3}  {step.sentence}" for step in self.view.steps]
+        steps = [f"{step.index:>3}  {' '.join(filter(None, (step.sentence, step.remark)))}" for step in self.view.steps]
         return [harmless(line) for line in [*opening, self.view.subject, *steps]]
 
     def document(self, title: str) -> dict[str, Any]:

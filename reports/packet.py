@@ -20,7 +20,7 @@ from model.protocol import ActionInstance
 from reports.console import harmless
 from reports.lanes import Lanes, lanes_of
 from reports.picture import Box, Message, Picture, Row
-from reports.view import Past, StepTeller, StepView, label_of, value_in_words
+from reports.view import Past, StepTeller, StepView, label_of, remarks_on, value_in_words
 
 Json = Any
 
@@ -94,7 +94,8 @@ class Packer:
             (step, view), past = self.next(past, action, self._instance.schema.unpack(words))
             packed.append(step)
             steps.append(view)
-        return self.packet(packed, lanes_of(steps)), tuple(steps)
+        remarks = {at: harmless(text) for at, text in remarks_on(steps, run.loop).items()}
+        return {**self.packet(packed, lanes_of(steps)), **({"remarks": remarks} if remarks else {})}, tuple(steps)
 
     def first(self, codes: Sequence[int]) -> tuple[tuple[Json, StepView], Past]:
         """The first step of a run."""

@@ -76,6 +76,9 @@ def print_step(console: Console, step: StepView, layout: _Layout | None) -> None
     bad = glyphs_of(console).bad
     for name in step.violated:
         put_paragraph(console, f"{bad} {name} is violated", "bold red", INDENT, INDENT)
+    if step.remark:
+        put(console, [])
+        put_paragraph(console, step.remark, "bold red", INDENT, INDENT)
 
 
 # -- everything but the grid ---------------------------------------------------------------------------------------

@@ -11,11 +11,12 @@ leads to, so a trace of n states ends with step n - 1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from checker.explain import in_words
-from checker.question import Question
+from checker.lasso import kept_in_words
+from checker.question import GRAPH_KINDS, Question
 from checker.remedy import remedy_of
 from checker.result import Run
 from checker.written import SOUGHT
@@ -78,6 +79,8 @@ class StepView:
     picture: Picture | None
     differs: Differences | None
     untold: tuple[Change, ...]
+    remark: str = ""
+    """What is to be said after the step: where a loop begins, and where it goes back to."""
 
     @property
     def label(self) -> str | None:
@@ -146,7 +149,22 @@ def view_of(
 
 def steps_of(question: Question, run: Run) -> tuple[StepView, ...]:
     """The steps of a run, the initial state first."""
-    return tuple(_steps(question, run))
+    steps = tuple(_steps(question, run))
+    remarks = remarks_on(steps, run.loop)
+    return tuple(replace(step, remark=remarks[step.index]) if step.index in remarks else step for step in steps)
+
+
+def remarks_on(steps: Sequence[StepView], loop: int | None) -> dict[int, str]:
+    """What is to be said of a lasso after its steps, by their numbers; nothing of a run that ends."""
+    if loop is None:
+        return {}
+    last = steps[-1]
+    if loop == last.index:
+        return {loop: "Here the run can stand still for ever."}
+    back = f"Back to step {loop}: all is as it was after that, and the same can happen again, for ever."
+    if last.told != steps[loop].told:
+        back = f"{back[:-1]} (only numbers that are counted on for ever, such as leader epochs, have grown)."
+    return {loop: "Here the loop begins.", last.index: back}
 
 
 def dropped_clauses(instance: Instance) -> tuple[str, ...]:
@@ -318,22 +336,22 @@ def story_of(
 ) -> Story:
     """The sentences at the top of a run whose last state or last step breaks `violates`."""
     last, provider = steps[-1], provider_of(question.instance)
+    details: list[str] = []
     if violates.kind is Kind.REACH:
         return _found(violates, last)
     where = f"Step {last.index} of {last.index} breaks it" if last.index else "The initial state breaks it"
-    if violates.kind is Kind.RECOVERABLE:
+    if violates.liveness is not None:
+        where = _without_end(question, run, violates)
+    elif violates.kind is Kind.RECOVERABLE:
         where = f"After step {last.index} nothing leads there any more" if last.index else "Nothing ever leads there"
-        details = []
     elif violates.kind is Kind.DEADLOCK:
         details = ["no action is enabled any more"]
-    elif provider is None:
-        details = []
-    else:
+    elif provider is not None:
         before = steps[-2].told if len(steps) > 1 else None
         details = list(provider.disagreements(violates.name, before, last.told))
     told, more = details[:_MOST_DETAILS], len(details) - _MOST_DETAILS
     text = "; ".join([*told, f"and {more} more of the kind"] if more > 0 else told)
-    remedy = None if violates.kind is Kind.RECOVERABLE else remedy_of(question, run, violates, decides)
+    remedy = None if violates.kind in GRAPH_KINDS else remedy_of(question, run, violates, decides)
     return Story(
         property=violates.name,
         promised=f"{violates.name} promises: {_sentence(violates.promise)}",
@@ -341,6 +359,20 @@ def story_of(
         prevented=None if remedy is None else prevented_in_words(remedy, violates.name),
         source=_source_of(violates),
     )
+
+
+def _without_end(question: Question, run: Run, violates: Property) -> str:
+    """What a lasso does instead of keeping its promise, and why that is fair."""
+    assert violates.liveness is not None
+    assert run.loop is not None
+    last, goal = len(run.states) - 1, violates.liveness.goal_text
+    if run.loop == last:
+        where = f"After step {last}" if last else "In the initial state"
+        told = f"{where} the run can stand still for ever, and it never comes that {goal}"
+    else:
+        told = f"Steps {run.loop + 1} to {last} can happen again and again for ever, and it never comes that {goal}"
+    kept = kept_in_words(question, violates, run)
+    return f"{told}. It is fair ({kept})" if kept else told
 
 
 def _found(sought: Property, last: StepView) -> Story:

@@ -17,4 +17,5 @@ majority = Protocol(
     actions=(*voting.ACTIONS, *replicating.ACTIONS, *failing.ACTIONS),
     told_with=told_without_ranks(max_term),
     symmetric=(Replica,),
+    budgets=("a term is left", "a lossy crash is left", "a record is left", "room in the log"),
 )

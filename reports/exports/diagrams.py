@@ -73,6 +73,8 @@ def mermaid(exported: Exported) -> str:
             elif message.received == at:
                 late = ", late" if message.is_late else ""
                 lines.append(f"    {pair[0]}->>{pair[1]}: {text} (sent in step {message.sent}{late})")
+        if step.remark:
+            lines.append(f"    Note over {name[actors[0]]},{name[actors[-1]]}: {_mermaid(step.remark)}")
         for broken in step.violated:
             lines.append(f"    Note over {name[actors[0]]},{name[actors[-1]]}: ✗ {_mermaid(broken)} is violated")
     return "\n".join(lines) + "\n"
@@ -95,6 +97,8 @@ def dot(exported: Exported) -> str:
         lines.append(f"  s{step.index} [label={dot_text(text)}{colour}];")
     for step in view.steps[1:]:
         lines.append(f"  s{step.index - 1} -> s{step.index} [label={dot_text(step.label or '')}];")
+    if exported.run.loop is not None:
+        lines.append(f'  s{len(view.steps) - 1} -> s{exported.run.loop} [style=dashed, label="for ever"];')
     return "\n".join([*lines, "}"]) + "\n"
 
 

@@ -27,7 +27,8 @@ def markdown(exported: Exported) -> str:
     for step in view.steps:
         broken = "".join(f" **✗ {md_text(name)}**" for name in step.violated)
         label = md_code(step.label) if step.label else ""
-        lines.append(f"| {step.index} | {md_text(step.sentence)}{broken} | {label} |")
+        remark = f" **{md_text(step.remark)}**" if step.remark else ""
+        lines.append(f"| {step.index} | {md_text(step.sentence)}{broken}{remark} | {label} |")
     drawing = _drawing(exported)
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", drawing)), default=0))
     lines += ["", "<details><summary>The log grid, step by step</summary>", ""]

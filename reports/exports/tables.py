@@ -19,7 +19,8 @@ def csv_table(exported: Exported) -> str:
     writer.writerow(["step", "action", "sentence", "violated", *(leaf.name for leaf in leaves)])
     for step in exported.view.steps:
         values = [value_in_words(step.state, leaf.path) for leaf in leaves]
-        row = [str(step.index), step.label or "", step.sentence, " ".join(step.violated), *values]
+        sentence = " ".join(filter(None, (step.sentence, step.remark)))
+        row = [str(step.index), step.label or "", sentence, " ".join(step.violated), *values]
         writer.writerow([_cell(text) for text in row])
     return target.getvalue()
 

@@ -33,7 +33,7 @@ def itf(exported: Exported) -> str:
     # Constants may leave fields out; the first state has those that are there.
     declared = exported.question.instance.protocol.state.domains()
     domains = {name: domain for name, domain in declared.items() if name in view.steps[0].state}
-    document = {
+    document: dict[str, Any] = {
         "#meta": {
             "format": "ITF",
             "format-description": DESCRIPTION,
@@ -47,6 +47,10 @@ def itf(exported: Exported) -> str:
             for step in view.steps
         ],
     }
+    if (loop := exported.run.loop) is not None:
+        # ITF goes on from its last state to that of the loop, so the one that comes back is not there twice.
+        document["states"] = document["states"][: max(loop + 1, len(view.steps) - 1)]
+        document["loop"] = loop
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 

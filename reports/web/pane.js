@@ -42,6 +42,11 @@ export class Pane {
         el("button", { type: "button", "data-step": index, onclick: () => this.page.go(index) }, el("span", { class: "number" }, index), el("span", {}, step.says))
       )
     );
+    // Of a run without end: where its loop begins, and where it goes back to.
+    this.remarks = this.trace.packet.remarks || {};
+    for (const [index, remark] of Object.entries(this.remarks)) {
+      this.items[index].append(el("p", { class: "remark" }, remark));
+    }
     this.list = el("ol", { class: "steps", start: 0 }, this.items);
     show(this.parts.story, this.list);
   }
@@ -95,6 +100,7 @@ export class Pane {
     return [
       el("p", { class: "label" }, `Step ${here} of ${this.steps.length - 1} `, label ? el("code", {}, label) : null),
       el("h2", {}, step.says),
+      this.remarks[here] ? el("p", { class: "remark" }, this.remarks[here]) : null,
       isOver && this.trace.end ? el("p", { class: "hindered" }, `Step ${index} does not happen here: ${this.trace.end}.`) : null,
       isOver && !this.trace.end ? el("p", { class: "note" }, "This run has ended.") : null,
     ];
