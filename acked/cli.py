@@ -75,7 +75,10 @@ A spec is a TOML file that asks one question:
   [expect]
   verdict = "holds"
 
-Exit codes: 0 holds, 11 deadlock, 12 invariant violated, 13 step property or recoverability violated,
+Instead of, or besides, invariants: [liveness.NAME] leads_to = ["TRIGGER", "GOAL"] or eventually = "GOAL", under
+[fairness] weak = ["Action"], strong = ["Action(parameter)"]; [check] recoverable = ["GOAL"]. See docs/liveness.md.
+
+Exit codes: 0 holds, 11 deadlock, 12 invariant violated, 13 step property, liveness or recoverability violated,
 1 holds but not as expected, 152 incomplete, 130 interrupted, 150 file unreadable, 151 usage or configuration, 153 system.""",
 )
 @click.version_option(__version__, prog_name="acked")
@@ -174,7 +177,9 @@ def check(
     """Explore every reachable state of SPEC, a TOML file or the name of a bundled spec.
 
     Level by level from the initial state; the properties are decided in every state and on every step, and the first
-    violation is the shortest there is. The exit code tells the verdict: 0 only if everything was seen and holds.
+    violation is the shortest there is. Once all states are known: whether the cluster can always get back
+    (recoverable), and whether it does so in every fair run ([liveness.NAME]); a run that never does is shown with the
+    steps that repeat. The exit code tells the verdict: 0 only if everything was seen and holds.
     """
     from checker.bounds import Bounds, default_memory, default_workers
     from checker.levels import StopPolicy

@@ -75,17 +75,28 @@ def diff(
 
 def _asked(spec: Spec, other: Spec) -> Question:
     """A spec's question without symmetry, asked the promises of both specs in one order, as far as both can be asked them."""
+    from checker.fairness import check_fairness, check_present
     from checker.question import Question
     from checker.spec import property_named
     from checker.written import check_texts
     from model.domain import Schema
 
-    instance = spec.question().instance
+    instance, beside = spec.question().instance, other.question().instance
     by_name = {item.name: item for item in (*spec.properties, *other.properties)}
     asked = []
     for name in sorted(by_name):
-        written = [item for item in (by_name[name],) if item.text is not None]
+        meanings = {(*item.texts, item.without, item.liveness and (item.liveness.weak, item.liveness.strong))
+                    for item in (*spec.properties, *other.properties) if item.name == name}  # fmt: skip
+        if len(meanings) > 1:
+            raise ConfigurationError(f"{name} does not mean the same in both specs; give one of the two another name")
+        written = [item for item in (by_name[name],) if item.texts]
         try:
+            for item in written:
+                if item.liveness is not None:
+                    check_fairness(other.protocol, item.liveness.weak, item.liveness.strong)
+                    check_fairness(spec.protocol, item.liveness.weak, item.liveness.strong)
+                    check_present(instance, item)
+                    check_present(beside, item)
             property_named(spec.protocol, name, written)
             property_named(other.protocol, name, written)
             check_texts(written, Schema(spec.protocol.state, spec.constants))

@@ -138,8 +138,10 @@ class Spec:
                 try:
                     check_texts([item], Schema(self.protocol.state, self.constants))
                 except ConfigurationError as error:
-                    kinds = {Kind.RECOVERABLE: "check.recoverable", Kind.LIVENESS: f"liveness.{item.name}"}
-                    key = kinds.get(item.kind, table.format(item.name))
+                    key = "check.recoverable" if item.kind is Kind.RECOVERABLE else table.format(item.name)
+                    if item.liveness is not None:
+                        is_pair = item.liveness.trigger_text is not None
+                        key = f"liveness.{item.name}.{'leads_to' if is_pair else 'eventually'}"
                     raise ConfigurationError(f"{self.where(key)}{error}") from None
                 except ModelError:
                     return  # of the constants, which `question` words
@@ -338,8 +340,8 @@ class _Reader:
         """What must come, in every run that is fair; every one of them is asked."""
         self.keys("fairness", self.table("fairness"), _FAIRNESS)
         weak, strong = self.names("fairness.weak"), self.names("fairness.strong")
-        key = "fairness.weak" if weak else "fairness.strong"
-        self.named(key, lambda: check_fairness(protocol, weak, strong))
+        self.named("fairness.weak", lambda: check_fairness(protocol, weak, ()))
+        self.named("fairness.strong", lambda: check_fairness(protocol, weak, strong))
         tables = self.table("liveness")
         if "fairness" in self.document and not tables:
             self.refuse("fairness", "[fairness] is for promises of [liveness.…], and there is none; see docs/liveness.md")

@@ -70,6 +70,8 @@ def liveness(
     It is made of the runs that are fair to the actions of `fairness`: weakly to the first, strongly to the second ones.
     """
     asks = "sooner or later" if trigger is None else f"after every state in which {trigger}, at once or later,"
+    if trigger == ALWAYS:
+        asks = "again and again"
     kinds = zip(("weakly", "strongly"), fairness, strict=True)
     fair = [f"{kind} fair to {', '.join(texts)}" for kind, texts in kinds if texts]
     runs = f"in every run that is {' and '.join(fair)}" if fair else "in every run, one that stands still for ever included"

@@ -45,7 +45,9 @@ def print_protocols(console: Console, protocols: Iterable[Protocol]) -> None:
             _fact(console, constant.name, f"{values_of(constant)}: {constant.doc}")
         labels = guard_labels(protocol)
         for item in protocol.actions:
-            put_paragraph(console, item.name, "bold", "  ", "  ")
+            # With the names of the parameters, by which fairness is asked for.
+            names = ", ".join(item.parameters())
+            put_paragraph(console, f"{item.name}({names})" if names else item.name, "bold", "  ", "  ")
             doc = item.doc.strip().splitlines()
             if doc:
                 put_paragraph(console, doc[0], "", "    ", "    ")

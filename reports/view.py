@@ -368,9 +368,9 @@ def _without_end(question: Question, run: Run, violates: Property) -> str:
     last, goal = len(run.states) - 1, violates.liveness.goal_text
     if run.loop == last:
         where = f"After step {last}" if last else "In the initial state"
-        told = f"{where} the run can stand still for ever, and it never comes that {goal}"
+        told = f"{where} the run can stand still for ever, without a state in which {goal}"
     else:
-        told = f"Steps {run.loop + 1} to {last} can happen again and again for ever, and it never comes that {goal}"
+        told = f"Steps {run.loop + 1} to {last} can happen again and again for ever, without a state in which {goal}"
     kept = kept_in_words(question, violates, run)
     return f"{told}. It is fair ({kept})" if kept else told
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,19 +16,28 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
+from acked.cli import main
 from checker.bounds import Bounds
+from checker.errors import ConfigurationError, SpecUnreadable
+from checker.expectation import Reason
 from checker.fairness import Group
+from checker.gate import judge
 from checker.lasso import refusal_of
 from checker.levels import StopPolicy
 from checker.liveness import _Fair, fair_parts
+from checker.outcome import Outcome, Probing, Task, from_document, to_document
 from checker.question import Question
 from checker.result import Result, Run, StopReason, Verdict
 from checker.search import search
+from checker.spec import Spec, load_spec, parse_spec
+from checker.traces import replay
 from checker.written import liveness
 from model.protocol import Protocol, require
 from model.state import Struct, field
 from model.values import Bool, Id
+from reports.document import trace_document
 
+SPECS = Path(__file__).resolve().parents[2] / "specs" / "liveness"
 MEMORY = 1 << 26
 PLACES = 5
 LEFT = "a step is left"
@@ -288,3 +301,193 @@ def test_one_instance_is_enough_for_an_action_but_every_value_counts_of_a_parame
     both = frozenset({(0, 0, 1), (0, 1, 0), (0, 1, 2)})
     asked = Walk(both, frozenset(), (fair, "", ""), None, frozenset({2}))
     assert said(search(question_of(asked), Bounds(1, MEMORY))) == verdict
+
+
+# -- shipped questions ------------------------------------------------------------------------------------------------
+
+
+def shipped(name: str) -> Spec:
+    return load_spec(SPECS / f"{name}.toml")
+
+
+@cache
+def answer(name: str, workers: int = 1) -> Result:
+    return search(shipped(name).question(), Bounds(workers, MEMORY))
+
+
+def test_the_three_kinds_of_answers_are_shipped() -> None:
+    assert said(answer("leader-in-office")) == "holds"
+    assert said(answer("leader-in-office-weak")) == "violated"
+    assert said(answer("leader-in-office-bounded")) == "budget"
+    assert "a leader epoch is left" in answer("leader-in-office-bounded").notes[0]
+
+
+@pytest.mark.parametrize("name", ["leader-in-office-weak", "majority-older-term", "record-settles-among-crashes"])
+def test_two_workers_find_the_same_lasso_and_the_plain_evaluator_confirms_it(name: str) -> None:
+    runs = [answer(name, workers).violations[0].run for workers in (1, 2)]
+    question = shipped(name).question()
+    assert (runs[0].states, runs[0].loop) == (runs[1].states, runs[1].loop)
+    assert [step.label for step in runs[0].actions] == [step.label for step in runs[1].actions]
+    assert refusal_of(question, question.properties[0], Run(runs[0].states, tuple(
+        next(step for step in question.instance.actions if step.label == taken.label) for taken in runs[0].actions
+    ), runs[0].loop)) == ""  # fmt: skip
+
+
+@pytest.mark.parametrize("without", ["Restart(broker)", "ElectLeader", "BecomeLeader"])
+def test_every_fairness_that_a_spec_asks_for_is_needed(without: str) -> None:
+    question = shipped("leader-in-office").question()
+    (item,) = question.properties
+    assert item.liveness is not None
+    fair = [tuple(text for text in texts if text != without) for texts in (item.liveness.weak, item.liveness.strong)]
+    weaker = replace(item, liveness=replace(item.liveness, weak=fair[0], strong=fair[1]))
+    assert said(search(replace(question, properties=(weaker,)), Bounds(1, MEMORY))) == "violated"
+    assert replace(question, properties=(weaker,)).fingerprint != question.fingerprint
+
+
+def test_all_that_the_graph_says_is_reported_and_nothing_that_it_refutes_holds() -> None:
+    question = shipped("record-settles-unfetched").question()
+    twin = replace(question.properties[0], name="Twin")
+    result = search(replace(question, properties=(*question.properties, twin)), Bounds(1, MEMORY))
+    assert list(result.violated) == ["Settles", "Twin"]
+
+
+def test_an_outcome_survives_its_file() -> None:
+    spec = shipped("leader-in-office-weak")
+    outcome = Outcome.of(search(Task.of(spec).question(), Bounds(1, MEMORY)))
+    assert from_document(json.loads(json.dumps(to_document(outcome)))) == outcome
+    assert outcome.violations[0].loop == 3
+    assert outcome.fingerprint == spec.question().fingerprint
+
+
+def test_a_trigger_that_no_state_meets_says_nothing() -> None:
+    text = (SPECS / "record-settles.toml").read_text().replace("log[0].end > broker[0].hw", "log[0].end < broker[0].hw")
+    spec = parse_spec(text, Path("x.toml"))
+    outcome = Outcome.of(search(Task.of(spec, Probing.VACUITY).question(), Bounds(1, MEMORY)))
+    assert outcome.verdict is Verdict.HOLDS
+    assert [departure.reason for departure in judge(spec, outcome)] == [Reason.VACUOUS]
+
+
+# -- traces -----------------------------------------------------------------------------------------------------------
+
+
+def document_of(name: str) -> dict[str, Any]:
+    result = answer(name)
+    item = result.violations[0]
+    made: dict[str, Any] = json.loads(json.dumps(trace_document("x", result.question, item.run, item.property.name)))
+    return made
+
+
+def test_a_lasso_is_replayed() -> None:
+    document = document_of("leader-in-office-weak")
+    replayed = replay(document)
+    assert (replayed.run.loop, document["loop"], len(document["steps"])) == (3, 3, 7)
+    assert replayed.run.states[3] == replayed.run.states[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "said_of_it"),
+    [
+        ("leader-in-office-weak", lambda d: d.update(loop=2), "does not come back to its step 2"),
+        ("leader-in-office-weak", lambda d: d.update(loop=7), "does not come back to its step 7"),
+        ("leader-in-office-weak", lambda d: d.update(loop=-1), "does not come back to its step -1"),
+        ("leader-in-office-weak", lambda d: d.update(loop=True), "must be the number of a step"),
+        ("leader-in-office-weak", lambda d: d.pop("loop"), "has no loop"),
+        ("leader-in-office-weak", lambda d: d["steps"].pop(), "does not come back to its step 3"),
+        ("leader-in-office-weak", lambda d: d.update(loop=6), "passes over Restart\\(broker=0\\), whose fairness is weak"),
+        ("leader-in-office-weak", lambda d: d["spec"].update(violates=None), "has a loop, but claims to violate nothing"),
+        ("leader-in-office-weak", lambda d: d["spec"]["fairness"].update(strong=["BecomeLeader(leader)"]), "is strong"),
+        ("leader-in-office-weak", lambda d: d["spec"]["fairness"].update(weak=["Elect"]), "did you mean ElectLeader"),
+        ("leader-in-office-weak", lambda d: d["spec"]["liveness"].update(Led=["False", "False"]), "no state in which False"),
+        ("leader-in-office-weak", lambda d: d["spec"]["liveness"].update(Led="True"), "a state in its loop in which True"),
+        ("leader-in-office-weak", lambda d: d["spec"]["liveness"].update(Led=["True"]), "a trigger and a goal"),
+        ("leader-in-office-weak", lambda d: d["spec"]["liveness"].update(Led="broker[1].down"), "it has a state in which"),
+        ("leader-in-office-weak", lambda d: d["spec"].pop("fairness"), "'fairness' is missing"),
+        ("majority-older-term", lambda d: d["steps"].pop(), "does not come back to its step 5"),
+        ("majority-older-term", lambda d: (d["steps"].pop(), d.update(loop=4)), "not fair: its loop passes over Replicate"),
+    ],
+)
+def test_a_trace_that_was_edited_is_refused(name: str, edit: Callable[[dict[str, Any]], Any], said_of_it: str) -> None:
+    document = document_of(name)
+    edit(document)
+    with pytest.raises((SpecUnreadable, ConfigurationError), match=said_of_it):
+        replay(document)
+
+
+def test_the_command_tells_the_story_and_shows_it_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec, trace, page = str(SPECS / "leader-in-office-weak.toml"), tmp_path / "t.json", tmp_path / "t.html"
+    assert main(["check", spec, "--quiet", "--trace-out", str(trace)]) == 13
+    told = " ".join(capsys.readouterr().out.split())
+    assert main(["show", str(trace)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    for sentence in ("Here the loop begins.", "Back to step 3: all is as it was after that", "Steps 4 to 6 can happen again"):
+        assert sentence in told
+        assert sentence in shown
+    assert "Led in 6 steps, the last 3 of them again and again" in told
+    assert main(["view", str(trace), "--out", str(page), "--quiet"]) == 0
+    assert '"remarks":{"3":"Here the loop begins.","6":"Back to step 3' in page.read_text()
+    itf = tmp_path / "t.itf.json"
+    assert main(["export", str(trace), "--to", "itf", "--out", str(itf)]) == 0
+    exported = json.loads(itf.read_text())
+    assert (exported["loop"], len(exported["states"])) == (3, 6)
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+WELL = '[liveness.Led]\neventually = "controller.leader == 0"\n'
+
+
+@pytest.mark.parametrize(
+    ("lines", "said_of_it"),
+    [
+        ('[liveness.Led]\nleads_to = ["controller.leeder == 0", "True"]', "x.toml:6: Led: column 1: .*did you mean leader"),
+        ('[liveness.Led]\neventually = "controller.leader"', "x.toml:6: Led: column 1: this is no condition"),
+        ('[liveness.Led]\nleads_to = ["True"]', "must be two predicates"),
+        ('[liveness.Led]\nleads_to = "True"', "must be two predicates"),
+        ('[liveness.Led]\neventually = ["True"]', "must be text in quotes"),
+        ('[liveness.Led]\nalways = "True"', "unknown key 'always'"),
+        ("[liveness.Led]\ndoc = \"x\"", "says either eventually"),
+        ('[liveness.Led]\neventually = "True"\nleads_to = ["True", "True"]', "says either eventually"),
+        ('[liveness]\nLed = "True"', "liveness.Led must be a table"),
+        ('[liveness.OneLeader]\neventually = "True"', "there is a property OneLeader already"),
+        ('[liveness."a b"]\neventually = "True"', "is no name"),
+        ('[reach]\nLed = "True"\n' + WELL, "there is a property Led already"),
+        ('[fairness]\nweak = ["Crash"]', "there is none; see docs/liveness.md"),
+        (WELL + '[fairness]\nweak = ["Krash"]', "x.toml:8: partition has no action 'Krash' .did you mean Crash"),
+        (WELL + '[fairness]\nstrong = ["Crash(brocker)"]', "Crash has no parameter 'brocker' .did you mean broker"),
+        (WELL + '[fairness]\nweak = ["Crash", "Crash"]', "names 'Crash' twice"),
+        (WELL + '[fairness]\nweak = ["Crash(broker)"]\nstrong = ["Crash( broker )"]', "twice"),
+        (WELL + '[fairness]\nweak = ["Crash(broker"]', "names no action to be fair to"),
+        (WELL + "[fairness]\nweak = [1]", "must be a name in quotes or a list"),
+        (WELL + '[fairness]\nfair = ["Crash"]', "unknown key 'fair'"),
+        (WELL + '[fairness]\nweak = ["LoseSession"]', "does not have under these constants"),
+        (WELL + "[check]\nsymmetry = true", "about runs without end.*leave symmetry out"),
+    ],
+)
+def test_a_spec_that_makes_no_sense_is_refused(lines: str, said_of_it: str) -> None:
+    text = f'title = "x"\nprotocol = "partition"\n[constants]\nreplicas = 2\n{lines}\n'
+    with pytest.raises(ConfigurationError, match=said_of_it):
+        parse_spec(text, Path("x.toml")).question()
+
+
+@pytest.mark.parametrize(
+    ("options", "said_of_it"),
+    [
+        (["--engine", "spark"], "not over Spark; use --engine local"),
+        (["--run-dir", "run"], "leave --run-dir, --resume and --master out"),
+        (["--symmetry"], "leave symmetry out"),
+        (["--easiest"], "--easiest and --explain are about broken promises"),
+    ],
+)
+def test_options_that_it_does_not_go_with_are_refused(
+    options: list[str], said_of_it: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", str(SPECS / "record-settles-unfetched.toml"), "--quiet", *options]) == 151
+    assert said_of_it in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_specs_in_which_a_name_means_different_things_are_not_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [str(SPECS / f"{name}.toml") for name in ("record-settles", "record-settles-unfetched")]
+    assert main(["diff", *names, "--quiet"]) == 151
+    assert "Settles does not mean the same in both specs" in capsys.readouterr().err

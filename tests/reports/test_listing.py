@@ -28,7 +28,7 @@ def test_a_protocol_is_listed_with_constants_actions_and_guards(drawn: Drawn, wi
         assert f"{protocol.name} {protocol.title}" in text
         assert words(protocol.source) in text
     assert "max_leader_epoch 0..14: the last leader epoch; epochs count from 0" in text
-    assert "LeaderWrite A producer's next record reaches a broker that presumes leadership." in text
+    assert "LeaderWrite(leader) A producer's next record reaches a broker that presumes leadership." in text
     assert "enabled if: presumes leadership; a record is left; room in the log" in text
     assert max(map(len, screen.lines)) <= width
 
