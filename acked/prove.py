@@ -305,8 +305,8 @@ def _refuse_beside(option: str, others: tuple[str, ...]) -> None:
 def _prove_all_constants(
     spec: Spec, smt2: Path | None, lemma_sets: Path | None, limits: Limits, form: str, quiet: bool
 ) -> int:
-    from checker.allconstants import ObligationResult, Options, prove_all_constants, shipped_file
-    from checker.cores import CoreFile
+    from checker.allconstants import ObligationResult, Options, prove_all_constants
+    from checker.cores import CoreFile, shipped_file
     from checker.counterparts import broken_rules
     from checker.observer import ProofProgress
     from model.replication.state import State

@@ -19,7 +19,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from checker.cores import Core, CoreFile, StepCounterexample
+from checker.cores import Core, CoreFile, StepCounterexample, shipped_file
 from checker.errors import ExitCode
 from checker.obligations import CLAUSES, Obligation, Obligations
 from checker.solvers import Limits, Lost, Note, SolverPool
@@ -31,14 +31,6 @@ PROOF_EFFORT = 40_000_000
 
 A count and not a time, so that the verdict does not depend on how busy the machine is.
 """
-
-LEMMA_SETS = Path(__file__).parent.parent / "invariants"
-"""Where the lemma sets are that ship."""
-
-
-def shipped_file(protocol: str) -> Path:
-    """The file of a protocol's lemma sets, beside the lemmas."""
-    return LEMMA_SETS / f"{protocol.replace('-', '_')}_cores.json"
 
 
 @unique

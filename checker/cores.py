@@ -15,6 +15,14 @@ from typing import Any
 
 from checker.files import write_text
 
+LEMMA_SETS = Path(__file__).parent.parent / "invariants"
+"""Where the lemma sets are that ship."""
+
+
+def shipped_file(protocol: str) -> Path:
+    """The file of a protocol's lemma sets, beside the lemmas."""
+    return LEMMA_SETS / f"{protocol.replace('-', '_')}_cores.json"
+
 
 @dataclass(frozen=True)
 class StepCounterexample:

@@ -19,9 +19,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from checker.bmc import NO_SYMMETRY, Bound, ask, confirmed, fresh
+from checker.cores import CoreFile, shipped_file
 from checker.errors import SystemFailure
 from checker.levels import StopPolicy
 from checker.observer import Observer, ProofProgress
+from checker.pieces import Pieces, hints
 from checker.problem import conditions, make_problem
 from checker.proof import (
     INITIAL,
@@ -88,6 +90,9 @@ class _Attempt:
         self.lemmas = tuple(item for item in lemmas if item.name not in asked)
         self.claims: tuple[Property, ...] = (*question.properties, *self.lemmas)
         self.roots: list[Expr] = []
+        # Which lemmas a goal needs is not what --minimize and k-induction ask.
+        plain = options.k == 1 and not options.minimize and lemmas
+        self._sets = CoreFile.load(shipped_file(question.instance.protocol.name)).cores if plain else {}
 
     def run(self) -> ProofResult:
         begin = time.perf_counter()
@@ -120,11 +125,13 @@ class _Attempt:
         if self.options.use_symmetry:
             named = [(item.name, root) for item, root in zip(self.claims, self.roots, strict=True)]
             symmetry = check_symmetry(self.instance, named)
-        problem = make_problem(self.instance, self.claims, self.roots, symmetry.is_symmetric)
-        pool.load(problem)
+        # Pieces are worth their while only where few stand for all.
+        pieces = Pieces(self.instance, self.roots) if self._sets and symmetry.is_symmetric else None
+        parts = () if pieces is None else pieces.of
+        pool.load(make_problem(self.instance, self.claims, self.roots, symmetry.is_symmetric, parts))
         self.observer.phase("proving")
         base, violations = self._base(pool)
-        steps = list(self._steps(pool, symmetry))
+        steps = list(self._steps(pool, symmetry, pieces))
         actions = [ActionProof(INITIAL, (base,))]
         for action in self.instance.action_rules:
             mine = tuple(item for item in steps if item.subject == action.name)
@@ -198,7 +205,7 @@ class _Attempt:
 
     # -- the steps ----------------------------------------------------------------------------------------------------------
 
-    def _steps(self, pool: SolverPool, symmetry: Symmetry) -> Iterator[Obligation]:
+    def _steps(self, pool: SolverPool, symmetry: Symmetry, pieces: Pieces | None) -> Iterator[Obligation]:
         options = self.options
         sizes: dict[int, int] = {}
         for stands in symmetry.representative:
@@ -215,6 +222,7 @@ class _Attempt:
                 every_claim=options.every_claim,
                 minimize=options.minimize,
                 smt2=None if options.smt2 is None else str(options.smt2 / _file_name(number, self.instance.actions[number])),
+                hints=hints(self.instance, number, self.claims, self._sets, pieces),
             )
             for number in sizes
         ]

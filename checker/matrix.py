@@ -1,24 +1,29 @@
 """Every variant of the replication family against every named promise: proved, or refuted by a shortest run.
 
-What lives here: which questions the matrix asks, in which order methods are tried, and for every variant which of its actions
+What lives here: which questions the matrix asks, by which method each is answered, and for every variant which of its actions
 breaks which step of KIP-320's argument. What does not: the methods (`induction.py`, `bmc.py`, `search.py`) and the table
 (`reports/matrix.py`).
+
+The state spaces are small enough to be searched, all promises of a variant at once, in seconds. So every answer of a solver
+is held against the search's: the verdict, and the length of the shortest run.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 
 from checker.bmc import Bound, check_bounded
 from checker.counterparts import Counterparts
+from checker.errors import SystemFailure
 from checker.induction import Options, prove_by_induction
+from checker.levels import StopPolicy
 from checker.observer import Observer, ProofProgress
 from checker.proof import ProofResult
 from checker.question import Question
-from checker.result import Verdict
+from checker.result import StopReason, Verdict
 from checker.solvers import Limits
 from invariants.kip320_lemmas import KIP320_LEMMAS
 from invariants.proofs import all_lemmas, lemmas_for
@@ -30,8 +35,8 @@ from model.protocol import Protocol
 CONSTANTS: Mapping[str, int] = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 """Small, and large enough that every promise that a variant breaks is broken."""
 
-DEPTH = 12
-"""Actions of the longest run that is looked at."""
+DEPTH = 11
+"""Actions of the longest run that bounded model checking looks for; one more takes it minutes."""
 
 PROMISES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("high watermark ≤ least log end of the ISR", ("HwWithinOwnIsr", "HwWithinQuorumIsr")),
@@ -97,26 +102,55 @@ def prove_matrix(limits: Limits, observer: Observer | None = None) -> Matrix:
     told = observer or Observer()
     begin = time.perf_counter()
     known = {item.name: item for item in (*KIP320_LEMMAS, *PROPERTIES)}
-    asked = [
-        (protocol, promise, known[name])
-        for protocol in FAMILY.values()
-        for promise, names in PROMISES
-        for name in names
-    ]
+    asked = [(promise, known[name]) for promise, names in PROMISES for name in names]
     entries: list[Entry] = []
     breaches: list[Breach] = []
-    total = len(asked) + len(FAMILY)
-    for protocol, promise, item in asked:
-        entries.append(_entry(protocol, promise, item, limits))
-        done = entries[-1]
-        subject = f"{done.protocol}: {done.property}, by {done.how.value}"
-        told.decided(ProofProgress(subject, done.verdict.value, done.seconds, len(entries), total))
-    for number, protocol in enumerate(FAMILY.values(), start=1):
-        attempt = explain(protocol, limits)
-        breaches += breaches_of(attempt)
+    attempts: list[ProofResult] = []
+    total = len(FAMILY) * (len(asked) + 1)
+    for protocol in FAMILY.values():
+        searched = Searched.all_of(protocol, [item for _, item in asked])
+        for promise, item in asked:
+            done = entry_of(protocol, promise, item, searched, limits)
+            entries.append(done)
+            subject = f"{done.protocol}: {done.property}, by {done.how.value}"
+            told.decided(ProofProgress(subject, done.verdict.value, done.seconds, len(entries) + len(attempts), total))
+        attempts.append(_uninterrupted(explain(protocol, limits)))
+        breaches += breaches_of(attempts[-1])
         subject = f"{protocol.name}: which action breaks which lemma"
-        told.decided(ProofProgress(subject, "done", attempt.seconds, len(asked) + number, total))
+        told.decided(ProofProgress(subject, "done", attempts[-1].seconds, len(entries) + len(attempts), total))
     return Matrix(CONSTANTS, tuple(entries), tuple(breaches), time.perf_counter() - begin)
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What explicit search says of promises: how many actions the shortest run has that breaks one, if any does.
+
+    If it is not complete, of what is not broken nothing is known.
+    """
+
+    is_complete: bool
+    shortest: Mapping[str, int]
+    seconds: float
+
+    @staticmethod
+    def all_of(protocol: Protocol, promises: Sequence[Property], constants: Mapping[str, int] = CONSTANTS) -> Searched:
+        """One search for all promises."""
+        from checker.search import search
+
+        begin = time.perf_counter()
+        found = search(Question(protocol.instantiate(constants), tuple(promises)), policy=StopPolicy.EVERY_PROPERTY)
+        if found.stopped is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        shortest = {item.property.name: item.trace_length - 1 for item in found.violations}
+        # A search for every property ends early only where every one is broken.
+        is_complete = found.stopped is StopReason.COMPLETE or len(shortest) == len(promises)
+        return Searched(is_complete, shortest, time.perf_counter() - begin)
+
+    def verdict(self, promise: str) -> Verdict:
+        """What is known of one."""
+        if promise in self.shortest:
+            return Verdict.VIOLATED
+        return Verdict.HOLDS if self.is_complete else Verdict.INCOMPLETE
 
 
 def explain(protocol: Protocol, limits: Limits, constants: Mapping[str, int] = CONSTANTS) -> ProofResult:
@@ -144,21 +178,39 @@ def breaches_of(attempt: ProofResult) -> list[Breach]:
     return found
 
 
-def _entry(protocol: Protocol, promise: str, item: Property, limits: Limits) -> Entry:
+def entry_of(protocol: Protocol, promise: str, item: Property, searched: Searched, limits: Limits) -> Entry:
+    """One answer: a proof where there are lemmas, a shortest run by bmc where one is short enough, or the search's.
+
+    `SystemFailure` if a solver says otherwise than the search.
+    """
     begin = time.perf_counter()
     question = Question(protocol.instantiate(CONSTANTS), (item,))
+    verdict, actions = searched.verdict(item.name), searched.shortest.get(item.name)
     how, result = How.NONE, None
     lemmas = lemmas_for(protocol, (item,))
     if lemmas is not None:
-        how, result = How.INDUCTION, prove_by_induction(question, lemmas, limits)
+        how, result = How.INDUCTION, _uninterrupted(prove_by_induction(question, lemmas, limits))
+    is_short = verdict is Verdict.INCOMPLETE or (actions is not None and actions <= DEPTH)
+    if is_short and (result is None or result.verdict is Verdict.INCOMPLETE):
+        how, result = How.BMC, _uninterrupted(check_bounded(question, Bound(DEPTH), limits))
     if result is None or result.verdict is Verdict.INCOMPLETE:
-        how, result = How.BMC, check_bounded(question, Bound(DEPTH), limits)
-    if result.verdict is not Verdict.INCOMPLETE:
-        actions = result.violations[0].trace_length - 1 if result.violations else None
-        return Entry(protocol.name, promise, item.name, result.verdict, how, time.perf_counter() - begin, actions)
-    from checker.search import search
+        how = How.NONE if verdict is Verdict.INCOMPLETE else How.SEARCH
+        return Entry(protocol.name, promise, item.name, verdict, how, searched.seconds, actions)
+    found = result.violations[0].trace_length - 1 if result.violations else None
+    if verdict is not Verdict.INCOMPLETE and (result.verdict, found) != (verdict, actions):
+        raise SystemFailure(
+            f"{protocol.name}, {item.name}: {how.value} says {_said(result.verdict, found)}, explicit search "
+            f"{_said(verdict, actions)}; please report this as a defect of acked"
+        )
+    return Entry(protocol.name, promise, item.name, result.verdict, how, time.perf_counter() - begin, found)
 
-    found = search(question)
-    actions = found.violations[0].trace_length - 1 if found.violations else None
-    how = How.NONE if found.verdict is Verdict.INCOMPLETE else How.SEARCH
-    return Entry(protocol.name, promise, item.name, found.verdict, how, time.perf_counter() - begin, actions)
+
+def _uninterrupted(result: ProofResult) -> ProofResult:
+    """A result as it is; who was interrupted in one answer does not want the next."""
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return result
+
+
+def _said(verdict: Verdict, actions: int | None) -> str:
+    return verdict.value if actions is None else f"{verdict.value} after {actions} actions"

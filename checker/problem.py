@@ -33,11 +33,12 @@ class Field:
 
 @dataclass(frozen=True)
 class Claim:
-    """A property or lemma; `root` is the row of its condition."""
+    """A property or lemma; `root` is the row of its condition, `pieces` are those of its conjuncts, if they are wanted."""
 
     name: str
     is_step: bool
     root: int
+    pieces: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,16 @@ def _any_step(instance: Instance) -> ActionInstance:
 
 
 def make_problem(
-    instance: Instance, claims: Sequence[Property], roots: Sequence[Expr], is_symmetric: bool
+    instance: Instance,
+    claims: Sequence[Property],
+    roots: Sequence[Expr],
+    is_symmetric: bool,
+    pieces: Sequence[Sequence[Expr]] = (),
 ) -> Problem:
-    """The problem of an instance; `roots` are the claims' conditions, `is_symmetric` says that ids may be renamed."""
+    """The problem of an instance; `roots` are the claims' conditions, `is_symmetric` says that ids may be renamed.
+
+    `pieces` are the conjuncts of each claim, or nothing.
+    """
     table = _Table()
     steps = tuple(
         Step(
@@ -100,8 +108,10 @@ def make_problem(
         )
         for item in instance.actions
     )
+    conjuncts = pieces or [()] * len(claims)
     made = tuple(
-        Claim(item.name, item.kind is Kind.STEP, table.add(root)) for item, root in zip(claims, roots, strict=True)
+        Claim(item.name, item.kind is Kind.STEP, table.add(root), tuple(map(table.add, parts)))
+        for item, root, parts in zip(claims, roots, conjuncts, strict=True)
     )
     size = max((1 + number for step in steps for number in step.ids), default=0)
     return Problem(

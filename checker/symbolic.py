@@ -24,6 +24,7 @@ from checker.tasks import (
     BoundedTask,
     Broken,
     DepthNote,
+    Hint,
     InitialTask,
     StepAnswer,
     StepTask,
@@ -34,6 +35,12 @@ from model.smt import Frame, Lowering
 
 Emit = Callable[[Any], None]
 Term = Any
+
+_TOGETHER_EFFORT = 4_000_000
+"""How long z3 may think about all goals together where there is another way, in its own count of steps: some seconds."""
+
+_WHOLE_EFFORT = 1_000_000
+"""The same for one goal that has pieces."""
 
 _SIMPLIFY_EFFORT = 400_000
 """How long z3 may think about making one field of a counterexample plainer, in its own count of steps."""
@@ -97,23 +104,30 @@ class Engine:
             leaf: self.pool.field(leaf, field.cardinality) for leaf, field in enumerate(self.problem.fields)
         }
         afterwards = {self.count + leaf: code for leaf, code in {**same, **new}.items()}
-        state = self._replaced([n for n in claims if not self.problem.claims[n].is_step], new)
-        step = self._replaced([n for n in claims if self.problem.claims[n].is_step], afterwards)
-        return [(state | step)[n] for n in claims]
+        state = self._replaced([self.claim(n) for n in claims if not self.problem.claims[n].is_step], new)
+        step = self._replaced([self.claim(n) for n in claims if self.problem.claims[n].is_step], afterwards)
+        return [(step if self.problem.claims[n].is_step else state)[self.claim(n).id] for n in claims]
 
-    def _replaced(self, claims: Sequence[int], new: dict[int, Expr]) -> dict[int, Expr]:
-        """The claims' conditions with fields replaced, by claim."""
+    def pieces_after(self, action: Step, claim: int, pieces: Sequence[int]) -> list[Expr]:
+        """Pieces of an assumed claim after a step, over the state before it; what the step leaves as it is needs no proof."""
+        wanted = [self.rows[self.problem.claims[claim].pieces[number]] for number in pieces]
+        made = self._replaced(wanted, {leaf: self.rows[row] for leaf, row in action.updates})
+        changed = [made[piece.id] for piece in wanted if made[piece.id] is not piece]
+        return [piece for piece in changed if piece is not self.pool.true]
+
+    def _replaced(self, roots: Sequence[Expr], new: dict[int, Expr]) -> dict[int, Expr]:
+        """Expressions and all they are made of with fields replaced, by the number of what they were."""
         touched = sum(1 << field for field in new)
         make = builders(self.pool)
         memo: dict[int, Expr] = {}
-        for node in evaluation_order(self.claim(n) for n in claims):
+        for node in evaluation_order(roots):
             if not self._reads[node.id] & touched:
                 memo[node.id] = node
             elif node.op is Op.FIELD:
                 memo[node.id] = new[node.value]
             else:
                 memo[node.id] = make[node.op](*(memo[arg.id] for arg in node.args))
-        return {n: memo[self.claim(n).id] for n in claims}
+        return memo
 
     # -- terms ----------------------------------------------------------------------------------------------------------
 
@@ -232,9 +246,15 @@ class _StepProof:
         unchanged = set(map(id, self.assumed))
         kept = [(name, expr) for name, expr in zip(names, after, strict=True) if id(expr) not in unchanged]
         self.goals = [(name, expr) for name, expr in kept if expr is not engine.pool.true]
+        self.hints: dict[str, tuple[int | None, Hint]] = {
+            problem.claims[n].name: (n, task.hints[n]) for n in task.goals if n in task.hints and n in task.assumed
+        }
         for leaf, row in self.step.overflows:
             inside = engine.pool.not_(engine.rows[row])
-            self.goals.append((f"{problem.fields[leaf].name} stays in its domain", inside))
+            name = f"{problem.fields[leaf].name} stays in its domain"
+            self.goals.append((name, inside))
+            if problem.fields[leaf].name in task.hints:
+                self.hints[name] = (None, task.hints[problem.fields[leaf].name])
         self.transitions = _Transitions(engine) if task.k > 1 else None
         roots = [self.guard, *self.assumed, *(expr for _, expr in self.goals)]
         engine.prepare(roots)
@@ -256,13 +276,18 @@ class _StepProof:
             return self._minimised(can_fire)
         broken: list[Broken] = []
         rest = dict(self.goals)
+        is_first = bool(self.hints)
         while rest:
-            solver = self._assuming()
+            solver = bound(self._assuming(), 0, _TOGETHER_EFFORT if is_first else 0)
             solver.add(z3.Or([z3.Not(self.frames[-1].term(expr)) for expr in rest.values()]))
             found, reason = _check(solver)
             self._alive()
             if found == "unsat":
                 break
+            if found == "unknown" and is_first:  # Too much at once: one goal after the other.
+                is_first = False
+                rest = {name: expr for name, expr in rest.items() if not self._follows(name, expr)}
+                continue
             if found == "unknown":
                 return self._result(broken, tuple(rest), reason, can_fire, {})
             item = self._broken(solver, rest)
@@ -271,6 +296,27 @@ class _StepProof:
                 break
             rest = {name: expr for name, expr in rest.items() if name not in item.claims}
         return self._result(broken, (), "", can_fire, {})
+
+    def _follows(self, name: str, goal: Expr) -> bool:
+        """Whether its hint proves a goal: with few claims assumed, and piece by piece if it is too much at once."""
+        if name not in self.hints:
+            return False
+        number, hint = self.hints[name]
+        assumed = [self.engine.claim(other) for other in hint.assumed]
+        found = self._refuted(goal, assumed, _WHOLE_EFFORT if hint.pieces else 0)
+        if found != "unknown" or number is None or not hint.pieces:
+            return found == "unsat"
+        pieces = self.engine.pieces_after(self.step, number, hint.pieces)
+        return all(self._refuted(piece, assumed, 0) == "unsat" for piece in pieces)
+
+    def _refuted(self, goal: Expr, assumed: Sequence[Expr], effort: int) -> str:
+        """z3's answer to: may the goal fail where these claims, the domains and the guard hold?"""
+        frame = self.engine.frame("", [goal])
+        solver = bound(z3.SolverFor("QF_BV"), self.engine.timeout, effort)
+        solver.add(*frame.in_domain(), *(frame.term(expr) for expr in (self.guard, *assumed)), z3.Not(frame.term(goal)))
+        found, _ = _check(solver)
+        self._alive()
+        return found
 
     def _result(
         self,

@@ -45,7 +45,7 @@ class IdKind(Enum):
     SET = "set of ids"
 
 
-class _Asymmetric(Exception):
+class Asymmetric(Exception):
     """Something that renaming cannot see through."""
 
 
@@ -78,40 +78,42 @@ def check_symmetry(
     """
     alone = tuple(range(len(instance.actions)))
     try:
-        renamed = sort or _only_sort(instance)
+        renamed = sort or only_sort(instance)
         size = IdDomain(renamed).cardinality(instance.constants)
-        forms = _Forms()
-        identity = _Renaming(instance, forms, renamed, tuple(range(size)))
+        forms = Forms()
+        identity = Renaming(instance, forms, renamed, tuple(range(size)))
         known: dict[int, list[int]] = {}
         for number, step in enumerate(instance.actions):
             known.setdefault(identity.step(step), []).append(number)
         leader = list(alone)
-        for generator in _generators(size):
-            renaming = _Renaming(instance, forms, renamed, generator)
+        for generator in generators(size, range(size)):
+            renaming = Renaming(instance, forms, renamed, generator)
             for name, root in claims:
                 if renaming.form(root, IdKind.PLAIN) != identity.form(root, IdKind.PLAIN):
-                    raise _Asymmetric(f"{name} changes when ids are renamed")
+                    raise Asymmetric(f"{name} changes when ids are renamed")
             for number, step in enumerate(instance.actions):
                 images = known.get(renaming.step(step))
                 if images is None:
-                    raise _Asymmetric(f"no action is what {step.label} becomes when ids are renamed")
+                    raise Asymmetric(f"no action is what {step.label} becomes when ids are renamed")
                 for name, roots in step_claims:
                     form = renaming.form(roots[number], IdKind.PLAIN)
                     images = [image for image in images if identity.form(roots[image], IdKind.PLAIN) == form]
                     if not images:
-                        raise _Asymmetric(f"{name} changes when ids are renamed")
-                _join(leader, number, images[0])
-    except _Asymmetric as obstacle:
+                        raise Asymmetric(f"{name} changes when ids are renamed")
+                join(leader, number, images[0])
+    except Asymmetric as obstacle:
         return Symmetry(alone, str(obstacle))
-    return Symmetry(tuple(_root(leader, number) for number in alone))
+    return Symmetry(tuple(least(leader, number) for number in alone))
 
 
-def _join(leader: list[int], a: int, b: int) -> None:
-    low, high = sorted((_root(leader, a), _root(leader, b)))
+def join(leader: list[int], a: int, b: int) -> None:
+    """Makes one orbit of those of two numbers; `leader` has a number of each number's orbit that is not greater."""
+    low, high = sorted((least(leader, a), least(leader, b)))
     leader[high] = low
 
 
-def _root(leader: list[int], number: int) -> int:
+def least(leader: list[int], number: int) -> int:
+    """The least number of a number's orbit."""
     while leader[number] != number:
         number = leader[number]
     return number
@@ -127,24 +129,28 @@ def _sort_of(domain: LeafDomain) -> type[Id] | None:
     return None
 
 
-def _only_sort(instance: Instance) -> type[Id]:
+def only_sort(instance: Instance) -> type[Id]:
     domains = [leaf.domain for leaf in instance.schema.leaves]
     domains += [domain for action in instance.protocol.actions for domain in action.parameters().values()]
     sorts = {sort: None for domain in domains if (sort := _sort_of(domain)) is not None}
     if len(sorts) != 1:
-        raise _Asymmetric(f"the protocol has {len(sorts)} sorts of ids, and exactly one can be renamed")
+        raise Asymmetric(f"the protocol has {len(sorts)} sorts of ids, and exactly one can be renamed")
     return next(iter(sorts))
 
 
-def _generators(size: int) -> Iterator[tuple[int, ...]]:
-    """A swap and a rotation: every renaming is made of these two."""
-    if size > 1:
-        yield (1, 0, *range(2, size))
-    if size > 2:
-        yield (*range(1, size), 0)
+def generators(size: int, free: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """A swap and a rotation of the free ids: every renaming that leaves the others as they are is made of these two."""
+
+    def moved(to: dict[int, int]) -> tuple[int, ...]:
+        return tuple(to.get(number, number) for number in range(size))
+
+    if len(free) > 1:
+        yield moved({free[0]: free[1], free[1]: free[0]})
+    if len(free) > 2:
+        yield moved(dict(zip(free, (*free[1:], free[0]), strict=True)))
 
 
-class _Forms:
+class Forms:
     """Normal forms, numbered: two expressions have the same number exactly if their forms are the same."""
 
     def __init__(self) -> None:
@@ -154,10 +160,10 @@ class _Forms:
         return self._numbers.setdefault(form, len(self._numbers))
 
 
-class _Renaming:
+class Renaming:
     """One renaming of the ids, and the normal forms of renamed expressions."""
 
-    def __init__(self, instance: Instance, forms: _Forms, sort: type[Id], to: tuple[int, ...]) -> None:
+    def __init__(self, instance: Instance, forms: Forms, sort: type[Id], to: tuple[int, ...]) -> None:
         self._forms = forms
         self._to = to
         self._count = len(instance.schema.leaves)
@@ -189,7 +195,7 @@ class _Renaming:
             self._form_memo[node.id] = self._make(node)
             stack.pop()
         if self._kind(root) not in (kind, IdKind.OPEN):
-            raise _Asymmetric("ids are mixed with numbers")
+            raise Asymmetric("ids are mixed with numbers")
         return self._form(root, kind)
 
     def _form(self, node: Expr, kind: IdKind) -> int:
@@ -212,7 +218,7 @@ class _Renaming:
             case Op.ADD, IdKind.ID if _is_literal(node.args[1], -1):
                 return self._forms.number((Op.ADD, -1, self._form(node.args[0], IdKind.OPTIONAL_ID)))
             case _:
-                raise _Asymmetric("ids are mixed with numbers")
+                raise Asymmetric("ids are mixed with numbers")
 
     def _parts(self, node: Expr) -> list[Expr]:
         is_flat = node.op in (Op.AND, Op.OR) or (node.op in (Op.ADD, Op.BITOR) and self._is_plain(node))
@@ -268,7 +274,7 @@ class _Renaming:
         if node.is_bool:
             # An order, or arithmetic on ids, would tell one from another.
             if node.op is Op.LT and any(self._kind(arg) not in (IdKind.PLAIN, IdKind.OPEN) for arg in node.args):
-                raise _Asymmetric("ids are compared by order")
+                raise Asymmetric("ids are compared by order")
             return IdKind.PLAIN
         match node.op:
             case Op.CONST:
@@ -280,7 +286,7 @@ class _Renaming:
             case Op.BITAND | Op.BITOR | Op.BITXOR:
                 kind = self._common(node.args)
                 if kind in (IdKind.ID, IdKind.OPTIONAL_ID):
-                    raise _Asymmetric("ids are computed with")
+                    raise Asymmetric("ids are computed with")
                 return kind
             case Op.ADD if self._kind(node.args[0]) is IdKind.ID and _is_literal(node.args[1], 1):
                 return IdKind.OPTIONAL_ID
@@ -294,13 +300,13 @@ class _Renaming:
                 return IdKind.OPEN
             case _:
                 if any(self._kind(arg) not in (IdKind.PLAIN, IdKind.OPEN) for arg in node.args):
-                    raise _Asymmetric("ids are computed with")
+                    raise Asymmetric("ids are computed with")
                 return IdKind.PLAIN
 
     def _common(self, args: Sequence[Expr]) -> IdKind:
         kinds = {self._kind(arg) for arg in args} - {IdKind.OPEN}
         if len(kinds) > 1:
-            raise _Asymmetric("ids are mixed with numbers")
+            raise Asymmetric("ids are mixed with numbers")
         return kinds.pop() if kinds else IdKind.OPEN
 
     @staticmethod
@@ -349,7 +355,7 @@ def places(instance: Instance, sort: type[Id], to: Sequence[int]) -> list[int]:
             return (head, *moved(domain.struct.domains()[str(head)], tuple(tail)))
         if isinstance(domain, LogDomain):
             return path
-        raise _Asymmetric(f"a field at {path} cannot be renamed")
+        raise Asymmetric(f"a field at {path} cannot be renamed")
 
     root = StructDomain(instance.protocol.state)
     return [schema.by_path[moved(root, leaf.path)] for leaf in schema.leaves]

@@ -5,9 +5,21 @@ What lives here: tasks and answers. What does not: z3; both sides of the pipe im
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from checker.cores import StepCounterexample
+
+
+@dataclass(frozen=True)
+class Hint:
+    """How a goal may be proved with little: the claims that are assumed (numbers), and the pieces of it that are asked.
+
+    `pieces` counts among the pieces of the goal's claim; each of the others is the image of one of these.
+    """
+
+    assumed: tuple[int, ...]
+    pieces: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -17,7 +29,7 @@ class StepTask:
     Claims and steps are numbers of the `Problem`. With `k` > 1 the assumed claims hold in k states that follow one another,
     the last of which the step leaves. `witness` asks whether the assumptions are satisfiable at all, `every_claim` for all
     goals that break and not just for one counterexample, `plain` for one that is easy to read, `minimize` for the lemmas that
-    each goal needs.
+    each goal needs. `hints` go by goal: a number of `goals`, or the name of a field that must stay in its domain.
     """
 
     step: int
@@ -29,6 +41,7 @@ class StepTask:
     plain: bool = True
     minimize: bool = False
     smt2: str | None = None
+    hints: Mapping[int | str, Hint] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

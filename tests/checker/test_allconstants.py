@@ -20,9 +20,8 @@ from checker.allconstants import (
     Options,
     Verdict,
     prove_all_constants,
-    shipped_file,
 )
-from checker.cores import Core, CoreFile, StepCounterexample
+from checker.cores import Core, CoreFile, StepCounterexample, shipped_file
 from checker.counterparts import broken_rules
 from checker.firstorder import Prover
 from checker.lemmasets import FIRST_EFFORT, SEARCH_EFFORT, CoreSearch, Engine
