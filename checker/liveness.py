@@ -17,7 +17,7 @@ counts as enabled. If there are only others, nothing is claimed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -139,21 +139,50 @@ def _parts_with(parts: np.ndarray, count: int) -> np.ndarray:
 # -- the lasso --------------------------------------------------------------------------------------------------------
 
 
-class _Steps:
-    """Some steps of a graph, to be followed either way; ties are broken by the states themselves, not by their numbers."""
+class _Order:
+    """The steps of a graph by where they leave and by where they lead, and the rank of every state.
 
-    def __init__(self, graph: StateGraph, chosen: np.ndarray, rank: np.ndarray) -> None:
-        self._graph, self._rank = graph, rank
-        self._forward, self._first = _by(graph.sources, chosen, graph.count)
-        self._backward, self._last = _by(graph.targets, chosen, graph.count)
+    Ties are broken by the states themselves, whose numbers depend on the workers.
+    """
+
+    def __init__(self, graph: StateGraph) -> None:
+        self.graph = graph
+        self._forward, self._first = _by(graph.sources, graph.count)
+        self._backward, self._last = _by(graph.targets, graph.count)
+        words = [graph.states[:, word] for word in range(graph.states.shape[1])]
+        self.rank = np.empty(graph.count, np.int64)
+        self.rank[np.lexsort(words[::-1])] = np.arange(graph.count)
 
     def after(self, states: np.ndarray) -> np.ndarray:
-        """The steps from these states."""
-        return _listed(self._forward, self._first, states)
+        """The steps from these states, one state after the other."""
+        lengths = self._first[states + 1] - self._first[states]
+        offsets = np.repeat(self._first[states] - np.cumsum(lengths) + lengths, lengths)
+        listed: np.ndarray = self._forward[offsets + np.arange(lengths.sum())]
+        return listed
 
     def before(self, state: int) -> np.ndarray:
         """The steps to a state."""
         return self._backward[self._last[state] : self._last[state + 1]]
+
+
+class _Steps:
+    """The steps between some states of a graph (a mask) that change something, to be followed either way."""
+
+    def __init__(self, order: _Order, inside: np.ndarray) -> None:
+        self._order, self._graph, self._inside = order, order.graph, inside
+
+    def after(self, states: np.ndarray) -> np.ndarray:
+        """The steps from these states."""
+        return self._chosen(self._order.after(states))
+
+    def before(self, state: int) -> np.ndarray:
+        """The steps to a state."""
+        return self._chosen(self._order.before(state))
+
+    def _chosen(self, steps: np.ndarray) -> np.ndarray:
+        sources, targets = self._graph.sources[steps], self._graph.targets[steps]
+        chosen: np.ndarray = steps[self._inside[sources] & self._inside[targets] & (sources != targets)]
+        return chosen
 
     def least_to(self, steps: np.ndarray) -> int:
         """Of these steps the one with the least source, then the least action."""
@@ -164,22 +193,22 @@ class _Steps:
         return self._least(steps, self._graph.targets)
 
     def _least(self, steps: np.ndarray, there: np.ndarray) -> int:
-        order = np.lexsort((self._graph.actions[steps], self._rank[there[steps]]))
+        order = np.lexsort((self._graph.actions[steps], self._order.rank[there[steps]]))
         return int(steps[order[0]])
 
-    def way(self, begin: int, wanted: np.ndarray) -> list[int]:
-        """The steps of the canonical shortest way from a state to a nearest one of those wanted (a mask)."""
+    def way(self, begin: int, is_wanted: Callable[[np.ndarray], np.ndarray]) -> list[int]:
+        """The steps of the canonical shortest way from a state to a nearest one of those wanted, of which there is one."""
         distance = np.full(self._graph.count, -1, np.int32)
         distance[begin] = 0
         frontier = np.array([begin])
         length = 0
-        while not wanted[frontier].any():
+        while not (wanted := is_wanted(frontier)).any():
             length += 1
             reached = self._graph.targets[self.after(frontier)]
             frontier = np.unique(reached[distance[reached] < 0])
             distance[frontier] = length
-        ends = frontier[wanted[frontier]]
-        at = int(ends[np.argmin(self._rank[ends])])
+        ends = frontier[wanted]
+        at = int(ends[np.argmin(self._order.rank[ends])])
         way: list[int] = []
         while at != begin:
             length -= 1
@@ -195,20 +224,16 @@ class _Lassos:
     def __init__(
         self, graph: StateGraph, start: np.ndarray, region: np.ndarray, part: np.ndarray, groups: Sequence[_Fair]
     ) -> None:
-        self._graph, self._start, self._region, self._part, self._groups = graph, start, region, part, groups
-        words = [graph.states[:, word] for word in range(graph.states.shape[1])]
-        self._rank = np.empty(graph.count, np.int64)
-        self._rank[np.lexsort(words[::-1])] = np.arange(graph.count)
+        self._graph, self._start, self._part, self._groups = graph, start, part, groups
+        self._order = _Order(graph)
         self._level = np.searchsorted(graph.ends, np.arange(graph.count), side="right")
-        self._moves = graph.sources != graph.targets
-        self._inside = _Steps(graph, self._moves & region[graph.sources] & region[graph.targets], self._rank)
+        self._inside = _Steps(self._order, region)
         self._distance = self._distances()
-        self._rounds: dict[int, _Steps] = {}
 
     def best(self) -> Run:
         """The shortest of the lassos that are tried; canonical."""
         entries = np.flatnonzero(self._part >= 0)
-        entries = entries[np.lexsort((self._rank[entries], self._distance[entries]))]
+        entries = entries[np.lexsort((self._order.rank[entries], self._distance[entries]))]
         best: tuple[int, int, list[int]] | None = None
         for entry in entries[:_ENTRIES].tolist():
             away = int(self._distance[entry])
@@ -243,7 +268,7 @@ class _Lassos:
             way.append(self._inside.least_to(steps))
             at = int(graph.sources[way[-1]])
         if self._level[at]:
-            everywhere = _Steps(graph, self._moves, self._rank)
+            everywhere = _Steps(self._order, np.ones(graph.count, bool))
             while self._level[at]:
                 steps = everywhere.before(at)
                 steps = steps[self._level[graph.sources[steps]] == self._level[at] - 1]
@@ -255,22 +280,16 @@ class _Lassos:
 
     def _loop(self, entry: int) -> list[int]:
         """A short way from a state of a fair set back to itself, inside the set, that keeps all fairness."""
-        number = int(self._part[entry])
-        if number not in self._rounds:
-            inside = self._part == number
-            chosen = self._moves & inside[self._graph.sources] & inside[self._graph.targets]
-            self._rounds[number] = _Steps(self._graph, chosen, self._rank)
-        steps = self._rounds[number]
-        home = np.zeros(self._graph.count, bool)
-        home[entry] = True
+        inside = self._part == self._part[entry]
+        steps = _Steps(self._order, inside)
         loop: list[int] = []
         while True:
             at = int(self._graph.targets[loop[-1]]) if loop else entry
-            closed = loop + steps.way(at, home)
+            closed = loop + steps.way(at, lambda states: states == entry)
             unmet = [fair for fair in self._groups if not self._is_met(fair, entry, closed)]
             if not unmet:
                 return closed
-            loop += self._towards(unmet, at, number, steps)
+            loop += self._towards(unmet, at, steps)
 
     def _is_met(self, fair: _Fair, entry: int, loop: list[int]) -> bool:
         if fair.steps[loop].any():
@@ -278,25 +297,25 @@ class _Lassos:
         enabled = fair.enabled[[entry, *self._graph.targets[loop].tolist()]]
         return not (enabled.any() if fair.group.is_strong else enabled.all())
 
-    def _towards(self, unmet: Sequence[_Fair], at: int, number: int, steps: _Steps) -> list[int]:
+    def _towards(self, unmet: Sequence[_Fair], at: int, steps: _Steps) -> list[int]:
         """The way from a state to the nearest thing that one of these groups still asks for."""
-        graph, inside = self._graph, self._part == number
-        wanted = np.zeros(graph.count, bool)
-        for fair in unmet:
-            if not fair.group.is_strong:
-                wanted |= inside & ~fair.enabled
-            own = np.flatnonzero(fair.steps)
-            own = own[inside[graph.sources[own]] & inside[graph.targets[own]]]
-            wanted[graph.sources[own]] = True
-        way = steps.way(at, wanted)
-        there = int(graph.targets[way[-1]]) if way else at
+
+        def is_wanted(states: np.ndarray) -> np.ndarray:
+            leaving = steps.after(states)
+            own = np.concatenate([leaving[fair.steps[leaving]] for fair in unmet])
+            wanted = np.isin(states, self._graph.sources[own])
+            for fair in unmet:
+                if not fair.group.is_strong:
+                    wanted |= ~fair.enabled[states]
+            return wanted
+
+        way = steps.way(at, is_wanted)
+        there = int(self._graph.targets[way[-1]]) if way else at
         if any(not fair.group.is_strong and not fair.enabled[there] for fair in unmet):
             return way
         leaving = steps.after(np.array([there]))
-        for fair in unmet:
-            if (own := leaving[fair.steps[leaving]]).size:
-                return [*way, steps.least_from(own)]
-        raise AssertionError("what was walked to is there")
+        own = next(own for fair in unmet if (own := leaving[fair.steps[leaving]]).size)
+        return [*way, steps.least_from(own)]
 
     def _run(self, way: list[int], loop: list[int], entry: int) -> Run:
         graph, instance = self._graph, self._graph.question.instance
@@ -307,18 +326,8 @@ class _Lassos:
         return Run(tuple(graph.words_of(state) for state in states), tuple(actions), len(way))
 
 
-def _by(ends: np.ndarray, chosen: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The chosen steps in order of one of their ends, and where those of each state begin."""
-    steps = np.flatnonzero(chosen)
-    steps = steps[np.argsort(ends[steps], kind="stable")]
+def _by(ends: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The steps in order of one of their ends, and where those of each state begin."""
     first = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(ends[steps], minlength=count), out=first[1:])
-    return steps, first
-
-
-def _listed(steps: np.ndarray, first: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """The steps of these states, one state after the other."""
-    lengths = first[states + 1] - first[states]
-    offsets = np.repeat(first[states] - np.cumsum(lengths) + lengths, lengths)
-    listed: np.ndarray = steps[offsets + np.arange(lengths.sum())]
-    return listed
+    np.cumsum(np.bincount(ends, minlength=count), out=first[1:])
+    return np.argsort(ends, kind="stable"), first
