@@ -92,7 +92,7 @@ def _read(actions: Iterable[Action], protocol: str, text: str) -> tuple[Action, 
     if match[1] not in known:
         raise ConfigurationError(f"{protocol} has no action {match[1]!r}{near(match[1], known)}; it has {choices(known)}")
     action = known[match[1]]
-    parameters = [name.strip() for name in match[2].split(",")] if match[2] is not None else []
+    parameters = [name.strip() for name in match[2].split(",")] if match[2] and match[2].strip() else []
     has = list(action.parameters())
     for name in parameters:
         if name not in has:
