@@ -415,3 +415,15 @@ def test_the_gallerys_index_is_readable_at_any_width_and_leads_to_stories(watche
     expect(page.locator(".happened")).to_contain_text("Step 9 of 9 breaks it")
     page.get_by_role("link", name="acked: all stories").click()
     expect(page.locator("h1")).to_have_text("Does your Kafka keep what it acknowledged?")
+
+
+def test_a_run_without_end_says_where_its_loop_begins_and_where_it_goes_back_to(watched: Any, tmp_path: Path) -> None:
+    target = tmp_path / "endless.html"
+    acked("view", "leader-in-office-weak", "--out", str(target), "--quiet")
+    page = watched.open(target)
+    expect(page.locator(".happened")).to_contain_text("Steps 4 to 6 can happen again and again for ever")
+    expect(page.locator(".steps .remark")).to_have_count(2)
+    expect(page.locator(".now .remark")).to_have_count(0)
+    page.keyboard.press("End")
+    expect(page.locator(".now .remark")).to_contain_text("Back to step 3: all is as it was after that")
+    assert watched.findings() == []
