@@ -24,7 +24,6 @@ from checker.tasks import (
     BoundedTask,
     Broken,
     DepthNote,
-    Hint,
     InitialTask,
     StepAnswer,
     StepTask,
@@ -36,11 +35,8 @@ from model.smt import Frame, Lowering
 Emit = Callable[[Any], None]
 Term = Any
 
-_TOGETHER_EFFORT = 4_000_000
-"""How long z3 may think about all goals together where there is another way, in its own count of steps: some seconds."""
-
-_WHOLE_EFFORT = 1_000_000
-"""The same for one goal that has pieces."""
+_PART_EFFORT = 10_000_000
+"""How long z3 may think about many pieces of a goal at once, in its own count of steps: some ten seconds."""
 
 _SIMPLIFY_EFFORT = 400_000
 """How long z3 may think about making one field of a counterexample plainer, in its own count of steps."""
@@ -246,15 +242,9 @@ class _StepProof:
         unchanged = set(map(id, self.assumed))
         kept = [(name, expr) for name, expr in zip(names, after, strict=True) if id(expr) not in unchanged]
         self.goals = [(name, expr) for name, expr in kept if expr is not engine.pool.true]
-        self.hints: dict[str, tuple[int | None, Hint]] = {
-            problem.claims[n].name: (n, task.hints[n]) for n in task.goals if n in task.hints and n in task.assumed
-        }
         for leaf, row in self.step.overflows:
             inside = engine.pool.not_(engine.rows[row])
-            name = f"{problem.fields[leaf].name} stays in its domain"
-            self.goals.append((name, inside))
-            if problem.fields[leaf].name in task.hints:
-                self.hints[name] = (None, task.hints[problem.fields[leaf].name])
+            self.goals.append((_in_domain(problem.fields[leaf].name), inside))
         self.transitions = _Transitions(engine) if task.k > 1 else None
         roots = [self.guard, *self.assumed, *(expr for _, expr in self.goals)]
         engine.prepare(roots)
@@ -275,19 +265,14 @@ class _StepProof:
         if task.minimize:
             return self._minimised(can_fire)
         broken: list[Broken] = []
-        rest = dict(self.goals)
-        is_first = bool(self.hints)
+        rest = self._left()
         while rest:
-            solver = bound(self._assuming(), 0, _TOGETHER_EFFORT if is_first else 0)
+            solver = self._assuming()
             solver.add(z3.Or([z3.Not(self.frames[-1].term(expr)) for expr in rest.values()]))
             found, reason = _check(solver)
             self._alive()
             if found == "unsat":
                 break
-            if found == "unknown" and is_first:  # Too much at once: one goal after the other.
-                is_first = False
-                rest = {name: expr for name, expr in rest.items() if not self._follows(name, expr)}
-                continue
             if found == "unknown":
                 return self._result(broken, tuple(rest), reason, can_fire, {})
             item = self._broken(solver, rest)
@@ -297,23 +282,46 @@ class _StepProof:
             rest = {name: expr for name, expr in rest.items() if name not in item.claims}
         return self._result(broken, (), "", can_fire, {})
 
-    def _follows(self, name: str, goal: Expr) -> bool:
-        """Whether its hint proves a goal: with few claims assumed, and piece by piece if it is too much at once."""
-        if name not in self.hints:
-            return False
-        number, hint = self.hints[name]
-        assumed = [self.engine.claim(other) for other in hint.assumed]
-        found = self._refuted(goal, assumed, _WHOLE_EFFORT if hint.pieces else 0)
-        if found != "unknown" or number is None or not hint.pieces:
-            return found == "unsat"
-        pieces = self.engine.pieces_after(self.step, number, hint.pieces)
-        return all(self._refuted(piece, assumed, 0) == "unsat" for piece in pieces)
+    def _left(self) -> dict[str, Expr]:
+        """The goals that their hints do not prove."""
+        left = dict(self.goals)
+        number_of = {self.engine.problem.claims[number].name: number for number in self.task.goals}
+        for name in [name for name, _ in self.goals if number_of.get(name) in self.task.hints]:
+            number = number_of[name]
+            hint = self.task.hints[number]
+            pieces = self.engine.pieces_after(self.step, number, hint.pieces) if hint.pieces else [left[name]]
+            if number in self.task.assumed and self._follow(pieces, hint.assumed):
+                del left[name]
+        inside: dict[tuple[int, ...], list[str]] = {}
+        for leaf, _ in self.step.overflows:
+            field = self.engine.problem.fields[leaf].name
+            if field in self.task.hints:
+                inside.setdefault(self.task.hints[field].assumed, []).append(_in_domain(field))
+        for assumed, names in inside.items():
+            if self._follow([left[name] for name in names], assumed):
+                left = {name: expr for name, expr in left.items() if name not in names}
+        return left
 
-    def _refuted(self, goal: Expr, assumed: Sequence[Expr], effort: int) -> str:
-        """z3's answer to: may the goal fail where these claims, the domains and the guard hold?"""
-        frame = self.engine.frame("", [goal])
+    def _follow(self, goals: Sequence[Expr], assumed: Sequence[int]) -> bool:
+        """Whether z3 proves goals from a few claims: all of them at once, or, where that is too much, in parts."""
+        claims = [self.engine.claim(number) for number in assumed]
+        pending = [goals] if goals else []
+        while pending:
+            now = pending.pop()
+            found = self._refuted(now, claims, _PART_EFFORT if len(now) > 1 else 0)
+            if found == "unknown" and len(now) > 1:
+                size = -(-len(now) // 4)
+                pending += [now[at : at + size] for at in range(0, len(now), size)]
+            elif found != "unsat":
+                return False
+        return True
+
+    def _refuted(self, goals: Sequence[Expr], assumed: Sequence[Expr], effort: int) -> str:
+        """z3's answer to: may one of the goals fail where these claims, the domains and the guard hold?"""
+        frame = self.engine.frame("", goals)
         solver = bound(z3.SolverFor("QF_BV"), self.engine.timeout, effort)
-        solver.add(*frame.in_domain(), *(frame.term(expr) for expr in (self.guard, *assumed)), z3.Not(frame.term(goal)))
+        solver.add(*frame.in_domain(), *(frame.term(expr) for expr in (self.guard, *assumed)))
+        solver.add(z3.Or([z3.Not(frame.term(goal)) for goal in goals]))
         found, _ = _check(solver)
         self._alive()
         return found
@@ -433,6 +441,11 @@ class _StepProof:
                     left = set(numbers())
                     core = [other for other in fewer if other in left]
         return core
+
+
+def _in_domain(field: str) -> str:
+    """The name of the goal that a field keeps its domain."""
+    return f"{field} stays in its domain"
 
 
 # -- bounded model checking --------------------------------------------------------------------------------------------
