@@ -21,7 +21,9 @@ from checker.question import Question
 from checker.result import Run, Words
 from checker.spec import bind_constants, clause_named, property_named, protocol_named
 from checker.written import check_written, liveness, recoverable_named, sought, written_invariant
+from invariants.catalogue import properties_of
 from invariants.property import Kind, Property
+from model.domain import is_name
 from model.errors import ModelError
 from model.evaluate import Evaluator
 from model.protocol import ActionInstance, Protocol
@@ -173,7 +175,9 @@ def _liveness(spec: Mapping[str, Any], protocol: Protocol) -> list[Property]:
         pair = said if isinstance(said, list) else [None, said]
         if len(pair) != 2 or not isinstance(pair[1], str) or not isinstance(pair[0], str | None):
             raise SpecUnreadable("not a trace file: 'liveness' must hold a goal, or a trigger and a goal, under each name")
-        made.append(liveness(str(name), pair[0], pair[1], (weak, strong)))
+        if not is_name(name) or name in properties_of(protocol):
+            raise SpecUnreadable(f"not a trace file: {name!r} is no name for a promise of its own")
+        made.append(liveness(name, pair[0], pair[1], (weak, strong)))
     return made
 
 
