@@ -13,6 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,14 @@ _STARTED = time.perf_counter()
 _FORMATS = click.Choice(["text", "json"])
 
 
+_ELSEWHERE = {
+    "ablate": "ablate", "audit": "audit", "coverage": "ablate", "diff": "diff", "explore": "explore", "export": "export",
+    "find": "find", "gallery": "gallery", "gate": "gate", "graph": "graph", "matrix": "matrix", "new": "new",
+    "prove": "prove", "query": "data", "simulate": "simulate", "states": "data", "stats": "data", "view": "view",
+}  # fmt: skip
+"""The commands that are not written here, with the module of this package that has each."""
+
+
 class _Paragraphs(click.Group):
     """A group whose help keeps the examples as they are written."""
 
@@ -44,8 +53,20 @@ class _Paragraphs(click.Group):
             formatter.write(f"  {line}\n" if line else "\n")
 
 
+class _Commands(_Paragraphs):
+    """All commands; a module is imported when one of its commands is asked for, so that the others cost no time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *_ELSEWHERE})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _ELSEWHERE and cmd_name not in self.commands:
+            self.add_command(getattr(import_module(f"acked.{_ELSEWHERE[cmd_name]}"), cmd_name))
+        return super().get_command(ctx, cmd_name)
+
+
 @click.group(
-    cls=_Paragraphs,
+    cls=_Commands,
     no_args_is_help=False,  # Help that nobody asked for would hide the error: that no command was named.
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\
@@ -308,8 +329,14 @@ def list_(what: str, version: str | None, control_plane: str | None, form: str) 
 
 def all_bundled() -> Iterator[Path]:
     """Every bundled spec file, in order of name, those at the top first."""
-    root = bundled_specs()
-    yield from sorted(root.rglob("*.toml"), key=lambda path: (len(path.relative_to(root).parts), path.stem))
+    # Strings, because most commands ask for this and there are hundreds.
+    found = [
+        (folder.count(os.sep), name.removesuffix(".toml"), folder)
+        for folder, _, names in os.walk(bundled_specs())
+        for name in names
+        if name.endswith(".toml")
+    ]
+    return (Path(folder, f"{stem}.toml") for _, stem, folder in sorted(found))
 
 
 def _in_folders() -> dict[str, Path]:
@@ -321,7 +348,7 @@ def _in_folders() -> dict[str, Path]:
 def find_spec(name: str) -> Spec:
     """A spec by path, or a bundled one by name, with or without its folder; `SpecUnreadable` if there is neither."""
     path = Path(name)
-    if name in (inside := _in_folders()) and not os.path.lexists(path):
+    if "/" in name and name in (inside := _in_folders()) and not os.path.lexists(path):
         return load_spec(inside[name])
     # os.path.isfile and isdir, because Path's own raise for a name that is too long.
     is_path = path.suffix == ".toml" or os.sep in name or os.path.isfile(path)
@@ -378,48 +405,6 @@ def _with_symmetry(spec: Spec) -> Spec:
 
 def _say(text: str) -> None:
     click.echo(text, err=True)
-
-
-from acked.ablate import ablate, coverage  # noqa: E402
-from acked.audit import audit  # noqa: E402
-from acked.data import query, states, stats  # noqa: E402
-from acked.diff import diff  # noqa: E402
-from acked.explore import explore  # noqa: E402  (these use what is defined above)
-from acked.export import export  # noqa: E402
-from acked.find import find  # noqa: E402
-from acked.gallery import gallery  # noqa: E402
-from acked.gate import gate  # noqa: E402
-from acked.graph import graph  # noqa: E402
-from acked.matrix import matrix  # noqa: E402
-from acked.new import new  # noqa: E402
-from acked.prove import prove  # noqa: E402
-from acked.simulate import simulate  # noqa: E402
-from acked.view import view  # noqa: E402
-
-
-def _add_commands() -> None:
-    """In a function, because mypy knows the commands' types only once their modules, which need this one, are checked."""
-    cli.add_command(new)
-    cli.add_command(prove)
-    cli.add_command(gate)
-    cli.add_command(ablate)
-    cli.add_command(coverage)
-    cli.add_command(audit)
-    cli.add_command(matrix)
-    cli.add_command(states)
-    cli.add_command(query)
-    cli.add_command(stats)
-    cli.add_command(view)
-    cli.add_command(explore)
-    cli.add_command(export)
-    cli.add_command(diff)
-    cli.add_command(find)
-    cli.add_command(simulate)
-    cli.add_command(graph)
-    cli.add_command(gallery)
-
-
-_add_commands()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -46,6 +46,9 @@ class Op(Enum):
     OR = "or"
     ITE = "ite"
 
+    # There is one object of each kind; Enum's own hash is that of the name, in Python, and every node made asks for it.
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expr:

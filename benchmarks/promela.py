@@ -1,0 +1,188 @@
+"""A twin of a protocol for SPIN: the same guards, updates and packed states, as C inside a Promela model.
+
+What lives here: the C of an instance's guards, state properties and updates, made from the very expressions that the native
+kernel is made from, and the Promela model around it. What does not: running SPIN and comparing (`peers.py`).
+
+The model is the quickest that we know how to write for SPIN. One process with one state of its own; the protocol's whole
+state is one C value in SPIN's state vector, packed as acked packs it; every action instance is one `d_step`, so that SPIN
+stores no state in between. All guards and properties are evaluated at once when SPIN looks at a state for the first time; the
+result is kept beside SPIN's search stack, so that a guard costs one bit test, also when a depth-first search comes back to
+the state. What acked checks besides, that no update leaves its field's domain, the twin leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from checker.question import Question
+from invariants.property import Kind
+from model.expr import Expr, Op, evaluation_order
+from model.protocol import ActionInstance, Instance
+
+WORD = 64
+"""Bits of a word of a packed state, and of a row of guards."""
+
+MODEL, TYPES, FUNCTIONS = "twin.pml", "twin_types.h", "twin_functions.h"
+"""The files of a twin; SPIN takes only so much C in the model itself."""
+
+_SYMBOLS = {
+    Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.BITAND: "&", Op.BITOR: "|", Op.BITXOR: "^",
+    Op.EQ: "==", Op.LT: "<", Op.AND: "&", Op.OR: "|",
+}  # fmt: skip
+
+
+class Unsuited(Exception):
+    """A question that has no twin; the message is a sentence that says why."""
+
+
+def twin(question: Question, most_enabled: int) -> dict[str, str]:
+    """The files of the model, by name, of a question whose properties are all decided in single states.
+
+    Its states are those of the protocol, one to one, and its transitions the firings of action instances.
+    """
+    for item in question.properties:
+        if item.kind not in (Kind.STATE, Kind.DEADLOCK):
+            raise Unsuited(f"{item.name} is no invariant of single states, and the twin has only those")
+    if len(question.initial) != 1:
+        raise Unsuited(
+            f"{question.instance.protocol.name} has {len(question.initial)} initial states and the twin starts in one"
+        )
+    options = "\n".join(
+        f"    :: d_step {{ c_expr {{ (is_enabled({number})) }} -> c_code {{ fire(&now.packed, {number}); }} }}"
+        for number in range(most_enabled)
+    )
+    model = f"""\
+c_decl {{
+\\#include "{TYPES}"
+}}
+c_code {{
+\\#include "{FUNCTIONS}"
+}}
+c_state "Packed packed" "Global" "initial_state"
+
+active proctype protocol() {{
+    do
+    :: d_step {{ c_expr {{ (is_violated()) }} -> assert(false) }}
+{options}
+    od
+}}
+"""
+    return {MODEL: model, TYPES: types(question, most_enabled), FUNCTIONS: functions(question) + _KEPT}
+
+
+def types(question: Question, most_enabled: int) -> str:
+    """C declarations: a packed state, the initial one, and what is known of a state once it has been looked at."""
+    words = question.instance.schema.words
+    (initial,) = question.initial
+    return f"""\
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define MOST_ENABLED {most_enabled}
+typedef struct {{ uint64_t word[{words}]; }} Packed;
+typedef struct {{ uint16_t count, action[MOST_ENABLED]; }} Known;
+static const Packed initial_state = {{ {{ {", ".join(f"{word}ULL" for word in initial)} }} }};
+"""
+
+
+# SPIN's own `depth` names the place on the search stack: whoever comes back to a state finds what was kept there. `look` is
+# run for every state before its first action, in every kind of search.
+_KEPT = """\
+extern long depth;
+static Known *kept;
+static long kept_size;
+static inline int is_violated(void)
+{
+    if (depth >= kept_size) {
+        kept_size = depth < 1024 ? 2048 : 2 * depth;
+        kept = realloc(kept, kept_size * sizeof(Known));
+        if (!kept) abort();
+    }
+    return look(&now.packed, &kept[depth]);
+}
+#define is_enabled(k) ((k) < kept[depth].count)
+#define fire(packed, k) fire_action(packed, kept[depth].action[k])
+"""
+
+
+def functions(question: Question) -> str:
+    """C functions `look`, which says whether a property is violated and which actions are enabled, and `fire_action`."""
+    instance = question.instance
+    plan = question.plan
+    guards = [step.guard for step in instance.actions]
+    body, names = _body(instance, [*guards, *plan.state_violations], "state->")
+    lists = []
+    for begin in range(0, len(guards), WORD):
+        bits = " | ".join(f"(uint64_t){names[guard.id]} << {at}" for at, guard in enumerate(guards[begin : begin + WORD]))
+        lists.append(f"    count = list_bits({bits}, {begin}, known, count);")
+    violated = " | ".join(names[item.id] for item in plan.state_violations) or "0"
+    lines = [_LIST_BITS, "static int look(const Packed *state, Known *known)", "{", *body, "    int count = 0;", *lists]
+    lines += ["    known->count = count;", f"    return {violated};", "}"]
+    lines += [line for at, step in enumerate(instance.actions) for line in _fire(instance, at, step)]
+    cases = [f"    case {at}: fire_{at}(state); break;" for at in range(len(instance.actions))]
+    lines += ["static void fire_action(Packed *state, int action)", "{", "    switch (action) {", *cases, "    }", "}", ""]
+    return "\n".join(lines)
+
+
+_LIST_BITS = """\
+static inline int list_bits(uint64_t bits, int first, Known *known, int count)
+{
+    for (; bits; bits &= bits - 1) {
+        if (count == MOST_ENABLED) {
+            printf("more than %d actions are enabled in a state\\n", MOST_ENABLED);
+            exit(3);
+        }
+        known->action[count++] = first + __builtin_ctzll(bits);
+    }
+    return count;
+}"""
+
+
+def _fire(instance: Instance, number: int, step: ActionInstance) -> list[str]:
+    leaves = instance.schema.leaves
+    body, names = _body(instance, [new for _, new in step.updates], "state->")
+    stores = []
+    for word in range(instance.schema.words):
+        changed = [(leaves[k], names[new.id]) for k, new in step.updates if leaves[k].word == word and leaves[k].bits]
+        if changed:
+            cleared = sum((1 << leaf.bits) - 1 << leaf.shift for leaf, _ in changed)
+            parts = " | ".join(f"(uint64_t){new} << {leaf.shift}" for leaf, new in changed)
+            stores.append(f"    state->word[{word}] = (state->word[{word}] & {~cleared % (1 << WORD)}ULL) | {parts};")
+    return [f"static inline void fire_{number}(Packed *state)", "{", *body, *stores, "}"]
+
+
+def _body(instance: Instance, roots: Sequence[Expr], state: str) -> tuple[list[str], dict[int, str]]:
+    """Definitions of every node of the roots, once each, and the operand by node id."""
+    lines: list[str] = []
+    names: dict[int, str] = {}
+    nodes = evaluation_order(roots)
+    kind = "int64_t" if any(max(-node.lo - 1, node.hi) >= 1 << 31 for node in nodes) else "int32_t"
+    for node in nodes:
+        if node.op is Op.CONST:
+            names[node.id] = str(node.value) if node.value >= 0 else f"({node.value})"
+            continue
+        names[node.id] = f"v{node.id}"
+        if node.op is Op.FIELD:
+            leaf = instance.schema.leaves[node.value]
+            text = f"{state}word[{leaf.word}] >> {leaf.shift} & {(1 << leaf.bits) - 1}"
+        else:
+            text = _operation(node, [names[arg.id] for arg in node.args])
+        lines.append(f"    const {kind} v{node.id} = {text};")
+    return lines, names
+
+
+def _operation(node: Expr, args: list[str]) -> str:
+    if node.op is Op.NOT:
+        return f"!{args[0]}"
+    if node.op is Op.ITE:
+        return f"{args[0]} ? {args[1]} : {args[2]}"
+    if node.op in (Op.SHL, Op.SHR):
+        # A shift by the width or more is undefined in C, and no shift that is in use here reaches it.
+        if node.args[1].hi >= 31:
+            raise Unsuited(f"a shift by up to {node.args[1].hi} bits is none that the twin can make")
+        return f"{args[0]} * (1 << {args[1]})" if node.op is Op.SHL else f"{args[0]} >> {args[1]}"
+    if node.op in (Op.DIV, Op.MOD):
+        if node.args[0].lo < 0:
+            raise Unsuited("a division of what may be negative rounds otherwise in C")
+        return f"{args[0]} {'/' if node.op is Op.DIV else '%'} {args[1]}"
+    return f"{args[0]} {_SYMBOLS[node.op]} {args[1]}"
