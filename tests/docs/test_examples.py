@@ -3,13 +3,15 @@
 What lives here: in a ```console block, a line that begins with `$ ` is a command and the lines up to the next one are
 its output: both streams, as on a terminal. `…` stands for any text within a line, and alone on a line for any number of
 lines. A command may go on after a backslash at the end of its line; `$?` is the exit code of the command before. The
-blocks of one document share a temporary directory and run in order, except those directly below `<!-- not run -->`. A block
-of any kind directly below `<!-- file: NAME -->` is that file, written when its turn comes. What does not: other code blocks.
+blocks of one document, or of one section of the README, share a temporary directory and run in order, except those directly
+below `<!-- not run -->`. A block of any kind directly below `<!-- file: NAME -->` is that file, written when its turn comes.
+What does not: other code blocks.
 """
 
 from __future__ import annotations
 
 import difflib
+import itertools
 import os
 import re
 import subprocess
@@ -17,11 +19,15 @@ import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted([CHECKOUT / "README.md", *(CHECKOUT / "docs").rglob("*.md")])
+DOCUMENTS = sorted((CHECKOUT / "docs").rglob("*.md"))
+README = CHECKOUT / "README.md"
+HEADING = re.compile(r"^## ", re.MULTILINE)
+SPARK = re.compile(r"^\$ acked (query|.*--(engine spark|master))", re.MULTILINE)
 BLOCK = re.compile(r"^(?P<indent> *)```console\n(?P<body>.*?)^(?P=indent)```[ ]*$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(
     r"^<!-- file: (?P<name>[\w./-]+) -->\n+```\w*\n(?P<body>.*?)^```[ ]*$", re.MULTILINE | re.DOTALL
@@ -94,20 +100,40 @@ def run(command: str, directory: Path, before: int) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(CHECKOUT).as_posix())
-def test_the_examples_of_a_document_do_what_it_shows(document: Path, tmp_path: Path) -> None:
-    code, text = 0, document.read_text("utf-8")
+def try_examples(document: Path, text: str, line: int, directory: Path) -> None:
+    """Runs the examples of a text that begins behind so many lines of its document."""
+    code = 0
     files = [(text.count("\n", 0, match.start()) + 1, match["name"], match["body"]) for match in FILE.finditer(text)]
     for example in examples(text):
         while files and files[0][0] < example.line:
             _, name, body = files.pop(0)
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_text(body, "utf-8")
-        code, output = run(example.command, tmp_path, code)
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
+            (directory / name).write_text(body, "utf-8")
+        code, output = run(example.command, directory, code)
         if not agrees(example.expected, output):
             difference = "\n".join(difflib.ndiff(example.expected, output.splitlines()))
-            place = f"{document.relative_to(CHECKOUT)}:{example.line}"
+            place = f"{document.relative_to(CHECKOUT)}:{line + example.line}"
             pytest.fail(f"{place}: $ {example.command}\n(exit code {code})\n{difference}", pytrace=False)
+
+
+def sections(text: str) -> Iterator[Any]:
+    """The parts of a text from one heading of the second level to the next, each with the lines before it, as parameters."""
+    starts = [0, *(match.start() for match in HEADING.finditer(text)), len(text)]
+    for begin, end in itertools.pairwise(starts):
+        part = text[begin:end]
+        if any(examples(part)):
+            marks = (pytest.mark.spark, pytest.mark.slow) if SPARK.search(part) else ()
+            yield pytest.param(part, text.count("\n", 0, begin), id=part.splitlines()[0].lstrip("# "), marks=marks)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(CHECKOUT).as_posix())
+def test_the_examples_of_a_document_do_what_it_shows(document: Path, tmp_path: Path) -> None:
+    try_examples(document, document.read_text("utf-8"), 0, tmp_path)
+
+
+@pytest.mark.parametrize(("section", "line"), list(sections(README.read_text("utf-8"))))
+def test_the_examples_of_the_readme_do_what_it_shows(section: str, line: int, tmp_path: Path) -> None:
+    try_examples(README, section, line, tmp_path)
 
 
 def test_commands_and_outputs_are_told_apart() -> None:
