@@ -40,6 +40,7 @@ def run(*args: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("list", "specs"), ("check", "kip320")], ids=" ".join)
 @pytest.mark.parametrize(
     "variables",
@@ -126,6 +127,7 @@ def test_importing_the_entry_point_imports_nothing_but_the_standard_library(tmp_
     assert done.stdout == "acked\n", done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("--help",), ("list", "specs"), ("check", "kip320")], ids=" ".join)
 def test_a_command_that_needs_neither_z3_nor_spark_imports_neither(tmp_path: Path, command: tuple[str, ...]) -> None:
     program = (

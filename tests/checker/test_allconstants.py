@@ -76,6 +76,7 @@ def prover() -> Prover:
     return Prover(Obligations(kip320))
 
 
+@pytest.mark.slow
 def test_kip320_holds_for_all_constants(written: tuple[AllConstantsProof, Path]) -> None:
     made, _ = written
     assert [(item.subject, item.clause) for item in made.open] == []
@@ -94,6 +95,7 @@ def test_every_clause_is_an_obligation_of_the_initial_state_and_of_every_action(
     assert len(made.obligations) == 34 * 10 + 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["kip320", *VARIANTS])
 def test_the_shipped_lemma_sets_are_of_the_shipped_protocol_and_small(name: str) -> None:
     shipped = CoreFile.load(shipped_file(name))
@@ -106,6 +108,7 @@ def test_the_shipped_lemma_sets_are_of_the_shipped_protocol_and_small(name: str)
     }
 
 
+@pytest.mark.slow
 def test_a_changed_rule_or_lemma_has_another_fingerprint() -> None:
     same = Obligations(kip320).fingerprint
     assert Obligations(kip320).fingerprint == same
@@ -127,6 +130,7 @@ def test_progress_is_told_after_every_obligation(written: tuple[AllConstantsProo
     assert {count for _, _, count in TOLD} == {344}
 
 
+@pytest.mark.slow
 def test_without_a_lemma_set_or_without_time_an_obligation_is_not_proved() -> None:
     key = "BecomeLeader|CommitRequest"
     number = [item.key for item in prover().obligations.all].index(key)
@@ -157,6 +161,7 @@ def find_again(keys: Iterable[str]) -> None:
         assert prover().effort(known[key], found, SEARCH_EFFORT) is not None, key
 
 
+@pytest.mark.slow
 def test_lemma_sets_are_found_again_from_nothing() -> None:
     find_again(("BecomeLeader|FollowerPrefix", "FencedLeaderExpandIsr|CommitQuorum", "LeaderWrite|IdFresh"))
 
@@ -391,6 +396,7 @@ def test_solvers_without_memory_leave_obligations_open_and_say_why() -> None:
     assert all(item.reason for item in starved.open)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_proof_and_is_no_pass() -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

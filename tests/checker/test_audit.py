@@ -148,6 +148,7 @@ def outcomes() -> dict[tuple[str, Asked], Outcome | None]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_configurations_from_public_defaults_and_recommendations_get_the_right_answers(
     name: str, outcomes: dict[tuple[str, Asked], Outcome | None]
@@ -173,6 +174,7 @@ def test_the_setting_that_loses_records_is_found_and_the_change_is_checked() -> 
     assert answer.remedy.words == "acks=all"
 
 
+@pytest.mark.slow
 def test_two_settings_that_each_lose_records_have_to_be_changed_together() -> None:
     answer = audit_of("3.6", asked=(Asked.LOSS,), acks="1", factor="2", unclean="true").of(Asked.LOSS)
     assert answer.causes == ()
@@ -180,12 +182,14 @@ def test_two_settings_that_each_lose_records_have_to_be_changed_together() -> No
     assert answer.remedy.words == "acks=all, unclean.leader.election.enable=false"
 
 
+@pytest.mark.slow
 def test_where_no_setting_helps_a_later_release_is_found() -> None:
     answer = audit_of("0.10", asked=(Asked.LOSS,), acks="all", factor="2", least="2", unclean="false").of(Asked.LOSS)
     assert answer.remedy is not None
     assert answer.remedy.words == "kafka version=0.11"
 
 
+@pytest.mark.slow
 def test_a_change_that_spoils_another_answer_is_passed_over_or_says_so() -> None:
     audit = audit_of("3.6", asked=(Asked.LOSS, Asked.WRITES), factor="2", least="2")
     answer = audit.of(Asked.WRITES)
@@ -206,6 +210,7 @@ def test_a_search_that_met_its_bound_leaves_the_question_undecided() -> None:
     assert audit.worst((Asked.LOSS,)) is Reply.UNDECIDED
 
 
+@pytest.mark.slow
 def test_follower_reads_vanish_to_3_4_and_an_upgrade_or_reading_from_the_leader_mends_it() -> None:
     given = gather([
         Entry("replica.selector.class", "RackAwareReplicaSelector", "server.properties", 1),

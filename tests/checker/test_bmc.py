@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,7 @@ def test_a_solver_without_time_says_how_far_it_came() -> None:
     assert result.bounded.depth < 20
 
 
+@pytest.mark.slow
 def test_symmetry_does_not_change_what_is_found() -> None:
     for name in ("truncate-to-hw", "kip320"):
         asked = question(name, (2, 2, 2, 1), "WeakIsr", "StrongIsr")
@@ -116,6 +118,7 @@ def test_symmetry_does_not_change_what_is_found() -> None:
         assert lengths(one) == lengths(other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "action", "label"),
     [
@@ -224,14 +227,16 @@ def test_every_depth_is_a_file_that_a_second_solver_agrees_with(tmp_path: Path) 
 # -- one engine checks the other --------------------------------------------------------------------------------------------
 
 
-FAMILY = {name: instance_of(name, (3, 2, 2, 2)) for name in PROTOCOLS}
+@cache
+def family(name: str) -> Instance:
+    return instance_of(name, (3, 2, 2, 2))
 
 
 @st.composite
 def states(draw: st.DrawFn) -> tuple[str, list[int]]:
     """A family member and one of its states: reached by a walk, or any state of the domain."""
     name = draw(st.sampled_from(sorted(PROTOCOLS)))
-    instance = FAMILY[name]
+    instance = family(name)
     if draw(st.booleans()):
         return name, [draw(st.integers(0, leaf.cardinality - 1)) for leaf in instance.schema.leaves]
     state = list(instance.schema.unpack(instance.initial[0]))
@@ -251,7 +256,7 @@ def test_z3_makes_the_one_successor_that_the_evaluator_makes(where: tuple[str, l
     from model.smt import Lowering
 
     name, state = where
-    instance = FAMILY[name]
+    instance = family(name)
     steps = instance.enabled(state)
     assume(steps)
     step = steps[choice % len(steps)]
@@ -272,15 +277,16 @@ def test_z3_makes_the_one_successor_that_the_evaluator_makes(where: tuple[str, l
     assert solver.check() == z3.unsat
 
 
+@pytest.mark.slow
 @given(states())
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_the_native_code_makes_the_successors_that_the_evaluator_makes(where: tuple[str, list[int]]) -> None:
     name, state = where
-    instance, schema = NATIVE[name].instance, NATIVE[name].instance.schema
+    instance, schema = native(name).instance, native(name).instance.schema
     steps = instance.enabled(state)
     assume(not any(any(Evaluator([bad for _, bad in step.overflows])(state)) for step in steps))
     instance.initial = (schema.pack(state),)
-    explorer = LocalSearch(NATIVE[name], Bounds(workers=1, memory=1 << 28, max_depth=2), keeps_states=True)
+    explorer = LocalSearch(native(name), Bounds(workers=1, memory=1 << 28, max_depth=2), keeps_states=True)
     found = explorer.run()
     (shard,) = explorer.shards
     words = shard.states[: found.distinct_states * schema.words]  # Beyond them it has looked ahead.
@@ -293,8 +299,8 @@ def test_the_native_code_makes_the_successors_that_the_evaluator_makes(where: tu
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_a_solver_process_is_told_means_what_was_meant(where: tuple[str, list[int]]) -> None:
     name, state = where
-    instance = FAMILY[name]
-    engine = ENGINES[name]
+    instance = family(name)
+    engine = engine_of(name)
     guards = Evaluator([engine.rows[step.guard] for step in engine.problem.steps])(state)
     told = [step.label for step, holds in zip(engine.problem.steps, guards, strict=True) if holds]
     assert told == [step.label for step in instance.enabled(state)]
@@ -311,11 +317,13 @@ def test_what_a_solver_process_is_told_means_what_was_meant(where: tuple[str, li
             break
 
 
-def _engine(instance: Instance) -> Engine:
+@cache
+def native(name: str) -> Question:
+    """Of its own, because the tests give it other initial states."""
+    return Question(instance_of(name, (3, 2, 2, 2)), ())
+
+
+@cache
+def engine_of(name: str) -> Engine:
+    instance = instance_of(name, (3, 2, 2, 2))
     return Engine(make_problem(instance, PROPERTIES, conditions(instance, PROPERTIES), True), 60.0)
-
-
-NATIVE = {name: Question(instance_of(name, (3, 2, 2, 2)), ()) for name in PROTOCOLS}
-"""Of their own, because the tests give them other initial states."""
-
-ENGINES = {name: _engine(instance_of(name, (3, 2, 2, 2))) for name in PROTOCOLS}

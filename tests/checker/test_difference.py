@@ -41,6 +41,7 @@ def expected(question: Question, other: Question) -> tuple[int, Words, int] | No
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -38,6 +38,7 @@ def test_no_action_of_a_shipped_protocol_can_leave_a_domain(name: str, numbers: 
     assert all(proof.can_fire for proof in proofs), "a proof about an action that can never fire says nothing"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["truncate-to-hw", "kip320"])
 @pytest.mark.parametrize(
     ("action", "label", "claim"),

@@ -39,6 +39,7 @@ def test_small_spaces_agree_in_everything(name: str) -> None:
                 assert_same_answer(search(question, Bounds(workers, MEMORY), policy), explore(space, policy))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_larger_spaces_agree_in_everything(name: str) -> None:
     instance = instance_of(name, (2, 2, 2, 2))

@@ -91,6 +91,7 @@ def test_kip320_keeps_its_promises_at_larger_constants(numbers: tuple[int, ...])
     assert result.induction.symmetry == "", "renaming was checked, not assumed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     # The three in between have the same lemmas as the oldest, and no more.
@@ -107,6 +108,7 @@ def test_every_property_is_proved_with_the_lemmas_that_it_names(name: str) -> No
             assert result.verdict is Verdict.HOLDS, (item, breaking(result))
 
 
+@pytest.mark.slow
 def test_symmetry_changes_the_number_of_queries_and_nothing_else() -> None:
     lemmas = lemmas_for(PROTOCOLS["kip320"], GOALS)
     assert lemmas is not None
@@ -121,6 +123,7 @@ def test_symmetry_changes_the_number_of_queries_and_nothing_else() -> None:
     assert sum(item.instances for item in one.induction.obligations) == 1 + count
 
 
+@pytest.mark.slow
 def test_minimizing_finds_lemmas_that_suffice_and_leaves_out_what_is_not_needed() -> None:
     asked = question("kip320", (2, 2, 2, 2), [KNOWN["LogEpochsAscend"]])
     result = prove_by_induction(asked, KIP320_LEMMAS, LIMITS, Options(minimize=True))
@@ -139,6 +142,7 @@ def test_minimizing_finds_lemmas_that_suffice_and_leaves_out_what_is_not_needed(
 EPOCH = "FencedBecomeFollowerAndTruncate"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("action", "label", "replicas", "broken"),
     [
@@ -166,6 +170,7 @@ def test_without_a_guard_the_proof_fails_and_names_the_action(
     assert broken <= set(breaking(result)[action])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["IsrHasLeader", "LogMatching", "CommitRequest"])
 def test_without_a_needed_lemma_the_proof_fails(missing: str) -> None:
     lemmas = [item for item in KIP320_LEMMAS if item.name != missing]

@@ -57,6 +57,7 @@ def agree(instance: Instance, roots: list[Expr], states: Sequence[tuple[int, ...
     assert evaluate_natively(instance, roots, states) == [evaluator(state) for state in states]
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.lists(BOOLS, min_size=4, max_size=12), st.lists(STATES, min_size=1, max_size=70))
 def test_random_conditions_have_the_evaluators_value(recipes: list[Recipe], states: list[tuple[int, ...]]) -> None:

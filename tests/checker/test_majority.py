@@ -34,6 +34,7 @@ def answer(constants: dict[str, Any], *asked: str | Property, drop: tuple[Clause
     return search(Question(majority.instantiate(constants, drop), properties), Bounds(workers=2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "constants",
     [
@@ -141,6 +142,7 @@ BROKEN: list[tuple[str, str, Clause, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("promise", "clause", "other"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
 def test_a_promise_breaks_without_the_clause_that_it_rests_on(promise: str, clause: Clause, other: dict[str, Any]) -> None:
     result = answer({**SMALL, **other}, promise, drop=(clause,))
@@ -148,6 +150,7 @@ def test_a_promise_breaks_without_the_clause_that_it_rests_on(promise: str, clau
     assert [item.property.name for item in result.violations] == [promise]
 
 
+@pytest.mark.slow
 def test_the_figure_of_the_paper_is_found_in_as_few_steps_by_search_and_by_the_solver() -> None:
     instance = majority.instantiate({**SMALL, "crashes": "none"}, [("Commit", "of the leader's own term")])
     found = search(Question(instance, (PROMISES["AckedRecordsSurvive"],)))
@@ -177,6 +180,7 @@ def test_every_promise_is_broken_by_some_row() -> None:
     assert {row[1] for row in BROKEN} | {"WritesWithSomeDown"} == set(PROMISES)
 
 
+@pytest.mark.slow
 def test_replicas_are_interchangeable() -> None:
     def asked(constants: dict[str, Any], is_symmetric: bool) -> Result:
         return search(Question(majority.instantiate(constants), tuple(PROMISES.values()), is_symmetric=is_symmetric))

@@ -47,6 +47,7 @@ def answer(instance: Instance, *asked: str | Property, workers: int = 1) -> Resu
     return search(Question(instance, properties), Bounds(workers=workers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "other"),
     [
@@ -76,6 +77,7 @@ def test_ranks_of_leader_epochs_never_have_gaps(version: str) -> None:
     assert result.distinct_states > 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "plane"), [(v, p) for v in VERSIONS for p in planes_of(v)])
 def test_no_action_of_any_release_leaves_a_domain(version: str, plane: str) -> None:
     instance = release(version, plane, **{**TINY, "log_size": 2, "records": 2, **EVERYTHING})
@@ -109,6 +111,7 @@ REFUTED: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("promise", "other"), [row[1:] for row in REFUTED], ids=[row[0] for row in REFUTED])
 def test_bounded_model_checking_finds_the_violations_that_search_finds(promise: str, other: dict[str, Any]) -> None:
     instance = partition.instantiate({**TINY, **other})

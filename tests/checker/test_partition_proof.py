@@ -68,6 +68,7 @@ def test_every_lemma_holds_in_every_reachable_state(constants: dict[str, Any]) -
     assert result.distinct_states > 10_000
 
 
+@pytest.mark.slow
 def test_the_latest_release_keeps_its_promises_in_runs_of_any_length_if_crashes_lose_nothing() -> None:
     result = attempt(PARTITION_LEMMAS, **SMALL)
     assert result.verdict is Verdict.HOLDS
@@ -81,6 +82,7 @@ def test_the_page_lists_what_each_action_breaks_without_lemmas() -> None:
     assert {name: told(1)[name] for name in found} == found
 
 
+@pytest.mark.slow
 def test_the_page_lists_what_is_open_where_leaders_may_be_stale() -> None:
     lemmas = [item for item in PARTITION_LEMMAS if item.name != "LeaderInOffice"]
     found = broken(attempt(lemmas, **SMALL, zombies=True, leadership_moves=True))

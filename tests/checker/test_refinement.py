@@ -68,6 +68,7 @@ def test_whatever_partition_does_the_family_can_do(name: str, size: Size, pairs_
     assert set(result.never_fired) == {"LearnIsr", "FetchDiverging", "GiveUp"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_plain_oracle_says_so_too(name: str) -> None:
     def question() -> Question:
@@ -97,6 +98,7 @@ NEEDED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "clause"), NEEDED)
 def test_a_step_that_the_family_does_not_have_parts_them_if_it_is_not_left_out(name: str, clause: str) -> None:
     if clause == NO_CUT_AT_END:
@@ -138,6 +140,7 @@ FENCES: list[tuple[str, str, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "action", "label"), FENCES)
 def test_deleting_a_fencing_guard_of_partition_makes_it_fail(name: str, action: str, label: str) -> None:
     result = answer(VARIANTS[name], SMALL, (action, label))
@@ -147,6 +150,7 @@ def test_deleting_a_fencing_guard_of_partition_makes_it_fail(name: str, action: 
     assert told in (action, "TruncateByEpoch" if action == "BecomeFollower" else "")
 
 
+@pytest.mark.slow
 def test_a_mapping_that_forgets_a_step_is_found() -> None:
     def forgetful(run: Run, leader: Any, record: Any, answered: Any) -> Iterator[None]:
         yield

@@ -34,6 +34,7 @@ def remedy(result: Result, decides: bool = True) -> Remedy:
     return got
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "name", "source"),
     [

@@ -262,6 +262,7 @@ def test_states_of_many_words_are_told_apart(count: int, words: int, workers: in
     assert state == {"n0": top, **{f"n{i}": top - 4 for i in range(1, count)}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_a_protocol_of_more_than_a_thousand_action_instances_is_searched(workers: int) -> None:
     question = ask(traveller(), always("Home", lambda s: s.place == s.place))

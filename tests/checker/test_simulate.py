@@ -79,6 +79,7 @@ def test_the_number_of_threads_has_no_say() -> None:
     assert told(simulate(question_of("kip320", "WeakIsr"), Plan(3000, 40, 12, {}), 2)) != told(answers[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "name", "seed"),
     [("truncate-to-hw", "WeakIsr", 1), ("truncate-to-hw", "StrongIsr", 2), ("kip320", "Deadlock", 3)],

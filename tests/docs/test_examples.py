@@ -28,6 +28,8 @@ DOCUMENTS = sorted((CHECKOUT / "docs").rglob("*.md"))
 README = CHECKOUT / "README.md"
 HEADING = re.compile(r"^## ", re.MULTILINE)
 SPARK = re.compile(r"^\$ acked (query|.*--(engine spark|master))", re.MULTILINE)
+QUICK = ("Quick start", "Seeing why")
+"""Sections whose examples take no more than a few seconds."""
 BLOCK = re.compile(r"^(?P<indent> *)```console\n(?P<body>.*?)^(?P=indent)```[ ]*$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(
     r"^<!-- file: (?P<name>[\w./-]+) -->\n+```\w*\n(?P<body>.*?)^```[ ]*$", re.MULTILINE | re.DOTALL
@@ -122,10 +124,12 @@ def sections(text: str) -> Iterator[Any]:
     for begin, end in itertools.pairwise(starts):
         part = text[begin:end]
         if any(examples(part)):
-            marks = (pytest.mark.spark, pytest.mark.slow) if SPARK.search(part) else ()
-            yield pytest.param(part, text.count("\n", 0, begin), id=part.splitlines()[0].lstrip("# "), marks=marks)
+            title = part.splitlines()[0].lstrip("# ")
+            marks = [pytest.mark.spark] * bool(SPARK.search(part)) + [pytest.mark.slow] * (title not in QUICK)
+            yield pytest.param(part, text.count("\n", 0, begin), id=title, marks=marks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(CHECKOUT).as_posix())
 def test_the_examples_of_a_document_do_what_it_shows(document: Path, tmp_path: Path) -> None:
     try_examples(document, document.read_text("utf-8"), 0, tmp_path)

@@ -62,6 +62,7 @@ def shown() -> dict[int, dict[str, Spec]]:
     }
 
 
+@pytest.mark.slow
 def test_the_pages_are_what_specs_and_search_make_of_them() -> None:
     made = script().pages()
     assert set(made) == {"gallery.md", "claims.md", "quorums.md"}

@@ -41,6 +41,7 @@ def document(folder: Path, cache: Path) -> dict[str, Any]:
     return loaded
 
 
+@pytest.mark.slow
 def test_the_document_has_answers_with_stories_causes_and_changes(document: dict[str, Any]) -> None:
     assert [(item["question"], item["answer"]) for item in document["answers"]] == [
         ("loss", "yes"), ("duplicates", "no"), ("reordering", "no"), ("vanishing", "no"), ("writes", "no"),
@@ -89,6 +90,7 @@ def test_page_and_markdown_say_the_same_and_show_hostile_names_as_text(folder: P
             assert "\\<b\\>" in done.stdout
 
 
+@pytest.mark.slow
 def test_exit_codes_tell_what_is_required(folder: Path, document: dict[str, Any]) -> None:
     def code(*options: str) -> int:
         always = ("p <b>.properties", *TWO, "--kafka-version", "3.6", "--no-advice")
@@ -101,6 +103,7 @@ def test_exit_codes_tell_what_is_required(folder: Path, document: dict[str, Any]
     assert code("--ask", "loss", "--set", "acks=all") == 151, "the file says otherwise"
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_one_sentence_with_its_code(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.properties").write_bytes(b"acks=\x00")
     (tmp_path / "range.properties").write_text("acks=7\n")
@@ -122,6 +125,7 @@ def test_what_is_wrong_is_one_sentence_with_its_code(folder: Path, tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.properties", "range.properties", "refused.properties"]
 
 
+@pytest.mark.slow
 def test_the_matrix_is_written_as_page_csv_and_parquet_and_undecided_cells_cost_the_exit_code(tmp_path: Path) -> None:
     axes = ("--version", "2.8.1", "--acks", "1,all", "--min-isr", "1-2", "--replicas", "2", "--unclean", "off", "--crashes",
             "clean,lossy", "-q", "-j", "1", "--memory", "200MB")  # fmt: skip

@@ -281,6 +281,7 @@ def test_the_real_command_refuses_no_arguments_and_unknown_options_likewise() ->
     assert_one_sentence(acked("check", "kip320", "--nope"), 151, "--nope")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", ["1", "1KB", "1MB", "0.5 MiB"])
 def test_too_little_memory_is_an_incomplete_search_and_no_error(memory: str) -> None:
     done = acked("check", "kip320", "--memory", memory, "--format", "json")
@@ -564,6 +565,7 @@ def damage(path: Path, kind: str) -> None:
     path.write_bytes(damaged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["empty", "truncated", "one-bit", "garbage", "text"])
 def test_a_damaged_cache_gives_the_right_answer_and_is_mended(kind: str, tmp_path: Path) -> None:
     assert ask(ACKED_CACHE_DIR=str(tmp_path)) == 957
@@ -575,6 +577,7 @@ def test_a_damaged_cache_gives_the_right_answer_and_is_mended(kind: str, tmp_pat
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == sound
 
 
+@pytest.mark.slow
 def test_a_folder_in_place_of_a_cached_object_costs_time_and_nothing_else(tmp_path: Path) -> None:
     assert ask(ACKED_CACHE_DIR=str(tmp_path)) == 957
     for path in list(tmp_path.iterdir()):
@@ -583,6 +586,7 @@ def test_a_folder_in_place_of_a_cached_object_costs_time_and_nothing_else(tmp_pa
     assert ask(ACKED_CACHE_DIR=str(tmp_path)) == 957
 
 
+@pytest.mark.slow
 def test_a_cache_that_cannot_take_an_object_is_left_without_temporary_files(tmp_path: Path) -> None:
     assert ask(ACKED_CACHE_DIR=str(tmp_path)) == 957
     for path in list(tmp_path.iterdir()):

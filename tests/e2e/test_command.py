@@ -225,6 +225,7 @@ def test_a_count_only_run_is_incomplete_though_it_saw_everything(tmp_path: Path)
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_an_interrupted_search_still_prints_one_valid_document(workers: str) -> None:
     acked("check", *LONG, "--max-depth", "1")  # compiles, so that the time goes into the search
@@ -238,6 +239,7 @@ def test_an_interrupted_search_still_prints_one_valid_document(workers: str) -> 
     assert document["distinct_states"] == sum(document["levels"])
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_without_a_terminal_says_what_it_covered() -> None:
     done = interrupted("check", *LONG, computing=4)
     assert done.returncode == 130, done.stderr
@@ -301,6 +303,7 @@ def test_a_file_named_like_a_bundled_spec_is_meant_if_it_is_there(tiny: Path) ->
 # -- traces ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["truncate-to-hw", "kip279-3222-committed-stay", "elect-outside-isr", "unsent-request"])
 def test_a_written_trace_can_be_shown_and_says_what_the_document_says(tmp_path: Path, name: str) -> None:
     path = tmp_path / "trace.json"
@@ -349,6 +352,7 @@ def test_a_reader_that_goes_away_causes_no_traceback(command: str) -> None:
     assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.slow
 def test_no_colour_is_written_where_none_is_wanted() -> None:
     for variables in ({}, {"NO_COLOR": "1"}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}):
         done = acked("check", "truncate-to-hw", **variables)
@@ -371,6 +375,7 @@ def test_the_version_is_told() -> None:
     assert done.stdout.startswith("acked, version ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["protocols", "invariants", "constants", "specs", "all"])
 def test_listings_are_tables_for_people_and_documents_for_programs(what: str) -> None:
     assert acked("list", what).returncode == 0

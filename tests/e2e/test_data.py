@@ -18,6 +18,7 @@ def tiny(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_states_and_stats_need_no_java(tiny: Path) -> None:
     done = acked("states", "tiny.toml", "--out", "data", "--transitions", "-q", cwd=tiny, JAVA_HOME="/nowhere")
     assert (done.returncode, done.stderr) == (0, "")
@@ -50,6 +51,7 @@ def test_a_query_of_a_spec_prints_a_table_and_writes_files(tiny: Path) -> None:
     assert json.loads((tiny / "n.json").read_text()) == [{"n": 464}]
 
 
+@pytest.mark.slow
 def test_a_condition_in_the_words_of_traces_needs_no_java(tiny: Path) -> None:
     every = acked("states", "tiny.toml", "--out", "all", "--transitions", "-q", cwd=tiny)
     assert every.returncode == 0

@@ -42,6 +42,7 @@ def test_a_green_gate_exits_with_0_and_says_so_of_every_spec(specs: Path) -> Non
     assert re.search(r"✓ green: 2 specs as expected", done.stdout)
 
 
+@pytest.mark.slow
 def test_a_second_run_is_answered_from_the_cache_as_the_first_was(specs: Path) -> None:
     first = document(specs.name, code=0, cwd=specs.parent)
     again = document(specs.name, code=0, cwd=specs.parent)
@@ -74,6 +75,7 @@ def test_an_unreadable_spec_exits_with_150_after_the_others_were_run(specs: Path
     assert [entry["green"] for entry in found["specs"]] == [False, True, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [("empty",), ("nosuch",), ("specs/*.tml",), ("specs", "nosuch"), ("specs", "--select", "x*")]
 )
@@ -149,6 +151,7 @@ def test_update_adds_an_expectation_where_there_is_none(specs: Path) -> None:
     document("specs", code=0, cwd=specs.parent)
 
 
+@pytest.mark.slow
 def test_update_refuses_to_make_a_promise_that_held_a_violated_one(specs: Path) -> None:
     path = specs / "loses.toml"
     wrong = LOSES.partition("[expect]")[0] + '[expect]\nverdict = "holds"\n'
@@ -166,6 +169,7 @@ def test_update_refuses_to_make_a_promise_that_held_a_violated_one(specs: Path) 
 # -- ablate and coverage -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_ablate_says_what_each_clause_is_for_and_agrees_with_a_weakened_spec(specs: Path) -> None:
     (specs / "two.toml").write_text(
         TINY.replace("log_size = 1", "log_size = 2").replace("records = 1", "records = 2"), "utf-8"
@@ -190,6 +194,7 @@ def test_ablate_says_what_each_clause_is_for_and_agrees_with_a_weakened_spec(spe
     assert "## FencedLeaderExpandIsr: caught up to HW" in table
 
 
+@pytest.mark.slow
 def test_coverage_is_merged_over_specs(specs: Path) -> None:
     def decisive(*names: str) -> set[str]:
         found = json.loads(acked("coverage", *names, "--format", "json", cwd=specs.parent).stdout)["protocols"]["kip320"]

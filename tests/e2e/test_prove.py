@@ -122,6 +122,7 @@ def test_no_violation_up_to_a_depth_is_incomplete(tiny: Path) -> None:
     assert [item["holds"] for item in answer["properties"]] == [None]
 
 
+@pytest.mark.slow
 def test_a_failed_induction_shows_what_breaks_what(weakened: Path) -> None:
     done = acked("prove", weakened)
     text = " ".join(done.stdout.split())
@@ -146,12 +147,14 @@ def test_the_document_of_a_failed_induction_has_its_counterexamples(weakened: Pa
         assert one["breaks"]
 
 
+@pytest.mark.slow
 def test_minimizing_names_the_lemmas_that_are_needed(tiny: Path) -> None:
     answer = document(acked("prove", tiny, "--minimize", "--format", "json", "-q"))
     assert answer["verdict"] == "holds"
     assert set(answer["proof"]["needed_lemmas"]) < set(answer["proof"]["lemmas"])
 
 
+@pytest.mark.slow
 def test_every_query_is_written_as_a_file(tiny: Path, tmp_path: Path) -> None:
     folder = tmp_path / "queries"
     answer = document(acked("prove", tiny, "--smt2", folder, "--format", "json", "-q"))
@@ -163,6 +166,7 @@ def test_every_query_is_written_as_a_file(tiny: Path, tmp_path: Path) -> None:
     assert_one_sentence(again, 151, "SMT-LIB files already", "empty folder")
 
 
+@pytest.mark.slow
 def test_a_timeout_is_no_pass_and_names_what_was_left_open(tiny: Path) -> None:
     done = acked("prove", tiny, "-c", "replicas=3", "-c", "log_size=2", "--timeout", "0.001")
     assert done.returncode == 152
@@ -214,6 +218,7 @@ def test_without_a_spec_there_is_nothing_to_prove() -> None:
     assert_one_sentence(acked("prove"), 151, "SPEC")
 
 
+@pytest.mark.slow
 def test_the_other_commands_do_not_import_z3() -> None:
     code = "import sys; from acked.cli import main; main(['list', 'protocols']); sys.exit('z3' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, timeout=60).returncode == 0
@@ -243,6 +248,7 @@ def test_constants_given_beside_all_constants_are_refused() -> None:
     assert done.stderr.startswith("acked: --all-constants speaks of every value")
 
 
+@pytest.mark.slow
 def test_an_older_variant_is_refuted_for_all_constants_and_lemma_sets_are_kept_in_a_file(tmp_path: Path) -> None:
     shipped = Path(invariants.__file__).parent / "kip279_cores.json"
     known = json.loads(shipped.read_text())

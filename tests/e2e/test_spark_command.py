@@ -46,6 +46,7 @@ def killed_at(commit: int, run: Path, *arguments: str | Path) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_local_search_goes_on_after_sigkill(tmp_path: Path, workers: int) -> None:
     killed_at(8, tmp_path / "run", *LARGE, "-w", str(workers), "--run-dir", tmp_path / "run")
@@ -90,6 +91,7 @@ def test_a_violation_over_spark_has_the_same_run_and_exit_code(tmp_path: Path) -
     assert (tmp_path / "t.json").read_text() == first
 
 
+@pytest.mark.slow
 def test_options_that_contradict_each_other_are_usage_errors(tmp_path: Path) -> None:
     for arguments, reason in (
         (["--engine", "local", "--master", "local[2]"], "--master is for Spark"),
@@ -120,6 +122,7 @@ def test_places_that_cannot_hold_a_run_are_one_sentence(tmp_path: Path) -> None:
         assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_disk_that_fills_up_while_the_search_is_under_way_is_one_sentence(tmp_path: Path) -> None:
     import resource
@@ -141,6 +144,7 @@ def test_java_that_does_not_do_is_named_before_anything_starts(tmp_path: Path) -
     assert f"JAVA_HOME is {tmp_path}" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_full_memory_without_a_cluster_prints_the_command_that_goes_on(tmp_path: Path) -> None:
     done = acked("check", "kip320", "-q", "--memory", "4MB", "--run-dir", "run", cwd=tmp_path)
     assert done.returncode == 152
@@ -164,6 +168,7 @@ def test_the_gate_runs_its_searches_as_spark_tasks(tmp_path: Path) -> None:
     assert len(over["specs"]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("gate", "kip101-2221", "--no-cache"), ("matrix", "--no-cache")])
 def test_commands_that_run_many_searches_refuse_masters_that_are_none(command: tuple[str, ...]) -> None:
     for arguments, reason in (

@@ -38,6 +38,7 @@ def refused(done: subprocess.CompletedProcess[str], code: int, *parts: str) -> N
         assert part in lines[0]
 
 
+@pytest.mark.slow
 def test_a_trace_becomes_a_page(trace: Path, tmp_path: Path) -> None:
     page = tmp_path / "lost.html"
     done = acked("view", trace, "--out", page)

@@ -47,6 +47,7 @@ def without_time(outcome: Outcome) -> Outcome:
     return replace(outcome, seconds=0.0)
 
 
+@pytest.mark.slow
 def test_an_answer_of_the_batch_is_that_of_a_search_in_this_process_on_two_workers() -> None:
     tasks = [
         task("counts/kip320-2221.toml"),
@@ -126,6 +127,7 @@ def test_a_cached_answer_is_the_fresh_one(tmp_path: Path) -> None:
     assert cache.warnings == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [
@@ -154,6 +156,7 @@ def entry_of(cache: ResultCache, asked: Task, outcome: Outcome) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["edited", "cut", "binary", "folder", "foreign", "no-json", "other-shape"])
 def test_a_damaged_or_foreign_entry_is_ignored_with_a_warning_and_written_anew(tmp_path: Path, change: str) -> None:
     cache = ResultCache(tmp_path, "1")

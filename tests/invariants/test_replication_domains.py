@@ -12,6 +12,7 @@ from model.evaluate import Evaluator
 from tests.oracle import Space
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_lemma_holds_in_every_reachable_state(name: str) -> None:
     instance = PROTOCOLS[name].instantiate({"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1})

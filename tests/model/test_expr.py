@@ -16,6 +16,7 @@ from tests.random_expressions import BOOLS, INTS, STATES, Recipe, build, mean
 # -- laws ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(st.one_of(INTS, BOOLS), STATES)
 def test_a_folded_expression_means_what_python_says(recipe: Recipe, state: tuple[int, ...]) -> None:
@@ -52,6 +53,7 @@ def test_a_node_without_choice_is_a_literal(recipe: Recipe) -> None:
         assert node.is_const == (node.lo == node.hi)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(INTS, BOOLS), STATES)
 def test_substituting_every_field_by_its_code_leaves_a_literal(recipe: Recipe, state: tuple[int, ...]) -> None:

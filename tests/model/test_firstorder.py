@@ -77,6 +77,7 @@ def states_of(name: str, of: int) -> list[list[int]]:
 ALL_OR_SOME = [pytest.param(1, marks=[pytest.mark.slow, pytest.mark.long], id="all"), pytest.param(7, id="a seventh")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ALL_OR_SOME)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_clause_has_the_protocols_value_in_every_state(name: str, of: int) -> None:
@@ -129,6 +130,7 @@ def compare_steps(name: str, is_larger: bool, states: list[list[int]]) -> None:
     assert fired > len(states) // 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ALL_OR_SOME)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_action_has_the_protocols_successor_in_every_state(name: str, of: int) -> None:

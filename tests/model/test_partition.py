@@ -144,6 +144,7 @@ def test_rules_come_with_the_releases_that_the_facts_name() -> None:
     assert [rule(v, "fenced_stay_out", "zookeeper") for v in ("3.2", "3.3")] == [False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["0.10", "2.1", LATEST])
 def test_every_action_says_in_a_sentence_what_it_does(version: str) -> None:
     instance = release(version, **EVERYTHING)
@@ -156,6 +157,7 @@ def test_every_action_says_in_a_sentence_what_it_does(version: str) -> None:
     assert len(told) >= 0.75 * len(names(instance)), sorted(names(instance) - set(told))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["0.10", "2.1", LATEST])
 def test_a_clause_can_be_left_out(version: str) -> None:
     profile = {name: setting.value for name, setting in partition.profile(version, None).items()}

@@ -101,6 +101,7 @@ def test_in_domain_excludes_codes_that_the_bits_allow() -> None:
     assert solver.check() == z3.unsat
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_guards_and_updates_of_a_protocol_agree_along_a_run(name: str) -> None:
     made = PROTOCOLS[name].instantiate({"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
+
 import acked.cli  # noqa: F401  (the commands are parts of it)
 from acked.gallery import _is_wanted, _settings, _subject
 from checker.bounds import Bounds
@@ -66,6 +68,7 @@ def wanted() -> list[Spec]:
     return [spec for path in sorted(SPECS.rglob("*.toml")) if _is_wanted(spec := load_spec(path), (), False)]
 
 
+@pytest.mark.slow
 def test_the_bundled_stories_together_stay_below_ten_megabytes() -> None:
     """The pages of the whole site are made by the command; here the largest kind of page, times the number of stories."""
     violated = [spec for spec in wanted() if spec.expect is not None and spec.expect.verdict is Verdict.VIOLATED]

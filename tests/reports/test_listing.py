@@ -20,6 +20,7 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [60, 100])
 def test_a_protocol_is_listed_with_constants_actions_and_guards(drawn: Drawn, width: int) -> None:
     screen = drawn(print_protocols, PROTOCOLS.values(), width=width)
@@ -33,6 +34,7 @@ def test_a_protocol_is_listed_with_constants_actions_and_guards(drawn: Drawn, wi
     assert max(map(len, screen.lines)) <= width
 
 
+@pytest.mark.slow
 def test_every_action_of_every_shipped_protocol_has_its_guards_listed() -> None:
     for protocol in PROTOCOLS.values():
         labels = guard_labels(protocol)

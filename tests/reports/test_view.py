@@ -142,6 +142,7 @@ def test_the_story_says_which_brokers_and_offsets_disagree(violated: Result) -> 
     assert "Kept by: kip320" in story.source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protocol", "name", "says"),
     [
@@ -223,6 +224,7 @@ def test_a_run_that_violates_nothing_has_steps_and_no_story(violated: Result) ->
     assert len(view.steps) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("control", sorted((CHECKOUT / "specs" / "controls").glob("*.toml")), ids=lambda path: path.stem)
 def test_a_weakened_protocol_is_pictured_as_well(control: Path) -> None:
     """Its runs do what the whole rules never do, such as taking up a request that nobody sent."""

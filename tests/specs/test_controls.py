@@ -92,6 +92,7 @@ def test_a_clause_that_keeps_fields_in_their_domains_is_missed_at_once(clause: C
         search(question, Bounds(1, MEMORY), StopPolicy.EVERY_PROPERTY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(2, 2, 2, 2), (3, 2, 2, 1)], ids=lambda size: "".join(map(str, size)))
 @pytest.mark.parametrize("clause", sorted(IMPLIED), ids=": ".join)
 def test_a_clause_that_others_imply_changes_no_state(clause: Clause, size: tuple[int, ...]) -> None:
@@ -115,6 +116,7 @@ def test_a_clause_that_others_imply_changes_no_state_with_three_brokers_and_epoc
     assert (result.verdict, result.distinct_states, result.depth) == (Verdict.HOLDS, 737_794, 26)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", CONTROLS, ids=lambda path: path.stem)
 def test_a_control_is_violated_only_because_of_what_it_drops(path: Path) -> None:
     spec = load_spec(path)

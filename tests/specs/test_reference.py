@@ -185,6 +185,7 @@ def spec_cases() -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", spec_cases())
 def test_every_spec_of_the_family_meets_its_expectation_on_two_workers(path: Path) -> None:
     spec = load_spec(path)
@@ -215,6 +216,7 @@ def test_the_titles_of_bundled_specs_are_unique() -> None:
 # -- one answer, however many workers ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", list(StopPolicy), ids=lambda policy: policy.name.lower())
 @pytest.mark.parametrize(
     ("protocol", "size"),
