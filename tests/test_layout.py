@@ -49,6 +49,7 @@ def modules() -> list[Path]:
     return [path for path in files() if path.suffix == ".py"]
 
 
+@pytest.mark.slow
 def test_every_python_module_opens_with_a_docstring() -> None:
     bare = [name(path) for path in modules() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
     assert bare == []

@@ -46,6 +46,8 @@ from model.replication.common import (
 from model.replication.kip320 import kip320
 from model.replication.state import Epoch, Replica, State
 
+pytestmark = pytest.mark.slow
+
 LIMITS = Limits(2, 600.0)
 SHIPPED = CoreFile.load(shipped_file("kip320"))
 VARIANTS = [name for name, item in PROTOCOLS.items() if item.state is State and item is not kip320]
@@ -76,7 +78,6 @@ def prover() -> Prover:
     return Prover(Obligations(kip320))
 
 
-@pytest.mark.slow
 def test_kip320_holds_for_all_constants(written: tuple[AllConstantsProof, Path]) -> None:
     made, _ = written
     assert [(item.subject, item.clause) for item in made.open] == []
@@ -95,7 +96,6 @@ def test_every_clause_is_an_obligation_of_the_initial_state_and_of_every_action(
     assert len(made.obligations) == 34 * 10 + 4
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["kip320", *VARIANTS])
 def test_the_shipped_lemma_sets_are_of_the_shipped_protocol_and_small(name: str) -> None:
     shipped = CoreFile.load(shipped_file(name))
@@ -108,7 +108,6 @@ def test_the_shipped_lemma_sets_are_of_the_shipped_protocol_and_small(name: str)
     }
 
 
-@pytest.mark.slow
 def test_a_changed_rule_or_lemma_has_another_fingerprint() -> None:
     same = Obligations(kip320).fingerprint
     assert Obligations(kip320).fingerprint == same
@@ -130,7 +129,6 @@ def test_progress_is_told_after_every_obligation(written: tuple[AllConstantsProo
     assert {count for _, _, count in TOLD} == {344}
 
 
-@pytest.mark.slow
 def test_without_a_lemma_set_or_without_time_an_obligation_is_not_proved() -> None:
     key = "BecomeLeader|CommitRequest"
     number = [item.key for item in prover().obligations.all].index(key)
@@ -161,7 +159,6 @@ def find_again(keys: Iterable[str]) -> None:
         assert prover().effort(known[key], found, SEARCH_EFFORT) is not None, key
 
 
-@pytest.mark.slow
 def test_lemma_sets_are_found_again_from_nothing() -> None:
     find_again(("BecomeLeader|FollowerPrefix", "FencedLeaderExpandIsr|CommitQuorum", "LeaderWrite|IdFresh"))
 
@@ -170,7 +167,6 @@ HARD = ("BecomeLeader|CommitRequest", "FencedBecomeFollowerAndTruncate|CommitQuo
 """Finding these takes z3 as long as finding all others."""
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_a_sample_of_all_lemma_sets_is_found_again_from_nothing() -> None:
     find_again([key for key in SHIPPED.cores if key not in HARD][::7])
@@ -256,7 +252,6 @@ WEAKENED = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("action", "function", "broken"), WEAKENED, ids=[item[1].__name__ for item in WEAKENED])
 def test_a_weakened_protocol_is_refused_with_a_step_of_a_small_instance(
     action: str, function: Callable[..., None], broken: tuple[str, ...]
@@ -343,7 +338,6 @@ def test_a_second_solver_refutes_obligations_without_quantifiers() -> None:
     assert refuted_by_another(keys) == keys
 
 
-@pytest.mark.slow
 def test_a_second_solver_refutes_a_sixth_of_all_obligations() -> None:
     keys = [item.key for item in prover().obligations.all][::6]
     assert refuted_by_another(keys) == keys
@@ -364,7 +358,6 @@ FENCED = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_obligation_of_an_older_variant_is_proved_or_refuted_by_what_kip320_fences(name: str) -> None:
@@ -387,7 +380,6 @@ def test_every_obligation_of_an_older_variant_is_proved_or_refuted_by_what_kip32
 # -- solvers that fail -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_solvers_without_memory_leave_obligations_open_and_say_why() -> None:
     starved = prove_all_constants(kip320, Limits(2, 60.0, 64 << 20), Options(search=False))
@@ -396,7 +388,6 @@ def test_solvers_without_memory_leave_obligations_open_and_say_why() -> None:
     assert all(item.reason for item in starved.open)
 
 
-@pytest.mark.slow
 def test_an_interrupt_ends_the_proof_and_is_no_pass() -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -164,6 +164,7 @@ def audit_of(version: str, faults: Faults | None = None, asked: tuple[Asked, ...
     return Auditor(given, release(version), scene=Scene(faults or Faults()), limits=LIMITS).run(asked)
 
 
+@pytest.mark.slow
 def test_the_setting_that_loses_records_is_found_and_the_change_is_checked() -> None:
     answer = audit_of("3.6", asked=(Asked.LOSS,), acks="1", factor="2", least="2").of(Asked.LOSS)
     assert answer.reply is YES

@@ -128,6 +128,7 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
     os.close(ours)
 
 
+@pytest.mark.slow
 def test_a_file_of_very_many_keys_or_one_very_long_line_is_read_in_bounded_work(tmp_path: Path) -> None:
     many = tmp_path / "many.properties"
     many.write_text("".join(f"min.insync.replica{at}=1\n" for at in range(100_000)))

@@ -248,6 +248,7 @@ def states(draw: st.DrawFn) -> tuple[str, list[int]]:
     return name, state
 
 
+@pytest.mark.slow
 @given(states(), st.integers(0, 10**6))
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 def test_z3_makes_the_one_successor_that_the_evaluator_makes(where: tuple[str, list[int]], choice: int) -> None:
@@ -295,6 +296,7 @@ def test_the_native_code_makes_the_successors_that_the_evaluator_makes(where: tu
     assert found.generated_states == 1 + len(steps)
 
 
+@pytest.mark.slow
 @given(states())
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_a_solver_process_is_told_means_what_was_meant(where: tuple[str, list[int]]) -> None:

@@ -232,6 +232,7 @@ def test_a_damaged_run_is_refused_with_the_name_of_the_file(tmp_path: Path, name
     assert caught.value.exit_code is ExitCode.SYSTEM
 
 
+@pytest.mark.slow
 def test_every_bit_of_a_level_file_is_guarded(tmp_path: Path) -> None:
     recorded(tmp_path / "run")
     cut(tmp_path / "run", 4)

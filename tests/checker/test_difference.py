@@ -81,6 +81,7 @@ def test_the_same_rules_do_not_differ() -> None:
     assert (found.differs, found.is_complete, [side.run for side in found.sides]) == (False, True, [None, None])
 
 
+@pytest.mark.slow
 def test_two_releases_are_an_upgrade_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = 'title = "v"\nprotocol = "partition"\nversion = "{}"\n{}[constants]\nreplicas = 2\nrecords = 1\nlog_size = 1\n'
     text += '[check]\ninvariants = ["AckedRecordsInIsr", "LogsAgreeBelowHw"]\n'

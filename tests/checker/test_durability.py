@@ -16,6 +16,8 @@ from checker.errors import AckedError, ConfigurationError
 from checker.faults import CrashKind
 from checker.resultcache import ResultCache
 
+pytestmark = pytest.mark.slow
+
 LIMITS = BatchLimits(2, 1 << 30)
 KINDS = (CrashKind.CLEAN, CrashKind.ONE_MACHINE, CrashKind.ONE_LOSSY)
 SMALL = Table(Axes(("2.8.1", "4.1"), ("1", "all"), (1, 2, 3), (2,), (False, True), KINDS))
@@ -32,7 +34,6 @@ def states(filled: Filled, **wanted: object) -> set[State]:
     }
 
 
-@pytest.mark.slow
 def test_acks_1_loses_records_whatever_else_is_set(small: Filled) -> None:
     assert states(small, acks="1") == {State.BREAKS}
 
@@ -136,7 +137,6 @@ def test_a_property_that_there_is_not_is_refused() -> None:
         check(Table(property="AckedRecordSurvive"))
 
 
-@pytest.mark.slow
 def test_two_records_show_what_one_does_not_in_2_8_0() -> None:
     """KAFKA-13141, mended in 2.8.1: a fetch that diverges counts as one that has caught up."""
     axes = Axes(("2.8", "2.8.1"), ("all",), (2,), (3,), (False,), (CrashKind.CLEAN,))

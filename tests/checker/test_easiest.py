@@ -121,6 +121,7 @@ def test_what_an_event_is_there_for_is_what_leaving_it_out_does(question: Questi
     assert run.states[-1] not in bad[1]
 
 
+@pytest.mark.slow
 def test_the_canonical_run_stays_in_json_and_the_easiest_stands_beside_it(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

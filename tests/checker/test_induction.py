@@ -187,6 +187,7 @@ def test_a_claim_that_is_false_initially_is_a_violation() -> None:
     assert [item.trace_length for item in result.violations] == [1]
 
 
+@pytest.mark.slow
 def test_a_counterexample_satisfies_everything_assumed_and_breaks_what_it_says() -> None:
     asked = question("kip101", (2, 2, 2, 1))
     result = prove_by_induction(asked, KIP320_LEMMAS, LIMITS, Options(every_claim=True))
@@ -209,6 +210,7 @@ def test_a_counterexample_satisfies_everything_assumed_and_breaks_what_it_says()
 # -- solvers that fail -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_solver_without_time_proves_nothing() -> None:
     result = prove_by_induction(question("kip320", (3, 2, 2, 2)), KIP320_LEMMAS, Limits(2, 0.001))
     assert result.verdict is Verdict.INCOMPLETE
@@ -220,6 +222,7 @@ def test_a_solver_without_time_proves_nothing() -> None:
     assert all(item.reason and item.open_claims and item.label for item in left_open)
 
 
+@pytest.mark.slow
 def test_a_killed_solver_is_reported_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     pools: list[SolverPool] = []
     enter = SolverPool.__enter__
@@ -247,6 +250,7 @@ def test_a_killed_solver_is_reported_and_the_others_go_on(monkeypatch: pytest.Mo
     assert result.verdict is Verdict.INCOMPLETE
 
 
+@pytest.mark.slow
 def test_a_solver_without_memory_is_reported() -> None:
     result = prove_by_induction(question("kip320", (2, 2, 2, 1)), KIP320_LEMMAS, Limits(2, 60.0, 64 << 20))
     assert result.verdict is Verdict.INCOMPLETE

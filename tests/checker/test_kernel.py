@@ -65,6 +65,7 @@ def test_random_conditions_have_the_evaluators_value(recipes: list[Recipe], stat
     agree(instance, [build(recipe, instance.pool) for recipe in recipes], states)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.lists(INTS, min_size=4, max_size=12), st.lists(STATES, min_size=1, max_size=70))
 def test_random_integers_have_the_evaluators_value(recipes: list[Recipe], states: list[tuple[int, ...]]) -> None:

@@ -28,6 +28,7 @@ def cases() -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("numbers", "count"), cases())
 def test_every_lemma_holds_in_every_reachable_state(numbers: tuple[int, ...], count: int) -> None:
     asked = Question(kip320.instantiate(dict(zip(NAMES, numbers, strict=True))), KIP320_LEMMAS)

@@ -221,6 +221,7 @@ ROUND = frozenset({(0, 0, 1), (1, 1, 0), (2, 1, 2)})
 """0 and 1 in turns, and from 1 a way to 2."""
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(WALKS)
 def test_the_fair_parts_are_the_union_of_all_sets_in_which_a_fair_run_can_stay(walk: Walk) -> None:
@@ -384,6 +385,7 @@ def test_a_lasso_is_replayed() -> None:
     assert replayed.run.states[3] == replayed.run.states[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "edit", "said_of_it"),
     [

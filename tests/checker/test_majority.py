@@ -54,6 +54,7 @@ def test_the_native_search_says_what_the_plain_oracle_says(constants: dict[str, 
         assert result.distinct_states > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "constants",
     [
@@ -159,6 +160,7 @@ def test_the_figure_of_the_paper_is_found_in_as_few_steps_by_search_and_by_the_s
     assert [item.trace_length for item in bounded.violations] == [9]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("replicas", "failures", "verdict"), [
     (1, 0, Verdict.HOLDS), (2, 0, Verdict.HOLDS), (1, 1, Verdict.VIOLATED), (2, 1, Verdict.VIOLATED),
     (3, 1, Verdict.HOLDS), (3, 2, Verdict.VIOLATED), (4, 2, Verdict.VIOLATED),

@@ -25,6 +25,7 @@ def small_constants(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checker.matrix, "CONSTANTS", SMALL)
 
 
+@pytest.mark.slow
 def test_a_solver_and_the_search_agree_in_verdict_and_length() -> None:
     searched = Searched.all_of(VARIANT, ASKED, SMALL)
     assert searched.is_complete
@@ -40,6 +41,7 @@ def test_a_solver_and_the_search_agree_in_verdict_and_length() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "searched", "words"),
     [

@@ -75,6 +75,7 @@ def test_the_same_question_is_compiled_once(cache: Path, monkeypatch: pytest.Mon
     assert compile_kernel(question().plan) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [question(top=4), question(bound=2)], ids=["protocol", "property"])
 def test_another_question_is_compiled_anew(other: Question, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compile_kernel(question().plan)

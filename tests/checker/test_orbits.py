@@ -125,6 +125,7 @@ def test_all_images_of_a_state_have_one_representative() -> None:
 # -- searches ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(
     ("numbers", "states"), [((2, 2, 2, 1), 479), ((2, 2, 2, 2), 2987), ((3, 2, 2, 1), 6713), ((3, 2, 2, 2), 123311)]
@@ -220,6 +221,7 @@ def test_the_shifting_example_is_reduced_and_breaks_both_its_properties() -> Non
     assert set(results[0].violated) == {"P0", "P1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["truncate-to-hw", "kip101", "kip279", "kip320-first-try"])
 def test_the_shortest_violation_is_as_long_as_without_symmetry(name: str) -> None:
     spec = load_spec(SPECS / f"{name}.toml")

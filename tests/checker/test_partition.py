@@ -69,6 +69,7 @@ def test_the_native_search_says_what_the_plain_oracle_says(version: str, other: 
         assert result.distinct_states > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["0.10", "1.0", "2.1", "2.7", "3.6", LATEST])
 def test_ranks_of_leader_epochs_never_have_gaps(version: str) -> None:
     other = {**TINY, "acks": "all", "retries": False, "leadership_moves": True, "reelection_forgets_ends": True}

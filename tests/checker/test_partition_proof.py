@@ -55,6 +55,7 @@ def told(column: int) -> dict[str, set[str]]:
     return {row[0]: set(row[column].split(", ")) - {"–", "proved"} for row in table}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "constants",
     [{"replicas": 2, "log_size": 2, "records": 2}, {"replicas": 3, "log_size": 1, "records": 1, "min_insync_replicas": 2}],

@@ -121,6 +121,7 @@ def answers(instance: Instance, action: str, monkeypatch: pytest.MonkeyPatch) ->
     return found, len(together)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", ["LeaderWrite", "FencedFollowerFetch", "ControllerElectLeader"])
 def test_pieces_prove_what_all_goals_at_once_would_take_long_for(action: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found, together = answers(kip320(3, 2, 2, 2), action, monkeypatch)
@@ -130,6 +131,7 @@ def test_pieces_prove_what_all_goals_at_once_would_take_long_for(action: str, mo
     assert together == 0, "nothing is left for a query about all goals"
 
 
+@pytest.mark.slow
 def test_pieces_do_not_prove_what_a_weakened_rule_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
     drop = (("FencedFollowerFetch", "follows in this epoch"),)
     instance = kip320(2, 2, 2, 2, drop=drop)

@@ -79,6 +79,7 @@ def proposed(question: Question, lemmas: list[Property]) -> Suggestion:
     return found
 
 
+@pytest.mark.slow
 def test_the_missing_fact_about_a_lock_is_found() -> None:
     assert prove_by_induction(locks(3), (), LIMITS).verdict is Verdict.INCOMPLETE
     found = proposed(locks(3), [])

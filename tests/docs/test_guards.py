@@ -49,6 +49,7 @@ def test_every_clause_of_the_shipped_defaults_is_on_the_page() -> None:
         assert set(clauses_of(load_spec(spec_file(name)).question().instance)) <= told, "run docs/make_guards.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clause", SAMPLE, ids=[": ".join(clause) for clause in SAMPLE])
 def test_a_clause_that_is_needed_is_needed_by_what_the_page_says(clause: tuple[str, str]) -> None:
     broken, length, name = NEEDED[clause]

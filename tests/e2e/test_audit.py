@@ -59,6 +59,7 @@ def test_the_document_has_answers_with_stories_causes_and_changes(document: dict
     assert {(item["rule"], item["line"]) for item in document["findings"]} >= {("misspelt", 5), ("idempotence-off", 3)}
 
 
+@pytest.mark.slow
 def test_sarif_is_valid_and_points_to_the_line(folder: Path, document: dict[str, Any]) -> None:
     options = ("--kafka-version", "3.6", "--format", "sarif", "-o", "a.sarif")
     done = acked("audit", "p <b>.properties", *TWO, *options, cwd=folder)
@@ -73,6 +74,7 @@ def test_sarif_is_valid_and_points_to_the_line(folder: Path, document: dict[str,
     assert results["settings/misspelt"]["locations"][0]["physicalLocation"]["region"]["startLine"] == 5
 
 
+@pytest.mark.slow
 def test_page_and_markdown_say_the_same_and_show_hostile_names_as_text(folder: Path, document: dict[str, Any]) -> None:
     for form in ("html", "markdown", "text"):
         done = acked("audit", "p <b>.properties", *TWO, "--kafka-version", "3.6", "--format", form, cwd=folder)

@@ -535,6 +535,7 @@ def test_a_cache_that_is_a_file_costs_time_and_nothing_else(tmp_path: Path) -> N
     assert ask(ACKED_CACHE_DIR=str(tmp_path / "cache")) == 957
 
 
+@pytest.mark.slow
 def test_a_cache_that_cannot_be_written_costs_time_and_nothing_else() -> None:
     assert ask(ACKED_CACHE_DIR="/proc/acked") == 957
 
@@ -596,6 +597,7 @@ def test_a_cache_that_cannot_take_an_object_is_left_without_temporary_files(tmp_
     assert all(path.is_dir() for path in tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("sh") is None, reason="no shell")
 @pytest.mark.parametrize(
     ("kilobytes", "options", "codes"),

@@ -272,6 +272,7 @@ def test_an_option_changes_constants_and_the_expectation_no_longer_speaks_of_it(
     assert document["expectation"] is None
 
 
+@pytest.mark.slow
 def test_a_spec_is_found_by_name_and_by_path(tiny: Path) -> None:
     by_name = answer("kip320-2221", code=0)
     by_path = answer(CHECKOUT / "specs" / "counts" / "kip320-2221.toml", code=0)

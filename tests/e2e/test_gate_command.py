@@ -85,6 +85,7 @@ def test_where_something_asked_for_is_not_there_the_gate_is_red(specs: Path, arg
     assert "no spec found" in found["refusal"] or "none of 2 specs is selected" in found["refusal"]
 
 
+@pytest.mark.slow
 def test_select_and_shard_choose_each_spec_once(specs: Path) -> None:
     def chosen(*arguments: str) -> list[str]:
         found = document("specs", *arguments, code=0, cwd=specs.parent)
@@ -95,6 +96,7 @@ def test_select_and_shard_choose_each_spec_once(specs: Path) -> None:
     assert sorted(chosen("--shard", "1/2") + chosen("--shard", "2/2")) == ["loses", "tiny"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
@@ -142,6 +144,7 @@ def test_update_writes_what_was_measured_and_keeps_comments_and_layout(specs: Pa
     assert (specs / "loses.toml").read_text("utf-8") == LOSES
 
 
+@pytest.mark.slow
 def test_update_adds_an_expectation_where_there_is_none(specs: Path) -> None:
     path = specs / "tiny.toml"
     path.write_text(TINY.partition("[expect]")[0], "utf-8")

@@ -174,6 +174,7 @@ def test_a_timeout_is_no_pass_and_names_what_was_left_open(tiny: Path) -> None:
     assert "open: " in " ".join(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_a_solver_that_is_not_given_enough_memory_is_reported(tiny: Path) -> None:
     done = acked("prove", tiny, "--memory", "64MB", "--format", "json", "-q")
     assert done.returncode == 152
@@ -182,6 +183,7 @@ def test_a_solver_that_is_not_given_enough_memory_is_reported(tiny: Path) -> Non
     assert None not in reasons
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_everything() -> None:
     done = interrupted("prove", "kip320", "-c", "replicas=5", "-c", "log_size=5", "-c", "max_records=5", after=2.0)
     assert done.returncode == 130, done.stderr
@@ -269,6 +271,7 @@ def test_an_older_variant_is_refuted_for_all_constants_and_lemma_sets_are_kept_i
     assert set(known["cores"]) <= set(written["cores"])
 
 
+@pytest.mark.slow
 def test_a_proof_for_all_constants_without_time_ends_at_once_and_names_what_is_open(tmp_path: Path) -> None:
     shipped = Path(invariants.__file__).parent / "kip320_cores.json"
     mine = tmp_path / "sets.json"
@@ -285,6 +288,7 @@ def test_a_proof_for_all_constants_without_time_ends_at_once_and_names_what_is_o
     assert set(json.loads(shipped.read_text())["cores"]) <= set(json.loads(mine.read_text())["cores"]), "no set is lost"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_search_for_lemma_sets(tmp_path: Path) -> None:
     sets = tmp_path / "sets.json"
     done = interrupted("prove", "kip320", "--all-constants", "--lemma-sets", sets, after=1.5)

@@ -50,6 +50,7 @@ def test_a_trace_becomes_a_page(trace: Path, tmp_path: Path) -> None:
     assert len(text) < 1_000_000
 
 
+@pytest.mark.slow
 def test_a_spec_is_searched_first_and_one_that_holds_has_no_page(tiny: Path, tmp_path: Path) -> None:
     assert acked("view", "kip101", "--quiet", cwd=tmp_path).returncode == 0
     assert (tmp_path / "kip101.html").is_file()
@@ -57,6 +58,7 @@ def test_a_spec_is_searched_first_and_one_that_holds_has_no_page(tiny: Path, tmp
     assert not (tmp_path / "tiny.html").exists()
 
 
+@pytest.mark.slow
 def test_two_runs_stand_side_by_side(trace: Path, tmp_path: Path) -> None:
     assert acked("view", trace, "--against", "kip320", "--out", tmp_path / "a.html").returncode == 0
     text = (tmp_path / "a.html").read_text("utf-8")
@@ -64,6 +66,7 @@ def test_two_runs_stand_side_by_side(trace: Path, tmp_path: Path) -> None:
     assert acked("view", trace, "kip101", "--out", tmp_path / "b.html", "--quiet").returncode == 0
 
 
+@pytest.mark.slow
 def test_view_refuses_what_it_cannot_show(trace: Path, tmp_path: Path) -> None:
     refused(acked("view", trace, "--against", "kip999"), 151, "there is no protocol 'kip999'")
     refused(acked("view", trace, trace, "--against", "kip320"), 151, "not both")
@@ -75,6 +78,7 @@ def test_view_refuses_what_it_cannot_show(trace: Path, tmp_path: Path) -> None:
     refused(acked("view", tmp_path / "edited.json"), 150, "the state of step 3 is not what")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["itf", "tlc"])
 def test_a_foreign_trace_is_replayed_under_a_spec(trace: Path, tmp_path: Path, form: str) -> None:
     foreign = tmp_path / f"{form}.json"
@@ -88,6 +92,7 @@ def test_a_foreign_trace_is_replayed_under_a_spec(trace: Path, tmp_path: Path, f
     assert not (tmp_path / "g.html").exists()
 
 
+@pytest.mark.slow
 def test_an_export_goes_to_stdout_or_to_a_file(trace: Path, tmp_path: Path) -> None:
     done = acked("export", trace, "--to", "markdown")
     assert done.stdout.startswith("### Truncating to the high watermark")
@@ -98,6 +103,7 @@ def test_an_export_goes_to_stdout_or_to_a_file(trace: Path, tmp_path: Path) -> N
     refused(acked("export", trace, "--to", "csv", "--step", "1"), 151, "csv has all steps")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["graphml", "dot", "svg", "json"])
 def test_a_small_state_space_becomes_a_graph(tiny: Path, tmp_path: Path, form: str) -> None:
     target = tmp_path / f"graph.{form}"
@@ -115,6 +121,7 @@ def test_a_small_state_space_becomes_a_graph(tiny: Path, tmp_path: Path, form: s
         assert len(list(ET.parse(target).getroot().iter("{http://www.w3.org/2000/svg}circle"))) == 277
 
 
+@pytest.mark.slow
 def test_a_graph_begins_elsewhere_ends_earlier_and_is_collapsed(trace: Path, tiny: Path) -> None:
     levels = json.loads(acked("check", "kip320", "--max-depth", "3", "--format", "json", "--quiet").stdout)["levels"]
     nodes = json.loads(acked("graph", "kip320", "--levels", "3", "--to", "json").stdout)["nodes"]
@@ -135,6 +142,7 @@ def test_a_large_graph_is_refused_with_its_size_and_the_way_out() -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_the_gallery_is_an_index_and_a_page_per_violation(tmp_path: Path) -> None:
     site = tmp_path / "site"
     command = ("gallery", "--out", site, "--quiet", "--select", "expand-unfenced", "--select", "kip320-2111")

@@ -23,6 +23,7 @@ def test_a_folded_expression_means_what_python_says(recipe: Recipe, state: tuple
     assert evaluate(build(recipe, Pool()), state) == mean(recipe, state)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(INTS, BOOLS), STATES)
 def test_every_node_lies_in_its_interval(recipe: Recipe, state: tuple[int, ...]) -> None:

@@ -142,6 +142,7 @@ def test_it_has_so_too_with_three_replicas_and_longer_logs() -> None:
     compare_steps("kip320", True, random_states(instance("kip320", True), 300))
 
 
+@pytest.mark.slow
 def test_the_reachable_states_are_those_of_the_published_count() -> None:
     assert len(reachable("kip320")) == 5973
 

@@ -60,6 +60,7 @@ def test_sizes_whose_terms_cannot_be_told_apart_by_rank_need_a_bound_as_do_singl
     assert majority.instantiate({**TINY, "votes": "one by one", "max_term": 3}).actions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [{"crashes": "lossy"}, {"crashes": "lossy", "votes": "one by one", "max_term": 9}])
 def test_every_action_says_in_a_sentence_what_it_does(other: dict[str, Any]) -> None:
     instance = majority.instantiate({"replicas": 3, "log_size": 2, "records": 2, **other})
