@@ -48,9 +48,9 @@ def decide(graph: StateGraph, position: int) -> Lost | None:
     assert item.liveness is not None
     trigger, goal, *held_up = graph.conditions(position)
     moves = graph.sources != graph.targets
-    start = trigger & ~goal
     if item.liveness.trigger_text is None:
-        start[graph.ends[0] :] = False
+        trigger = np.arange(graph.count) < graph.ends[0]
+    start = trigger & ~goal
     if not start.any():
         return None
     region = graph.closure(start, moves & ~goal[graph.targets])
