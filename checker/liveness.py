@@ -97,7 +97,7 @@ def fair_parts(graph: StateGraph, region: np.ndarray, groups: Sequence[_Fair]) -
     found = np.full(graph.count, -1, np.int64)
     taken = 0
     alive = region.copy()
-    steps = np.flatnonzero(region[graph.sources] & region[graph.targets] & (graph.sources != graph.targets))
+    steps = np.flatnonzero(region[graph.sources] & region[graph.targets])
     place = np.empty(graph.count, np.int64)
     while alive.any():
         states = np.flatnonzero(alive)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -297,6 +298,33 @@ def test_a_step_that_changes_nothing_is_not_taken_and_does_not_count_as_enabled(
     assert (run.actions, run.loop) == ((), 0)
 
 
+@pytest.mark.parametrize(("trigger", "verdict"), [(None, "holds"), (frozenset(range(PLACES)), "violated")])
+def test_a_goal_that_has_come_once_need_not_come_again(trigger: frozenset[int] | None, verdict: str) -> None:
+    through = frozenset({(0, 0, 1), (0, 1, 2)})
+    asked = Walk(through, frozenset(), ("weak", "", ""), trigger, frozenset({1}))
+    assert plainly(asked) == verdict
+    assert said(search(question_of(asked), Bounds(1, MEMORY))) == verdict
+
+
+@pytest.mark.parametrize(
+    ("steps", "fair", "goal", "expected"),
+    [
+        # Three ends, the least of which is found last.
+        ({(0, 0, 3), (1, 0, 2), (2, 0, 1)}, ("weak", "weak", "weak"), set(), [0, 1]),
+        # Two places where c can be taken without the goal, the lesser of which is found last.
+        ({(0, 0, 3), (1, 0, 2), (2, 3, 0), (2, 2, 0), (2, 0, 4)}, ("", "", "weak"), {4}, [0, 2, 0]),
+        # The lesser of two ways to one place.
+        ({(0, 0, 3), (1, 0, 2), (2, 3, 4), (2, 2, 4)}, ("weak", "weak", "weak"), set(), [0, 2, 4]),
+    ],
+)
+def test_ties_are_broken_by_the_states_themselves(
+    steps: set[Step], fair: tuple[str, str, str], goal: set[int], expected: list[int]
+) -> None:
+    asked = Walk(frozenset(steps), frozenset(), fair, None, frozenset(goal))
+    for workers in (1, 2):
+        assert places(search(question_of(asked), Bounds(workers, MEMORY))) == expected
+
+
 @pytest.mark.parametrize(("fair", "verdict"), [("strong", "violated"), ("strong(target)", "holds")])
 def test_one_instance_is_enough_for_an_action_but_every_value_counts_of_a_parameter(fair: str, verdict: str) -> None:
     both = frozenset({(0, 0, 1), (0, 1, 0), (0, 1, 2)})
@@ -414,6 +442,28 @@ def test_a_trace_that_was_edited_is_refused(name: str, edit: Callable[[dict[str,
     edit(document)
     with pytest.raises((SpecUnreadable, ConfigurationError), match=said_of_it):
         replay(document)
+
+
+@pytest.mark.parametrize(
+    ("asked", "labels", "refused"),
+    [
+        # A step that changes nothing is not what fairness asks for.
+        (Walk(frozenset({(0, 0, 0), (0, 0, 1)}), frozenset(), ("weak", "", ""), None, frozenset({1})), "A(0, 0)", "over A"),
+        # What only a bound keeps from happening counts as passed over.
+        (Walk(ROUND, frozenset({(2, 1, 2)}), ("weak", "", "strong"), None, frozenset({2})), "A(0, 1) B(1, 0)", "over C"),
+        (Walk(ROUND, frozenset(), ("weak", "", ""), None, frozenset({2})), "A(0, 1) B(1, 0)", ""),
+    ],
+)
+def test_a_loop_is_judged_by_the_plain_evaluator_alone(asked: Walk, labels: str, refused: str) -> None:
+    question = question_of(asked)
+    instance = question.instance
+    states, actions = [instance.initial[0]], []
+    for name, origin, target in re.findall(r"(\w)\((\d), (\d)\)", labels):
+        arguments = {"origin": int(origin), "target": int(target)}
+        actions += [step for step in instance.actions if step.action.name == name and step.arguments == arguments]
+        states.append(instance.schema.pack(instance.fire(actions[-1], instance.schema.unpack(states[-1]))))
+    refusal = refusal_of(question, question.properties[0], Run(tuple(states), tuple(actions), 0))
+    assert (refused in refusal) if refused else refusal == ""
 
 
 def test_the_command_tells_the_story_and_shows_it_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
