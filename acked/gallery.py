@@ -120,7 +120,7 @@ def _stories(out: Path, spec: Spec, result: Result) -> list[Story]:
     from checker.result import StopReason
     from model.partition.protocol import partition
     from model.partition.versions import LATEST
-    from reports.answers import answers
+    from reports.answers import answers, violated_how
     from reports.console import harmless
     from reports.gallery import Story
     from reports.units import plural
@@ -135,7 +135,7 @@ def _stories(out: Path, spec: Spec, result: Result) -> list[Story]:
         page = None
         if answer.violation is not None:
             page = _page(out, spec, result, answer.violation)
-            text = f"✗ broken in {plural(answer.violation.trace_length - 1, 'step')}"
+            text = f"✗ broken {violated_how(answer.violation)}"
         elif answer.holds:
             text = f"✓ kept in all {seen}"
         else:

@@ -37,7 +37,8 @@ def answers(result: Result) -> tuple[Answer, ...]:
     )
 
 
-def _how(violation: Violation) -> str:
+def violated_how(violation: Violation) -> str:
+    """`in 8 steps`, or how a run without end goes on."""
     steps, loop = violation.trace_length - 1, violation.run.loop
     if loop is None:
         return f"in {plural(steps, 'step')}"
@@ -52,7 +53,7 @@ def verdict_in_words(result: Result) -> str:
     if result.verdict is Verdict.HOLDS:
         return f"holds: {result.stopped.value} ({plural(result.distinct_states, 'distinct state')})"
     if result.verdict is Verdict.VIOLATED:
-        return f"violated: {', '.join(f'{item.property.name} {_how(item)}' for item in result.violations)}"
+        return f"violated: {', '.join(f'{item.property.name} {violated_how(item)}' for item in result.violations)}"
     if result.stopped is StopReason.BUDGET:
         return f"incomplete: budget: {result.stopped.value} ({plural(result.distinct_states, 'distinct state')})"
     if result.stopped is StopReason.COMPLETE:
