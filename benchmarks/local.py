@@ -32,9 +32,10 @@ PROBES = 1 << 24
 
 @dataclass(frozen=True)
 class Run:
-    """One finished command: wall seconds and peak resident bytes of the process, and the JSON it printed."""
+    """One finished command: wall and processor seconds and peak resident bytes of the process, and the JSON it printed."""
 
     seconds: float
+    cpu_seconds: float
     peak_bytes: int
     answer: dict[str, Any]
 
@@ -66,7 +67,7 @@ def run_at_once(copies: int, arguments: Sequence[str], environment: Mapping[str,
             if child.returncode != 0:
                 raise SystemExit(f"{' '.join(command)} ended with {child.returncode}")
             out.seek(0)
-            runs.append(Run(seconds, usage.ru_maxrss * 1024, json.load(out)))
+            runs.append(Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, json.load(out)))
         return runs
 
 

@@ -34,6 +34,7 @@ def main() -> None:
     print(f"without: {plain['distinct_states']:,} states, {plain['memory_bytes']:,} bytes, verdict {plain['verdict']}")
     print(f"with:    {reduced['distinct_states']:,} states, {reduced['memory_bytes']:,} bytes, verdict {reduced['verdict']}")
     show("command to verdict", [(a.seconds, b.seconds) for a, b in pairs])
+    show("its processor time", [(a.cpu_seconds, b.cpu_seconds) for a, b in pairs])
     show("search alone", [(searching(a), searching(b)) for a, b in pairs])
 
 
