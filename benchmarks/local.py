@@ -144,10 +144,13 @@ def main() -> None:
     print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start\n")
 
     one, two, small = ["check", options.spec, "-w", "1"], ["check", options.spec, "-w", "2"], ["check", "kip320", *SMALL]
+    wide = ["check", "partition", "-w", "1"]
     run(one)  # compiles, and touches memory once: its time is not counted
-    singles, doubles, pairs, smalls = [], [], [], []
+    run(wide)
+    singles, doubles, pairs, smalls, wides = [], [], [], [], []
     for _ in range(options.runs):
         singles.append(run(one))
+        wides.append(run(wide))
         doubles.append(run(two))
         pairs.append(run_at_once(2, one))
         smalls.append(run(small))
@@ -157,6 +160,9 @@ def main() -> None:
     show("one worker, search alone", millions(singles, "generated_states", "seconds"), "M gen/s", one)
     show("one worker, command to verdict", millions(singles, "generated_states", None), "M gen/s", one)
     show("two workers, search alone", millions(doubles, "generated_states", "seconds"), "M gen/s", two)
+    show("partition, one worker, search alone", millions(wides, "generated_states", "seconds"), "M gen/s", wide)
+    rates = [millions(runs, "generated_states", "seconds") for runs in (wides, singles)]
+    show(f"... over {options.spec}'s, pair by pair", [a / b for a, b in zip(*rates, strict=True)], "times", None)
     gains = [a.answer["seconds"] / b.answer["seconds"] for a, b in zip(singles, doubles, strict=True)]
     show("two workers over one, pair by pair", gains, "times", two)
     # What two processors of this machine give to searches that share nothing but its memory.
@@ -165,8 +171,9 @@ def main() -> None:
     there = [[on_provided_memory(options.spec, states, w) for w in (1, 2)] for _ in range(options.runs)]
     show("two workers over one, memory there before", [a / b for a, b in there], "times", None)
     start = statistics.median(item.peak_bytes for item in smalls)
-    for name, runs, command in (("one worker", singles, one), ("two workers", doubles, two)):
-        show(f"{name}, peak memory less start-up's", [(r.peak_bytes - start) / states for r in runs], "bytes/state", command)
+    for name, runs, command in (("one worker", singles, one), ("two workers", doubles, two), ("partition", wides, wide)):
+        per_state = [(r.peak_bytes - start) / r.answer["distinct_states"] for r in runs]
+        show(f"{name}, peak memory less start-up's", per_state, "bytes/state", command)
     show("smallest spec, caches warm", [item.seconds for item in smalls], "s", small)
     colds = []
     for _ in range(options.runs):
