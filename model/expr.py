@@ -105,6 +105,7 @@ class Pool(Connectives[Expr]):
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[object, ...], Expr] = {}
+        self._ints: dict[int, Expr] = {}
         self.true = self.bool(True)
         self.false = self.bool(False)
 
@@ -116,7 +117,10 @@ class Pool(Connectives[Expr]):
 
     def int(self, value: int) -> Expr:
         """The Int literal; `ModelError` beyond ±2**62."""
-        return self._intern(Op.CONST, (), value, value, value, False)
+        known = self._ints.get(value)
+        if known is None:
+            known = self._ints[value] = self._intern(Op.CONST, (), value, value, value, False)
+        return known
 
     def field(self, leaf: _Int, cardinality: _Int) -> Expr:
         """The code of state leaf `leaf`, an Int in 0..cardinality-1."""
@@ -310,8 +314,8 @@ class Pool(Connectives[Expr]):
     def _intern(self, op: Op, args: tuple[Expr, ...], value: _Int, lo: _Int, hi: _Int, is_bool: _Bool) -> Expr:
         if lo == hi and op is not Op.CONST and not is_bool:
             return self.int(lo)
-        # Arguments are interned already, so their ids stand for them.
-        key = (op, is_bool, value, *(arg.id for arg in args))
+        # Arguments are interned already, so they are told apart, and hashed, as objects.
+        key = (op, is_bool, value, args)
         node = self._nodes.get(key)
         if node is None:
             if lo < -INT_LIMIT or hi > INT_LIMIT:
