@@ -463,8 +463,8 @@ PROPERTIES: tuple[Property, ...] = (
         Kind.STEP,
         latest_offset_stays,
         "a client that asks for the latest offset twice is not told a lower one the second time",
-        "KIP-207, KAFKA-2334",
-        "2.2, clean elections",
+        "KIP-207, KAFKA-2334, KIP-320",
+        "2.2 with clients of 2.1, clean elections",
         lacks=_lacks_queries,
     ),
 )

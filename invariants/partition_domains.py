@@ -7,6 +7,7 @@ What lives here: facts that are no promises, so they are not offered to specs. W
 from __future__ import annotations
 
 from invariants.property import Kind, Property
+from model.partition.settings import asks_in_epoch, keeps_empty_epochs
 from model.partition.state import Epoch, Offset, Replica, State
 from model.quantify import every, implies, some
 from model.values import Bool
@@ -20,7 +21,12 @@ def leader_has_epoch(s: State) -> Bool:
 def _is_in_use(s: State, epoch: Epoch) -> Bool:
     known = some(Replica, lambda r: s.broker[r].leader_epoch == epoch)
     written = some(Replica, lambda r: some(Offset, lambda o: s.log[r].has(o) & (s.log[r].at(o).epoch == epoch)))
-    return (s.controller.leader_epoch == epoch) | known | written
+    in_use = (s.controller.leader_epoch == epoch) | known | written
+    if keeps_empty_epochs.value:
+        in_use |= some(Replica, lambda r: s.broker[r].empty_epoch == epoch)
+    if asks_in_epoch.value:
+        in_use |= s.consumer.epoch == epoch
+    return in_use
 
 
 def epochs_are_dense(s: State) -> Bool:

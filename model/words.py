@@ -10,6 +10,12 @@ def says_set(members: list[int]) -> str:
     return "{" + ", ".join(map(str, members)) + "}"
 
 
+def says_list(items: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *most, last = items
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def says_cut(t: Any, broker: int) -> str:
     """What a step did to a log that it may have truncated."""
     before, after = t.before.log[broker].end, t.after.log[broker].end

@@ -26,6 +26,7 @@ _BROKER_ACTS = {
     "BecomeLeader": "leader", "LearnIsr": "leader", "ShrinkIsr": "leader", "AskToShrink": "leader", "AskToExpand": "leader",
     "BecomeFollower": "follower", "TruncateByEpoch": "follower", "FetchRecord": "follower", "FetchNothingNew": "follower",
     "FetchUnanswered": "follower", "FetchDiverging": "follower", "Crash": "broker", "ShutDown": "broker", "Restart": "broker",
+    "Halt": "follower",
     "RestartUnnoticed": "broker", "LoseSession": "broker", "RegainSession": "broker",
 }  # fmt: skip
 """The actions that a broker takes, and the parameter that says which."""
@@ -126,7 +127,8 @@ def _badges(state: State, broker: int) -> Iterator[tuple[Role, str]]:
         if mine["isr"] != controller["isr"]:
             yield Role.OWN_ISR, f"own ISR {set_in_words(mine['isr'])}"
         if mine.get("pending"):
-            yield Role.NOTE, f"asked for ISR {set_in_words(mine['pending'])}"
+            heard = "has no answer to" if mine.get("unanswered") else "asked for"
+            yield Role.NOTE, f"{heard} ISR {set_in_words(mine['pending'])}"
     elif is_elected:
         yield Role.ELECTED, "elected, unaware"
     elif mine["leader"] is None:
@@ -135,6 +137,8 @@ def _badges(state: State, broker: int) -> Iterator[tuple[Role, str]]:
         yield Role.FOLLOWS, f"follows broker {mine['leader']}"
     if mine.get("truncating"):
         yield Role.NOTE, "has yet to truncate"
+    if mine.get("empty_epoch") is not None:
+        yield Role.NOTE, f"wrote nothing in epoch {mine['empty_epoch']}"
 
 
 def _controller(state: State) -> Box:
@@ -165,7 +169,8 @@ def _consumer_facts(state: State) -> tuple[Fact, ...]:
         at = consumer["offset"]
         facts.append(Fact("read", "has read nothing" if at is None else f"read r{consumer['record']} at offset {at}"))
     if "latest" in consumer:
-        facts.append(Fact("latest", f"was told latest offset {consumer['latest']}"))
+        epoch = f" in leader epoch {consumer['epoch']}" if "epoch" in consumer else ""
+        facts.append(Fact("latest", f"was told latest offset {consumer['latest']}{epoch}"))
     return tuple(facts)
 
 
@@ -199,6 +204,10 @@ def _messages(moment: Moment) -> Iterator[Message]:
                       dropped=index)  # fmt: skip
     elif name.startswith("Fetch") or name == "TruncateByEpoch":
         yield from _fetch(index, name, arguments, before, after)
+    elif name == "Halt":
+        follower, leader = _name(arguments["follower"]), _name(arguments["leader"])
+        yield told("fetch", follower, leader, f"fetch from {before['log'][arguments['follower']]['end']}")
+        yield told("answer", leader, follower, "offset out of range")
     elif name in ("BecomeLeader", "BecomeFollower"):
         broker = arguments["leader" if name == "BecomeLeader" else "follower"]
         yield told("role", CONTROLLER, _name(broker), f"leader {after['controller']['leader']}")

@@ -75,8 +75,8 @@ class _Row:
 # -- the gallery -------------------------------------------------------------------------------------------------------
 
 
-def gallery_markdown(answers: Iterable[Told], untold: Iterable[Untold]) -> list[str]:
-    """docs/gallery.md, line by line."""
+def gallery_markdown(answers: Iterable[Told], standstills: Iterable[Told], untold: Iterable[Untold]) -> list[str]:
+    """docs/gallery.md, line by line; `standstills` are bugs after which a partition cannot recover."""
     rows = _rows(answers)
     shown = [row for row in rows if row.is_shown]
     lines = [
@@ -98,6 +98,15 @@ def gallery_markdown(answers: Iterable[Told], untold: Iterable[Untold]) -> list[
     ]
     for row in shown:
         lines += _shown(row)
+    lines += [
+        "## Standstills",
+        "",
+        "Bugs that leave a partition standing still. Asked is what must be within reach again from every state",
+        "([liveness.md](liveness.md)); the shortest run leads to where it is not any more. Specs are in `specs/recoverable`.",
+        "",
+    ]
+    for row in _rows(standstills):
+        lines += _standstill(row)
     lines += [
         "## Open questions",
         "",
@@ -157,6 +166,28 @@ def _shown(row: _Row) -> Iterator[str]:
     yield from _violation(bug)
     yield from _mended(fix, row.entry.fixed)
     yield from (f"In the latest release, `{latest.spec.name}`: holds, {latest.states} states.", "")
+
+
+def _standstill(row: _Row) -> Iterator[str]:
+    bug, fix = row.parts["bug"], row.parts["fix"]
+    yield from (f"### Row {row.number}: {row.entry.id}", "")
+    yield from (_entry(bug).mechanism, "")
+    yield from (f"Asked of {bug.settings}: {_wanted(bug)}", "")
+    yield from (f"The shortest run of `{bug.spec.name}` into a dead end has {plural(len(bug.steps), 'action')}:", "")
+    yield from _numbered(bug.steps)
+    yield from _mended(fix, row.entry.fixed)
+    if "latest" in row.parts:
+        latest = row.parts["latest"]
+        yield from (f"In the latest release, `{latest.spec.name}`: holds, {latest.states} states.", "")
+
+
+def _wanted(told: Told) -> str:
+    """`controller.isr == {0, 1}` is always within reach, and what does not count as help."""
+    (item,) = told.spec.properties
+    predicate = item.name.partition(": ")[2]
+    left_out = f", without `{'`, `'.join(item.without)}` as help" if item.without else ""
+    dropped = "; ".join(f"`{action}: {label}`" for action, label in sorted(told.spec.drop))
+    return f"`{predicate}` is always within reach{left_out}" + (f"; the clause {dropped} is left out." if dropped else ".")
 
 
 def _violation(told: Told) -> Iterator[str]:
@@ -244,7 +275,7 @@ def _claim_row(item: Told, claim: Claim) -> str:
     cells = (
         f"{item.spec.title}. ({claim.source})",
         "true" if claim.true else "**false**",
-        claim.corrected,
+        " ".join(claim.corrected.split()),
         f"all {item.states} states" if item.holds else run,
         f"`{item.spec.name}`",
     )

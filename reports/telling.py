@@ -15,7 +15,7 @@ from reports.providers import provider_of
 _FAULTS = frozenset(
     {
         *("ControllerShrinkIsr", "LoseRequest", "RestartProducer", "Crash", "Restart", "RestartUnnoticed", "LoseSession"),
-        *("RegainSession", "ElectUncleanly", "FetchUnanswered", "FetchDivergingLate", "Stand"),
+        *("RegainSession", "ElectUncleanly", "FetchUnanswered", "FetchDivergingLate", "Halt", "LoseAnswer", "Stand"),
     }
 )
 """Actions that happen to somebody and that nobody does: a broker is gone or back, a request or an answer is lost or late."""

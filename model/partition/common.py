@@ -9,11 +9,13 @@ from __future__ import annotations
 from model.partition.settings import (
     ACKS_ALL,
     acks,
+    asks_in_epoch,
     asynchronous_isr,
     dies_uncleanly,
     eligible_leader_replicas,
     expand_in_own_epoch,
     fenced_stay_out,
+    keeps_empty_epochs,
     max_leader_epoch,
     maximal_isr,
     min_insync_replicas,
@@ -257,12 +259,22 @@ def renumber_epochs(s: State) -> None:
     for r in each(Replica):
         known = s.broker[r].leader_epoch
         in_use.append((known.is_some, known.value))
+        if keeps_empty_epochs.value:
+            empty = s.broker[r].empty_epoch
+            in_use.append((empty.is_some, empty.value))
         in_use += [(s.log[r].has(o), s.log[r].at(o).epoch) for o in each(Offset)[:-1]]
+    if asks_in_epoch.value:
+        in_use.append((truth(True), s.consumer.epoch))
     rank = ranks(Epoch, in_use)
+    if asks_in_epoch.value:
+        s.consumer.epoch = rank(s.consumer.epoch)
     s.controller.leader_epoch = rank(s.controller.leader_epoch)
     for r in each(Replica):
         known = s.broker[r].leader_epoch
         s.broker[r].leader_epoch = ite(known.is_some, rank(known.value), known)
+        if keeps_empty_epochs.value:
+            empty = s.broker[r].empty_epoch
+            s.broker[r].empty_epoch = ite(empty.is_some, rank(empty.value), empty)
         for o in each(Offset)[:-1]:
             record = s.log[r].at(o)
             record.epoch = rank(record.epoch)

@@ -30,7 +30,10 @@ def settle(
                 raise ModelError(f"{name} needs control_plane = \"{KRAFT}\": a ZooKeeper controller does not have it")
     settled = dict(constants)
     warnings: list[str] = []
-    conflict = _conflict(constants)
+    if constants["idempotence"] and not constants["five_in_flight"] and "in_flight" not in given:
+        settled["in_flight"] = idempotence.MOST_IN_FLIGHT_AT_FIRST
+        warnings.append(f"{idempotence.IN_FLIGHT} is 1: before 1.0 there may be no more with idempotence")
+    conflict = _conflict(settled)
     if constants["idempotence"] and conflict:
         if given.get("idempotence"):
             raise ModelError(f"enable.idempotence=true is refused by the producer together with {conflict}")
@@ -61,5 +64,6 @@ def _conflict(constants: Mapping[str, int]) -> str:
         idempotence.RETRIES: constants["retries"],
         idempotence.IN_FLIGHT: constants["in_flight"],
     }
-    found = idempotence.conflicts(said[idempotence.ACKS], constants["retries"], constants["in_flight"])
+    most = idempotence.MOST_IN_FLIGHT if constants["five_in_flight"] else idempotence.MOST_IN_FLIGHT_AT_FIRST
+    found = idempotence.conflicts(said[idempotence.ACKS], constants["retries"], constants["in_flight"], most)
     return next((f"{name}={said[name]}" for name, _ in found), "")

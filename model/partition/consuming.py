@@ -6,12 +6,13 @@ every read is thereby checked of all.
 
 from __future__ import annotations
 
-from model.partition.common import epoch_start, presumes_leadership
+from model.partition.common import epoch_start, presumes_leadership, renumber_epochs
 from model.partition.fetching import have_parted, require_fetch
 from model.partition.settings import (
     BY_DIVERGING_FETCH,
     FROM_FOLLOWERS,
     NO_CONSUMER,
+    asks_in_epoch,
     consumer,
     offset_queries,
     query_waits_for_epoch,
@@ -65,11 +66,20 @@ def read_before_truncation(s: State, follower: Replica, leader: Replica, offset:
     when=lambda: offset_queries.on,
 )
 def query_latest_offset(s: State, leader: Replica) -> None:
-    """ListOffsets(latest) is answered with the high watermark; from 2.2 not before that has reached the leader's epoch."""
+    """ListOffsets(latest) is answered with the high watermark; from 2.2 not before that has reached the leader's epoch.
+
+    A client of 2.1 names the newest leader epoch that it has seen in metadata, and is refused in any other (KIP-320). It sees
+    the leader's at the latest when it asks, so what counts is that it does not go back to an older one.
+    """
     require("presumes leadership", presumes_leadership(s, leader))
     if query_waits_for_epoch.on:
         require("high watermark in this epoch", s.broker[leader].hw >= epoch_start(s, leader))
     s.consumer.latest = s.broker[leader].hw
+    if asks_in_epoch.value:
+        own = s.broker[leader].leader_epoch
+        require("the client has seen no newer leader epoch", s.consumer.epoch <= own.value)
+        s.consumer.epoch = own.value
+        renumber_epochs(s)
 
 
 ACTIONS = (read, read_before_truncation, query_latest_offset)

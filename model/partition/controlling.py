@@ -17,7 +17,7 @@ from model.partition.common import (
     stop_waiting,
     take_out,
 )
-from model.partition.fetching import end_wait, resign
+from model.partition.fetching import end_wait, have_parted, require_fetch, resign
 from model.partition.settings import (
     CLEAN_CRASHES,
     LOSSY_OUTSIDE_ISR,
@@ -28,6 +28,7 @@ from model.partition.settings import (
     dies_uncleanly,
     eligible_leader_replicas,
     expand_in_own_epoch,
+    halts,
     isr_checks_broker_epoch,
     kills,
     leadership_moves,
@@ -37,6 +38,7 @@ from model.partition.settings import (
     zombies,
 )
 from model.partition.state import Offset, Replica, State
+from model.partition.words import says_no_answers
 from model.protocol import action, require
 from model.quantify import each, implies, ite, some, truth
 from model.state import none_of
@@ -49,6 +51,8 @@ from model.words import says_set
 def _says_gone(t: Any) -> str:
     before, after = t.before.controller, t.after.controller
     text = f"; the controller takes it out of the ISR, now {says_set(after.isr)}" if before.isr != after.isr else ""
+    if before.leader_epoch != after.leader_epoch:
+        text += f", in a new leader epoch, {after.leader_epoch}"
     if before.leader is not None and after.leader is None:
         text += "; there is no leader"
     return text
@@ -57,7 +61,7 @@ def _says_gone(t: Any) -> str:
 def _says_crash(t: Any) -> str:
     lost = t.before.log[t.broker].end - t.after.log[t.broker].end
     how = f" and loses what it had from offset {t.log_end} on, which was not flushed" if lost else ""
-    return f"broker {t.broker} crashes{how}{_says_gone(t)}"
+    return f"broker {t.broker} crashes{how}{_says_gone(t)}{says_no_answers(t, t.broker)}"
 
 
 @action(says=_says_crash, when=lambda: crashes.value >= LOSSY_OUTSIDE_ISR or (crashes.value == CLEAN_CRASHES and kills.on))
@@ -76,7 +80,7 @@ def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> Non
 
 
 @action(
-    says=lambda t: f"broker {t.broker} is shut down{_says_gone(t)}",
+    says=lambda t: f"broker {t.broker} is shut down{_says_gone(t)}{says_no_answers(t, t.broker)}",
     when=lambda: crashes.value != NO_CRASHES and not kills.on,
 )
 def shut_down(s: State, broker: Replica) -> None:
@@ -89,6 +93,24 @@ def shut_down(s: State, broker: Replica) -> None:
     renumber_epochs(s)
 
 
+@action(
+    says=lambda t: (
+        f"broker {t.follower} fetches from broker {t.leader} at offset {t.before.log[t.follower].end}, which is beyond the "
+        f"leader's log end {t.before.log[t.leader].end}; rather than truncate it halts{_says_gone(t)}"
+    ),
+    when=lambda: bool(halts.value),
+)
+def halt(s: State, follower: Replica, leader: Replica) -> None:
+    """A follower whose log is longer than its leader's halts: without unclean elections that should not be (KAFKA-3924).
+
+    Its log stays as it is, and so does its high watermark: it has long been in the checkpoint.
+    """
+    require_fetch(s, follower, leader)
+    require("logs have parted", have_parted(s, leader, follower))
+    go_down(s, follower, s.log[follower].end, s.broker[follower].hw)
+    renumber_epochs(s)
+
+
 def go_down(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
     """A broker is down, and the controller has noticed."""
     refuse_stale_changes(s, broker)
@@ -98,7 +120,9 @@ def go_down(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> N
 
 
 @action(
-    says=lambda t: f"broker {t.broker} is killed and back before the controller looks; it stays in the ISR",
+    says=lambda t: (
+        f"broker {t.broker} is killed and back before the controller looks; it stays in the ISR{says_no_answers(t, t.broker)}"
+    ),
     when=lambda: unnoticed_restarts.on and kills.on and crashes.value != NO_CRASHES,
 )
 def restart_unnoticed(s: State, broker: Replica, checkpoint: Offset) -> None:
@@ -149,6 +173,8 @@ def forget(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> No
     mine.leader = None
     mine.leader_epoch = None
     mine.truncating = False
+    # What the cache says of epochs at the log end is dropped when the log is opened.
+    mine.empty_epoch = None
     s.log[broker].truncate(log_end)
     mine.hw = checkpoint
 
@@ -227,8 +253,13 @@ def is_candidate(s: State, broker: Replica) -> Bool:
 
 
 def _says_elected(t: Any) -> str:
-    after = t.after.controller
-    return f"broker {t.broker} as leader in epoch {after.leader_epoch}, ISR {says_set(after.isr)}"
+    before, after = t.before.controller, t.after.controller
+    who = f"broker {t.broker}"
+    if t.broker in getattr(before, "elr", []):
+        who += ", an eligible leader replica,"
+    elif getattr(before, "last_leader", None) == t.broker and t.broker not in before.isr:
+        who += ", the last known leader,"
+    return f"{who} as leader in epoch {after.leader_epoch}, ISR {says_set(after.isr)}"
 
 
 @action(says=lambda t: f"the controller elects {_says_elected(t)}")
@@ -273,6 +304,7 @@ def move_leadership(s: State, broker: Replica) -> None:
 ACTIONS = (
     crash,
     shut_down,
+    halt,
     restart,
     restart_unnoticed,
     lose_session,

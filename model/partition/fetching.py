@@ -37,16 +37,19 @@ from model.partition.settings import (
     diverging_fetch_ignored,
     epoch_known_at_election,
     fetch_fencing,
+    halts,
+    keeps_empty_epochs,
     truncate_under_same_leader,
     truncates_by_request,
     truncation,
 )
 from model.partition.state import Epoch, Offset, Replica, State, offset
+from model.partition.words import answers_of, says_no_answers
 from model.protocol import action, require
-from model.quantify import each, ite, least, smaller, truth
+from model.quantify import each, ite, least, smaller, some, truth
 from model.state import none_of
 from model.values import Bool
-from model.words import says_cut, says_set
+from model.words import says_cut, says_list, says_set
 
 
 def cut(s: State, broker: Replica, to: Offset) -> None:
@@ -63,6 +66,7 @@ def cut(s: State, broker: Replica, to: Offset) -> None:
         f"broker {t.follower} becomes follower of broker {t.leader} in leader epoch "
         f"{t.after.broker[t.follower].leader_epoch}"
         + (f" and {says_cut(t, t.follower)}" if t.before.log[t.follower].end != t.after.log[t.follower].end else "")
+        + says_no_answers(t, t.follower)
     )
 )
 def become_follower(s: State, follower: Replica, leader: Replica) -> None:
@@ -76,6 +80,8 @@ def become_follower(s: State, follower: Replica, leader: Replica) -> None:
     stop_waiting(s, follower)
     if answer_names_epoch.on:
         drop_late_answer(s, follower)
+    if keeps_empty_epochs.value:
+        note_empty_epoch(s, follower)
     broker.leader_epoch = s.controller.leader_epoch
     broker.leader = leader
     resign(s, follower)
@@ -85,11 +91,20 @@ def become_follower(s: State, follower: Replica, leader: Replica) -> None:
     renumber_epochs(s)
 
 
+def note_empty_epoch(s: State, broker: Replica) -> None:
+    """A leader that wrote nothing is about to follow: its epoch cache ends with an epoch that has no records."""
+    mine, log = s.broker[broker], s.log[broker]
+    wrote = ~log.is_empty & (mine.leader_epoch == log.last.epoch)
+    led = (mine.leader == broker) & ~wrote
+    mine.empty_epoch = ite(led, mine.leader_epoch, mine.empty_epoch)
+
+
 def resign(s: State, broker: Replica) -> None:
     """What only a leader knows is forgotten."""
     s.broker[broker].isr = none_of(Replica)
     s.broker[broker].pending = none_of(Replica)
     s.broker[broker].outdated = False
+    s.broker[broker].unanswered = False
     for r in each(Replica):
         s.known_end[broker][r] = offset(0)
 
@@ -140,6 +155,20 @@ def end_of_latest_epoch(s: State, leader: Replica, follower: Replica) -> Offset:
     return ite(mine.is_empty, offset(0), point)
 
 
+def asks_in_vain(s: State, leader: Replica, follower: Replica) -> Bool:
+    """The follower's epoch cache ends with an epoch without records, and the answer does not help it (KAFKA-10706).
+
+    The leader names the greatest epoch up to that one that it has records of. A follower without that one truncates to its
+    own end of the epoch below. If that is its log end nothing is cut, not even the epoch cache, and it asks the same again.
+    """
+    asked, mine, theirs = s.broker[follower].empty_epoch, s.log[follower], s.log[leader]
+    lacks_floor = some(
+        Offset,
+        lambda o: theirs.has(o) & (theirs.at(o).epoch < asked.value) & (mine.last.epoch < theirs.at(o).epoch),
+    )
+    return asked.is_some & ~mine.is_empty & lacks_floor
+
+
 @action(
     says=lambda t: (
         f"broker {t.follower} asks broker {t.leader} where its epoch ends and {says_cut(t, t.follower)}"
@@ -152,7 +181,12 @@ def truncate_by_epoch(s: State, follower: Replica, leader: Replica) -> None:
     require("follows", follows(s, leader, follower))
     if fetch_fencing.value == BY_CURRENT_EPOCH:
         require("same leader epoch", in_one_epoch(s, leader, follower))
-    cut(s, follower, end_of_latest_epoch(s, leader, follower))
+    end = end_of_latest_epoch(s, leader, follower)
+    if keeps_empty_epochs.value:
+        require("the answer leaves nothing to ask again", ~asks_in_vain(s, leader, follower))
+        cut_entry = end < s.log[follower].end
+        s.broker[follower].empty_epoch = ite(cut_entry, None, s.broker[follower].empty_epoch)
+    cut(s, follower, end)
     s.broker[follower].truncating = False
     renumber_epochs(s)
 
@@ -169,7 +203,8 @@ def says_round(t: Any) -> str:
         learns.append(f"takes it into the ISR, now {says_set(after.controller.isr)}")
     if after.broker[t.leader].hw != before.broker[t.leader].hw:
         learns.append(f"raises its high watermark to {after.broker[t.leader].hw}")
-    return f"{text}, whereupon broker {t.leader} {' and '.join(learns)}" if learns else text
+    learns += answers_of(t, t.leader)
+    return f"{text}, whereupon broker {t.leader} {says_list(learns)}" if learns else text
 
 
 def _says_record(t: Any) -> str:
@@ -179,7 +214,9 @@ def _says_record(t: Any) -> str:
 
 
 def _says_parted(t: Any) -> str:
-    return f"{says_round(t)}; their logs have parted, and broker {t.follower} {says_cut(t, t.follower)}"
+    noted = t.after.known_end[t.leader][t.follower]
+    believed = f"; broker {t.leader} has noted log end {noted} for it" if noted > t.after.log[t.follower].end else ""
+    return f"{says_round(t)}; their logs have parted, and broker {t.follower} {says_cut(t, t.follower)}{believed}"
 
 
 def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
@@ -237,6 +274,10 @@ def fetch_record(s: State, follower: Replica, leader: Replica) -> None:
     leader_learns(s, leader, follower)
     s.log[follower].append(s.log[leader].at(start))
     take_high_watermark(s, leader, follower)
+    if keeps_empty_epochs.value:
+        # The record's epoch starts where the empty one did, and takes its place.
+        s.broker[follower].empty_epoch = None
+        renumber_epochs(s)
 
 
 @action(says=lambda t: f"{says_round(t)}; it gets no record and high watermark {t.after.broker[t.follower].hw}")
@@ -249,7 +290,7 @@ def fetch_nothing_new(s: State, follower: Replica, leader: Replica) -> None:
     take_high_watermark(s, leader, follower)
 
 
-@action(says=lambda t: f"{says_round(t)}; the answer is lost")
+@action(says=lambda t: f"{says_round(t)}; the answer to the fetch is lost")
 def fetch_unanswered(s: State, follower: Replica, leader: Replica) -> None:
     """A follower fetches and its leader learns how far it has come, but the answer does not arrive."""
     require_fetch(s, follower, leader)
@@ -258,7 +299,7 @@ def fetch_unanswered(s: State, follower: Replica, leader: Replica) -> None:
     leader_learns(s, leader, follower)
 
 
-@action(says=_says_parted)
+@action(says=_says_parted, when=lambda: not halts.value)
 def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
     """A follower whose log has parted from its leader's is told so, and truncates to where they agree."""
     require_fetch(s, follower, leader)

@@ -6,6 +6,8 @@ What lives here: becoming leader, taking a follower out of the ISR, and taking o
 
 from __future__ import annotations
 
+from typing import Any
+
 from model.partition.common import (
     advance_high_watermark,
     commit_isr,
@@ -26,8 +28,10 @@ from model.partition.settings import (
     caught_up_stay,
     fenced_stay_out,
     reelection_forgets_ends,
+    waits_in_vain,
 )
 from model.partition.state import Replica, State, offset
+from model.partition.words import says_answers
 from model.protocol import action, require
 from model.quantify import each, every, ite, truth
 from model.state import none_of
@@ -39,7 +43,7 @@ from model.words import says_set
     says=lambda t: (
         f"broker {t.leader} becomes leader in epoch {t.after.broker[t.leader].leader_epoch} with ISR "
         f"{says_set(t.after.broker[t.leader].isr)}, log end {t.after.log[t.leader].end} and high watermark "
-        f"{t.after.broker[t.leader].hw}"
+        f"{t.after.broker[t.leader].hw}{says_answers(t, t.leader)}"
     )
 )
 def become_leader(s: State, leader: Replica) -> None:
@@ -61,7 +65,10 @@ def become_leader(s: State, leader: Replica) -> None:
     broker.isr = s.controller.isr
     broker.pending = none_of(Replica)
     broker.outdated = False
+    broker.unanswered = False
     broker.truncating = False
+    # The epoch of the new office starts at the log end, too, and takes the place of one without records.
+    broker.empty_epoch = None
     advance_high_watermark(s, leader)
     renumber_epochs(s)
 
@@ -69,13 +76,15 @@ def become_leader(s: State, leader: Replica) -> None:
 @action(
     says=lambda t: (
         f"leader {t.leader} hears that the ISR is {says_set(t.after.broker[t.leader].isr)}, and its high watermark is "
-        f"{t.after.broker[t.leader].hw}"
+        f"{t.after.broker[t.leader].hw}{says_answers(t, t.leader)}"
     )
 )
 def learn_isr(s: State, leader: Replica) -> None:
     """The leader hears of an ISR that the controller has committed; a change that it had in flight is thereby over."""
     require("true leader", is_true_leader(s, leader))
     broker = s.broker[leader]
+    if waits_in_vain.value:
+        require("the answer is not lost", ~broker.unanswered)
     require("news to the leader", broker.outdated if asynchronous_isr.on else broker.isr != s.controller.isr)
     broker.isr = s.controller.isr
     broker.pending = none_of(Replica)
@@ -91,7 +100,7 @@ def lags(s: State, leader: Replica, follower: Replica) -> Bool:
 @action(
     says=lambda t: (
         f"leader {t.leader} removes broker {t.follower} from the ISR, which is now {says_set(t.after.controller.isr)}, and "
-        f"its high watermark is {t.after.broker[t.leader].hw}"
+        f"its high watermark is {t.after.broker[t.leader].hw}{says_answers(t, t.leader)}"
     ),
     when=lambda: not asynchronous_isr.on,
 )
@@ -150,10 +159,16 @@ def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     advance_high_watermark(s, leader)
 
 
+def _says_new_epoch(t: Any) -> str:
+    before, after = t.before.controller.leader_epoch, t.after.controller.leader_epoch
+    return f", in a new leader epoch, {after}" if before != after else ""
+
+
 @action(
     says=lambda t: (
-        f"the controller commits the ISR {says_set(t.after.controller.isr)} that leader {t.leader} asked for; "
-        f"broker {t.leader} has not heard yet"
+        f"the controller commits the ISR {says_set(t.after.controller.isr)} that leader {t.leader} asked for"
+        + _says_new_epoch(t)
+        + f"; broker {t.leader} has not heard yet"
     ),
     when=lambda: asynchronous_isr.on,
 )
@@ -177,6 +192,19 @@ def commit_alter_partition(s: State, leader: Replica) -> None:
         renumber_epochs(s)
 
 
+@action(
+    says=lambda t: f"the controller's answer to leader {t.leader} is lost, and the leader goes on waiting for it",
+    when=lambda: bool(waits_in_vain.value),
+)
+def lose_answer(s: State, leader: Replica) -> None:
+    """The controller has committed or refused an ISR, and its leader never hears; until it does it asks for no other."""
+    broker = s.broker[leader]
+    require("a change is in flight", ~broker.pending.is_empty)
+    require("true leader", is_true_leader(s, leader))
+    require("the controller has decided", broker.outdated)
+    broker.unanswered = True
+
+
 def every_has_session(s: State, leader: Replica) -> Bool:
     """Every member of the ISR that the leader asks for is alive, as the controller sees it."""
     return every(s.broker[leader].pending, lambda r: has_session(s, r))
@@ -189,4 +217,5 @@ ACTIONS = (
     ask_to_shrink,
     ask_to_expand,
     commit_alter_partition,
+    lose_answer,
 )

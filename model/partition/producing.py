@@ -125,14 +125,31 @@ def require_answer_fits(s: State, leader: Replica, answered: Bool) -> None:
         require("due with the append, if it is lost", answered | counted_isr(s, leader).is_only(leader))
 
 
+def _says_sending(t: Any) -> str:
+    """`the producer sends record 1`, and why it does so again or out of turn."""
+    record, status = t.record, t.before.producer.status
+    session = getattr(t.before.producer, "session", 0)
+    if session and not any(item.id == record and item.session == session for log in t.before.log for item in log.records):
+        return f"the producer sends record {record} under its new producer id"
+    if status[record] == SENT:
+        return f"the producer has no answer for record {record} in time, and sends it again"
+    if any(later > UNSENT for later in status[record + 1 :]):
+        return f"the producer sends record {record} again, whose first request failed,"
+    missing = [str(other) for other in range(record) if status[other] == UNSENT]
+    if missing:
+        records, fail = ("record", "fails") if len(missing) == 1 else ("records", "fail")
+        failed = f"the request with {records} {' and '.join(missing)} {fail}"
+        return f"{failed}; the one behind it brings record {record}"
+    return f"the producer sends record {record}"
+
+
 def _says_append(t: Any) -> str:
     record = t.record
     end = t.before.log[t.leader].end
     broker = t.before.broker[t.leader]
-    again = "again " if t.before.producer.status[record] == SENT else ""
     told = t.after.producer.status[record] == ACKED
     if t.after.log[t.leader].end == end:
-        return f"the producer sends record {record} again to broker {t.leader}, which knows it and does not append it" + (
+        return f"{_says_sending(t)} to broker {t.leader}, which knows it and does not append it" + (
             "; the producer is told that it was taken" if told else ""
         )
     failed = t.after.producer.status[record] == FAILED
@@ -140,7 +157,7 @@ def _says_append(t: Any) -> str:
     if failed:
         answer = "the answer is lost, and the producer tells the application that the record failed"
     return (
-        f"the producer sends record {record} {again}to broker {t.leader}, which appends it at offset {end} in leader epoch "
+        f"{_says_sending(t)} to broker {t.leader}, which appends it at offset {end} in leader epoch "
         f"{broker.leader_epoch}; {answer}"
     )
 

@@ -74,6 +74,12 @@ late_answers = switch(
     "fetch\")",
     default=False,
 )
+epoch_cache = switch(
+    "epoch_cache",
+    "the epoch cache is kept beside the log, with epochs in which a leader wrote nothing (only with truncation = \"floor "
+    "epoch\" and epoch_cache_truncated off, else it says nothing that the log does not)",
+    default=False,
+)
 producer_restarts = Constant("producer_restarts", 0, 2, "how often the producer is restarted, with a new producer id", 0)
 
 # -- rules that releases changed --------------------------------------------------------------------------------------
@@ -104,6 +110,17 @@ epoch_known_at_election = switch(
     "a leader records its epoch when it is elected, not with its first append (2.0.1, KAFKA-7415)",
     default=True,
 )
+epoch_cache_truncated = switch(
+    "epoch_cache_truncated",
+    "truncation cuts the epoch cache even where it cuts nothing off the log (2.6.1, KAFKA-10706; only with epoch_cache)",
+    default=True,
+)
+longer_follower_halts = switch(
+    "longer_follower_halts",
+    "a follower that is told that its log is longer than its leader's halts its broker rather than truncate, unless "
+    "unclean_election is on (to 2.0, KAFKA-3924)",
+    default=False,
+)
 expand_in_own_epoch = switch(
     "expand_in_own_epoch",
     "a follower joins the ISR only when it has reached the start of the leader's epoch too (2.0.1, KAFKA-7128)",
@@ -125,6 +142,12 @@ asynchronous_isr = switch(
 )
 maximal_isr = switch(
     "maximal_isr", "the high watermark waits for the pending ISR too while a change is in flight (KIP-497)", default=True
+)
+alter_partition_settled = switch(
+    "alter_partition_settled",
+    "a leader learns what became of its AlterPartition request even if the answer is lost (KAFKA-12686, KAFKA-14010, "
+    "KAFKA-14144)",
+    default=True,
 )
 diverging_fetch_ignored = switch(
     "diverging_fetch_ignored",
@@ -169,12 +192,22 @@ query_waits_for_epoch = switch(
     "a new leader does not tell the latest offset before its high watermark has reached its epoch (2.2, KIP-207)",
     default=True,
 )
+client_epoch = switch(
+    "client_epoch",
+    "a client that has seen a leader epoch takes no answer of an older one (2.1, KIP-320)",
+    default=True,
+)
 sequence_check = switch(
     "sequence_check", "with idempotence: a record whose predecessor is missing is refused (0.11)", default=True
 )
 unknown_producers_accepted = switch(
     "unknown_producers_accepted",
     "with idempotence: a leader that knows nothing of a producer takes any sequence number, not only 0 (2.5, KIP-360)",
+    default=True,
+)
+five_in_flight = switch(
+    "five_in_flight",
+    "with idempotence up to five requests may be in flight, rather than one (1.0, KAFKA-5494)",
     default=True,
 )
 in_flight_refused = switch(
@@ -205,16 +238,20 @@ CONSTANTS: tuple[Constant, ...] = (
     zombies,
     leadership_moves,
     late_answers,
+    epoch_cache,
     producer_restarts,
     truncation,
     fetch_fencing,
     truncate_under_same_leader,
     epoch_known_at_election,
+    epoch_cache_truncated,
+    longer_follower_halts,
     expand_in_own_epoch,
     reelection_forgets_ends,
     caught_up_stay,
     asynchronous_isr,
     maximal_isr,
+    alter_partition_settled,
     diverging_fetch_ignored,
     answer_names_epoch,
     truncation_before_hw,
@@ -225,16 +262,32 @@ CONSTANTS: tuple[Constant, ...] = (
     strict_min_isr,
     eligible_leader_replicas,
     query_waits_for_epoch,
+    client_epoch,
     sequence_check,
     unknown_producers_accepted,
+    five_in_flight,
     in_flight_refused,
 )
 
 # -- what follows from them -------------------------------------------------------------------------------------------
 
 def most_epochs(constants: Mapping[str, int]) -> int:
-    """Leader epochs that can be in use at once: every broker, every record and the controller in one of its own."""
-    return constants["replicas"] * (constants["log_size"] + 1) + 1
+    """Leader epochs that can be in use at once: every broker, every record and the controller in one of its own.
+
+    Where the epoch cache is kept beside the log, every broker may know another; so may a client that remembers one.
+    """
+    of_broker = constants["log_size"] + 1 + _keeps_empty_epochs(constants)
+    return constants["replicas"] * of_broker + 1 + _asks_in_epoch(constants)
+
+
+def _asks_in_epoch(constants: Mapping[str, int]) -> int:
+    deposed = constants["zombies"] or constants["leadership_moves"]
+    return int(bool(constants["offset_queries"] and constants["client_epoch"] and deposed))
+
+
+def _keeps_empty_epochs(constants: Mapping[str, int]) -> int:
+    wanted = constants["epoch_cache"] and not constants["epoch_cache_truncated"] and constants["epoch_known_at_election"]
+    return int(bool(wanted) and constants["truncation"] == BY_FLOOR_EPOCH)
 
 
 def _highest_epoch(constants: Mapping[str, int]) -> int:
@@ -252,6 +305,27 @@ waits = Computed(lambda constants: int(constants["acks"] == ACKS_ALL))
 
 truncates_by_request = Computed(lambda constants: int(constants["truncation"] in (BY_LEADER_EPOCH, BY_FLOOR_EPOCH)))
 """Whether truncation is a request of its own, between becoming a follower and the first fetch."""
+
+asks_in_epoch = Computed(_asks_in_epoch)
+"""Whether it matters which leader epoch a client has seen: where nobody leads who is deposed, it asks in no other."""
+
+waits_in_vain = Computed(
+    lambda constants: int(constants["asynchronous_isr"] and not constants["alter_partition_settled"])
+)
+"""Whether a leader may wait for ever for the answer to an AlterPartition request."""
+
+keeps_empty_epochs = Computed(_keeps_empty_epochs)
+"""Whether a broker's epoch cache may end with an epoch in which it wrote nothing, and that matters."""
+
+halts = Computed(
+    lambda constants: int(
+        constants["longer_follower_halts"]
+        and not constants["unclean_election"]
+        and constants["truncation"] != BY_DIVERGING_FETCH
+        and constants["crashes"] != NO_CRASHES
+    )
+)
+"""Whether brokers halt; where they never are down, nobody does."""
 
 awaits = Computed(lambda constants: int(constants["late_answers"] and constants["truncation"] == BY_DIVERGING_FETCH))
 """Whether an answer may be late."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from model.context import literal
 from model.partition.settings import (
+    asks_in_epoch,
     asynchronous_isr,
     awaits,
     consumer,
@@ -16,6 +17,7 @@ from model.partition.settings import (
     dies_uncleanly,
     eligible_leader_replicas,
     highest_epoch,
+    keeps_empty_epochs,
     log_size,
     loses,
     lossy_crashes,
@@ -26,6 +28,7 @@ from model.partition.settings import (
     replicas,
     truncates_by_request,
     waits,
+    waits_in_vain,
     zombies,
 )
 from model.quantify import each
@@ -99,6 +102,11 @@ class Broker(Struct):
     isr = field(SetOf(Replica), "of a leader: the in-sync replicas it knows to be committed")
     pending = field(Present(SetOf(Replica), asynchronous_isr), "of a leader: the ISR it has asked the controller for, if any")
     outdated = field(Present(Bool, asynchronous_isr), "of a leader: the controller has changed the ISR since it last heard")
+    unanswered = field(Present(Bool, waits_in_vain), "of a leader: the answer to its request for another ISR is lost")
+    empty_epoch = field(
+        Present(Optional(Epoch), keeps_empty_epochs),
+        "the last entry of its epoch cache, if it led in that epoch and wrote nothing",
+    )
     truncating = field(Present(Bool, truncates_by_request), "of a follower: it has yet to ask its leader where to truncate")
 
 
@@ -128,6 +136,7 @@ class Consumer(Struct):
     offset = field(Present(Optional(Offset), consumer), "where it read")
     record = field(Present(RecordId, consumer), "what it read there")
     latest = field(Present(Offset, offset_queries), "the latest offset that a leader told it last")
+    epoch = field(Present(Epoch, asks_in_epoch), "the leader epoch in which it was told so, the newest it has seen")
 
 
 class Late(Struct):

@@ -21,6 +21,7 @@ def spec(constants: str, top: str = "") -> Spec:
         ('idempotence = true\nacks = "1"\nretries = true', "", r"t\.toml:4: enable\.idempotence=true is refused .* acks=1"),
         ("idempotence = true\nretries = false", "", "is refused by the producer together with retries=0"),
         ("idempotence = true\nretries = true\nin_flight = 6", "", "together with max.in.flight.requests.per.connection=6"),
+        ('idempotence = true\nacks = "all"\nretries = true\nin_flight = 2', 'version = "0.11"', "connection=2"),
         ("in_flight = 6", 'version = "4.0"', "from 4.0 the producer refuses .*=6 unless enable.idempotence=false is set"),
         ("alter_bumps_epoch = true", 'version = "3.9"\ncontrol_plane = "zookeeper"', "needs control_plane"),
         ("eligible_leader_replicas = true", 'version = "3.9"\ncontrol_plane = "zookeeper"', "needs control_plane"),
@@ -48,6 +49,15 @@ def test_idempotence_by_default_is_dropped_in_silence_by_kafka_and_with_a_warnin
 def test_more_than_five_in_flight_switch_default_idempotence_off_until_3_9() -> None:
     assert spec("in_flight = 6", 'version = "3.9"').constants["idempotence"] == 0
     assert spec("in_flight = 6\nidempotence = false", 'version = "4.0"').warnings == ()
+
+
+def test_an_idempotent_producer_of_0_11_has_one_request_in_flight_unless_it_is_refused() -> None:
+    asked = 'idempotence = true\nacks = "all"\nretries = true'
+    found = spec(asked, 'version = "0.11"')
+    assert found.constants["in_flight"] == 1
+    assert ["before 1.0" in text for text in found.warnings] == [True]
+    assert spec(f"{asked}\nin_flight = 1", 'version = "0.11"').warnings == ()
+    assert spec(asked, 'version = "1.0"').constants["in_flight"] == 5
 
 
 @pytest.mark.parametrize(

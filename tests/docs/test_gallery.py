@@ -26,6 +26,9 @@ from reports.specpages import Told, Untold, claims_markdown, gallery_markdown
 CHECKOUT = Path(__file__).resolve().parents[2]
 GALLERY = [load_spec(path) for path in sorted((CHECKOUT / "specs" / "gallery").glob("*.toml"))]
 CLAIMS = [load_spec(path) for path in sorted((CHECKOUT / "specs" / "claims").glob("*.toml"))]
+STANDSTILLS = [
+    spec for path in sorted((CHECKOUT / "specs" / "recoverable").glob("*.toml")) if (spec := load_spec(path)).gallery
+]
 AVAILABILITY_ONLY = {13, 21, 27, 31}
 """Rows of the table of known bugs that break nothing but availability."""
 KNOWN = set(range(1, 36)) - {4, 12, 16, 22, 28, 32}
@@ -41,9 +44,9 @@ def script() -> ModuleType:
     return module
 
 
-def rows() -> dict[int, dict[str, Spec]]:
+def rows(specs: list[Spec] = GALLERY) -> dict[int, dict[str, Spec]]:
     found: dict[int, dict[str, Spec]] = defaultdict(dict)
-    for spec in GALLERY:
+    for spec in specs:
         assert spec.gallery is not None
         assert spec.gallery.role not in found[spec.gallery.row], f"two specs are the {spec.gallery.role} of one row"
         found[spec.gallery.row][spec.gallery.role] = spec
@@ -78,7 +81,25 @@ def test_at_least_sixteen_bugs_that_break_more_than_availability_are_told() -> N
 
 
 def test_every_known_row_is_told_or_an_open_question() -> None:
-    assert set(rows()) | {item.number for item in script().untold()} == KNOWN | {36}
+    assert set(rows()) | set(rows(STANDSTILLS)) | {item.number for item in script().untold()} == KNOWN | {36}
+
+
+def test_at_least_six_bugs_of_availability_are_dead_ends_that_their_fix_opens_at_the_same_constants() -> None:
+    found = rows(STANDSTILLS)
+    assert len(found) >= 6
+    assert set(found) >= AVAILABILITY_ONLY
+    for parts in found.values():
+        bug, fix = parts["bug"], parts["fix"]
+        assert (verdict(bug), verdict(fix)) == (Verdict.VIOLATED, Verdict.HOLDS)
+        wanted, again = (spec.properties[0].name.partition(": ")[2] for spec in (bug, fix))
+        assert wanted == again
+        differing = [name for name in bug.constants if bug.constants[name] != fix.constants[name]]
+        helped = set(bug.properties[0].without) - set(fix.properties[0].without)
+        assert len(differing) + len(bug.drop) + len(helped) == 1, "one rule, one clause or one step mends it"
+        if "latest" in parts:
+            assert verdict(parts["latest"]) is Verdict.HOLDS
+            sizes = ("replicas", "log_size", "records", "crashes", "leadership_moves", "max_leader_epoch")
+            assert all(bug.constants[name] == parts["latest"].constants[name] for name in sizes)
 
 
 @pytest.mark.parametrize("number", sorted(shown()))
@@ -153,7 +174,7 @@ def test_links_of_the_pages_lead_to_headings() -> None:
 
 def test_a_row_without_a_latest_part_or_without_a_release_is_an_open_question() -> None:
     told = [Told(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in GALLERY]
-    page = "\n".join(gallery_markdown(told, [Untold(99, "KAFKA-0", "Nothing.")]))
+    page = "\n".join(gallery_markdown(told, [], [Untold(99, "KAFKA-0", "Nothing.")]))
     before, after = page.split("## Open questions")
     assert "## 1. KIP-101" in before
     assert "### 35. KAFKA-15591" in after

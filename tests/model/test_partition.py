@@ -35,8 +35,10 @@ EVERYTHING: dict[str, Any] = {
     "unnoticed_restarts": True,
     "zombies": True,
     "leadership_moves": True,
+    "epoch_cache": True,
     "producer_restarts": 1,
     "delivery_timeout": True,
+    "alter_partition_settled": False,
 }
 
 
@@ -75,6 +77,12 @@ def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
     plain = partition.instantiate({**TINY, "crashes": "none", "acks": "1", "asynchronous_isr": False})
     assert not {"Read", "QueryLatestOffset", "Crash", "Restart", "LoseSession", "Retry", "AskToShrink"} & names(plain)
     assert not {name for name in leaves(plain) if "consumer" in name or "pending" in name or "down" in name}
+    for parts, fields in (
+        ({"epoch_cache": True}, "empty_epoch"),  # The latest release cuts the cache as it cuts the log.
+        ({"offset_queries": True}, "consumer.epoch"),  # Nobody who was deposed goes on leading.
+        ({"asynchronous_isr": False, "alter_partition_settled": False}, "unanswered"),
+    ):
+        assert not [name for name in leaves(partition.instantiate({**TINY, **parts})) if fields in name]
     full = partition.instantiate(EVERYTHING)
     assert {"Read", "QueryLatestOffset", "Crash", "Restart", "LoseSession", "Retry", "AskToShrink"} <= names(full)
     assert {"consumer.offset", "consumer.latest", "broker[0].pending", "broker[1].down", "lossy_left"} <= leaves(full)
@@ -142,6 +150,10 @@ def test_rules_come_with_the_releases_that_the_facts_name() -> None:
     assert [rule("3.5", "alter_bumps_epoch", plane) for plane in ("kraft", "zookeeper")] == [True, False]
     assert [rule(v, "alter_bumps_epoch") for v in ("3.2", "3.3", "3.6")] == [False, True, False]
     assert [rule(v, "fenced_stay_out", "zookeeper") for v in ("3.2", "3.3")] == [False, True]
+    assert [rule(v, "epoch_cache_truncated") for v in ("2.0", "2.0.1", "2.6", "2.7")] == [True, False, False, True]
+    assert [rule(v, "longer_follower_halts") for v in ("0.8", "2.0.1", "2.1")] == [True, True, False]
+    assert [rule(v, "client_epoch") for v in ("2.0.1", "2.1")] == [False, True]
+    assert [rule(v, "five_in_flight") for v in ("0.11", "1.0")] == [False, True]
 
 
 @pytest.mark.slow
@@ -254,6 +266,70 @@ def test_a_refused_record_is_given_up_without_retries_and_the_next_one_is_sent()
     assert "GiveUp" not in names(patient)
 
 
+WITHOUT_WRITES = (
+    "MoveLeadership(broker=1)", "BecomeLeader(leader=1)", "MoveLeadership(broker=0)",
+    "Produce(leader=1, record=0, answered=True)", "Produce(leader=0, record=1, answered=True)",
+    "BecomeLeader(leader=0)", "MoveLeadership(broker=1)", "BecomeLeader(leader=1)", "BecomeFollower(follower=0, leader=1)",
+)  # fmt: skip
+"""Broker 0 led in its last epoch and wrote nothing; the leader has a record of an epoch that broker 0 has none of."""
+
+
+def test_a_truncation_that_leaves_the_epoch_cache_as_it_is_never_ends() -> None:
+    settings = {"replicas": 2, "log_size": 2, "records": 2, "acks": "all", "retries": False, "leadership_moves": True}
+    asks = "TruncateByEpoch(follower=0, leader=1)"
+    kept = release("2.6", **settings, epoch_cache=True)
+    assert play(kept, *WITHOUT_WRITES)["broker"][0]["empty_epoch"] == 2
+    assert not can(kept, asks, *WITHOUT_WRITES)
+    # Who leads again begins its epoch where the empty one began, which is gone then.
+    again = ("MoveLeadership(broker=0)", "BecomeLeader(leader=0)")
+    assert play(kept, *WITHOUT_WRITES, *again)["broker"][0]["empty_epoch"] is None
+    for mended in (
+        release("2.6", **settings, epoch_cache=True, epoch_cache_truncated=True),
+        release("2.6", **settings),
+        release("2.0", **settings, epoch_cache=True),
+    ):
+        assert can(mended, asks, *WITHOUT_WRITES)
+        assert play(mended, *WITHOUT_WRITES, asks)["log"][0]["end"] == 0
+
+
+def test_a_follower_beyond_its_leaders_log_end_halts_to_2_0_1_where_unclean_elections_are_off() -> None:
+    lost = (
+        "Produce(leader=0, record=0, answered=True)", "ShrinkIsr(leader=0, follower=1)", "FetchRecord(follower=1, leader=0)",
+        "Crash(broker=0, log_end=0, checkpoint=0)", "Restart(broker=0, is_clean=True)", "ElectLeader(broker=0)",
+        "BecomeLeader(leader=0)", "BecomeFollower(follower=1, leader=0)",
+    )  # fmt: skip
+    settings = {**TINY, "acks": "all", "retries": False, "crashes": "lossy", "truncation": "high watermark"}
+    careful = release("2.0.1", **settings, unclean_election=False)
+    after = play(careful, *lost, "Halt(follower=1, leader=0)")
+    assert (after["broker"][1]["down"], after["log"][1]["end"], after["controller"]["isr"]) == (True, 1, [0])
+    assert "FetchDiverging" not in names(careful)
+    for other in (release("2.0.1", **settings, unclean_election=True), release("2.1", **settings, unclean_election=False)):
+        assert "Halt" not in names(other)
+    bold = release("2.0.1", **settings, unclean_election=True)
+    assert play(bold, *lost, "FetchDiverging(follower=1, leader=0)")["log"][1]["end"] == 0
+
+
+def test_a_leader_whose_answer_is_lost_asks_for_no_other_isr_until_it_leads_anew() -> None:
+    instance = release("2.7", **TINY, acks="1", retries=False, caught_up_stay=False, alter_partition_settled=False)
+    asked = ("AskToShrink(leader=0, follower=1)", "CommitAlterPartition(leader=0)")
+    assert can(instance, "LearnIsr(leader=0)", *asked)
+    lost = (*asked, "LoseAnswer(leader=0)")
+    assert not can(instance, "LearnIsr(leader=0)", *lost)
+    assert not can(instance, "AskToExpand(leader=0, follower=1)", *lost, "FetchNothingNew(follower=1, leader=0)")
+    down = (*lost, "Crash(broker=0, log_end=0, checkpoint=0)")
+    assert play(instance, *down)["broker"][0]["unanswered"] is False
+
+
+@pytest.mark.parametrize(("version", "asks"), [("2.0.1", True), ("2.1", False)])
+def test_a_client_that_has_seen_a_newer_leader_epoch_is_not_answered_in_an_older_one_from_2_1_on(
+    version: str, asks: bool
+) -> None:
+    instance = release(version, **TINY, acks="1", retries=False, offset_queries=True, leadership_moves=True)
+    before = ("MoveLeadership(broker=1)", "BecomeLeader(leader=1)", "QueryLatestOffset(leader=1)")
+    assert can(instance, "QueryLatestOffset(leader=0)", *before[:2])
+    assert can(instance, "QueryLatestOffset(leader=0)", *before) is asks
+
+
 @pytest.mark.parametrize(("version", "taken"), [("2.4", False), ("2.5", True)])
 def test_a_leader_without_producer_state_takes_any_sequence_number_from_2_5_on(version: str, taken: bool) -> None:
     instance = release(version, **{**TINY, "records": 2, "log_size": 2}, acks="all", retries=True, idempotence=True)
@@ -282,7 +358,10 @@ def test_a_smaller_isr_takes_a_new_leader_epoch_from_3_3_to_3_5_with_kraft() -> 
 
 def test_epochs_that_can_be_in_use_at_once_fit_the_ranks_at_every_shipped_size() -> None:
     sizes = [(2, 1), (2, 2), (2, 3), (2, 4), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2), (5, 1)]
-    assert all(most_epochs({"replicas": n, "log_size": size}) <= MOST_RANKS for n, size in sizes)
+    defaults = partition.bind({})
+    client = {"offset_queries": 1, "leadership_moves": 1}
+    for parts in ({}, client):
+        assert all(most_epochs({**defaults, **parts, "replicas": n, "log_size": size}) <= MOST_RANKS for n, size in sizes)
 
 
 def test_more_epochs_than_there_are_ranks_are_refused_unless_elections_are_bounded() -> None:

@@ -1,0 +1,42 @@
+"""What steps of `partition` tell of producers on the side: whoever waits is answered, or is not, in steps that are others'.
+
+What lives here: those parts of sentences. What does not: the sentences, which stand with their actions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.partition.state import ACKED, FAILED
+
+
+def _waited_at(t: Any, broker: int) -> list[int]:
+    """Records whose producer waits at the broker and, after the step, no more."""
+    before, after = (getattr(state.producer, "waits_at", []) for state in (t.before, t.after))
+    return [record for record, (was, now) in enumerate(zip(before, after, strict=True)) if was == broker and now is None]
+
+
+def answers_of(t: Any, leader: int) -> list[str]:
+    """What a leader tells producers who waited for its high watermark, as predicates: `tells the producer that …`."""
+    told = []
+    for record in _waited_at(t, leader):
+        if t.after.producer.status[record] == ACKED:
+            told.append(f"tells the producer that record {record} was taken")
+        else:
+            told.append(f"answers the producer of record {record} with NOT_ENOUGH_REPLICAS_AFTER_APPEND")
+    return told
+
+
+def says_answers(t: Any, leader: int) -> str:
+    """The same as the end of a sentence about the leader."""
+    return "".join(f"; it {told}" for told in answers_of(t, leader))
+
+
+def says_no_answers(t: Any, broker: int) -> str:
+    """What producers make of it that nobody answers them any more, as the end of a sentence."""
+    text = ""
+    for record in _waited_at(t, broker):
+        text += f"; the producer of record {record} gets no answer"
+        if t.after.producer.status[record] == FAILED:
+            text += " and tells the application that it failed"
+    return text
