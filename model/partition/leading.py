@@ -14,6 +14,7 @@ from model.partition.common import (
     follows,
     has_caught_up,
     has_session,
+    in_one_epoch,
     is_true_leader,
     may_count,
     presumes_leadership,
@@ -22,11 +23,13 @@ from model.partition.common import (
 )
 from model.partition.fetching import drop_late_answer
 from model.partition.settings import (
+    BY_CURRENT_EPOCH,
     alter_bumps_epoch,
     answer_names_epoch,
     asynchronous_isr,
     caught_up_stay,
     fenced_stay_out,
+    fetch_fencing,
     reelection_forgets_ends,
     waits_in_vain,
 )
@@ -152,6 +155,8 @@ def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     require("not the leader itself", follower != leader)
     # Only a fetch makes a leader think of it, and its broker was up then.
     require("fetches from this leader", follows(s, leader, follower))
+    if fetch_fencing.value == BY_CURRENT_EPOCH:
+        require("same leader epoch", in_one_epoch(s, leader, follower))
     require("known of this incarnation", s.known_end[leader][follower] <= s.log[follower].end)
     require("caught up to HW and epoch", has_caught_up(s, leader, s.known_end[leader][follower]))
     require("not fenced", may_count(s, follower))
