@@ -73,8 +73,8 @@ class Engine:
         goals = [self.claim(number) for number in task.goals]
         frame = self.frame("", goals)
         solver = z3.SolverFor("QF_BV")
-        solver.add(z3.Or([z3.And(frame.is_state(codes)) for codes in self.problem.initial]))
-        solver.add(z3.Or([z3.Not(frame.term(goal)) for goal in goals]))
+        solver.add(_some(_all(frame.is_state(codes)) for codes in self.problem.initial))
+        solver.add(_some(z3.Not(frame.term(goal)) for goal in goals))
         names = ", ".join(self.problem.claims[number].name for number in task.goals)
         write_smt2(Path(task.smt2), solver, f"initial state: {names}", "unsat: every claim holds initially")
 
@@ -157,6 +157,22 @@ class _Carrier:
         self.leaves = problem.fields
 
 
+def _some(terms: Iterable[Term]) -> Term:
+    """That one of them holds; in SMT-LIB, which some solvers take at its word, "or" has at least two operands."""
+    several = list(terms)
+    if len(several) > 1:
+        return z3.Or(several)
+    return several[0] if several else z3.BoolVal(False)
+
+
+def _all(terms: Iterable[Term]) -> Term:
+    """That each of them holds."""
+    several = list(terms)
+    if len(several) > 1:
+        return z3.And(several)
+    return several[0] if several else z3.BoolVal(True)
+
+
 def _solver(timeout: float) -> z3.Solver:
     return bound(z3.SolverFor("QF_BV"), timeout)
 
@@ -198,7 +214,7 @@ class _Transitions:
         """That exactly one action instance fires between frame `at` and the next, and makes it."""
         before, after = self.frame(at), self.frame(at + 1)
         fires = self.selectors(at)
-        terms = [z3.Or(fires), *_at_most_one(fires, f"fired@{at}")]
+        terms = [_some(fires), *_at_most_one(fires, f"fired@{at}")]
         terms += [z3.Implies(fire, before.term(guard)) for fire, guard in zip(fires, self.guards, strict=True)]
         for leaf, item in enumerate(self.engine.problem.fields):
             if item.bits:
@@ -268,7 +284,7 @@ class _StepProof:
         rest = self._left()
         while rest:
             solver = self._assuming()
-            solver.add(z3.Or([z3.Not(self.frames[-1].term(expr)) for expr in rest.values()]))
+            solver.add(_some(z3.Not(self.frames[-1].term(expr)) for expr in rest.values()))
             found, reason = _check(solver)
             self._alive()
             if found == "unsat":
@@ -321,7 +337,7 @@ class _StepProof:
         frame = self.engine.frame("", goals)
         solver = bound(z3.SolverFor("QF_BV"), self.engine.timeout, effort)
         solver.add(*frame.in_domain(), *(frame.term(expr) for expr in (self.guard, *assumed)))
-        solver.add(z3.Or([z3.Not(frame.term(goal)) for goal in goals]))
+        solver.add(_some(z3.Not(frame.term(goal)) for goal in goals))
         found, _ = _check(solver)
         self._alive()
         return found
@@ -354,7 +370,7 @@ class _StepProof:
 
     def _write_smt2(self, path: Path) -> None:
         solver = self._assuming()
-        solver.add(z3.Or([z3.Not(self.frames[-1].term(expr)) for _, expr in self.goals]))
+        solver.add(_some(z3.Not(self.frames[-1].term(expr)) for _, expr in self.goals))
         subject = f"{self.step.label}: {', '.join(name for name, _ in self.goals)}"
         write_smt2(path, solver, subject, "unsat: every claim holds after the step")
 
@@ -486,15 +502,15 @@ class _Unrolling:
 
     def answer(self) -> BoundedAnswer:
         first = self.transitions.frame(0)
-        initial = [z3.And(first.is_state(codes)) for codes in self.engine.problem.initial]
-        self.solver.add(z3.Or(initial))
+        initial = [_all(first.is_state(codes)) for codes in self.engine.problem.initial]
+        self.solver.add(_some(initial))
         for depth in range(self.task.depth + 1):
             begin = time.perf_counter()
             if depth:
                 self.solver.add(*self.transitions.between(depth - 1), *self._in_order(depth - 1))
             violations = self._violations(depth)
             wrong = z3.Bool(f"wrong@{depth}")
-            self.solver.add(z3.Implies(wrong, z3.Or(list(violations.values()))))
+            self.solver.add(z3.Implies(wrong, _some(violations.values())))
             if self.task.smt2 is not None:
                 self._write_smt2(Path(self.task.smt2), depth, wrong)
             found, reason = _check(self.solver, wrong)
@@ -528,13 +544,13 @@ class _Unrolling:
             before, fires = self.transitions.frame(depth - 1), self.transitions.selectors(depth - 1)
             for number in self.step_claims:
                 terms = [z3.And(fires[step], before.term(bad)) for step, claim, bad in self.bad_steps if claim == number]
-                found[number] = z3.Or(terms)
+                found[number] = _some(terms)
             leaving = [
                 z3.And(fire, before.term(bad))
                 for fire, bad in zip(fires, self.overflow, strict=True)
                 if bad is not self.engine.pool.false
             ]
-            found[-1] = z3.Or(leaving)
+            found[-1] = _some(leaving)
         return found
 
     def _in_order(self, at: int) -> list[Term]:
@@ -549,7 +565,7 @@ class _Unrolling:
                     if number in step.ids and number - 1 not in step.ids[: step.ids.index(number)]:
                         terms.append(z3.Implies(fire, self.named[number - 1]))
             now = z3.Bool(f"named@{at}!{number}")
-            terms.append(now == z3.Or(was, *using))
+            terms.append(now == _some([was, *using]))
             named.append(now)
         self.named = named
         return terms
