@@ -7,6 +7,7 @@ What lives here: the command's options and how they become a proof. What does no
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from pathlib import Path
@@ -127,9 +128,12 @@ def prove(
 
     workers = jobs or default_workers()
     limits = Limits(workers, timeout, memory or max(default_memory() // workers, LEAST_MEMORY))
+    if not math.isfinite(timeout):
+        raise ConfigurationError(f"--timeout {timeout:g} is no number of seconds; write, say, 86400 for a day")
     if matrix:
         if spec is not None or constants:
             raise ConfigurationError("--matrix asks its own questions; leave SPEC and -c out")
+        _refuse_beside("--matrix", (*_OF_ONE_INSTANCE, "smt2", "all_constants", "lemma_sets"))
         return _prove_matrix(limits, form, quiet)
     if spec is None:
         raise click.UsageError("Missing argument 'SPEC'.")
@@ -242,6 +246,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise SystemFailure(f"cannot make the folder {folder}: {error.strerror}; choose another place") from None
+    check_writable(folder / "query.smt2", "SMT-LIB files")
     if any(folder.glob("*.smt2")):
         raise ConfigurationError(f"{folder} holds SMT-LIB files already; choose an empty folder")
 
@@ -319,6 +324,8 @@ def _prove_all_constants(
     if lemma_sets is not None:
         check_writable(lemma_sets, "lemma sets")
     known = CoreFile.load(shipped_file(spec.protocol.name) if lemma_sets is None else lemma_sets)
+    if lemma_sets is not None and lemma_sets.exists() and not known.fingerprint:
+        raise ConfigurationError(f"{lemma_sets} holds no lemma sets and would be overwritten; name another file or remove it")
     with ProofReporter(sys.stderr, quiet=quiet) as observer:
 
         def tell(result: ObligationResult, done: int, total: int) -> None:

@@ -198,6 +198,8 @@ def test_ctrl_c_ends_everything() -> None:
         (("--method", "guess"), ("guess",)),
         (("--matrix",), ("--matrix", "leave SPEC")),
         (("--timeout", "0"), ("timeout",)),
+        (("--timeout", "nan"), ("--timeout nan", "seconds")),
+        (("--timeout", "inf"), ("--timeout inf", "seconds")),
         (("-c", "brokers=2"), ("brokers", "replicas")),
         (("--without", "NoSuchLemma"), ("NoSuchLemma", "LogMatching")),
         (("--method", "bmc", "--without", "LogMatching"), ("--without", "induction")),
@@ -214,6 +216,29 @@ def test_contradicting_options_are_refused(
     code = main(["prove", str(tiny), *arguments])  # Within this process: what starts up is not in question here.
     out, err = capsys.readouterr()
     assert_one_sentence(subprocess.CompletedProcess((), code, out, err), 151, *parts)
+
+
+def test_options_that_the_matrix_would_overlook_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for options in (["--depth", "3"], ["--all-constants"], ["--smt2", "queries"], ["--lemma-sets", "x.json", "--minimize"]):
+        code = main(["prove", "--matrix", *options])
+        out, err = capsys.readouterr()
+        assert_one_sentence(subprocess.CompletedProcess((), code, out, err), 151, options[0], "--matrix")
+
+
+def test_a_file_that_is_no_lemma_sets_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = tmp_path / "thesis.txt"
+    mine.write_text("years of work")
+    code = main(["prove", "kip320", "--all-constants", "--lemma-sets", str(mine)])
+    out, err = capsys.readouterr()
+    assert_one_sentence(subprocess.CompletedProcess((), code, out, err), 151, str(mine), "no lemma sets", "another file")
+    assert mine.read_text() == "years of work"
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that nobody can write into")
+def test_a_folder_that_takes_no_queries_is_refused_before_any_work(tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["prove", str(tiny), "--smt2", "/proc/self"])
+    out, err = capsys.readouterr()
+    assert_one_sentence(subprocess.CompletedProcess((), code, out, err), 153, "SMT-LIB", "not writable")
 
 
 def test_without_a_spec_there_is_nothing_to_prove() -> None:
