@@ -21,7 +21,7 @@ from checker.remedy import remedy_of
 from checker.result import Run
 from checker.written import SOUGHT
 from invariants.property import Kind, Property
-from model.errors import DomainOverflow
+from model.errors import DomainOverflow, ModelError
 from model.evaluate import Evaluator
 from model.protocol import ActionInstance, Instance
 from reports.hindrance import prevented_in_words
@@ -149,7 +149,10 @@ def view_of(
 
 def steps_of(question: Question, run: Run) -> tuple[StepView, ...]:
     """The steps of a run, the initial state first."""
-    steps = tuple(_steps(question, run))
+    try:
+        steps = tuple(_steps(question, run))
+    except ModelError:  # A counterexample to induction may have ranks beyond the numbers that reachable states are told with.
+        steps = tuple(_steps(question, run, renumbers=False))
     remarks = remarks_on(steps, run.loop)
     return tuple(replace(step, remark=remarks[step.index]) if step.index in remarks else step for step in steps)
 
@@ -197,15 +200,16 @@ class StepTeller:
     """Tells of steps one at a time, each from its own past, so that runs may branch.
 
     `Past` is what a step leaves behind for those after it. `telling` is the instance in which people are told the run, and
-    `told_actions` are its actions by their labels, which the question's own have, too.
+    `told_actions` are its actions by their labels, which the question's own have, too. Without `renumbers` that is the
+    question's own instance, whose numbers are ranks.
     """
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, renumbers: bool = True) -> None:
         self._instance = question.instance
         self._fields = [(leaf.name, leaf.path) for leaf in question.instance.schema.leaves]
         self._marks = _Marks(question)
         self._provider = provider_of(question.instance)
-        self.telling = question.instance.as_told()
+        self.telling = question.instance.as_told() if renumbers else question.instance
         self.told_actions = {item.label: item for item in self.telling.actions}
 
     def first(self, codes: Sequence[int]) -> tuple[StepView, Past]:
@@ -277,8 +281,8 @@ class Past:
     memory: Any
 
 
-def _steps(question: Question, run: Run) -> Iterator[StepView]:
-    teller, unpack = StepTeller(question), question.instance.schema.unpack
+def _steps(question: Question, run: Run, renumbers: bool = True) -> Iterator[StepView]:
+    teller, unpack = StepTeller(question, renumbers), question.instance.schema.unpack
     step, past = teller.first(unpack(run.states[0]))
     yield step
     for action, words in zip(run.actions, run.states[1:], strict=True):

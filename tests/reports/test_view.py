@@ -235,3 +235,14 @@ def test_a_weakened_protocol_is_pictured_as_well(control: Path) -> None:
     assert view.story is not None
     assert view.story.prevented is not None
     assert "the clause that is left out here" in view.story.prevented
+
+
+def test_a_state_that_no_run_reaches_is_told_as_the_search_numbers_it() -> None:
+    constants = {"replicas": 3, "log_size": 2, "records": 2, "max_term": 0, "votes": 0, "crashes": 1, "lossy_crashes": 0}
+    instance = PROTOCOLS["majority"].instantiate({**constants, "lost_logs_vote": 0, "failures": 1})
+    codes = list(instance.schema.unpack(instance.initial[0]))
+    leaf = next(number for number, item in enumerate(instance.schema.leaves) if item.name == "replica[2].term")
+    greatest = codes[leaf] = instance.schema.leaves[leaf].cardinality - 1
+    assert greatest >= instance.as_told().schema.leaves[leaf].cardinality, "a counterexample to induction may have this rank"
+    (step,) = steps_of(Question(instance, ()), Run((instance.schema.pack(codes),), ()))
+    assert step.state["replica"][2]["term"] == greatest
