@@ -266,6 +266,44 @@ def test_a_refused_record_is_given_up_without_retries_and_the_next_one_is_sent()
     assert "GiveUp" not in names(patient)
 
 
+def says(instance: Instance, label: str, *before: str) -> str:
+    """The sentence about a step after others."""
+    codes = instance.schema.encode(play(instance, *before))
+    step = next(item for item in instance.actions if item.label == label)
+    return instance.tell(step, codes, instance.fire(step, codes))
+
+
+def test_a_step_in_which_producers_are_answered_says_how_and_one_that_leaves_them_alone_says_so_too() -> None:
+    sent = ("Produce(leader=0, record=0, answered=True)", "FetchRecord(follower=1, leader=0)")
+    instance = release("4.1", **TINY, acks="all", retries=False, min_insync_replicas=2, strict_min_isr=False)
+    taken = says(instance, "FetchNothingNew(follower=1, leader=0)", *sent)
+    assert "raises its high watermark to 1 and tells the producer that record 0 was taken; it gets no record" in taken
+    shrunk = (sent[0], "Crash(broker=1, log_end=0, checkpoint=0)")
+    assert says(instance, "LearnIsr(leader=0)", *shrunk).endswith(
+        "; it answers the producer of record 0 with NOT_ENOUGH_REPLICAS_AFTER_APPEND"
+    )
+    assert says(instance, "Crash(broker=0, log_end=1, checkpoint=0)", sent[0]).endswith(
+        "; the producer of record 0 gets no answer and tells the application that it failed"
+    )
+    patient = release("4.1", **{**TINY, "records": 2, "log_size": 2}, acks="all", retries=True, in_flight=2)
+    assert says(patient, sent[0], "Produce(leader=0, record=1, answered=True)").startswith(
+        "the producer sends record 0 again, whose first request failed, to broker 0"
+    )
+    assert says(patient, "Produce(leader=0, record=1, answered=True)").startswith(
+        "the request with record 0 fails; the one behind it brings record 1 to broker 0"
+    )
+    assert says(patient, "Retry(leader=0, record=0, answered=True)", sent[0]).startswith(
+        "the producer has no answer for record 0 in time, and sends it again"
+    )
+
+
+def test_a_leader_asks_only_for_followers_that_can_fetch_in_its_epoch() -> None:
+    instance = release("3.4", **TINY, acks="1", retries=False)
+    back = ("Crash(broker=1, log_end=0, checkpoint=0)", "BecomeLeader(leader=0)", "Restart(broker=1, is_clean=True)")
+    assert not can(instance, "AskToExpand(leader=0, follower=1)", *back)
+    assert can(instance, "AskToExpand(leader=0, follower=1)", *back, "BecomeFollower(follower=1, leader=0)")
+
+
 WITHOUT_WRITES = (
     "MoveLeadership(broker=1)", "BecomeLeader(leader=1)", "MoveLeadership(broker=0)",
     "Produce(leader=1, record=0, answered=True)", "Produce(leader=0, record=1, answered=True)",
