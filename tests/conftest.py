@@ -1,4 +1,5 @@
-"""What all tests share: compiled kernels and answers go to one folder of the test session, not to the user's cache."""
+"""What all tests share: compiled kernels and answers go to one folder of the test session, not to the user's cache; and no
+example of Hypothesis's is too slow, because other work may run on the machine."""
 
 from __future__ import annotations
 
@@ -6,7 +7,11 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile("without deadlines", deadline=None)
+hypothesis.settings.load_profile("without deadlines")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -58,7 +58,7 @@ def agree(instance: Instance, roots: list[Expr], states: Sequence[tuple[int, ...
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(BOOLS, min_size=4, max_size=12), st.lists(STATES, min_size=1, max_size=70))
 def test_random_conditions_have_the_evaluators_value(recipes: list[Recipe], states: list[tuple[int, ...]]) -> None:
     instance = plain_instance()
@@ -66,7 +66,7 @@ def test_random_conditions_have_the_evaluators_value(recipes: list[Recipe], stat
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(INTS, min_size=4, max_size=12), st.lists(STATES, min_size=1, max_size=70))
 def test_random_integers_have_the_evaluators_value(recipes: list[Recipe], states: list[tuple[int, ...]]) -> None:
     instance = plain_instance()

@@ -194,7 +194,7 @@ SHIFTING = Plan(
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @example(SHIFTING)
 @given(plans())
 def test_nothing_is_lost_by_symmetry_on_random_protocols(plan: Plan) -> None:

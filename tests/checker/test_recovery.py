@@ -100,7 +100,7 @@ ENDING = Plan(
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @example(ENDING, ("<", ("field", 0, 0), ("const", 1)), True, 0)
 @example(ENDING, ("<", ("field", 0, 0), ("const", 1)), False, 0)
 @example(ENDING, ("<", ("const", 1), ("field", 0, 0)), False, 1)

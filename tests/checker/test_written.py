@@ -105,7 +105,7 @@ BODIES = st.recursive(
 PREDICATES = st.builds(_repeated, BODIES, st.sampled_from(["any", "all"]), st.sampled_from(["replicas", "quorum.isr"]))
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, suppress_health_check=list(HealthCheck))
 @given(st.lists(PREDICATES, min_size=12, max_size=12))
 def test_what_is_found_is_what_looking_at_every_state_finds(written: list[Written]) -> None:
     """Twelve random predicates a search, each against a plain walk over all levels; with one worker and with two."""

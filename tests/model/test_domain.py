@@ -68,7 +68,7 @@ def random_codes(data: st.DataObject, schema: Schema) -> list[int]:
     return codes
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(LAYOUTS, st.data())
 def test_random_states_survive_packing_and_decoding(layout: tuple[type[Struct], int], data: st.DataObject) -> None:
     schema = Schema(layout[0], {"size": layout[1]})
@@ -79,7 +79,7 @@ def test_random_states_survive_packing_and_decoding(layout: tuple[type[Struct], 
     assert schema.encode(plain) == codes
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(LAYOUTS)
 def test_leaves_neither_overlap_nor_straddle_a_word(layout: tuple[type[Struct], int]) -> None:
     schema = Schema(layout[0], {"size": layout[1]})
@@ -96,7 +96,7 @@ def test_leaves_neither_overlap_nor_straddle_a_word(layout: tuple[type[Struct], 
 @pytest.mark.slow
 @pytest.mark.parametrize("numbers", [(2, 2, 2, 1), (3, 2, 2, 2), (5, 4, 4, 4)], ids=str)
 @pytest.mark.parametrize("name", PROTOCOLS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_random_states_of_every_protocol_survive(name: str, numbers: tuple[int, ...], data: st.DataObject) -> None:
     protocol = PROTOCOLS[name]

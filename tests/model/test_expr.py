@@ -17,14 +17,14 @@ from tests.random_expressions import BOOLS, INTS, STATES, Recipe, build, mean
 
 
 @pytest.mark.slow
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(st.one_of(INTS, BOOLS), STATES)
 def test_a_folded_expression_means_what_python_says(recipe: Recipe, state: tuple[int, ...]) -> None:
     assert evaluate(build(recipe, Pool()), state) == mean(recipe, state)
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.one_of(INTS, BOOLS), STATES)
 def test_every_node_lies_in_its_interval(recipe: Recipe, state: tuple[int, ...]) -> None:
     nodes = evaluation_order([build(recipe, Pool())])
@@ -32,14 +32,14 @@ def test_every_node_lies_in_its_interval(recipe: Recipe, state: tuple[int, ...])
         assert node.lo <= value <= node.hi
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.one_of(INTS, BOOLS))
 def test_a_recipe_built_twice_in_one_pool_is_one_node(recipe: Recipe) -> None:
     pool = Pool()
     assert build(recipe, pool) is build(recipe, pool)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.one_of(INTS, BOOLS))
 def test_arguments_have_smaller_ids_and_bools_stay_apart_from_ints(recipe: Recipe) -> None:
     for node in evaluation_order([build(recipe, Pool())]):
@@ -47,7 +47,7 @@ def test_arguments_have_smaller_ids_and_bools_stay_apart_from_ints(recipe: Recip
         assert node.is_bool == (node.op in (Op.EQ, Op.LT, Op.NOT, Op.AND, Op.OR)) or node.op in (Op.CONST, Op.ITE)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.one_of(INTS, BOOLS))
 def test_a_node_without_choice_is_a_literal(recipe: Recipe) -> None:
     for node in evaluation_order([build(recipe, Pool())]):
@@ -55,7 +55,7 @@ def test_a_node_without_choice_is_a_literal(recipe: Recipe) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.one_of(INTS, BOOLS), STATES)
 def test_substituting_every_field_by_its_code_leaves_a_literal(recipe: Recipe, state: tuple[int, ...]) -> None:
     pool, root = Pool(), build(recipe, Pool())
