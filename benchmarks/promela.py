@@ -156,7 +156,10 @@ def _body(instance: Instance, roots: Sequence[Expr], state: str) -> tuple[list[s
     lines: list[str] = []
     names: dict[int, str] = {}
     nodes = evaluation_order(roots)
-    kind = "int64_t" if any(max(-node.lo - 1, node.hi) >= 1 << 31 for node in nodes) else "int32_t"
+    # A shift by a type's width or more is undefined in C; the language shifts by 62 at most.
+    shifts = [node.args[1].hi + 1 for node in nodes if node.op in (Op.SHL, Op.SHR)]
+    widths = [max(-node.lo - 1, node.hi).bit_length() for node in nodes]
+    kind = "int32_t" if max([*shifts, *widths], default=0) < 32 else "int64_t"
     for node in nodes:
         if node.op is Op.CONST:
             names[node.id] = str(node.value) if node.value >= 0 else f"({node.value})"
@@ -176,11 +179,10 @@ def _operation(node: Expr, args: list[str]) -> str:
         return f"!{args[0]}"
     if node.op is Op.ITE:
         return f"{args[0]} ? {args[1]} : {args[2]}"
-    if node.op in (Op.SHL, Op.SHR):
-        # A shift by the width or more is undefined in C, and no shift that is in use here reaches it.
-        if node.args[1].hi >= 31:
-            raise Unsuited(f"a shift by up to {node.args[1].hi} bits is none that the twin can make")
-        return f"{args[0]} * (1 << {args[1]})" if node.op is Op.SHL else f"{args[0]} >> {args[1]}"
+    if node.op is Op.SHR:
+        return f"{args[0]} >> {args[1]}"
+    if node.op is Op.SHL:
+        return f"{args[0]} * ((int64_t)1 << {args[1]})"
     if node.op in (Op.DIV, Op.MOD):
         if node.args[0].lo < 0:
             raise Unsuited("a division of what may be negative rounds otherwise in C")

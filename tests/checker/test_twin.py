@@ -78,13 +78,15 @@ def judged(instance: Instance, codes: list[int]) -> list[tuple[int, list[int]]]:
     [
         # Two words, more actions than one word has bits; and a protocol that loses records.
         ("kip320", {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 3}, False),
+        ("majority", {"replicas": 3, "log_size": 2, "records": 2, "failures": 1}, False),
         ("truncate-to-hw", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}, True),
     ],
 )
 def test_the_twin_goes_where_the_evaluator_goes(
     protocol: str, constants: dict[str, int], is_broken: bool, tmp_path: Path
 ) -> None:
-    asked = question(protocol, ("WeakIsr", "StrongIsr"), **constants)
+    promises = ("OneLeaderPerTerm",) if protocol == "majority" else ("WeakIsr", "StrongIsr")
+    asked = question(protocol, promises, **constants)
     instance, schema = asked.instance, asked.instance.schema
     library = compiled(asked, tmp_path)
     properties = Evaluator(asked.plan.state_violations)
