@@ -235,6 +235,11 @@ class Protocol:
         """The constants under which a run is told to people; those it was found under, unless the protocol says otherwise."""
         return dict(constants) if self._told_with is None else self._told_with(constants)
 
+    def actions_under(self, constants: Mapping[str, Any]) -> tuple[Action, ...]:
+        """The actions that a configuration has at all; nothing is traced."""
+        with active(Context(Pool(), self.bind(constants), None)):
+            return tuple(item for item in self.actions if item.is_present())
+
     def instantiate(self, constants: Mapping[str, Any], drop: Iterable[tuple[str, str]] = ()) -> Instance:
         """The protocol under given constants; `drop` names (action, label) guard clauses to leave out."""
         return Instance(self, self.bind(constants), frozenset(drop))
@@ -276,8 +281,7 @@ class Instance:
         self.fields = [self.pool.field(i, leaf.cardinality) for i, leaf in enumerate(self.schema.leaves)]
         self._dropped: set[tuple[str, str]] = set()
         self.dropped = drop
-        with active(self._context()):
-            self.action_rules: tuple[Action, ...] = tuple(item for item in protocol.actions if item.is_present())
+        self.action_rules = protocol.actions_under(constants)
         first: dict[str, Action] = {}
         for item in self.action_rules:
             known = first.setdefault(item.name, item)

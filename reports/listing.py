@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from invariants.property import Property
 from model.context import Constant, Switch
 from model.errors import ModelError
-from model.protocol import Protocol
+from model.protocol import Action, Protocol
 from reports.console import put, put_paragraph
 
 if TYPE_CHECKING:
@@ -111,15 +111,31 @@ def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
     """The labels of every action's guard clauses, by action name; an action that small constants rule out has none."""
     labels: dict[str, list[str]] = {}
     for constants in _configurations(protocol):
-        try:
-            instance = protocol.instantiate(constants)
-        except ModelError:
-            # A listing must not fail because a protocol refuses these very constants.
-            continue
-        for step in instance.actions:
-            known = labels.setdefault(step.action.name, [])
-            known += [guard.label for guard in step.guards if guard.label not in known]
+        _learn_labels(protocol, constants, labels)
+    for action in protocol.actions:
+        if not labels.get(action.name):
+            turned = _with_one_turned(protocol)
+            found = next((constants for constants in turned if _has(protocol, constants, action)), None)
+            if found is not None:
+                _learn_labels(protocol, found, labels)
     return labels
+
+
+def _has(protocol: Protocol, constants: Mapping[str, int], action: Action) -> bool:
+    try:
+        return action in protocol.actions_under(constants)
+    except ModelError:
+        return False
+
+
+def _learn_labels(protocol: Protocol, constants: Mapping[str, int], labels: dict[str, list[str]]) -> None:
+    try:
+        instance = protocol.instantiate(constants)
+    except ModelError:
+        return  # A listing must not fail because a protocol refuses these very constants.
+    for step in instance.actions:
+        known = labels.setdefault(step.action.name, [])
+        known += [guard.label for guard in step.guards if guard.label not in known]
 
 
 def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:
@@ -133,6 +149,13 @@ def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:
         switched = {item.name: on for item in protocol.constants if isinstance(item, Switch)}
         bounded = {item.name: max(item.default, on) for item in protocol.constants if item.default is not None}
         yield {**small, **bounded, **picked, **switched}
+
+
+def _with_one_turned(protocol: Protocol) -> Iterator[dict[str, int]]:
+    """The same with one switch turned: some actions need one on and another off."""
+    for constants, item in product(list(_configurations(protocol)), protocol.constants):
+        if isinstance(item, Switch):
+            yield {**constants, item.name: 1 - constants[item.name]}
 
 
 def _entry(console: Console, name: str, text: str) -> None:

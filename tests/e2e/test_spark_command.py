@@ -188,13 +188,18 @@ def test_auto_hands_over_to_a_cluster_when_memory_is_full(tmp_path: Path) -> Non
             "kip320", "--memory", "14MB", "-w", "1", "--master", machines.master, "--conf", "spark.executor.memory=512m",
             TMPDIR=str(tmp_path),
         )  # fmt: skip
-        full = acked("check", "kip320", "-q", "--memory", "4MB", "-w", "1", "--master", machines.master, TMPDIR=str(tmp_path))
-    assert full.returncode == 152
-    assert "give each task more --memory, or name a --master with more executors" in " ".join(full.stdout.split())
     assert same(handed) == same(check("kip320"))
     assert handed["engine"] == "spark"
     assert "the local search reached its memory budget" in handed["notes"][0]
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("acked-run-")]
+
+
+@pytest.mark.spark
+def test_a_full_memory_over_spark_says_what_would_help(tmp_path: Path) -> None:
+    asked = ["check", "kip320", "-q", "--memory", "2MB", "--engine", "spark", "--master", "local[1]"]
+    full = acked(*asked, TMPDIR=str(tmp_path))
+    assert full.returncode == 152
+    assert "give each task more --memory, or name a --master with more executors" in " ".join(full.stdout.split())
 
 
 @pytest.mark.spark
