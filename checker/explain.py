@@ -6,14 +6,14 @@ were, the expression would have the same value. What does not: which clauses the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from model.domain import Leaf, SetDomain
 from model.evaluate import Evaluator
-from model.expr import Expr, Op, evaluation_order
+from model.expr import Expr, Op, evaluation_order, operands
 from model.protocol import ActionInstance, Instance
 
 Values = Mapping[int, int]
@@ -84,7 +84,7 @@ class Explainer:
     def failing_conjuncts(self, root: Expr, codes: Sequence[int]) -> list[tuple[str, ...]]:
         """Of a false conjunction, every conjunct that is false, as what decides it; empty if it holds."""
         values = _values(root, codes)
-        return list(dict.fromkeys(self.why(part, codes) for part in _conjuncts(root) if not values[part.id]))
+        return list(dict.fromkeys(self.why(part, codes) for part in operands(root, Op.AND) if not values[part.id]))
 
     def _support(self, root: Expr) -> tuple[int, ...]:
         if root.id not in self._supports:
@@ -161,16 +161,6 @@ def in_words(value: Any) -> str:
 def _values(root: Expr, codes: Sequence[int]) -> Values:
     order = evaluation_order([root])
     return dict(zip((node.id for node in order), Evaluator(order)(codes), strict=True))
-
-
-def _conjuncts(root: Expr) -> Iterator[Expr]:
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if node.op is Op.AND:
-            pending += reversed(node.args)
-        else:
-            yield node
 
 
 def _decisive(root: Expr, values: Values) -> list[Expr]:

@@ -25,7 +25,7 @@ import numpy as np
 from checker.fairness import Group, fairness
 from checker.levels import Finding
 from checker.result import Run
-from checker.stategraph import Lost, StateGraph, labels_of_bounds
+from checker.stategraph import Lost, StateGraph, by_end, labels_of_bounds, places_of
 
 _ENTRIES = 24
 """States in which the loop may begin that are tried for the shortest lasso, nearest first."""
@@ -147,17 +147,15 @@ class _Order:
 
     def __init__(self, graph: StateGraph) -> None:
         self.graph = graph
-        self._forward, self._first = _by(graph.sources, graph.count)
-        self._backward, self._last = _by(graph.targets, graph.count)
+        self._forward, self._first = by_end(graph.sources, graph.count)
+        self._backward, self._last = by_end(graph.targets, graph.count)
         words = [graph.states[:, word] for word in range(graph.states.shape[1])]
         self.rank = np.empty(graph.count, np.int64)
         self.rank[np.lexsort(words[::-1])] = np.arange(graph.count)
 
     def after(self, states: np.ndarray) -> np.ndarray:
         """The steps from these states, one state after the other."""
-        lengths = self._first[states + 1] - self._first[states]
-        offsets = np.repeat(self._first[states] - np.cumsum(lengths) + lengths, lengths)
-        listed: np.ndarray = self._forward[offsets + np.arange(lengths.sum())]
+        listed: np.ndarray = self._forward[places_of(states, self._first)]
         return listed
 
     def before(self, state: int) -> np.ndarray:
@@ -324,10 +322,3 @@ class _Lassos:
         states = [begin, *(int(graph.targets[step]) for step in steps)]
         actions = [instance.actions[int(graph.actions[step])] for step in steps]
         return Run(tuple(graph.words_of(state) for state in states), tuple(actions), len(way))
-
-
-def _by(ends: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The steps in order of one of their ends, and where those of each state begin."""
-    first = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(ends, minlength=count), out=first[1:])
-    return np.argsort(ends, kind="stable"), first

@@ -19,7 +19,7 @@ from checker.symmetry import Asymmetric, Forms, IdKind, Renaming, generators, jo
 from checker.tasks import Hint
 from invariants.property import Kind, Property
 from model.domain import IdDomain
-from model.expr import Expr, Op, Pool
+from model.expr import Expr, Op, Pool, operands
 from model.protocol import ActionInstance, Instance
 
 MOST_PIECES = 20_000
@@ -33,9 +33,9 @@ def pieces_of(pool: Pool, claim: Expr) -> tuple[Expr, ...]:
     while pending:
         unless, part = pending.pop()
         if part.op is Op.AND:
-            pending += [(unless, item) for item in reversed(_flat(part))]
+            pending += [(unless, item) for item in reversed(operands(part, Op.AND))]
             continue
-        options = _flat(part)
+        options = operands(part, Op.OR)
         ands = [item for item in options if item.op is Op.AND]
         if part.op is Op.OR and len(ands) == 1:
             others = pool.any(item for item in options if item is not ands[0])
@@ -45,19 +45,6 @@ def pieces_of(pool: Pool, claim: Expr) -> tuple[Expr, ...]:
         if len(made) + len(pending) > MOST_PIECES:
             return (claim,)
     return tuple({item.id: item for item in made}.values())
-
-
-def _flat(root: Expr) -> list[Expr]:
-    """The operands of a conjunction or disjunction, however it is nested, in their order."""
-    found: list[Expr] = []
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.op is root.op:
-            stack += reversed(node.args)
-        else:
-            found.append(node)
-    return found
 
 
 class Pieces:

@@ -9,13 +9,13 @@ and the state after it as further fields, numbered after those.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from invariants.property import Kind, Property
 from model.domain import IdDomain
-from model.expr import Expr, Op, Pool, evaluation_order
+from model.expr import Expr, Op, Pool, builders, evaluation_order
 from model.protocol import ActionInstance, Instance
 
 Row = tuple[str, bool, int, tuple[int, ...]]
@@ -145,15 +145,6 @@ class _Table:
                     args = tuple(self._row_of[arg.id] for arg in node.args)
                     self.rows.append((node.op.value, node.is_bool, node.value, args))
         return self._row_of[root.id]
-
-
-def builders(pool: Pool) -> dict[Op, Callable[..., Expr]]:
-    """What makes a node of each kind in a pool, of its arguments."""
-    return {
-        Op.ADD: pool.add, Op.SUB: pool.sub, Op.MUL: pool.mul, Op.DIV: pool.div, Op.MOD: pool.mod,
-        Op.BITAND: pool.bitand, Op.BITOR: pool.bitor, Op.BITXOR: pool.bitxor, Op.SHL: pool.shl, Op.SHR: pool.shr,
-        Op.EQ: pool.eq, Op.LT: pool.lt, Op.NOT: pool.not_, Op.AND: pool.and_, Op.OR: pool.or_, Op.ITE: pool.ite,
-    }  # fmt: skip
 
 
 def rebuild(problem: Problem, pool: Pool) -> list[Expr]:

@@ -87,16 +87,12 @@ class StateGraph:
         """
         here, there = (self.targets, self.sources) if backward else (self.sources, self.targets)
         here, there = here[counted], there[counted]
-        order = np.argsort(here, kind="stable")
+        order, first = by_end(here, self.count)
         there = there[order]
-        first = np.zeros(self.count + 1, np.int64)
-        np.cumsum(np.bincount(here, minlength=self.count), out=first[1:])
         reached = start.copy()
         frontier = np.flatnonzero(start)
         while len(frontier):
-            lengths = first[frontier + 1] - first[frontier]
-            offsets = np.repeat(first[frontier] - np.cumsum(lengths) + lengths, lengths)
-            found = there[offsets + np.arange(lengths.sum())]
+            found = there[places_of(frontier, first)]
             found = np.unique(found[~reached[found]])
             reached[found] = True
             frontier = found
@@ -120,6 +116,21 @@ class StateGraph:
     def words_of(self, index: int) -> tuple[int, ...]:
         """The packed state of an index."""
         return tuple(int(word) for word in self.states[index])
+
+
+def by_end(ends: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The steps in order of one of their ends, and where in that order those of each of the `count` states begin."""
+    first = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(ends, minlength=count), out=first[1:])
+    return np.argsort(ends, kind="stable"), first
+
+
+def places_of(states: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Where in the order of `by_end` the steps of these states are, one state after the other."""
+    lengths = first[states + 1] - first[states]
+    offsets = np.repeat(first[states] - np.cumsum(lengths) + lengths, lengths)
+    places: np.ndarray = offsets + np.arange(lengths.sum())
+    return places
 
 
 def labels_of_bounds(question: Question) -> str:

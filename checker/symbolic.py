@@ -17,7 +17,7 @@ from typing import Any
 
 import z3
 
-from checker.problem import Problem, Step, builders, rebuild
+from checker.problem import Problem, Step, rebuild
 from checker.queries import bound
 from checker.tasks import (
     BoundedAnswer,
@@ -29,7 +29,7 @@ from checker.tasks import (
     StepTask,
 )
 from model.evaluate import Evaluator
-from model.expr import Expr, Op, Pool, evaluation_order
+from model.expr import Expr, Op, Pool, builders, evaluation_order
 from model.smt import Frame, Lowering
 
 Emit = Callable[[Any], None]

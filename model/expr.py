@@ -342,13 +342,31 @@ def evaluation_order(roots: Iterable[Expr]) -> list[Expr]:
     return [seen[key] for key in sorted(seen)]
 
 
-def substitute(pool: Pool, roots: Sequence[Expr], field: Callable[[Expr], Expr]) -> list[Expr]:
-    """The roots with every FIELD node replaced by `field(node)`, rebuilt (and folded) in `pool`."""
-    build: dict[Op, Callable[..., Expr]] = {
+def operands(root: Expr, op: Op) -> list[Expr]:
+    """The operands of a connective, however it is nested, in their order; of another expression itself."""
+    found: list[Expr] = []
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node.op is op:
+            stack += reversed(node.args)
+        else:
+            found.append(node)
+    return found
+
+
+def builders(pool: Pool) -> dict[Op, Callable[..., Expr]]:
+    """What makes a node of each kind in a pool, of its arguments."""
+    return {
         Op.ADD: pool.add, Op.SUB: pool.sub, Op.MUL: pool.mul, Op.DIV: pool.div, Op.MOD: pool.mod,
         Op.BITAND: pool.bitand, Op.BITOR: pool.bitor, Op.BITXOR: pool.bitxor, Op.SHL: pool.shl, Op.SHR: pool.shr,
         Op.EQ: pool.eq, Op.LT: pool.lt, Op.NOT: pool.not_, Op.AND: pool.and_, Op.OR: pool.or_, Op.ITE: pool.ite,
     }  # fmt: skip
+
+
+def substitute(pool: Pool, roots: Sequence[Expr], field: Callable[[Expr], Expr]) -> list[Expr]:
+    """The roots with every FIELD node replaced by `field(node)`, rebuilt (and folded) in `pool`."""
+    build = builders(pool)
     new: dict[int, Expr] = {}
     for node in evaluation_order(roots):
         if node.op is Op.FIELD:
