@@ -17,13 +17,13 @@ from checker import loops
 from checker.kernel import BATCH
 from checker.native import Kernel, ObjectCode
 from checker.shape import Shape
-from checker.shard import Shard, address
+from checker.shard import Shard, address, alone
 
 
 @cache
 def _shard(shape: Shape, code: ObjectCode) -> tuple[Kernel, Shard]:
     kernel = Kernel(code)
-    return kernel, Shard(shape, kernel, 0, 1, BATCH * 8 * (shape.words + 2))
+    return kernel, alone(shape, kernel, BATCH * 8 * (shape.words + 2))
 
 
 def fire_batches(shape: Shape, code: ObjectCode, batches: Iterator[Any]) -> Iterator[Any]:

@@ -37,7 +37,7 @@ from checker.native import Kernel, compile_kernel
 from checker.predicate import parse_predicate
 from checker.question import Question
 from checker.shape import shape_of
-from checker.shard import Shard, address
+from checker.shard import Shard, address, alone
 from invariants.property import Kind, Property
 from model.domain import ArrayDomain, Domain, LeafDomain, LogDomain, StructDomain
 from model.domain import Path as FieldPath
@@ -155,7 +155,7 @@ class Edges:
         self._kernel = kernel
         self._columns = columns
         self._words, self._actions = shape.words, shape.actions
-        self._shard = Shard(shape, kernel, 0, 1, BLOCK_STATES * 8 * (shape.words + 2))
+        self._shard = alone(shape, kernel, BLOCK_STATES * 8 * (shape.words + 2))
         self._evaluate = kernel.function("evaluate", 3)
         self._fire = kernel.function("fire_all", 3)
         steps = question.instance.actions
@@ -215,7 +215,7 @@ class Condition:
         shape, self._kernel = shape_of(plan), Kernel(compile_kernel(plan))
         self.text = text
         self._words, self._row = shape.words, shape.actions
-        self._shard = Shard(shape, self._kernel, 0, 1, BATCH * 8 * (shape.words + 2))
+        self._shard = alone(shape, self._kernel, BATCH * 8 * (shape.words + 2))
         self._evaluate = self._kernel.function("evaluate", 3)
 
     def holds(self, words: np.ndarray) -> np.ndarray:

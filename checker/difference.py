@@ -23,7 +23,7 @@ from checker.question import Question
 from checker.result import Result, Run, StopReason, Words
 from checker.search import LocalSearch
 from checker.shape import shape_of
-from checker.shard import Shard, address, numbers, reserve
+from checker.shard import address, alone, numbers, reserve
 
 _ROOM = 1 << 10
 _SMALL = 1 << 16
@@ -108,7 +108,7 @@ def _first_missing(search: LocalSearch, other: Question) -> Run | None:
     instance, words = question.instance, question.instance.schema.words
     if instance.initial != other.instance.initial:
         return Run(instance.initial[:1], ())
-    shard = Shard(shape_of(other.plan), load_kernel(other.plan), 0, 1, _SMALL)
+    shard = alone(shape_of(other.plan), load_kernel(other.plan), _SMALL)
     kernel = Kernel(ObjectCode(processor(), (compile_functions(backward.FUNCTIONS, {"W": words}),)))
     steps = BATCH * max(len(other.instance.actions), 1)
     size = 1 << (2 * steps).bit_length()

@@ -173,7 +173,7 @@ def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
         call(exchange[HASH_ALL], p64(context[OUT]), p64(context[HASHES]), m)
         m = deal_candidates(exchange, m)
         book(exchange, IN_ROUTING)
-        settled = call(exchange[SETTLE], context, p64(context[OUT]), p16(context[ACTS]), m)
+        settled = call(exchange[SETTLE], context, p64(context[OUT]), p16(context[ACTS]), 0, m)
         book(exchange, IN_TABLE)
         if settled == 0:
             return i

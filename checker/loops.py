@@ -3,11 +3,16 @@
 What lives here: functions in the subset of `lowlevel.py`, compiled once for every number of words in a state, the literal W.
 What does not: levels, workers and verdicts (`search.py`).
 
-Every worker owns one shard: an append-only array of packed states, in order of discovery and so of levels, and a hash
-table beside it, in buckets of eight 64-bit slots, a cache line each. A slot is 0 or `tag << 30 | index + 1`, with the 34
-upper hash bits as tag; a tag that agrees is always confirmed against the whole state, so the set is exact. An entry
-stands in the first bucket with room from its home `tag * buckets >> 34` on. Homes ascend with tags, so the table can
-grow in place, by any factor, in one sweep from its end, without looking at a state.
+Every worker has one shard: an append-only array of the packed states that it found, in order of discovery and so of levels.
+All look into one hash table (Laarman, van de Pol, Weber: Boosting multi-core reachability performance with shared hash
+tables, FMCAD 2010). It has as many parts as there are workers, and the hash says in which part a state is looked for; a part
+is an array of buckets of eight 64-bit slots, a cache line each. A slot is 0 or `tag << 30 | index + 1`, with the 34 upper hash
+bits as tag; a tag that agrees is always confirmed against the whole state, so the set is exact. An entry stands in the first
+bucket with room from its home `tag * buckets >> 34` on, in the first slot that was free, and never leaves: two workers that
+found the same state want the same slot, and the processor's compare and swap gives it to one of them.
+
+Homes ascend with tags, so a part can grow in place, by any factor, in one sweep from its end, without looking at a state.
+Every worker does that for one part, while nobody looks anything up.
 
 A worker's numbers and addresses stand in its context, an array of 64-bit slots named below.
 """
@@ -23,6 +28,7 @@ from checker.lowlevel import (
     U64,
     at,
     call,
+    compare_and_swap,
     copy,
     fetch_add,
     high_product,
@@ -39,17 +45,20 @@ from checker.lowlevel import (
     unrolled,
 )
 
-# Slots of a worker's context. The shard:
-STATES, COUNT, MAX_STATES, TABLE, BUCKETS, LIMIT, MAX_BUCKETS, BASE = range(8)
-# Workers and mail. Every pair of workers has a box, a ring of candidates that one writes and the other reads. OUTBOX lists
-# the boxes that this worker writes: addresses of words, of actions and of the reader's count, and the ring's mask; WRITTEN
-# counts what is in them, READABLE what their readers may look at. INBOX lists those it reads: addresses of words, of actions,
-# of the writer's READABLE and of the writer's DONE; READ counts what it has taken.
-WORKERS, WORKER, OUTBOX, WRITTEN, READABLE, BOX_CAPACITY, INBOX, READ, DONE, STATUS = range(8, 18)
+# Slots of a worker's context. Its own states, and how many it has room for:
+STATES, COUNT, ROOM = range(3)
+# All workers' states, of which its own are those from index FIRST on. Who found a state is the upper half of its index times
+# FINDER; BASES says by finder from which index on states belong to the next level.
+ALL_STATES, FIRST, FINDER, BASES = range(3, 7)
+# The table: its parts stand STRIDE bytes apart and have BUCKETS each, for LIMIT states together; MAX_STATES and MAX_BUCKETS
+# are what the budget allows.
+TABLE, STRIDE, BUCKETS, MAX_BUCKETS, LIMIT, MAX_STATES = range(7, 13)
+# Workers, what they share, and what a worker had to put off until the table has grown: its candidates PUT_OFF to PUT_OFF_END - 1.
+WORKERS, WORKER, SHARED, STATUS, PUT_OFF, PUT_OFF_END = range(13, 19)
 # Scratch of one batch:
-COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL, SEEN, DIRTY, OFFERS = range(18, 30)
+COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL, SEEN, HOMES, OFFERS = range(19, 31)
 # Code, counters, and the least violation found of every property:
-UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE, MOMENT = range(30, 39)
+UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE = range(31, 39)
 # How many the protocol has of what the kernel decides, and of how many states at a time:
 ACTIONS, PROPERTIES, BLOCK = range(39, 42)
 # Code that replaces states by the representatives of their orbits, in groups of GROUP; 0 without symmetry.
@@ -61,6 +70,10 @@ GROUP = 8
 OFFER_NEXT, OFFER_END, OFFER_STATES = range(3)
 OFFER_CLOSED = 1 << 62
 """The next state of an offer outside of `expand`: past every end."""
+
+# What all workers share: states that are in the table or may be by the end of this batch, and whether it must grow.
+BOOKED, CROWDED = range(2)
+SHARED_SLOTS = 2
 
 NOWHERE = (1 << 64) - 1
 """The index of a state that has not been found."""
@@ -78,18 +91,14 @@ PAD = 512
 SPARE_SLOTS = 1 << 16
 FAR, AHEAD = 32, 16
 """How many candidates a bucket, and how many a state, is prefetched before it is needed."""
-RING = 31
-"""Mask of the ring that keeps what was seen in a bucket from the second look at a candidate to the third."""
-DIRTY_MASK = 511
-"""Mask of the table that remembers when a bucket was last written to, in candidates; buckets that share a place only cost
-a needless look."""
-assert AHEAD <= RING
+RING = 63
+"""Mask of the rings that keep a candidate's home, and what was seen there, from one look at it to the next."""
+assert FAR + AHEAD <= RING
+FEW = 64
+"""With room for fewer states than this, a table that can grow does."""
 LOAD_NUMERATOR, LOAD_DENOMINATOR = 4, 5
 DOUBLE_UNTIL = 1 << 19
 """Smaller tables double; larger ones grow by half, which keeps the memory per state between 26 and 31 bytes at W=2."""
-
-PATIENCE = 1 << 14
-"""How often a worker looks into one box before it gives the other workers up for now; little where many share a processor."""
 
 # The literal that the loops are compiled with; the value here only names it.
 W = 1
@@ -106,9 +115,14 @@ def hash_state(words: P64) -> U64:
     return h * MIX_0 ^ (h >> 32)
 
 
-def owner_of(h: U64, workers: U64) -> U64:
-    """Which worker's shard a hash belongs to; uses the bits that the tag does not."""
-    return ((h & INDEX_MASK) * workers) >> INDEX_BITS
+def owner_of(h: U64, parts: U64) -> U64:
+    """Which of so many parts a hash belongs to; uses the bits that the tag does not."""
+    return ((h & INDEX_MASK) * parts) >> INDEX_BITS
+
+
+def home_of(table: U64, parts: U64, stride: U64, buckets: U64, h: U64) -> U64:
+    """The address of the first bucket in which a state of this hash may be."""
+    return table + owner_of(h, parts) * stride + (((h >> INDEX_BITS) * buckets) >> TAG_BITS) * SLOTS * 8
 
 
 def hash_all(candidates: P64, hashes: P64, n: U64) -> None:
@@ -133,81 +147,92 @@ def less(a: P64, b: P64) -> U64:
     return 0
 
 
+def take_slot(bucket: P64, slot: U64, entry: U64, workers: U64) -> U64:
+    """Writes an entry into a free slot; 0 if the slot is not free any more."""
+    if workers == 1:
+        if bucket[slot] != 0:
+            return 0
+        bucket[slot] = entry
+        return 1
+    return compare_and_swap(bucket, slot, 0, entry) == 0
+
+
 def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64:
-    """Inserts candidates until all are in or the table must grow; returns how many are done.
+    """Inserts candidates, for which there is room; returns how many are done: all, unless a part's end is full.
 
     Counts, by action, those whose target was not reached before this level. Every candidate is looked at three times: its
-    bucket is prefetched; FAR candidates later the bucket is searched for its tag and the state found there prefetched; AHEAD
+    home is prefetched; FAR candidates later the home is searched for its tag and the state found there prefetched; AHEAD
     candidates later the state is compared, and the candidate inserted if it is new. The third look goes by what the second
-    saw, unless an insertion came in between: a vector load of a bucket stalls while stores are under way.
+    saw. An entry never leaves, and whoever came in between took the slot that seemed free.
     """
-    states = p64(context[STATES])
-    table = p64(context[TABLE])
+    all_states = p64(context[ALL_STATES])
+    own = p64(context[STATES])
+    table = context[TABLE]
+    stride = context[STRIDE]
+    workers = context[WORKERS]
     buckets = context[BUCKETS]
-    last = buckets + PAD - 1
-    limit = context[LIMIT]
+    first = context[FIRST]
+    finder = context[FINDER]
+    bases = p64(context[BASES])
     count = context[COUNT]
-    base = context[BASE]
     new = p64(context[NEW])
     seen = p64(context[SEEN])
-    dirty = p64(context[DIRTY])
-    moment = context[MOMENT]
-    context[MOMENT] = moment + n + AHEAD
+    homes = p64(context[HOMES])
     for t in range(minimum(FAR, n)):
-        prefetch(table, ((hashes[t] >> INDEX_BITS) * buckets) >> TAG_BITS << 3)
+        home = home_of(table, workers, stride, buckets, hashes[t])
+        homes[t] = home
+        prefetch(p64(home), 0)
     for t in range(n + AHEAD):
         if t + FAR < n:
-            prefetch(table, ((hashes[t + FAR] >> INDEX_BITS) * buckets) >> TAG_BITS << 3)
+            home = home_of(table, workers, stride, buckets, hashes[t + FAR])
+            homes[(t + FAR) & RING] = home
+            prefetch(p64(home), 0)
         if t < n:
-            tag = hashes[t] >> INDEX_BITS
-            number = (tag * buckets) >> TAG_BITS
-            bucket = at(table, number << 3)
-            found = match_bucket(bucket, INDEX_BITS, tag)
+            home = homes[t & RING]
+            found = match_bucket(p64(home), INDEX_BITS, hashes[t] >> INDEX_BITS)
             seen[t & RING] = found
             matches = found & 255
-            index = bucket[trailing_zeros(matches | 128)] & INDEX_MASK
+            index = p64(home)[trailing_zeros(matches | 128)] & INDEX_MASK
             # Without a match the next insertion comes into question, whose line is near already; or, behind a full bucket,
             # the next bucket.
-            state = context[STATES] + (index - 1 if matches else count) * W * 8
-            prefetch(p64(context[TABLE] + (number + 1) * SLOTS * 8 if found == 0 else state), 0)
+            state = context[ALL_STATES] + ((index if matches else first + count + 1) - 1) * W * 8
+            prefetch(p64(home + SLOTS * 8 if found == 0 else state), 0)
         if t >= AHEAD:
             j = t - AHEAD
             tag = hashes[j] >> INDEX_BITS
             candidate = at(candidates, j * W)
-            number = (tag * buckets) >> TAG_BITS
-            bucket = at(table, number << 3)
+            bucket = p64(homes[j & RING])
             found = seen[j & RING]
-            # What was seen is out of date if an insertion came in between.
-            if dirty[number & DIRTY_MASK] > moment + j:
-                found = match_bucket(bucket, INDEX_BITS, tag)
+            passed = 0
             index = NOWHERE
             while index == NOWHERE:
                 matches = found & 255
                 while matches != 0:
                     near = (bucket[trailing_zeros(matches)] & INDEX_MASK) - 1
-                    if differ(at(states, near * W), candidate) == 0:
+                    if differ(at(all_states, near * W), candidate) == 0:
                         index = near
                         break
                     matches = matches & (matches - 1)
                 if index == NOWHERE:
                     free = found >> 8
                     if free != 0:
-                        if count >= limit or number >= last:
-                            context[COUNT] = count
-                            return j
-                        bucket[trailing_zeros(free)] = (tag << INDEX_BITS) | (count + 1)
-                        dirty[number & DIRTY_MASK] = moment + t + 1
-                        target = at(states, count * W)
+                        target = at(own, count * W)
                         for w in unrolled(W):
                             target[w] = candidate[w]
-                        index = count
-                        count += 1
+                        entry = (tag << INDEX_BITS) | (first + count + 1)
+                        if take_slot(bucket, trailing_zeros(free), entry, workers):
+                            index = first + count
+                            count += 1
+                        else:
+                            found = match_bucket(bucket, INDEX_BITS, tag)
                     else:
-                        number += 1
-                        bucket = at(table, number << 3)
+                        passed += 1
+                        if ((tag * buckets) >> TAG_BITS) + passed >= buckets + PAD - 1:
+                            context[COUNT] = count
+                            return j
+                        bucket = at(bucket, SLOTS)
                         found = match_bucket(bucket, INDEX_BITS, tag)
-            if index >= base:
-                new[acts[j]] += 1
+            new[acts[j]] += 1 if index >= bases[high_product(index, finder)] else 0
     context[COUNT] = count
     return n
 
@@ -228,15 +253,15 @@ def place(table: P64, fill: P8, buckets: U64, entry: U64) -> U64:
 
 
 def grow(context: P64) -> U64:
-    """Makes the table larger in place; 1 if done, 0 if the budget is reached (STATUS says so)."""
-    table = p64(context[TABLE])
+    """Makes the worker's part of the table larger in place; 1 if done, 0 if the budget is reached (STATUS says so)."""
+    table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
     spare = p64(context[SPARE])
     old = context[BUCKETS]
     buckets = old + old // 2
     if old < DOUBLE_UNTIL:
         buckets = 2 * old
     buckets = minimum(buckets, context[MAX_BUCKETS])
-    if context[COUNT] >= context[MAX_STATES] or buckets <= old + old // 16:
+    if p64(context[SHARED])[BOOKED] >= context[MAX_STATES] or context[COUNT] >= context[ROOM] or buckets <= old + old // 16:
         context[STATUS] = FULL
         return 0
     # How full the new buckets are is kept beside them while they are filled: looking at the slots would cost a mispredicted
@@ -272,18 +297,56 @@ def grow(context: P64) -> U64:
 
 def set_limit(context: P64) -> None:
     """How many states fit before the table must grow or the budget is reached."""
-    context[LIMIT] = minimum(context[BUCKETS] * SLOTS // LOAD_DENOMINATOR * LOAD_NUMERATOR, context[MAX_STATES])
+    most = context[WORKERS] * context[BUCKETS] * SLOTS // LOAD_DENOMINATOR * LOAD_NUMERATOR
+    context[LIMIT] = minimum(most, context[MAX_STATES])
 
 
-def settle(context: P64, candidates: P64, acts: P16, n: U64) -> U64:
-    """Inserts all candidates, whose hashes stand in HASHES, growing as needed; 0 if the budget is reached."""
+def reserve_room(context: P64, n: U64) -> U64:
+    """Keeps room in the table for as many of n candidates as it can; 0 if the table must grow first."""
+    shared = p64(context[SHARED])
+    limit = context[LIMIT]
+    booked = load_acquire(shared, BOOKED)
+    most = minimum(limit - minimum(booked, limit), context[ROOM] - context[COUNT])
+    # What is not new gives its room back, so near the limit things go on in ever smaller steps.
+    if most < n and most < FEW and limit < context[MAX_STATES]:
+        return 0
+    most = minimum(most, n)
+    if fetch_add(shared, BOOKED, most) + most > limit:
+        fetch_add(shared, BOOKED, 0 - most)
+        return 0
+    return most
+
+
+def settle(context: P64, candidates: P64, acts: P16, done: U64, n: U64) -> U64:
+    """Inserts candidates done..n-1, whose hashes stand in HASHES; 1 if all are in.
+
+    One worker has the table grow as needed: 0 if the budget is reached. Several cannot, and put off what is left.
+    """
     hashes = p64(context[HASHES])
-    done = absorb(context, candidates, hashes, acts, n)
+    shared = p64(context[SHARED])
     while done < n:
-        if grow(context) == 0:
-            return 0
-        done += absorb(context, at(candidates, done * W), at(hashes, done), at(acts, done), n - done)
+        before = context[COUNT]
+        m = reserve_room(context, n - done)
+        put = absorb(context, at(candidates, done * W), at(hashes, done), at(acts, done), m)
+        fetch_add(shared, BOOKED, context[COUNT] - before - m)
+        done += put
+        if put < m or m == 0:
+            if context[WORKERS] > 1:
+                context[PUT_OFF] = done
+                context[PUT_OFF_END] = n
+                store_release(shared, CROWDED, 1)
+                return 0
+            if grow(context) == 0:
+                return 0
     return 1
+
+
+def settle_rest(context: P64) -> U64:
+    """Inserts what was put off, now that the table has grown; 1 if all is in."""
+    done = context[PUT_OFF]
+    n = context[PUT_OFF_END]
+    context[PUT_OFF_END] = 0
+    return settle(context, p64(context[OUT]), p16(context[ACTS]), done, n)
 
 
 def deal(row: P64, n: U64, target: P16) -> U64:
@@ -363,37 +426,6 @@ def fire_all(context: P64, here: P64, n: U64) -> U64:
     return total
 
 
-def route(context: P64, n: U64) -> U64:
-    """Deals candidates to their owners' boxes; those that stay close ranks in OUT. Returns how many stay.
-
-    The worker's own box is OUT itself, so that no branch asks who the owner is: half of them would be mispredicted.
-    """
-    out = p64(context[OUT])
-    acts = p16(context[ACTS])
-    hashes = p64(context[HASHES])
-    workers = context[WORKERS]
-    boxes = p64(context[OUTBOX])
-    counts = p64(context[WRITTEN])
-    me = context[WORKER]
-    counts[me] = 0
-    for j in range(n):
-        h = hashes[j]
-        owner = owner_of(h, workers)
-        box = at(boxes, 4 * owner)
-        k = counts[owner] & box[3]
-        hashes[counts[me]] = h
-        target = at(p64(box[0]), k * W)
-        for w in unrolled(W):
-            target[w] = out[j * W + w]
-        listed = p16(box[1])
-        listed[k] = acts[j]
-        counts[owner] += 1
-    readable = p64(context[READABLE])
-    for owner in range(workers):
-        store_release(readable, owner, counts[owner])
-    return minimum(counts[me], n)
-
-
 def evaluate(context: P64, here: P64, n: U64) -> None:
     """Fills ROWS for a batch of n states."""
     call(context[UNPACK], here, p64(context[COLUMNS]), (n + 7) // 8)
@@ -411,7 +443,7 @@ def claim(context: P64, owner: U64) -> U64:
 
 
 def expand_batch(context: P64, owner: U64, begin: U64) -> U64:
-    """Checks and expands a claimed batch; 0 if the budget is reached, and then all its checks are made nevertheless."""
+    """Checks and expands a claimed batch; 0 if not all candidates are in, but all its checks are made nevertheless."""
     offer = p64(p64(context[OFFERS])[owner])
     out = p64(context[OUT])
     n = minimum(BATCH, offer[OFFER_END] - begin)
@@ -420,9 +452,7 @@ def expand_batch(context: P64, owner: U64, begin: U64) -> U64:
     note_states(context, here, n)
     m = fire_all(context, here, n)
     hash_all(out, p64(context[HASHES]), m)
-    if context[WORKERS] > 1:
-        m = route(context, m)
-    return settle(context, out, p16(context[ACTS]), m)
+    return settle(context, out, p16(context[ACTS]), 0, m)
 
 
 def claim_any(context: P64) -> U64:
@@ -440,31 +470,14 @@ def claim_any(context: P64) -> U64:
 
 
 def expand_shares(context: P64) -> None:
-    """Expands batch after batch, the worker's own and then others', and takes in its mail, until all are done.
-
-    It ends early when a box is full and stays so or when the budget is reached (STATUS). Without work, it goes on reading its
-    mail for a while, so that the others find room.
-    """
-    workers = context[WORKERS]
-    tries = 0
-    while tries < 8 * PATIENCE // (workers * workers):
-        waits = 0
-        while has_room(context) == 0:
-            waits += 1
-            if waits > PATIENCE // workers or drain(context) == 0:
-                return
+    """Expands batch after batch, the worker's own and then others', until all are taken or the table must grow."""
+    if settle_rest(context) == 0:
+        return
+    while load_acquire(p64(context[SHARED]), CROWDED) == 0:
         claimed = claim_any(context)
-        if claimed != NOWHERE:
-            tries = 0
-            if expand_batch(context, claimed % workers, claimed // workers) == 0:
-                return
-        else:
-            tries += 1
-            store_release(p64(context[DONE]), 0, 1)
-            if are_done(context):
-                drain(context)
-                return
-        if drain(context) == 0:
+        if claimed == NOWHERE:
+            return
+        if expand_batch(context, claimed % context[WORKERS], claimed // context[WORKERS]) == 0:
             return
 
 
@@ -472,8 +485,8 @@ def expand(context: P64, begin: U64, end: U64) -> U64:
     """Checks and expands the shard's states begin..end-1; returns where it stopped.
 
     Workers that are done with theirs take batches of the others', so that nobody waits long at the end of a level, however
-    unequally the machine treats them. It stops early when a box is full and stays so (its reader is not at work: let all
-    drain, and go on) or when the budget is reached (STATUS); the checks of all states before the result are made.
+    unequally the machine treats them. It stops early when the table must grow (CROWDED: let all have it grow, and go on) or
+    when the budget is reached (STATUS); the checks of all states before the result are made.
     """
     offer = p64(p64(context[OFFERS])[context[WORKER]])
     offer[OFFER_END] = end
@@ -494,53 +507,14 @@ def inspect(context: P64, begin: U64, end: U64) -> None:
         i += n
 
 
-def has_room(context: P64) -> U64:
-    """1 if every box takes whatever one batch can yield."""
-    boxes = p64(context[OUTBOX])
-    counts = p64(context[WRITTEN])
-    for owner in range(context[WORKERS]):
-        if owner != context[WORKER]:
-            waiting = counts[owner] - load_acquire(p64(boxes[4 * owner + 2]), 0)
-            if waiting + BATCH * context[ACTIONS] > context[BOX_CAPACITY]:
-                return 0
-    return 1
-
-
-def are_done(context: P64) -> U64:
-    """1 if all other workers have expanded what they were given."""
-    inbox = p64(context[INBOX])
-    for source in range(context[WORKERS]):
-        if source != context[WORKER] and load_acquire(p64(inbox[4 * source + 3]), 0) == 0:
-            return 0
-    return 1
-
-
-def drain(context: P64) -> U64:
-    """Takes in what other workers have sent so far, while it is near; 0 if the budget is reached."""
-    inbox = p64(context[INBOX])
-    read = p64(context[READ])
-    capacity = context[BOX_CAPACITY]
-    for source in range(context[WORKERS]):
-        if source != context[WORKER]:
-            box = at(inbox, 4 * source)
-            end = load_acquire(p64(box[2]), 0)
-            while read[source] < end:
-                begin = read[source] & (capacity - 1)
-                n = minimum(end - read[source], capacity - begin)
-                if receive(context, at(p64(box[0]), begin * W), at(p16(box[1]), begin), n) != n:
-                    return 0
-                store_release(read, source, read[source] + n)
-    return 1
-
-
 def receive(context: P64, candidates: P64, acts: P16, n: U64) -> U64:
-    """Inserts what another worker sent, batch by batch; returns how many are in (all, unless the budget is reached)."""
+    """Inserts states that come from elsewhere, batch by batch; returns how many are in (all, unless there is no room)."""
     i = 0
     while i < n:
         m = minimum(BATCH, n - i)
         batch = at(candidates, i * W)
         hash_all(batch, p64(context[HASHES]), m)
-        if settle(context, batch, at(acts, i), m) == 0:
+        if settle(context, batch, at(acts, i), 0, m) == 0:
             return i
         i += m
     return n
@@ -569,15 +543,13 @@ def find_source(context: P64, begin: U64, end: U64, target: P64) -> None:
 
 
 def find_state(context: P64, state: P64, h: U64) -> U64:
-    """The index of a state of this hash in the shard, or NOWHERE."""
-    table = p64(context[TABLE])
-    states = p64(context[STATES])
+    """The index of a state of this hash, or NOWHERE."""
+    states = p64(context[ALL_STATES])
     tag = h >> INDEX_BITS
-    number = (tag * context[BUCKETS]) >> TAG_BITS
+    bucket = p64(home_of(context[TABLE], context[WORKERS], context[STRIDE], context[BUCKETS], h))
     index = NOWHERE
     free = 0
     while index == NOWHERE and free == 0:
-        bucket = at(table, number << 3)
         found = match_bucket(bucket, INDEX_BITS, tag)
         matches = found & 255
         while matches != 0:
@@ -587,7 +559,7 @@ def find_state(context: P64, state: P64, h: U64) -> U64:
                 break
             matches = matches & (matches - 1)
         free = found >> 8
-        number += 1
+        bucket = at(bucket, SLOTS)
     return index
 
 
@@ -601,7 +573,6 @@ def link(context: P64, begin: U64, end: U64, edges: P64, acts: P16, verdicts: P6
     out = p64(context[OUT])
     fires = p64(context[FIRES])
     hashes = p64(context[HASHES])
-    table = p64(context[TABLE])
     width = context[PROPERTIES] * (BATCH // 64)
     total = 0
     batch = 0
@@ -617,7 +588,7 @@ def link(context: P64, begin: U64, end: U64, edges: P64, acts: P16, verdicts: P6
             represent(context, out, m)
             hash_all(out, hashes, m)
             for j in range(m):
-                prefetch(table, ((hashes[j] >> INDEX_BITS) * context[BUCKETS]) >> TAG_BITS << 3)
+                prefetch(p64(home_of(context[TABLE], 1, 0, context[BUCKETS], hashes[j])), 0)
             for j in range(m):
                 edges[total + j] = (i + picked[j]) << 32 | find_state(context, at(out, j * W), hashes[j])
                 acts[total + j] = k
@@ -644,9 +615,9 @@ def probe(table: P64, mask: U64, seed: U64, n: U64) -> U64:
 
 
 FUNCTIONS = (
-    hash_state, owner_of, hash_all, differ, less, absorb, place, set_limit, grow, settle, deal, note_states, note_source,
-    note_steps, represent, fire_all, route, evaluate, receive, drain, has_room, are_done, claim, claim_any, expand_batch,
-    expand_shares, expand, inspect, find_source, find_state, link,
+    hash_state, owner_of, home_of, hash_all, differ, less, take_slot, absorb, place, set_limit, grow, reserve_room, settle,
+    settle_rest, deal, note_states, note_source, note_steps, represent, fire_all, evaluate, receive, claim, claim_any,
+    expand_batch, expand_shares, expand, inspect, find_source, find_state, link,
     probe,
 )  # fmt: skip
 """Everything that is translated, callees first."""

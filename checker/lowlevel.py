@@ -116,6 +116,11 @@ def swap(pointer: P64, index: U64, value: U64) -> U64:
     _only_native(pointer, index, value)
 
 
+def compare_and_swap(pointer: P64, index: U64, expected: U64, value: U64) -> U64:
+    """Replaces `pointer[index]` if it is `expected`, in one step for all threads; returns what it was; acquires and releases."""
+    _only_native(pointer, index, expected, value)
+
+
 def call(address: U64, *arguments: Any) -> U64:
     """Calls the native function at an address; all results are `U64`."""
     _only_native(address, *arguments)
@@ -435,6 +440,10 @@ class _Translator:
             address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
             operation = "add" if name == "fetch_add" else "xchg"
             return self._let(f"atomicrmw {operation} ptr {address.text}, i64 {texts[2]} acq_rel, align 8", "U64")
+        if name == "compare_and_swap":
+            address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
+            pair = f"cmpxchg ptr {address.text}, i64 {texts[2]}, i64 {texts[3]} acq_rel acquire, align 8"
+            return self._let(f"extractvalue {{ i64, i1 }} {self._let(pair, 'U64').text}, 0", "U64")
         if name == "copy":
             size = self._let(f"shl i64 {texts[2]}, 3", "U64")
             self._emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {texts[0]}, ptr {texts[1]}, i64 {size.text}, i1 false)")

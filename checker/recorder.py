@@ -19,7 +19,7 @@ from checker.levelfile import LevelFile, StateCodec, exchange_code
 from checker.levels import LevelReport
 from checker.native import Kernel
 from checker.shape import Shape
-from checker.shard import Shard, address
+from checker.shard import Shard, address, make_room
 
 Part = tuple[int, int]
 """States that stand in memory: an address and how many. They must not move or change any more."""
@@ -101,12 +101,12 @@ def load_levels(
     ranges = []
     for level in range(1, run.known_levels + 1):
         begins = [shard.count for shard in shards]
+        if not make_room(shards, sum(file.states for file in run.files_of(level))):
+            return None
         work = [pool.submit(_load, run, codec, shard, level, len(shards), at)
                 for at, (codec, shard) in enumerate(zip(codecs, shards, strict=True))]  # fmt: skip
         for future in work:
             future.result()
-        if any(shard.is_full for shard in shards):
-            return None
         ranges.append([(begin, shard.count) for begin, shard in zip(begins, shards, strict=True)])
     return ranges
 

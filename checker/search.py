@@ -23,7 +23,7 @@ from checker.question import Question
 from checker.recorder import Recorder, load_levels
 from checker.result import Result, Run, StopReason, Violation, Words
 from checker.shape import shape_of
-from checker.shard import Shard, address
+from checker.shard import Shard, address, alone, make_room, team
 from checker.walkback import Walker, shortest_run
 from invariants.property import Kind
 
@@ -124,15 +124,12 @@ class LocalSearch:
         kernel, shape = load_kernel(plan), shape_of(plan)
         self._kernel = kernel
         try:
-            for worker in range(workers):
-                self.shards.append(Shard(shape, kernel, worker, workers, self.bounds.memory // workers))
+            self.shards = team(shape, kernel, workers, self.bounds.memory)
         except (OSError, ValueError, OverflowError) as error:
             raise SystemFailure(
                 f"cannot reserve address space for {workers} workers and {self.bounds.memory} bytes of states ({error}); "
                 "use fewer --workers or less --memory"
             ) from None
-        for shard in self.shards:
-            shard.meet(self.shards)
         if self._stored is not None:
             self._recorder = Recorder(self._stored, shape, workers)
             self._walker = Walker(shape, kernel, self._recorder.codecs[0])
@@ -159,8 +156,10 @@ class LocalSearch:
             self._levels = levels[:-1]
             self._walker = None  # All levels are in memory, where steps back are faster.
             return [begin for begin, _ in levels[-1]]
-        for state in self.question.initial:
-            next(shard for shard in self.shards if shard.owns(state)).insert([state])
+        if not make_room(self.shards, len(self.question.initial)):
+            self.ledger.abandon(StopReason.MEMORY)
+            return None
+        self.shards[0].insert(self.question.initial)
         self._walker = None
         return [0] * len(self.shards)
 
@@ -196,14 +195,14 @@ class LocalSearch:
     def _expand_level(self, begins: Sequence[int], ends: Sequence[int]) -> bool:
         """Expands a level; False if the memory budget is reached: all its states are checked, not all successors known."""
         done = list(begins)
-        while any(at < end for at, end in zip(done, ends, strict=True)):
+        is_put_off = False
+        while is_put_off or any(at < end for at, end in zip(done, ends, strict=True)):
             done = self._each(
                 lambda worker, shard: shard.expand(done[worker], min(done[worker] + CHUNK, ends[worker]))  # noqa: B023
             )
-            if len(self.shards) > 1:
-                self._each(lambda _, shard: shard.drain())
-                for shard in self.shards:
-                    shard.empty_boxes()
+            is_put_off = self.shards[0].must_grow
+            if is_put_off:
+                self._each(lambda _, shard: shard.grow())
             if any(shard.is_broken for shard in self.shards):
                 raise SystemFailure(
                     "the table of visited states could not be rearranged; please report this with the spec"
@@ -275,8 +274,7 @@ class LocalSearch:
     def _merged(self) -> Shard:
         """All states in one shard, level by level."""
         plan = self.question.plan
-        merged = Shard(shape_of(plan), self._kernel, 0, 1, self.bounds.memory)
-        merged.meet([merged])
+        merged = alone(shape_of(plan), self._kernel, self.bounds.memory)
         for ranges in self._levels:
             for shard, (begin, end) in zip(self.shards, ranges, strict=True):
                 if not merged.take(address(shard.states) + 8 * merged.words * begin, end - begin):

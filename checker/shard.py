@@ -1,7 +1,7 @@
-"""One worker's part of a search: its memory, its context for the native loops, and the calls into them.
+"""The memory of a search, what each worker has of it, and the calls into the native loops.
 
-What lives here: `Shard`, the owner of a hash range of the state space. What does not: what the levels mean
-(`levels.py`) and how several shards take turns (`search.py`).
+What lives here: `Visited`, the states and the table of all workers, and `Shard`, what one worker found and works with. What
+does not: what the levels mean (`levels.py`), and when workers start and wait for each other (`search.py`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from checker.shape import Shape
 
 Words = tuple[int, ...]
 
-BOX_CANDIDATES = 1 << 14
-"""What a box between two workers holds at least, besides room for one batch's worst case."""
 FIRST_BUCKETS = 1 << 9
+MOST_SHARES = 4
+"""How many times its fair share of all states a worker has address space for."""
 TOUCH_AHEAD = 4 << 20
 """Bytes of the state array that are touched before they are needed."""
 _POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of Linux 5.14, which Python has no name for yet
@@ -50,21 +50,54 @@ def address(array: ctypes.Array[ctypes.c_uint64]) -> int:
     return ctypes.addressof(array)
 
 
-class Shard:
-    """The states whose hash belongs to one worker, in order of discovery, and the table that finds them."""
+class Visited:
+    """The states of all workers, and the table that finds them, within a budget of bytes.
 
-    def __init__(self, shape: Shape, kernel: Kernel, worker: int, workers: int, memory: int) -> None:
+    Raises OSError, ValueError or OverflowError where the system has no address space for them.
+    """
+
+    def __init__(self, words: int, workers: int, memory: int) -> None:
+        self.words, self.workers = words, workers
+        # A state costs its words, and 8 bytes a slot at the greatest load.
+        per_state = 8 * words + 8 * loops.LOAD_DENOMINATOR / loops.LOAD_NUMERATOR
+        most = max(int((memory - 8 * loops.SLOTS * loops.PAD * workers) / per_state), 1)
+        self.most = min(most, loops.INDEX_MASK * loops.LOAD_NUMERATOR // loops.LOAD_DENOMINATOR)
+        slots = self.most * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR
+        self.buckets = slots // loops.SLOTS // workers + 1
+        self.stride = -(-8 * loops.SLOTS * (self.buckets + loops.PAD) // _PAGE) * _PAGE
+        self.table = reserve(self.stride // 8 * workers, huge=True)
+        self.room = min(self.most, MOST_SHARES * self.most // workers + 1, loops.INDEX_MASK // workers - BATCH)
+        try:
+            self.states = self._reserve_states()
+        except (OSError, ValueError, OverflowError):
+            if workers == 1:
+                raise
+            self.room = min(self.room, self.most // workers * 5 // 4 + BATCH)
+            self.states = self._reserve_states()
+        self.bases = reserve(workers)
+        self.shared = reserve(loops.SHARED_SLOTS)
+
+    def _reserve_states(self) -> ctypes.Array[ctypes.c_uint64]:
+        return reserve((self.room + BATCH) * self.workers * self.words, huge=True)
+
+    @property
+    def apart(self) -> int:
+        """How many states after one worker's first the next worker's first stands."""
+        return self.room + BATCH
+
+
+class Shard:
+    """What one worker found, in order of discovery, and what it works with; without `visited` it works alone."""
+
+    def __init__(self, shape: Shape, kernel: Kernel, visited: Visited, worker: int) -> None:
         self.words = shape.words
         self._properties = shape.properties
         self._checks = shape.checks
         actions = shape.actions
-        # A state costs its words, and 8 bytes a slot at the greatest load.
-        per_state = 8 * self.words + 8 * loops.LOAD_DENOMINATOR / loops.LOAD_NUMERATOR
-        most = max(int((memory - 8 * loops.SLOTS * loops.PAD) / per_state), 1)
-        most = min(most, loops.INDEX_MASK * loops.LOAD_NUMERATOR // loops.LOAD_DENOMINATOR)
-        buckets = most * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR // loops.SLOTS + 1
-        self.states = reserve((most + BATCH) * self.words, huge=True)
-        self._table = reserve((buckets + loops.PAD) * loops.SLOTS, huge=True)
+        begin = visited.apart * worker * self.words * 8
+        self.states = (ctypes.c_uint64 * (visited.apart * self.words)).from_buffer(visited.states, begin)
+        self._visited = visited
+        self._table = address(visited.table) + visited.stride * worker
         worst = BATCH * max(actions, 1)
         self._columns = reserve(shape.leaves * shape.column_bytes // 8)
         self._rows = reserve(max(shape.rows, 1) * BATCH // 64)
@@ -76,8 +109,8 @@ class Shard:
             loops.FLAGS: reserve(BATCH),
             loops.SPARE: reserve(loops.SPARE_SLOTS),
             loops.SEEN: reserve(loops.RING + 1),
-            loops.DIRTY: reserve(loops.DIRTY_MASK + 1),
-            loops.FILL: reserve((buckets + loops.PAD) // 8 + 1),
+            loops.HOMES: reserve(loops.RING + 1),
+            loops.FILL: reserve((visited.buckets + loops.PAD) // 8 + 1),
         }
         self._fires = numbers(kernel.address(f"fire_{k}") for k in range(actions))
         # What is written all the time, or read by others, has pages of its own, so that workers share no line by chance.
@@ -86,51 +119,38 @@ class Shard:
         self._best_states = numbers([0] * self._properties * (self.words + 1))
         self._best_steps = numbers([0] * self._checks * (self.words + 2))
         self._best_source = numbers([0] * (self.words + 2))
-        self._written, self._readable, self._read = (reserve(workers) for _ in range(3))
-        self._done = reserve(1)
         self._offer = reserve(3)
         _put(self._offer, 0, (loops.OFFER_CLOSED, 0, address(self.states)))
-        self._offers = numbers([0] * workers)
-        self._offers[worker] = address(self._offer)
-        self._inbox = numbers([0] * 4 * workers)
-        capacity = 1 << (BOX_CANDIDATES + worst - 1).bit_length()
-        self._boxes = [
-            (reserve(capacity * self.words), reserve(capacity // 4 + 1))
-            if owner != worker
-            else (self._scratch[loops.OUT], self._scratch[loops.ACTS])
-            for owner in range(workers)
-        ]
-        self._outbox = numbers([0] * 4 * workers)
+        self._offers = numbers([0] * visited.workers)
         self.context = reserve(loops.CONTEXT_SLOTS)
-        self._fill_context(shape, kernel, worker, workers, most, buckets, capacity)
-        self._touched = {address(self.states): 0, address(self._table): 0}
+        self._fill_context(shape, kernel, visited, worker)
+        self._touched = {address(self.states): 0, self._table: 0}
         self._kernel = kernel  # whose code the functions below are
         self._expand = kernel.function("expand", 3)
         self._inspect = kernel.function("inspect", 3)
         self._receive = kernel.function("receive", 4)
-        self._drain = kernel.function("drain", 1)
+        self._grow = kernel.function("grow", 1)
         self._find_source = kernel.function("find_source", 4)
         self._link = kernel.function("link", 6)
         self._hash_state = kernel.function("hash_state", 1)
 
-    def _fill_context(
-        self, shape: Shape, kernel: Kernel, worker: int, workers: int, most: int, buckets: int, capacity: int
-    ) -> None:
+    def _fill_context(self, shape: Shape, kernel: Kernel, visited: Visited, worker: int) -> None:
+        workers = visited.workers
         values = {
             loops.STATES: address(self.states),
-            loops.MAX_STATES: most,
-            loops.TABLE: address(self._table),
-            loops.BUCKETS: min(FIRST_BUCKETS, buckets),
-            loops.MAX_BUCKETS: buckets,
+            loops.ROOM: visited.room,
+            loops.ALL_STATES: address(visited.states),
+            loops.FIRST: visited.apart * worker,
+            loops.FINDER: (1 << 64) // visited.apart + 1 if workers > 1 else 0,
+            loops.BASES: address(visited.bases),
+            loops.TABLE: address(visited.table),
+            loops.STRIDE: visited.stride,
+            loops.BUCKETS: min(FIRST_BUCKETS, visited.buckets),
+            loops.MAX_BUCKETS: visited.buckets,
+            loops.MAX_STATES: visited.most,
             loops.WORKERS: workers,
             loops.WORKER: worker,
-            loops.OUTBOX: address(self._outbox),
-            loops.WRITTEN: address(self._written),
-            loops.READABLE: address(self._readable),
-            loops.INBOX: address(self._inbox),
-            loops.READ: address(self._read),
-            loops.BOX_CAPACITY: capacity,
-            loops.DONE: address(self._done),
+            loops.SHARED: address(visited.shared),
             loops.OFFERS: address(self._offers),
             loops.COLUMNS: address(self._columns),
             loops.ROWS: address(self._rows),
@@ -165,13 +185,18 @@ class Shard:
         return bool(self.context[loops.STATUS] == loops.FULL)
 
     @property
+    def must_grow(self) -> bool:
+        """Whether a worker waits for the table to grow, or for the message that it cannot."""
+        return bool(self._visited.shared[loops.CROWDED])
+
+    @property
     def is_broken(self) -> bool:
         """Whether the table could not be rearranged; never seen, and reported rather than risked."""
         return bool(self.context[loops.STATUS] == loops.BROKEN)
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of states and table in use."""
+        """Bytes of its states and of its part of the table in use."""
         return 8 * (self.count * self.words + (self.context[loops.BUCKETS] + loops.PAD) * loops.SLOTS)
 
     def touch_ahead(self) -> bool:
@@ -182,35 +207,30 @@ class Shard:
         states = self.count * self.words * 8 + TOUCH_AHEAD
         # The table grows by half, beginning at its new end, so memory for that comes first; little by little, because the
         # search may end before.
-        buckets, limit = self.context[loops.BUCKETS], self.context[loops.LIMIT]
+        buckets, limit = self.context[loops.BUCKETS], self.context[loops.LIMIT] // self._visited.workers
         late = max(self.count - limit // 8 * 7, 0)
         table = 8 * loops.SLOTS * (buckets + (buckets // 2) * late // (limit // 8 + 1)) if late else 0
-        return self._touch(self.states, states) and self._touch(self._table, table)
+        return self._touch(address(self.states), states) and self._touch(self._table, table)
 
     def provide(self, states: int) -> bool:
         """Has the kernel provide the memory of so many states at once, before a search; False where it cannot."""
         # The table may just have grown, by half.
         table = 8 * loops.SLOTS * loops.PAD + 12 * states * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR
-        return self._touch(self.states, 8 * self.words * states) and self._touch(self._table, table)
+        return self._touch(address(self.states), 8 * self.words * states) and self._touch(self._table, table)
 
-    def _touch(self, array: ctypes.Array[ctypes.c_uint64], size: int) -> bool:
-        base = address(array)
-        begin, end = self._touched[base], min(size // _PAGE * _PAGE, ctypes.sizeof(array) // _PAGE * _PAGE)
+    def _touch(self, base: int, size: int) -> bool:
+        most = ctypes.sizeof(self.states) if base == address(self.states) else self._visited.stride
+        begin, end = self._touched[base], min(size, most) // _PAGE * _PAGE
         if begin >= end:
             return True
         self._touched[base] = end
-        return _madvise(base + begin, end - begin) == 0
-
-    def owns(self, state: Words) -> bool:
-        """Whether a state belongs to this shard."""
-        buffer = numbers(state)
-        workers, worker = int(self.context[loops.WORKERS]), int(self.context[loops.WORKER])
-        low = self._hash_state(address(buffer)) & loops.INDEX_MASK
-        return low * workers >> loops.INDEX_BITS == worker
+        # Another worker's states may end in the middle of a page.
+        start = -(-(base + begin) // mmap.PAGESIZE) * mmap.PAGESIZE
+        return _madvise(start, base + end - start) == 0
 
     def begin_level(self) -> None:
         """States found from now on belong to the next level; counters and violations start anew."""
-        self.context[loops.BASE] = self.count
+        self._visited.bases[self.context[loops.WORKER]] = self.context[loops.FIRST] + self.count
         for array in (self.enabled, self.new, self._best_states, self._best_steps):
             ctypes.memset(array, 0, ctypes.sizeof(array))
 
@@ -234,29 +254,18 @@ class Shard:
         self._inspect(address(self.context), begin, end)
 
     def meet(self, shards: Sequence[Shard]) -> None:
-        """Tells this shard where it puts what the others own, and where they put what it owns."""
-        me = self.context[loops.WORKER]
-        mask = self.context[loops.BOX_CAPACITY] - 1
-        for owner, (other, (words, actions)) in enumerate(zip(shards, self._boxes, strict=True)):
-            # Its own box is no ring: it is emptied after every batch.
-            ring = mask if other is not self else (1 << 64) - 1
-            self._offers[owner] = address(other._offer)
-            _put(self._outbox, 4 * owner, (address(words), address(actions), address(other._read) + 8 * me, ring))
-            words, actions = other._boxes[me]
-            _put(
-                self._inbox,
-                4 * owner,
-                (address(words), address(actions), address(other._readable) + 8 * me, address(other._done)),
-            )
+        """Tells this shard what the others offer to be expanded."""
+        _put(self._offers, 0, [address(other._offer) for other in shards])
 
-    def drain(self) -> int:
-        """Inserts what the others have sent; 0 if the budget is reached."""
-        return self._drain(address(self.context))
+    def grow(self) -> None:
+        """Makes this worker's part of the table larger; only while no shard is at work, and every shard must do it."""
+        self._grow(address(self.context))
+        self._visited.shared[loops.CROWDED] = 0
 
-    def empty_boxes(self) -> None:
-        """Forgets what was sent and received; only while no shard is at work."""
-        for counts in (self._written, self._readable, self._read, self._done):
-            ctypes.memset(counts, 0, ctypes.sizeof(counts))
+    @property
+    def free(self) -> int:
+        """How many states fit into the table, of all workers together, before it must grow."""
+        return max(int(self.context[loops.LIMIT]) - int(self._visited.shared[loops.BOOKED]), 0)
 
     def violating_states(self) -> dict[int, Words]:
         """By state property: the least state of the level, among those expanded, that violates it."""
@@ -279,6 +288,30 @@ class Shard:
         self._find_source(address(self.context), begin, end, address(wanted))
         row = list(self._best_source)
         return (tuple(row[2:]), row[1]) if row[0] else None
+
+
+def alone(shape: Shape, kernel: Kernel, memory: int) -> Shard:
+    """What one worker works with that shares nothing, within a budget of bytes; errors as `Visited`."""
+    return team(shape, kernel, 1, memory)[0]
+
+
+def team(shape: Shape, kernel: Kernel, workers: int, memory: int) -> list[Shard]:
+    """What so many workers of one search work with, within a budget of bytes for all; errors as `Visited`."""
+    visited = Visited(shape.words, workers, memory)
+    shards = [Shard(shape, kernel, visited, worker) for worker in range(workers)]
+    for shard in shards:
+        shard.meet(shards)
+    return shards
+
+
+def make_room(shards: Sequence[Shard], states: int) -> bool:
+    """Has the table grow until so many more states fit, while no shard is at work; False if the budget is too small."""
+    while shards[0].free < states:
+        for shard in shards:
+            shard.grow()
+        if any(shard.is_full or shard.is_broken for shard in shards):
+            return False
+    return True
 
 
 def _put(array: ctypes.Array[ctypes.c_uint64], begin: int, values: Sequence[int]) -> None:

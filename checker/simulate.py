@@ -22,7 +22,7 @@ from checker.native import Kernel, ObjectCode, compile_functions, load_kernel, p
 from checker.question import OVERFLOW_BIT, Question
 from checker.result import ActionCount, Run, Violation, Words
 from checker.shape import shape_of
-from checker.shard import Shard, address, reserve
+from checker.shard import address, alone, reserve
 from invariants.property import Kind
 from model.evaluate import Evaluator
 from model.protocol import ActionInstance
@@ -104,7 +104,7 @@ class _Walkers:
         shape = shape_of(question.plan)
         self._question, self._plan = question, plan
         self._words = shape.words
-        self._shard = Shard(shape, kernel, 0, 1, _SMALL)
+        self._shard = alone(shape, kernel, _SMALL)
         self._code = code  # whose function is called below
         self._walk_on = code.function("walk_on", 4)
         actions, places = max(shape.actions, 1), BATCH * plan.depth

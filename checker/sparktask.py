@@ -35,7 +35,7 @@ from checker.levelfile import LevelFile, StateCodec, bytes_address, cannot_write
 from checker.levels import LevelReport
 from checker.native import Kernel, ObjectCode, PortableCode, compile_portable, processor
 from checker.shape import Shape
-from checker.shard import Shard, address, numbers, reserve
+from checker.shard import address, alone, numbers, reserve
 from checker.walkback import Walker
 
 CHUNK = 1 << 16
@@ -169,10 +169,9 @@ class Worker:
             raise SystemFailure("this executor runs another version of acked than the driver; install the same on both")
         memory = plan.memory if plan.memory is not None else default_memory() // neighbours
         try:
-            self.shard = Shard(shape, kernel, 0, 1, memory)
+            self.shard = alone(shape, kernel, memory)
         except (OSError, ValueError, OverflowError) as error:
             raise SystemFailure(f"an executor cannot reserve {memory} bytes of states ({error}); use less --memory") from None
-        self.shard.meet([self.shard])
         self._set_up_exchange(shape, kernel)
         self._parent = os.getppid()
 

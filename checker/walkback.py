@@ -17,7 +17,7 @@ from checker.native import Kernel
 from checker.question import Question
 from checker.result import Run, Violation, Words
 from checker.shape import Shape
-from checker.shard import Shard, address
+from checker.shard import address, alone
 from model.evaluate import Evaluator
 
 Edge = tuple[Words, int]
@@ -87,7 +87,7 @@ class Walker:
     def __init__(self, shape: Shape, kernel: Kernel, codec: StateCodec) -> None:
         self.codec = codec
         # Memory for a block and a table that stays empty.
-        self._shard = Shard(shape, kernel, 0, 1, BLOCK_STATES * 8 * (shape.words + 2))
+        self._shard = alone(shape, kernel, BLOCK_STATES * 8 * (shape.words + 2))
 
     def source_in(self, folder: Path, level: int, files: Iterable[LevelFile], target: Words) -> Edge | None:
         """The least (state, action) among the states of these files of a level that leads to `target`."""
