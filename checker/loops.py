@@ -5,11 +5,11 @@ What does not: levels, workers and verdicts (`search.py`).
 
 Every worker has one shard: an append-only array of the packed states that it found, in order of discovery and so of levels.
 All look into one hash table (Laarman, van de Pol, Weber: Boosting multi-core reachability performance with shared hash
-tables, FMCAD 2010). It has as many parts as there are workers, and the hash says in which part a state is looked for; a part
-is an array of buckets of eight 64-bit slots, a cache line each. A slot is 0 or `tag << 30 | index + 1`, with the 34 upper hash
-bits as tag; a tag that agrees is always confirmed against the whole state, so the set is exact. An entry stands in the first
-bucket with room from its home `tag * buckets >> 34` on, in the first slot that was free, and never leaves: two workers that
-found the same state want the same slot, and the processor's compare and swap gives it to one of them.
+tables, FMCAD 2010). It has as many parts as there are workers, and the hash says in which part a state is looked for; a
+part is an array of buckets of eight 64-bit slots, a cache line each. A slot is 0 or `tag << 30 | index + 1`, with the 34
+upper hash bits as tag; a tag that agrees is always confirmed against the whole state, so the set is exact. An entry stands
+in the first bucket with room from its home `tag * buckets >> 34` on, in the first slot that was free, and never leaves: two
+workers that found the same state want the same slot, and the processor's compare and swap gives it to one of them.
 
 Homes ascend with tags, so a part can grow in place, by any factor, in one sweep from its end, without looking at a state.
 Every worker does that for one part, while nobody looks anything up.
@@ -53,7 +53,7 @@ ALL_STATES, FIRST, FINDER, BASES = range(3, 7)
 # The table: its parts stand STRIDE bytes apart and have BUCKETS each, for LIMIT states together; MAX_STATES and MAX_BUCKETS
 # are what the budget allows.
 TABLE, STRIDE, BUCKETS, MAX_BUCKETS, LIMIT, MAX_STATES = range(7, 13)
-# Workers, what they share, and what a worker had to put off until the table has grown: its candidates PUT_OFF to PUT_OFF_END - 1.
+# Workers, what they share, and which candidates a worker put off until there is room, PUT_OFF to PUT_OFF_END - 1.
 WORKERS, WORKER, SHARED, STATUS, PUT_OFF, PUT_OFF_END = range(13, 19)
 # Scratch of one batch:
 COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL, SEEN, HOMES, OFFERS = range(19, 31)
@@ -157,8 +157,8 @@ def take_slot(bucket: P64, slot: U64, entry: U64, workers: U64) -> U64:
     return compare_and_swap(bucket, slot, 0, entry) == 0
 
 
-def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64:
-    """Inserts candidates, for which there is room; returns how many are done: all, unless a part's end is full.
+def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: U64) -> U64:
+    """Inserts candidates, up to `room` new ones; returns how many are done: the next is new, if there is one.
 
     Counts, by action, those whose target was not reached before this level. Every candidate is looked at three times: its
     home is prefetched; FAR candidates later the home is searched for its tag and the state found there prefetched; AHEAD
@@ -175,6 +175,7 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64
     finder = context[FINDER]
     bases = p64(context[BASES])
     count = context[COUNT]
+    most = count + room
     new = p64(context[NEW])
     seen = p64(context[SEEN])
     homes = p64(context[HOMES])
@@ -216,6 +217,9 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64) -> U64
                 if index == NOWHERE:
                     free = found >> 8
                     if free != 0:
+                        if count >= most:
+                            context[COUNT] = count
+                            return j
                         target = at(own, count * W)
                         for w in unrolled(W):
                             target[w] = candidate[w]
@@ -260,8 +264,10 @@ def grow(context: P64) -> U64:
     buckets = old + old // 2
     if old < DOUBLE_UNTIL:
         buckets = 2 * old
-    buckets = minimum(buckets, context[MAX_BUCKETS])
-    if p64(context[SHARED])[BOOKED] >= context[MAX_STATES] or context[COUNT] >= context[ROOM] or buckets <= old + old // 16:
+    # A last step that is too small would leave no room to move entries in.
+    if buckets + buckets // 8 > context[MAX_BUCKETS]:
+        buckets = context[MAX_BUCKETS]
+    if p64(context[SHARED])[BOOKED] >= context[MAX_STATES] or context[COUNT] >= context[ROOM] or buckets == old:
         context[STATUS] = FULL
         return 0
     # How full the new buckets are is kept beside them while they are filled: looking at the slots would cost a mispredicted
@@ -302,12 +308,11 @@ def set_limit(context: P64) -> None:
 
 
 def reserve_room(context: P64, n: U64) -> U64:
-    """Keeps room in the table for as many of n candidates as it can; 0 if the table must grow first."""
+    """Keeps room in the table for as many of n candidates as it can, none if the table had better grow; returns how many."""
     shared = p64(context[SHARED])
     limit = context[LIMIT]
     booked = load_acquire(shared, BOOKED)
     most = minimum(limit - minimum(booked, limit), context[ROOM] - context[COUNT])
-    # What is not new gives its room back, so near the limit things go on in ever smaller steps.
     if most < n and most < FEW and limit < context[MAX_STATES]:
         return 0
     most = minimum(most, n)
@@ -327,10 +332,10 @@ def settle(context: P64, candidates: P64, acts: P16, done: U64, n: U64) -> U64:
     while done < n:
         before = context[COUNT]
         m = reserve_room(context, n - done)
-        put = absorb(context, at(candidates, done * W), at(hashes, done), at(acts, done), m)
-        fetch_add(shared, BOOKED, context[COUNT] - before - m)
-        done += put
-        if put < m or m == 0:
+        done += absorb(context, at(candidates, done * W), at(hashes, done), at(acts, done), n - done, m)
+        spared = before + m - context[COUNT]
+        fetch_add(shared, BOOKED, 0 - spared)
+        if done < n and (m == 0 or spared != 0):
             if context[WORKERS] > 1:
                 context[PUT_OFF] = done
                 context[PUT_OFF_END] = n

@@ -117,7 +117,8 @@ def swap(pointer: P64, index: U64, value: U64) -> U64:
 
 
 def compare_and_swap(pointer: P64, index: U64, expected: U64, value: U64) -> U64:
-    """Replaces `pointer[index]` if it is `expected`, in one step for all threads; returns what it was; acquires and releases."""
+    """Replaces `pointer[index]` if it is as expected, in one step for all threads; returns what it was; acquires and
+    releases."""
     _only_native(pointer, index, expected, value)
 
 

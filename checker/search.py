@@ -200,9 +200,9 @@ class LocalSearch:
             done = self._each(
                 lambda worker, shard: shard.expand(done[worker], min(done[worker] + CHUNK, ends[worker]))  # noqa: B023
             )
-            is_put_off = self.shards[0].must_grow
+            is_put_off = self.shards[0].is_crowded
             if is_put_off:
-                self._each(lambda _, shard: shard.grow())
+                self._make_room()
             if any(shard.is_broken for shard in self.shards):
                 raise SystemFailure(
                     "the table of visited states could not be rearranged; please report this with the spec"
@@ -210,8 +210,18 @@ class LocalSearch:
             if any(shard.is_full for shard in self.shards):
                 self._each(lambda worker, shard: shard.inspect(done[worker], ends[worker]))  # noqa: B023
                 return False
-            self._tell(sum(ends) - sum(done))
+            if not is_put_off:
+                self._tell(sum(ends) - sum(done))
         return True
+
+    def _make_room(self) -> None:
+        if self.shards[0].is_at_most:
+            # Workers keep room for states that turn out to be known. One after the other, none keeps what another needs, and
+            # whether a level fits does not depend on who was first.
+            for shard in self.shards:
+                shard.settle_rest()
+        else:
+            self._each(lambda _, shard: shard.grow())
 
     def _report(self, begins: Sequence[int], ends: Sequence[int], is_expanded: bool) -> LevelReport:
         return LevelReport.of(

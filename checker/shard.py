@@ -63,7 +63,7 @@ class Visited:
         most = max(int((memory - 8 * loops.SLOTS * loops.PAD * workers) / per_state), 1)
         self.most = min(most, loops.INDEX_MASK * loops.LOAD_NUMERATOR // loops.LOAD_DENOMINATOR)
         slots = self.most * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR
-        self.buckets = slots // loops.SLOTS // workers + 1
+        self.buckets = slots // loops.SLOTS // workers + 2
         self.stride = -(-8 * loops.SLOTS * (self.buckets + loops.PAD) // _PAGE) * _PAGE
         self.table = reserve(self.stride // 8 * workers, huge=True)
         self.room = min(self.most, MOST_SHARES * self.most // workers + 1, loops.INDEX_MASK // workers - BATCH)
@@ -130,6 +130,7 @@ class Shard:
         self._inspect = kernel.function("inspect", 3)
         self._receive = kernel.function("receive", 4)
         self._grow = kernel.function("grow", 1)
+        self._settle_rest = kernel.function("settle_rest", 1)
         self._find_source = kernel.function("find_source", 4)
         self._link = kernel.function("link", 6)
         self._hash_state = kernel.function("hash_state", 1)
@@ -145,7 +146,7 @@ class Shard:
             loops.BASES: address(visited.bases),
             loops.TABLE: address(visited.table),
             loops.STRIDE: visited.stride,
-            loops.BUCKETS: min(FIRST_BUCKETS, visited.buckets),
+            loops.BUCKETS: FIRST_BUCKETS if visited.buckets > 2 * FIRST_BUCKETS else visited.buckets,
             loops.MAX_BUCKETS: visited.buckets,
             loops.MAX_STATES: visited.most,
             loops.WORKERS: workers,
@@ -185,9 +186,14 @@ class Shard:
         return bool(self.context[loops.STATUS] == loops.FULL)
 
     @property
-    def must_grow(self) -> bool:
-        """Whether a worker waits for the table to grow, or for the message that it cannot."""
+    def is_crowded(self) -> bool:
+        """Whether a worker put off what it found, because there was no room in the table."""
         return bool(self._visited.shared[loops.CROWDED])
+
+    @property
+    def is_at_most(self) -> bool:
+        """Whether the table has room for as many states as the budget allows, so that it need not grow."""
+        return bool(self.context[loops.LIMIT] == self.context[loops.MAX_STATES])
 
     @property
     def is_broken(self) -> bool:
@@ -256,6 +262,12 @@ class Shard:
     def meet(self, shards: Sequence[Shard]) -> None:
         """Tells this shard what the others offer to be expanded."""
         _put(self._offers, 0, [address(other._offer) for other in shards])
+
+    def settle_rest(self) -> None:
+        """Inserts what was put off, while no other shard is at work; what does not fit now exceeds the budget."""
+        if not self._settle_rest(address(self.context)):
+            self.context[loops.STATUS] = loops.FULL
+        self._visited.shared[loops.CROWDED] = 0
 
     def grow(self) -> None:
         """Makes this worker's part of the table larger; only while no shard is at work, and every shard must do it."""

@@ -22,7 +22,7 @@ from checker.question import Question
 from checker.result import StopReason, Verdict
 from checker.search import LocalSearch, search
 from checker.shape import shape_of
-from checker.shard import Shard
+from checker.shard import Shard, alone, team
 from tests.checker.toys import always, answer, ask, counters, every_step, traveller
 
 MEMORY = 1 << 28
@@ -163,7 +163,7 @@ def test_a_table_that_grows_until_the_budget_is_reached_gives_whole_levels(monke
 def test_the_arguments_of_a_native_call_live_as_long_as_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """An address does not keep its array alive: inserting initial states once read an array that was gone."""
     plan = grid(2, 2).plan
-    mine = Shard(shape_of(plan), load_kernel(plan), 0, 1, MEMORY)
+    mine = alone(shape_of(plan), load_kernel(plan), MEMORY)
     seen: list[int] = []
 
     def receive(context: int, words: int, actions: int, count: int) -> int:
@@ -182,12 +182,8 @@ def test_the_arguments_of_a_native_call_live_as_long_as_the_call(monkeypatch: py
 def two_shards(question: Question) -> list[Shard]:
     """Two workers' shards with the initial states."""
     plan = question.plan
-    kernel = load_kernel(plan)
-    shards = [Shard(shape_of(plan), kernel, worker, 2, MEMORY) for worker in range(2)]
-    for one in shards:
-        one.meet(shards)
-    for state in question.instance.initial:
-        next(one for one in shards if one.owns(state)).insert([state])
+    shards = team(shape_of(plan), load_kernel(plan), 2, MEMORY)
+    shards[0].insert(question.instance.initial)
     return shards
 
 
@@ -208,9 +204,6 @@ def test_a_worker_without_work_expands_what_another_offers_and_every_state_once(
         assert busy._offer[loops.OFFER_NEXT] >= ends[1 - level % 2]
         assert sum(busy.enabled) == 0
         firings = sum(idle.enabled)
-        assert busy.drain()
-        for one in shards:
-            one.empty_boxes()
         assert firings == expected_firings(level)
         begins = ends
     assert sum(distinct) == sum(one.count for one in shards) == 10**3
