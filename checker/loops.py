@@ -87,7 +87,7 @@ TAG_BITS = 64 - INDEX_BITS
 SLOTS = 8
 """Slots of a bucket: one cache line."""
 PAD = 512
-"""Buckets past the table's end, so that no probe wraps; the last one stays empty."""
+"""Buckets past a part's end, so that no probe wraps; the last one stays empty. Behind them stands one more for `grow`."""
 SPARE_SLOTS = 1 << 16
 FAR, AHEAD = 32, 16
 """How many candidates a bucket, and how many a state, is prefetched before it is needed."""
@@ -270,28 +270,36 @@ def grow(context: P64) -> U64:
     if p64(context[SHARED])[BOOKED] >= context[MAX_STATES] or context[COUNT] >= context[ROOM] or buckets == old:
         context[STATUS] = FULL
         return 0
-    # How full the new buckets are is kept beside them while they are filled: looking at the slots would cost a mispredicted
-    # branch an entry.
+    # How full the new buckets are is kept beside them while they are filled, and a free slot's nothing goes to a bucket behind
+    # the last one: whether a slot is free is as good as random, and a mispredicted branch costs more than moving an entry.
     fill = p8(context[FILL])
-    for k in range(buckets + PAD):
+    nowhere = buckets + PAD
+    for k in range(nowhere + 1):
         fill[k] = 0
     spared = 0
-    p = (old + PAD) * SLOTS
-    while p > 0:
-        p -= 1
-        entry = table[p]
-        if entry != 0:
-            table[p] = 0
-            if ((entry >> INDEX_BITS) * buckets) >> TAG_BITS << 3 < p:
-                # Buckets from its new home on may still hold entries that have not moved: only near the start, for a few.
-                if spared == SPARE_SLOTS:
+    b = old + PAD
+    while b > 0:
+        b -= 1
+        bucket = at(table, b * SLOTS)
+        for slot in unrolled(SLOTS):
+            entry = bucket[slot]
+            bucket[slot] = 0
+            number = ((entry >> INDEX_BITS) * buckets) >> TAG_BITS if entry else nowhere
+            held = fill[number]
+            if (number <= b) | (held == SLOTS):
+                # Buckets up to this one may still hold entries that have not moved: only near the start, for a few.
+                if number <= b:
+                    if spared == SPARE_SLOTS:
+                        context[STATUS] = BROKEN
+                        return 0
+                    spare[spared] = entry
+                    spared += 1
+                elif place(table, fill, buckets, entry) == 0:
                     context[STATUS] = BROKEN
                     return 0
-                spare[spared] = entry
-                spared += 1
-            elif place(table, fill, buckets, entry) == 0:
-                context[STATUS] = BROKEN
-                return 0
+            else:
+                table[number * SLOTS + held] = entry
+                fill[number] = held + (1 if entry else 0)
     for k in range(spared):
         if place(table, fill, buckets, spare[k]) == 0:
             context[STATUS] = BROKEN

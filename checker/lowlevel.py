@@ -307,6 +307,8 @@ class _Translator:
             count = self._expression(source.args[0]).text
             if not count.isdigit():
                 self._fail(node, "unrolled(…) needs a literal")
+            if target.id in self.f.slots:
+                self._fail(node, f"{target.id} is a variable already; unroll over another name")
             shadowed = self.f.literals.get(target.id)
             for i in range(int(count)):
                 self.f.literals[target.id] = i

@@ -64,7 +64,7 @@ class Visited:
         self.most = min(most, loops.INDEX_MASK * loops.LOAD_NUMERATOR // loops.LOAD_DENOMINATOR)
         slots = self.most * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR
         self.buckets = slots // loops.SLOTS // workers + 2
-        self.stride = -(-8 * loops.SLOTS * (self.buckets + loops.PAD) // _PAGE) * _PAGE
+        self.stride = -(-8 * loops.SLOTS * (self.buckets + loops.PAD + 1) // _PAGE) * _PAGE
         self.table = reserve(self.stride // 8 * workers, huge=True)
         self.room = min(self.most, MOST_SHARES * self.most // workers + 1, loops.INDEX_MASK // workers - BATCH)
         try:
@@ -110,7 +110,7 @@ class Shard:
             loops.SPARE: reserve(loops.SPARE_SLOTS),
             loops.SEEN: reserve(loops.RING + 1),
             loops.HOMES: reserve(loops.RING + 1),
-            loops.FILL: reserve((visited.buckets + loops.PAD) // 8 + 1),
+            loops.FILL: reserve((visited.buckets + loops.PAD) // 8 + 2),
         }
         self._fires = numbers(kernel.address(f"fire_{k}") for k in range(actions))
         # What is written all the time, or read by others, has pages of its own, so that workers share no line by chance.
