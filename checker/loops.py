@@ -6,9 +6,9 @@ What does not: levels, workers and verdicts (`search.py`).
 Every worker has one shard: an append-only array of the packed states that it found, in order of discovery and so of levels.
 All look into one hash table (Laarman, van de Pol, Weber: Boosting multi-core reachability performance with shared hash
 tables, FMCAD 2010). It has as many parts as there are workers, and the hash says in which part a state is looked for; a
-part is an array of buckets of eight 64-bit slots, a cache line each. A slot is 0 or `tag << 30 | index + 1`, with the 34
+part is an array of buckets of eight 64-bit slots, a cache line each. A slot is 0 or `tag << 32 | index + 1`, with the 32
 upper hash bits as tag; a tag that agrees is always confirmed against the whole state, so the set is exact. An entry stands
-in the first bucket with room from its home `tag * buckets >> 34` on, in the first slot that was free, and never leaves: two
+in the first bucket with room from its home `tag * buckets >> 32` on, in the first slot that was free, and never leaves: two
 workers that found the same state want the same slot, and the processor's compare and swap gives it to one of them.
 
 Homes ascend with tags, so a part can grow in place, by any factor, in one sweep from its end, without looking at a state.
@@ -81,9 +81,11 @@ NOWHERE = (1 << 64) - 1
 # Values of the STATUS slot.
 RUNNING, FULL, BROKEN = range(3)
 
-INDEX_BITS = 30
+INDEX_BITS = 32
 INDEX_MASK = (1 << INDEX_BITS) - 1
 TAG_BITS = 64 - INDEX_BITS
+OWNER_BITS = 30
+"""How many low bits of a hash say to whom a state belongs; the layout of stored levels depends on it."""
 SLOTS = 8
 """Slots of a bucket: one cache line."""
 PAD = 512
@@ -116,8 +118,8 @@ def hash_state(words: P64) -> U64:
 
 
 def owner_of(h: U64, parts: U64) -> U64:
-    """Which of so many parts a hash belongs to; uses the bits that the tag does not."""
-    return ((h & INDEX_MASK) * parts) >> INDEX_BITS
+    """Which of so many parts a hash belongs to; uses bits that the tag does not."""
+    return ((h & ((1 << OWNER_BITS) - 1)) * parts) >> OWNER_BITS
 
 
 def home_of(table: U64, parts: U64, stride: U64, buckets: U64, h: U64) -> U64:

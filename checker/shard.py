@@ -61,7 +61,7 @@ class Visited:
         # A state costs its words, and 8 bytes a slot at the greatest load.
         per_state = 8 * words + 8 * loops.LOAD_DENOMINATOR / loops.LOAD_NUMERATOR
         most = max(int((memory - 8 * loops.SLOTS * loops.PAD * workers) / per_state), 1)
-        self.most = min(most, loops.INDEX_MASK * loops.LOAD_NUMERATOR // loops.LOAD_DENOMINATOR)
+        self.most = min(most, loops.INDEX_MASK - BATCH)
         slots = self.most * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR
         self.buckets = slots // loops.SLOTS // workers + 2
         self.stride = -(-8 * loops.SLOTS * (self.buckets + loops.PAD + 1) // _PAGE) * _PAGE
