@@ -272,8 +272,8 @@ def grow(context: P64) -> U64:
     if p64(context[SHARED])[BOOKED] >= context[MAX_STATES] or context[COUNT] >= context[ROOM] or buckets == old:
         context[STATUS] = FULL
         return 0
-    # How full the new buckets are is kept beside them while they are filled, and a free slot's nothing goes to a bucket behind
-    # the last one: whether a slot is free is as good as random, and a mispredicted branch costs more than moving an entry.
+    # How full the new buckets are is kept beside them while they are filled. What stands in a free slot, nothing, goes to a
+    # bucket behind the last one: which slots are free is as good as random, and a mispredicted branch costs more than a move.
     fill = p8(context[FILL])
     nowhere = buckets + PAD
     for k in range(nowhere + 1):
