@@ -21,6 +21,7 @@ from checker.loops import (
     deal,
     differ,
     evaluate,
+    fill_group,
     hash_state,
 )
 from checker.lowlevel import P64, U64, at, call, copy, minimum, p16, p64
@@ -188,6 +189,7 @@ def list_missing(
 
 
 FUNCTIONS = (
-    hash_state, differ, deal, evaluate, list_violating, list_bad_steps, list_sources, fill_slots, keep_steps, list_missing,
+    hash_state, differ, fill_group, deal, evaluate, list_violating, list_bad_steps, list_sources, fill_slots, keep_steps,
+    list_missing,
 )  # fmt: skip
 """Everything that is translated, callees first."""

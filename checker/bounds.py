@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,6 +56,14 @@ def _control_group_room() -> Iterator[int]:
             continue  # no limit here
         if group == root:
             return
+
+
+def give_way() -> None:
+    """Lets other threads go first: a worker that waits for a core makes all the others wait at the end of a level."""
+    try:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+    except (AttributeError, OSError):
+        pass  # Where threads have no priority of their own, this one is only less polite.
 
 
 @dataclass(frozen=True)

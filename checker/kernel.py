@@ -6,7 +6,8 @@ What lives here: the LLVM IR of three kinds of functions, emitted straight from 
 - `guards(columns, rows, blocks)`: branch-free, a full vector register of states at a time; row r is a bit per state: for
   r < actions whether action r is enabled, then for each state property whether the state *violates* it.
 - `fire_k(states, list, count, out, flags)`: the successors of `count` states, named by 16-bit indices, under action
-  instance k; where steps need checks, flags[j] gets one bit per violated check and the result is their union.
+  instance k; where steps need checks, flags[j] gets one bit per violated check and the result is their union. One state at
+  a time takes a tenth of the time to compile, a vector of states half the time to run.
 
 What does not: the loops that call them (`loops.py`), compilation and caching (`native.py`).
 
@@ -17,7 +18,7 @@ vectors where registers are narrower.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checker.orbits import representatives_ir
@@ -27,6 +28,9 @@ from model.protocol import ActionInstance, Instance
 
 BATCH = 1024
 """States that one call of the kernel handles at most; a multiple of every block size."""
+
+FIRE_GROUP = 8
+"""States that `fire_k` may handle at a time: lists of them are filled up to a multiple of it, and so is what comes out."""
 
 MAX_ACTIONS = (1 << 16) - 1
 """Candidates carry the number of their action in 16 bits."""
@@ -181,7 +185,7 @@ def _leaves_of(roots: Sequence[Expr]) -> list[int]:
 
 _LOOP_HEAD = """\
 entry:
-  %any = icmp ne i64 %count, 0
+{opening}  %any = icmp ne i64 %count, 0
   br i1 %any, label %loop, label %done
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
@@ -197,9 +201,9 @@ done:
 """
 
 
-def _looped(head: str, body: Sequence[str], phis: str = "", result: str = "  ret i64 0") -> str:
-    opening, closing = _LOOP_HEAD.format(phis=phis), _LOOP_TAIL.format(result=result)
-    return "\n".join([f"define i64 {head} nounwind {{", opening, *body, closing])
+def _looped(head: str, body: Sequence[str], phis: str = "", result: str = "  ret i64 0", opening: str = "") -> str:
+    begin, end = _LOOP_HEAD.format(phis=phis, opening=opening), _LOOP_TAIL.format(result=result)
+    return "\n".join([f"define i64 {head} nounwind {{", begin, *body, end])
 
 
 def _unpack(plan: KernelPlan) -> str:
@@ -256,62 +260,106 @@ def _guards(plan: KernelPlan) -> str:
     return _looped("@guards(ptr noalias %columns, ptr noalias %rows, i64 %count)", code.lines)
 
 
-def _fire(plan: KernelPlan, index: int, step: ActionInstance) -> str:
+def _fire(plan: KernelPlan, index: int, step: ActionInstance, group: int) -> str:
+    """So many states at a time, by their places in a list: load their words, change what is changed, and store them."""
     schema = plan.instance.schema
     checks = [check for check in plan.step_checks if check.action == index]
-    code = _Code("i64", 1)
-    pick = code.let("getelementptr inbounds i16, ptr %list, i64 %i")
-    narrow = code.let(f"load i16, ptr {pick}")
-    source = code.let(f"mul nuw nsw i64 {code.let(f'zext i16 {narrow} to i64')}, {schema.words}")
-    base = code.let(f"getelementptr inbounds i64, ptr %states, i64 {source}")
-    words = [
-        code.let(f"load i64, ptr {code.let(f'getelementptr inbounds i64, ptr {base}, i64 {word}')}")
-        for word in range(schema.words)
-    ]
+    code = _Code("i64", group)
+    number = code.int_type
+    start = code.let(f"mul nuw nsw i64 %i, {group}")
+    words = _listed_words(code, start, schema.words)
     roots = [*(new for _, new in step.updates), *(check.violated for check in checks)]
     fields = {}
-    for number in _leaves_of(roots):
-        leaf = schema.leaves[number]
+    for leaf_number in _leaves_of(roots):
+        leaf = schema.leaves[leaf_number]
         value = words[leaf.word]
         if leaf.shift:
-            value = code.let(f"lshr i64 {value}, {leaf.shift}")
+            value = code.let(f"lshr {number} {value}, {code.literal(leaf.shift)}")
         if leaf.shift + leaf.bits < 64:
-            value = code.let(f"and i64 {value}, {(1 << leaf.bits) - 1}")
-        fields[number] = value
+            value = code.let(f"and {number} {value}, {code.literal((1 << leaf.bits) - 1)}")
+        fields[leaf_number] = value
     values = code.expressions(roots, fields)
+    results = []
     for word in range(schema.words):
         # A leaf of one value has no bits to change; its shift may be the word's width.
         changed = [(k, new) for k, new in step.updates if schema.leaves[k].word == word and schema.leaves[k].bits]
         kept = (1 << 64) - 1
-        for number, _ in changed:
-            kept &= ~(((1 << schema.leaves[number].bits) - 1) << schema.leaves[number].shift)
-        result = words[word] if not changed else code.let(f"and i64 {words[word]}, {_signed(kept)}")
-        for number, new in changed:
-            leaf = schema.leaves[number]
+        for k, _ in changed:
+            kept &= ~(((1 << schema.leaves[k].bits) - 1) << schema.leaves[k].shift)
+        result = words[word] if not changed else code.let(f"and {number} {words[word]}, {code.literal(_signed(kept))}")
+        for k, new in changed:
+            leaf = schema.leaves[k]
             value = values[new.id]
             if new.lo < 0 or new.hi >= 1 << leaf.bits:  # such a step is flagged; it must not spill into neighbours
-                value = code.let(f"and i64 {value}, {(1 << leaf.bits) - 1}")
+                value = code.let(f"and {number} {value}, {code.literal((1 << leaf.bits) - 1)}")
             if leaf.shift:
-                value = code.let(f"shl i64 {value}, {leaf.shift}")
-            result = code.let(f"or i64 {result}, {value}")
-        place = code.let(f"mul nuw nsw i64 %i, {schema.words}")
-        target = code.let(f"getelementptr inbounds i64, ptr %out, i64 {code.let(f'add i64 {place}, {word}')}")
-        code.do(f"store i64 {result}, ptr {target}")
-    head = f"@fire_{index}(ptr noalias %states, ptr noalias %list, i64 %count, ptr noalias %out, ptr noalias %flags)"
+                value = code.let(f"shl {number} {value}, {code.literal(leaf.shift)}")
+            result = code.let(f"or {number} {result}, {value}")
+        results.append(result)
+    first = code.let(f"mul nuw nsw i64 {start}, {schema.words}")
+    target = code.let(f"getelementptr inbounds i64, ptr %out, i64 {first}")
+    code.do(f"store <{group * schema.words} x i64> {_interleaved(code, results)}, ptr {target}, align 8")
+    head = f"@fire_{index}(ptr noalias %states, ptr noalias %list, i64 %listed, ptr noalias %out, ptr noalias %flags)"
+    opening = f"  %filled = add i64 %listed, {group - 1}\n  %count = udiv i64 %filled, {group}\n"
     if not checks:
-        return _looped(head, code.lines)
-    flags = "0"
+        return _looped(head, code.lines, opening=opening)
+    flags = code.literal(0)
     for check in checks:
-        wide = code.let(f"zext i1 {values[check.violated.id]} to i64")
-        flags = code.let(f"or i64 {flags}, {code.let(f'shl i64 {wide}, {check.bit}')}")
-    code.do(f"store i64 {flags}, ptr {code.let('getelementptr inbounds i64, ptr %flags, i64 %i')}")
-    code.do(f"%union = or i64 %seen, {flags}")
+        bit = code.let(f"zext {code.bool_type} {values[check.violated.id]} to {number}")
+        flags = code.let(f"or {number} {flags}, {code.let(f'shl {number} {bit}, {code.literal(check.bit)}')}")
+    code.do(f"store {number} {flags}, ptr {code.let(f'getelementptr inbounds i64, ptr %flags, i64 {start}')}, align 8")
+    code.do(f"%union = or {number} %seen, {flags}")
+    union = "  ret i64 %all"
+    if group > 1:
+        union = f"  %one = call i64 @llvm.vector.reduce.or.v{group}i64({number} %all)\n  ret i64 %one"
+    nothing = code.literal(0)
     return _looped(
         head,
         code.lines,
-        "  %seen = phi i64 [ 0, %entry ], [ %union, %loop ]",
-        "  %all = phi i64 [ 0, %entry ], [ %union, %loop ]\n  ret i64 %all",
+        f"  %seen = phi {number} [ {nothing}, %entry ], [ %union, %loop ]",
+        f"  %all = phi {number} [ {nothing}, %entry ], [ %union, %loop ]\n{union}",
+        opening,
     )
+
+
+def _listed_words(code: _Code, start: str, words: int) -> list[str]:
+    """Every word of the states whose places stand in %list from `start` on."""
+    group, number = code.lanes, code.int_type
+    narrow = "i16" if group == 1 else f"<{group} x i16>"
+    pick = code.let(f"getelementptr inbounds i16, ptr %list, i64 {start}")
+    index = code.let(f"zext {narrow} {code.let(f'load {narrow}, ptr {pick}, align 2')} to {number}")
+    place = code.let(f"mul nuw nsw {number} {index}, {code.literal(words)}")
+    found = []
+    for word in range(words):
+        base = code.let(f"getelementptr inbounds i64, ptr %states, i64 {word}")
+        pointer = code.let(f"getelementptr inbounds i64, ptr {base}, {number} {place}")
+        if group == 1:
+            found.append(code.let(f"load i64, ptr {pointer}"))
+        else:
+            gather = f"@llvm.masked.gather.v{group}i64.v{group}p0"
+            mask = f"{code.bool_type} {code.literal(1, is_bool=True)}"
+            found.append(code.let(f"call {number} {gather}(<{group} x ptr> {pointer}, i32 8, {mask}, {number} poison)"))
+    return found
+
+
+def _interleaved(code: _Code, columns: Sequence[str]) -> str:
+    """One vector of all lanes, state by state, from what stands for every word."""
+    group = code.lanes
+    if group == 1:
+        row = "poison"
+        for word, value in enumerate(columns):
+            row = code.let(f"insertelement <{len(columns)} x i64> {row}, i64 {value}, i64 {word}")
+        return row
+    joined, width = list(columns), group
+    while len(joined) > 1:
+        order = ", ".join(f"i32 {k}" for k in range(2 * width))
+        kind = f"<{width} x i64>"
+        pairs = [(joined[k], joined[k + 1] if k + 1 < len(joined) else "poison") for k in range(0, len(joined), 2)]
+        joined = [code.let(f"shufflevector {kind} {a}, {kind} {b}, <{2 * width} x i32> <{order}>") for a, b in pairs]
+        width *= 2
+    order = ", ".join(f"i32 {word * group + k}" for k in range(group) for word in range(len(columns)))
+    size = group * len(columns)
+    return code.let(f"shufflevector <{width} x i64> {joined[0]}, <{width} x i64> poison, <{size} x i32> <{order}>")
 
 
 def _signed(word: int) -> int:
@@ -327,7 +375,20 @@ def vector_ir(plan: KernelPlan) -> str:
     return "\n".join([_unpack(plan), _guards(plan), *symmetric])
 
 
-def fire_ir(plan: KernelPlan) -> Iterator[str]:
-    """LLVM IR of every `fire_k`."""
-    for index, step in enumerate(plan.instance.actions):
-        yield _fire(plan, index, step)
+def fire_ir(plan: KernelPlan) -> str:
+    """LLVM IR of every `fire_k`, one state at a time: quickly compiled."""
+    return "\n".join(_fire(plan, index, step, 1) for index, step in enumerate(plan.instance.actions))
+
+
+def long_ir(plan: KernelPlan) -> str:
+    """LLVM IR of the whole kernel with every `fire_k` of a vector of states: slowly compiled, for searches that take long."""
+    lanes = f"v{FIRE_GROUP}i64"
+    wide, pointers, truths = (f"<{FIRE_GROUP} x {kind}>" for kind in ("i64", "ptr", "i1"))
+    return "\n".join(
+        [
+            vector_ir(plan),
+            f"declare {wide} @llvm.masked.gather.{lanes}.v{FIRE_GROUP}p0({pointers}, i32, {truths}, {wide})",
+            f"declare i64 @llvm.vector.reduce.or.{lanes}({wide})",
+            *(_fire(plan, index, step, FIRE_GROUP) for index, step in enumerate(plan.instance.actions)),
+        ]
+    )

@@ -20,7 +20,7 @@ A worker's numbers and addresses stand in its context, an array of 64-bit slots 
 # The loops are translated, not run, so the type checker sees them only as far as the subset's names go.
 from __future__ import annotations
 
-from checker.kernel import BATCH
+from checker.kernel import BATCH, FIRE_GROUP
 from checker.lowlevel import (
     P8,
     P16,
@@ -364,6 +364,12 @@ def settle_rest(context: P64) -> U64:
     return settle(context, p64(context[OUT]), p16(context[ACTS]), done, n)
 
 
+def fill_group(listed: P16, m: U64) -> None:
+    """Repeats the last of m places behind it, so that who takes them in groups meets nothing else."""
+    for k in unrolled(FIRE_GROUP - 1):
+        listed[m + k] = listed[m - 1]
+
+
 def deal(row: P64, n: U64, target: P16) -> U64:
     """Lists the positions of the one bits among the first n of a row; returns how many."""
     m = 0
@@ -375,6 +381,8 @@ def deal(row: P64, n: U64, target: P16) -> U64:
             target[m] = word * 64 + trailing_zeros(bits)
             bits = bits & (bits - 1)
             m += 1
+    if m != 0:
+        fill_group(target, m)
     return m
 
 
@@ -631,8 +639,8 @@ def probe(table: P64, mask: U64, seed: U64, n: U64) -> U64:
 
 FUNCTIONS = (
     hash_state, owner_of, home_of, hash_all, differ, less, take_slot, absorb, place, set_limit, grow, reserve_room, settle,
-    settle_rest, deal, note_states, note_source, note_steps, represent, fire_all, evaluate, receive, claim, claim_any,
-    expand_batch, expand_shares, expand, inspect, find_source, find_state, link,
+    settle_rest, fill_group, deal, note_states, note_source, note_steps, represent, fire_all, evaluate, receive, claim,
+    claim_any, expand_batch, expand_shares, expand, inspect, find_source, find_state, link,
     probe,
 )  # fmt: skip
 """Everything that is translated, callees first."""

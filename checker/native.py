@@ -25,9 +25,9 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from checker import kernel, loops, lowlevel, orbits, symmetry
-from checker.kernel import KernelPlan, fire_ir, vector_ir
+from checker.kernel import KernelPlan, fire_ir, long_ir, vector_ir
 
-_CODEGEN_FAST, _CODEGEN_GOOD = 0, 2
+_CODEGEN_FAST, _CODEGEN_LESS, _CODEGEN_GOOD = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class ObjectCode:
 
     processor: str
     objects: tuple[bytes, ...]
+    is_for_long: bool = False
+    """Whether it was worth a long compilation; see `compile_for_long`."""
 
 
 @cache
@@ -94,20 +96,26 @@ def kernel_key(plan: KernelPlan) -> str:
 
 
 def compile_kernel(plan: KernelPlan) -> ObjectCode:
-    """Object code of the kernel, from the cache if it is there."""
+    """Object code of the kernel, from the cache if it is there; the code for long searches if that is there."""
     key = kernel_key(plan)
-    parts: tuple[tuple[str, Callable[[], bytes]], ...] = (
-        # The vector code is one long basic block that needs no IR passes; the successors gain nothing from codegen
-        # optimisation; the loops are written with variables in memory and need the whole pipeline.
-        (f"{key}-vector", lambda: _emit(vector_ir(plan), _CODEGEN_GOOD, None)),
-        (f"{key}-fire", lambda: _emit("\n".join(fire_ir(plan)), _CODEGEN_FAST, None)),
-        (
-            hashlib.sha256(f"{_source_hash()} {llvmlite.__version__} {processor()} {literals(plan)}".encode()).hexdigest()
-            + "-loops",
-            lambda: _emit(lowlevel.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2),
-        ),
-    )
-    return ObjectCode(processor(), tuple(_cached(name, make) for name, make in parts))
+    if _from_cache(f"{key}-long") is not None:
+        return compile_for_long(plan)
+    # The vector code is one long basic block that needs no IR passes; the successors of single states gain nothing from
+    # codegen optimisation; the loops are written with variables in memory and need the whole pipeline.
+    vector = _cached(f"{key}-vector", lambda: _emit(vector_ir(plan), _CODEGEN_GOOD, None))
+    fire = _cached(f"{key}-fire", lambda: _emit(fire_ir(plan), _CODEGEN_FAST, None))
+    return ObjectCode(processor(), (vector, fire, _loops(plan)))
+
+
+def compile_for_long(plan: KernelPlan) -> ObjectCode:
+    """Object code of the kernel that takes up to some seconds to compile and makes up for it in a long search; cached too."""
+    kernel = _cached(f"{kernel_key(plan)}-long", lambda: _emit(long_ir(plan), _CODEGEN_LESS, None))
+    return ObjectCode(processor(), (kernel, _loops(plan)), is_for_long=True)
+
+
+def _loops(plan: KernelPlan) -> bytes:
+    key = hashlib.sha256(f"{_source_hash()} {llvmlite.__version__} {processor()} {literals(plan)}".encode()).hexdigest()
+    return _cached(f"{key}-loops", lambda: _emit(lowlevel.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2))
 
 
 def cache_directory() -> Path:
@@ -122,15 +130,23 @@ def cache_directory() -> Path:
         return Path(tempfile.gettempdir()) / f"acked-{os.getuid()}"
 
 
-def _cached(name: str, make: Callable[[], bytes]) -> bytes:
-    path = cache_directory() / f"{name}.o"
+def _from_cache(name: str) -> bytes | None:
     try:
-        stored = path.read_bytes()
-        if hashlib.sha256(stored[32:]).digest() == stored[:32]:
-            return stored[32:]
+        stored = _cache_path(name).read_bytes()
     except OSError:
-        pass
-    made = make()
+        return None
+    return stored[32:] if hashlib.sha256(stored[32:]).digest() == stored[:32] else None
+
+
+def _cache_path(name: str) -> Path:
+    return cache_directory() / f"{name}.o"
+
+
+def _cached(name: str, make: Callable[[], bytes]) -> bytes:
+    stored = _from_cache(name)
+    if stored is not None:
+        return stored
+    made, path = make(), _cache_path(name)
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -150,6 +166,7 @@ class Kernel:
 
     def __init__(self, code: ObjectCode) -> None:
         _initialize()
+        self.is_for_long = code.is_for_long
         empty = llvm.parse_assembly("")
         self._engine = llvm.create_mcjit_compiler(empty, _target_machine(_CODEGEN_FAST))
         for data in code.objects:
@@ -188,11 +205,10 @@ class PortableCode:
 
 
 def portable_code(plan: KernelPlan) -> PortableCode:
-    """The kernel of a plan as text."""
+    """The kernel of a plan as text, for long searches."""
     return PortableCode(
         (
-            (vector_ir(plan), _CODEGEN_GOOD, None),
-            ("\n".join(fire_ir(plan)), _CODEGEN_FAST, None),
+            (long_ir(plan), _CODEGEN_LESS, None),
             (lowlevel.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2),
         )
     )

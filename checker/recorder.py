@@ -6,7 +6,6 @@ What does not: the format (`checkpoint.py`, `levelfile.py`).
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
+from checker.bounds import give_way
 from checker.checkpoint import RunDirectory
 from checker.levelfile import LevelFile, StateCodec, exchange_code
 from checker.levels import LevelReport
@@ -66,7 +66,7 @@ class Recorder:
             raise self._error
 
     def _work(self) -> None:
-        with ThreadPoolExecutor(len(self.codecs), initializer=_give_way) as pool:
+        with ThreadPoolExecutor(len(self.codecs), initializer=give_way) as pool:
             while (job := self._jobs.get()) is not None:
                 if self._error is None:
                     try:
@@ -84,14 +84,6 @@ class Recorder:
         ]
         files: list[LevelFile] = [future.result() for future in written]
         self.run.commit(report, tuple(files))
-
-
-def _give_way() -> None:
-    """Lets the search go first: a worker that waits for a core makes all the others wait at the end of the level."""
-    try:
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
-    except (AttributeError, OSError):
-        pass  # Where threads have no priority of their own, writing is only less polite.
 
 
 def load_levels(

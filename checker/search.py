@@ -13,11 +13,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, TypeVar
 
-from checker.bounds import Bounds, default_workers
+from checker.bounds import Bounds, default_workers, give_way
 from checker.checkpoint import RunDirectory
 from checker.errors import SystemFailure
 from checker.levels import Ledger, LevelReport, StopPolicy
-from checker.native import load_kernel
+from checker.native import Kernel, ObjectCode, compile_for_long, load_kernel
 from checker.observer import Observer, Progress
 from checker.question import Question
 from checker.recorder import Recorder, load_levels
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 18
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
+
+LONG_SECONDS = 0.5
+"""After so many seconds a search counts as one that takes long, and gets its code: its compilation takes about as much."""
 
 T = TypeVar("T")
 
@@ -64,6 +67,7 @@ class LocalSearch:
         self._walker: Walker | None = None
         self._levels: list[list[tuple[int, int]]] = []
         self._started = 0.0
+        self._better: Future[ObjectCode] | None = None
 
     def run(self) -> Result:
         """Searches until the space, a bound, a violation or Ctrl-C ends it."""
@@ -74,7 +78,11 @@ class LocalSearch:
         seconds = 0.0
         try:
             self._set_up()
-            with ThreadPoolExecutor(self.bounds.workers) as self._pool, _TouchingAhead(self.shards):
+            with (
+                ThreadPoolExecutor(self.bounds.workers) as self._pool,
+                ThreadPoolExecutor(1, initializer=give_way) as self._compiler,
+                _TouchingAhead(self.shards),
+            ):
                 begins = self._begin()
                 self.observer.phase("searching")
                 self._started = time.perf_counter()
@@ -212,6 +220,7 @@ class LocalSearch:
                 return False
             if not is_put_off:
                 self._tell(sum(ends) - sum(done))
+            self._hasten()
         return True
 
     def _make_room(self) -> None:
@@ -222,6 +231,18 @@ class LocalSearch:
                 shard.settle_rest()
         else:
             self._each(lambda _, shard: shard.grow())
+
+    def _hasten(self) -> None:
+        """Takes the code for long searches as soon as it is there, and has it made once this is one."""
+        if self._kernel.is_for_long:
+            return
+        if self._better is None:
+            if time.perf_counter() - self._started > LONG_SECONDS:
+                self._better = self._compiler.submit(compile_for_long, self.question.plan)
+        elif self._better.done():
+            self._kernel = Kernel(self._better.result())
+            for shard in self.shards:
+                shard.hasten(self._kernel)
 
     def _report(self, begins: Sequence[int], ends: Sequence[int], is_expanded: bool) -> LevelReport:
         return LevelReport.of(

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from checker import loops
-from checker.kernel import BATCH
+from checker.kernel import BATCH, FIRE_GROUP
 from checker.native import Kernel
 from checker.shape import Shape
 
@@ -93,6 +93,7 @@ class Shard:
         self.words = shape.words
         self._properties = shape.properties
         self._checks = shape.checks
+        self._actions = shape.actions
         actions = shape.actions
         begin = visited.apart * worker * self.words * 8
         self.states = (ctypes.c_uint64 * (visited.apart * self.words)).from_buffer(visited.states, begin)
@@ -102,11 +103,11 @@ class Shard:
         self._columns = reserve(shape.leaves * shape.column_bytes // 8)
         self._rows = reserve(max(shape.rows, 1) * BATCH // 64)
         self._scratch = {
-            loops.LIST: reserve(BATCH // 4 + 1),
-            loops.OUT: reserve((worst + loops.GROUP) * self.words),
+            loops.LIST: reserve((BATCH + FIRE_GROUP) // 4),
+            loops.OUT: reserve((worst + FIRE_GROUP + loops.GROUP) * self.words),
             loops.ACTS: reserve(worst // 4 + 1),
             loops.HASHES: reserve(worst),
-            loops.FLAGS: reserve(BATCH),
+            loops.FLAGS: reserve(BATCH + FIRE_GROUP),
             loops.SPARE: reserve(loops.SPARE_SLOTS),
             loops.SEEN: reserve(loops.RING + 1),
             loops.HOMES: reserve(loops.RING + 1),
@@ -278,6 +279,11 @@ class Shard:
     def free(self) -> int:
         """How many states fit into the table, of all workers together, before it must grow."""
         return max(int(self.context[loops.LIMIT]) - int(self._visited.shared[loops.BOOKED]), 0)
+
+    def hasten(self, kernel: Kernel) -> None:
+        """Has successors made by another kernel of the same plan from now on; only while no shard is at work."""
+        self._kernels = (self._kernel, kernel)
+        _put(self._fires, 0, [kernel.address(f"fire_{k}") for k in range(self._actions)])
 
     def violating_states(self) -> dict[int, Words]:
         """By state property: the least state of the level, among those expanded, that violates it."""

@@ -24,7 +24,7 @@ from checker.checkpoint import RunDirectory, report_from_json
 from checker.errors import SystemFailure
 from checker.levelfile import LevelFile, StateCodec, exchange_code
 from checker.levels import Ledger, LevelReport, StopPolicy
-from checker.native import Kernel, ObjectCode, compile_kernel, portable_code
+from checker.native import Kernel, ObjectCode, compile_for_long, portable_code
 from checker.observer import Observer, Progress
 from checker.question import Question
 from checker.result import Result, Violation, Words
@@ -123,7 +123,7 @@ class SparkSearch:
         self.question.refuse_graph_properties("over Spark", "use --engine local")
         plan = self.question.plan
         self._shape = shape_of(plan)
-        self._code: ObjectCode = compile_kernel(plan)
+        self._code: ObjectCode = compile_for_long(plan)
         self._moves = exchange_code(self._shape)
         # Executors of one machine have its processor.
         self._portable = None if self.driver.settings.is_local else portable_code(plan)

@@ -11,7 +11,7 @@ threads has a say. Arrays are by walker; those that end in `at every step` have 
 from __future__ import annotations
 
 from checker.kernel import BATCH
-from checker.loops import ACTIONS, ENABLED, FIRES, FLAGS, LIST, OUT, PROPERTIES, ROWS, deal, evaluate, hash_state
+from checker.loops import ACTIONS, ENABLED, FIRES, FLAGS, LIST, OUT, PROPERTIES, ROWS, deal, evaluate, fill_group, hash_state
 from checker.lowlevel import P64, U64, at, call, copy, high_product, p16, p64, trailing_zeros
 
 # The literal that the loops are compiled with; the value here only names it.
@@ -110,6 +110,7 @@ def take(context: P64, walk: P64, n: U64, t: U64) -> U64:
             m += 1
             walker = link[walker - 1]
         if m != 0:
+            fill_group(picked, m)
             enabled[k] += m
             seen = call(fires[k], here, picked, m, out, flags)
             for i in range(m):
@@ -147,5 +148,5 @@ def walk_on(context: P64, walk: P64, n: U64, depth: U64) -> U64:
     return t
 
 
-FUNCTIONS = (hash_state, deal, mixed, evaluate, judge, choose, take, walk_on)
+FUNCTIONS = (hash_state, fill_group, deal, mixed, evaluate, judge, choose, take, walk_on)
 """Everything that is translated, callees first."""

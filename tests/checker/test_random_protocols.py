@@ -7,6 +7,7 @@ are drawn (`tests/random_protocols.py`) and what the oracle says (`tests/oracle.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,14 @@ from checker import kernel
 from checker.bounds import Bounds
 from checker.kernel import KernelPlan
 from checker.levels import StopPolicy
+from checker.native import ObjectCode, compile_for_long, compile_kernel, load_kernel
 from checker.question import DEADLOCK, Question
 from checker.search import search
 from invariants.catalogue import properties_of
 from model.catalogue import PROTOCOLS
 from model.errors import DomainOverflow
 from model.expr import Expr, Op
+from model.protocol import ActionInstance
 from tests.oracle import Answer, Space, TooLarge, assert_same_answer, explore
 from tests.random_protocols import Plan, plans, question_of
 
@@ -71,16 +74,19 @@ def oracle(question: Question) -> tuple[Space, int | None]:
 
 
 def assert_engines_agree(question: Question) -> tuple[Space, Answer]:
-    """The native search of both policies and of one and two workers equals the oracle."""
+    """The native search of both policies, of one and two workers, by short and by long searches' code, equals the oracle."""
     space, max_depth = oracle(question)
     # A bounded search may look one level ahead to break a tie, which the oracle's bounded space does not hold.
     policies = list(StopPolicy) if max_depth is None else [StopPolicy.EVERY_PROPERTY]
-    for policy in policies:
-        expected = explore(space, policy)
-        for workers in (1, 2):
-            result = search(question, Bounds(workers, MEMORY, max_depth), policy)
-            assert_same_answer(result, expected)
-    return space, expected
+    expected = {policy: explore(space, policy) for policy in policies}
+    for code in (compile_kernel, compile_for_long):
+        code(question.plan)  # from now on the search finds it in the cache
+        for policy in policies:
+            for workers in (1, 2):
+                result = search(question, Bounds(workers, MEMORY, max_depth), policy)
+                assert_same_answer(result, expected[policy])
+    assert load_kernel(question.plan).is_for_long
+    return space, expected[policies[-1]]
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -171,10 +177,8 @@ def disjunction_for_conjunction(node: Callable[..., str]) -> Callable[..., str]:
 def lost_update(fire: Callable[..., str]) -> Callable[..., str]:
     """The last update of every action is forgotten."""
 
-    def faulty(plan: KernelPlan, index: int, step: object) -> str:
-        from dataclasses import replace
-
-        return fire(plan, index, replace(step, updates=step.updates[:-1]))  # type: ignore[attr-defined,type-var]
+    def faulty(plan: KernelPlan, index: int, step: ActionInstance, group: int) -> str:
+        return fire(plan, index, replace(step, updates=step.updates[:-1]), group)
 
     return faulty
 
@@ -187,13 +191,20 @@ FAULTS = [
 ]
 
 
+@pytest.mark.parametrize("code", [compile_kernel, compile_for_long])
 @pytest.mark.parametrize(("owner", "name", "fault"), FAULTS, ids=[fault.__name__ for *_, fault in FAULTS])
 def test_a_fault_in_the_kernel_is_caught_by_the_comparison(
-    owner: object, name: str, fault: Callable[..., object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    owner: object,
+    name: str,
+    fault: Callable[..., object],
+    code: Callable[[KernelPlan], ObjectCode],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))  # a sound kernel in the cache would hide the fault
     monkeypatch.setattr(owner, name, fault(getattr(owner, name)))
     question = family()
+    code(question.plan)
     expected = explore(Space(question), StopPolicy.EVERY_PROPERTY)
     with pytest.raises((AssertionError, DomainOverflow)):  # faulty guards may let an update leave its domain first
         assert_same_answer(search(question, Bounds(1, MEMORY, max_states=20_000), StopPolicy.EVERY_PROPERTY), expected)

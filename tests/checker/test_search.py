@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from math import comb
+from pathlib import Path
 
 import pytest
 
@@ -303,6 +304,32 @@ class Impatient(Observer):
         self.left -= 1
         if self.left == 0:
             raise KeyboardInterrupt
+
+
+class Patient(Observer):
+    """Waits for the code for long searches as soon as it is being made."""
+
+    def __init__(self) -> None:
+        self.search: LocalSearch | None = None
+
+    def progress(self, now: Progress) -> None:
+        if self.search is not None and self.search._better is not None:
+            self.search._better.result()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_search_that_takes_long_changes_its_code_between_levels(
+    workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))
+    expected = answer(search(grid(5, 6), Bounds(workers, MEMORY)))
+    assert not load_kernel(grid(5, 6).plan).is_for_long
+    monkeypatch.setattr("checker.search.LONG_SECONDS", 0.0)
+    patient = Patient()
+    patient.search = LocalSearch(grid(5, 6), Bounds(workers, MEMORY), observer=patient)
+    assert answer(patient.search.run()) == expected
+    assert patient.search._kernel.is_for_long
+    assert load_kernel(grid(5, 6).plan).is_for_long, "the next search begins with it"
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -289,8 +289,8 @@ def test_code_for_another_processor_is_compiled_anew_from_its_text(
 ) -> None:
     from checker import spark
 
-    compile_kernel = spark.compile_kernel
-    monkeypatch.setattr(spark, "compile_kernel", lambda plan: replace(compile_kernel(plan), processor="another"))
+    compile_for_long = spark.compile_for_long
+    monkeypatch.setattr(spark, "compile_for_long", lambda plan: replace(compile_for_long(plan), processor="another"))
     with pytest.raises(SystemFailure, match="processor"):
         over_spark(driver, spec("kip101"), tmp_path)
     monkeypatch.setattr(driver, "settings", replace(driver.settings, master="spark://127.0.0.1:1"))

@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from checker.levels import StopPolicy
+from checker.native import compile_for_long
 from checker.question import DEADLOCK, Question
 from checker.result import Result, StopReason, Verdict
 from checker.search import Bounds, search
@@ -57,6 +59,15 @@ KNOWN_ANSWERS: list[tuple[str, tuple[int, int, int, int], str, int | None]] = [
 
 def size_of(row: dict[str, Any]) -> tuple[int, ...]:
     return tuple(row[name] for name in CONSTANTS)
+
+
+@pytest.fixture(scope="module")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache of compiled code that no other test has filled."""
+    place = tmp_path_factory.mktemp("kernels")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACKED_CACHE_DIR", str(place))
+        yield place
 
 
 def short(protocol: str, size: tuple[int, ...]) -> str:
@@ -133,6 +144,18 @@ def test_the_native_search_meets_every_reference_count_on_one_and_on_two_workers
         )
         assert result.never_fired == []
     assert answer(results[0]) == answer(results[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ROWS, ids=row_id)
+def test_the_code_for_long_searches_meets_every_reference_count(row: dict[str, Any], own_cache: Path) -> None:
+    asked = question(row["protocol"], size_of(row), "LeaderInIsr", "HwWithinLog")
+    expected = answer(search(asked, Bounds(2, MEMORY)))
+    assert compile_for_long(asked.plan).is_for_long
+    assert list(own_cache.glob("*-long.o"))
+    result = search(asked, Bounds(2, MEMORY))
+    assert (result.distinct_states, result.depth) == (row["distinct_states"], row["depth"])
+    assert answer(result) == expected
 
 
 @pytest.mark.slow
