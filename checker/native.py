@@ -167,6 +167,7 @@ class Kernel:
     def __init__(self, code: ObjectCode) -> None:
         _initialize()
         self.is_for_long = code.is_for_long
+        self.size = sum(map(len, code.objects))
         empty = llvm.parse_assembly("")
         self._engine = llvm.create_mcjit_compiler(empty, _target_machine(_CODEGEN_FAST))
         for data in code.objects:

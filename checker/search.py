@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 CHUNK = 1 << 18
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
 
-LONG_SECONDS = 0.5
-"""After so many seconds a search counts as one that takes long, and gets its code: its compilation takes about as much."""
+LONG_SECONDS_A_BYTE = 5.5e-6
+"""About how long the code for long searches takes to compile, by bytes of the other; a search that has taken as much is long."""
 
 T = TypeVar("T")
 
@@ -237,7 +237,7 @@ class LocalSearch:
         if self._kernel.is_for_long:
             return
         if self._better is None:
-            if time.perf_counter() - self._started > LONG_SECONDS:
+            if time.perf_counter() - self._started > LONG_SECONDS_A_BYTE * self._kernel.size:
                 self._better = self._compiler.submit(compile_for_long, self.question.plan)
         elif self._better.done():
             self._kernel = Kernel(self._better.result())
