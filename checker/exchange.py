@@ -175,7 +175,7 @@ def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
         book(exchange, IN_ROUTING)
         settled = call(exchange[SETTLE], context, p64(context[OUT]), p16(context[ACTS]), 0, m)
         book(exchange, IN_TABLE)
-        if settled == 0:
+        if settled < m:
             return i
         i += n
     return i

@@ -96,11 +96,12 @@ FAR, AHEAD = 32, 16
 RING = 63
 """Mask of the rings that keep a candidate's home, and what was seen there, from one look at it to the next."""
 assert FAR + AHEAD <= RING
-FEW = 64
-"""With room for fewer states than this, a table that can grow does."""
+FEW, MANY = 64, 4096
+"""With room for fewer states than FEW, a table that can grow does. A worker keeps room for MANY at a time, which leaves some
+to the others."""
 LOAD_NUMERATOR, LOAD_DENOMINATOR = 4, 5
 DOUBLE_UNTIL = 1 << 19
-"""Smaller tables double; larger ones grow by half, which keeps the memory per state between 26 and 31 bytes at W=2."""
+"""Smaller parts double; larger ones grow by half, which keeps the memory per state between 26 and 31 bytes at W=2."""
 
 # The literal that the loops are compiled with; the value here only names it.
 W = 1
@@ -333,35 +334,43 @@ def reserve_room(context: P64, n: U64) -> U64:
 
 
 def settle(context: P64, candidates: P64, acts: P16, done: U64, n: U64) -> U64:
-    """Inserts candidates done..n-1, whose hashes stand in HASHES; 1 if all are in.
+    """Inserts candidates done..n-1, whose hashes stand in HASHES; returns how many are done.
 
-    One worker has the table grow as needed: 0 if the budget is reached. Several cannot, and put off what is left.
+    One worker has the table grow as needed: all are done unless the budget is reached. Several stop where it must grow.
     """
     hashes = p64(context[HASHES])
     shared = p64(context[SHARED])
     while done < n:
         before = context[COUNT]
-        m = reserve_room(context, n - done)
+        m = reserve_room(context, minimum(n - done, MANY))
         done += absorb(context, at(candidates, done * W), at(hashes, done), at(acts, done), n - done, m)
         spared = before + m - context[COUNT]
         fetch_add(shared, BOOKED, 0 - spared)
         if done < n and (m == 0 or spared != 0):
-            if context[WORKERS] > 1:
-                context[PUT_OFF] = done
-                context[PUT_OFF_END] = n
-                store_release(shared, CROWDED, 1)
-                return 0
-            if grow(context) == 0:
-                return 0
-    return 1
+            if context[WORKERS] > 1 or grow(context) == 0:
+                return done
+    return done
+
+
+def settle_out(context: P64, begin: U64, n: U64) -> U64:
+    """Inserts the candidates begin..n-1 of OUT; 1 if all are in. What several workers have no room for is put off."""
+    done = settle(context, p64(context[OUT]), p16(context[ACTS]), begin, n)
+    if done == n:
+        return 1
+    if context[WORKERS] > 1:
+        context[PUT_OFF] = done
+        context[PUT_OFF_END] = n
+        store_release(p64(context[SHARED]), CROWDED, 1)
+    return 0
 
 
 def settle_rest(context: P64) -> U64:
-    """Inserts what was put off, now that the table has grown; 1 if all is in."""
-    done = context[PUT_OFF]
+    """Inserts what was put off, now that there may be room; 1 if all is in."""
     n = context[PUT_OFF_END]
+    if n == 0:
+        return 1
     context[PUT_OFF_END] = 0
-    return settle(context, p64(context[OUT]), p16(context[ACTS]), done, n)
+    return settle_out(context, context[PUT_OFF], n)
 
 
 def fill_group(listed: P16, m: U64) -> None:
@@ -475,7 +484,7 @@ def expand_batch(context: P64, owner: U64, begin: U64) -> U64:
     note_states(context, here, n)
     m = fire_all(context, here, n)
     hash_all(out, p64(context[HASHES]), m)
-    return settle(context, out, p16(context[ACTS]), 0, m)
+    return settle_out(context, 0, m)
 
 
 def claim_any(context: P64) -> U64:
@@ -508,7 +517,7 @@ def expand(context: P64, begin: U64, end: U64) -> U64:
     """Checks and expands the shard's states begin..end-1; returns where it stopped.
 
     Workers that are done with theirs take batches of the others', so that nobody waits long at the end of a level, however
-    unequally the machine treats them. It stops early when the table must grow (CROWDED: let all have it grow, and go on) or
+    unequally the machine treats them. It stops early when somebody needs room in the table (CROWDED: make some, and go on) or
     when the budget is reached (STATUS); the checks of all states before the result are made.
     """
     offer = p64(p64(context[OFFERS])[context[WORKER]])
@@ -537,7 +546,7 @@ def receive(context: P64, candidates: P64, acts: P16, n: U64) -> U64:
         m = minimum(BATCH, n - i)
         batch = at(candidates, i * W)
         hash_all(batch, p64(context[HASHES]), m)
-        if settle(context, batch, at(acts, i), 0, m) == 0:
+        if settle(context, batch, at(acts, i), 0, m) < m:
             return i
         i += m
     return n
@@ -639,8 +648,8 @@ def probe(table: P64, mask: U64, seed: U64, n: U64) -> U64:
 
 FUNCTIONS = (
     hash_state, owner_of, home_of, hash_all, differ, less, take_slot, absorb, place, set_limit, grow, reserve_room, settle,
-    settle_rest, fill_group, deal, note_states, note_source, note_steps, represent, fire_all, evaluate, receive, claim,
-    claim_any, expand_batch, expand_shares, expand, inspect, find_source, find_state, link,
+    settle_out, settle_rest, fill_group, deal, note_states, note_source, note_steps, represent, fire_all, evaluate, receive,
+    claim, claim_any, expand_batch, expand_shares, expand, inspect, find_source, find_state, link,
     probe,
 )  # fmt: skip
 """Everything that is translated, callees first."""

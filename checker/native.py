@@ -16,6 +16,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -70,6 +71,12 @@ def literals(plan: KernelPlan) -> dict[str, int]:
 
 
 def _emit(ir: str, codegen: int, passes: int | None) -> bytes:
+    # In a thread of its own, which a Ctrl-C does not reach: LLVM's objects do not survive one in the wrong moment.
+    with ThreadPoolExecutor(1) as apart:
+        return apart.submit(_emit_here, ir, codegen, passes).result()
+
+
+def _emit_here(ir: str, codegen: int, passes: int | None) -> bytes:
     module = llvm.parse_assembly(ir)
     module.verify()
     machine = _target_machine(codegen)

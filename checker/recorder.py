@@ -41,6 +41,7 @@ class Recorder:
         self._attempt = run.new_attempt()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
 
     def __enter__(self) -> Self:
@@ -51,7 +52,15 @@ class Recorder:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._jobs.put(None)
-        self._thread.join()
+        # Until the last level is written, its states must stay where they are; an interrupted `join` does not tell when.
+        interrupt: KeyboardInterrupt | None = None
+        while not self._ended.is_set():
+            try:
+                self._ended.wait()
+            except KeyboardInterrupt as pressed:
+                interrupt = pressed
+        if interrupt is not None:
+            raise interrupt
         if error is None:
             self.check()
 
@@ -66,6 +75,12 @@ class Recorder:
             raise self._error
 
     def _work(self) -> None:
+        try:
+            self._write_all()
+        finally:
+            self._ended.set()
+
+    def _write_all(self) -> None:
         with ThreadPoolExecutor(len(self.codecs), initializer=give_way) as pool:
             while (job := self._jobs.get()) is not None:
                 if self._error is None:
@@ -97,13 +112,14 @@ def load_levels(
             return None
         work = [pool.submit(_load, run, codec, shard, level, len(shards), at)
                 for at, (codec, shard) in enumerate(zip(codecs, shards, strict=True))]  # fmt: skip
-        for future in work:
-            future.result()
+        done = [future.result() for future in work]
+        if not all(done):
+            return None
         ranges.append([(begin, shard.count) for begin, shard in zip(begins, shards, strict=True)])
     return ranges
 
 
-def _load(run: RunDirectory, codec: StateCodec, shard: Shard, level: int, workers: int, worker: int) -> None:
+def _load(run: RunDirectory, codec: StateCodec, shard: Shard, level: int, workers: int, worker: int) -> bool:
     buckets = run.buckets
     # Buckets and workers are ranges of the same hash: bucket b is [b, b + 1) / buckets of it.
     wanted = [b * workers < (worker + 1) * buckets and (b + 1) * workers > worker * buckets for b in range(buckets)]
@@ -111,4 +127,6 @@ def _load(run: RunDirectory, codec: StateCodec, shard: Shard, level: int, worker
         for records in codec.read(run.level_path(file), level, file, wanted):
             states = codec.unpack(records)
             kept = codec.keep_owned(states, records.count, workers, worker)
-            shard.take(address(states), kept)
+            if not shard.take(address(states), kept):
+                return False
+    return True

@@ -1,7 +1,7 @@
 """The local search: level by level, one shard per worker, all of it in native code between two levels.
 
-What lives here: how workers take turns (expand, then receive each other's candidates), the bounds of a run, and the walk
-back from a violation to an initial state. What does not: what a level means (`levels.py`), the loops (`loops.py`).
+What lives here: what workers do at once and when they wait for each other, the bounds of a run, and the walk back from a
+violation to an initial state. What does not: what a level means (`levels.py`), the loops (`loops.py`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CHUNK = 1 << 18
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
 
 LONG_SECONDS_A_BYTE = 5.5e-6
-"""About how long the code for long searches takes to compile, by bytes of the other; a search that has taken as much is long."""
+"""About how long the code for long searches takes to compile, by bytes of the other; a search is long if it takes as much."""
 
 T = TypeVar("T")
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from checker import loops
+from checker.errors import SystemFailure
 from checker.kernel import BATCH, FIRE_GROUP
 from checker.native import Kernel
 from checker.shape import Shape
@@ -19,8 +20,6 @@ from checker.shape import Shape
 Words = tuple[int, ...]
 
 FIRST_BUCKETS = 1 << 9
-MOST_SHARES = 4
-"""How many times its fair share of all states a worker has address space for."""
 TOUCH_AHEAD = 4 << 20
 """Bytes of the state array that are touched before they are needed."""
 _POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of Linux 5.14, which Python has no name for yet
@@ -53,6 +52,9 @@ def address(array: ctypes.Array[ctypes.c_uint64]) -> int:
 class Visited:
     """The states of all workers, and the table that finds them, within a budget of bytes.
 
+    Every worker has address space for all the states that the budget allows, whoever finds them. Where there is too little
+    address space, or more than 4 × 10^9 / workers states are allowed, one that finds far more than its share may be short.
+
     Raises OSError, ValueError or OverflowError where the system has no address space for them.
     """
 
@@ -66,7 +68,7 @@ class Visited:
         self.buckets = slots // loops.SLOTS // workers + 2
         self.stride = -(-8 * loops.SLOTS * (self.buckets + loops.PAD + 1) // _PAGE) * _PAGE
         self.table = reserve(self.stride // 8 * workers, huge=True)
-        self.room = min(self.most, MOST_SHARES * self.most // workers + 1, loops.INDEX_MASK // workers - BATCH)
+        self.room = min(self.most, loops.INDEX_MASK // workers - BATCH)
         try:
             self.states = self._reserve_states()
         except (OSError, ValueError, OverflowError):
@@ -87,7 +89,7 @@ class Visited:
 
 
 class Shard:
-    """What one worker found, in order of discovery, and what it works with; without `visited` it works alone."""
+    """What one worker found, in order of discovery, and what it works with; see `team` and `alone`."""
 
     def __init__(self, shape: Shape, kernel: Kernel, visited: Visited, worker: int) -> None:
         self.words = shape.words
@@ -134,7 +136,6 @@ class Shard:
         self._settle_rest = kernel.function("settle_rest", 1)
         self._find_source = kernel.function("find_source", 4)
         self._link = kernel.function("link", 6)
-        self._hash_state = kernel.function("hash_state", 1)
 
     def _fill_context(self, shape: Shape, kernel: Kernel, visited: Visited, worker: int) -> None:
         workers = visited.workers
@@ -212,7 +213,7 @@ class Shard:
         To be called from a thread of its own while the search runs. False where the system cannot do that.
         """
         states = self.count * self.words * 8 + TOUCH_AHEAD
-        # The table grows by half, beginning at its new end, so memory for that comes first; little by little, because the
+        # A large table grows by half, beginning at its new end, so memory for that comes first; little by little, because the
         # search may end before.
         buckets, limit = self.context[loops.BUCKETS], self.context[loops.LIMIT] // self._visited.workers
         late = max(self.count - limit // 8 * 7, 0)
@@ -221,7 +222,7 @@ class Shard:
 
     def provide(self, states: int) -> bool:
         """Has the kernel provide the memory of so many states at once, before a search; False where it cannot."""
-        # The table may just have grown, by half.
+        # A large table may just have grown, by half.
         table = 8 * loops.SLOTS * loops.PAD + 12 * states * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR
         return self._touch(address(self.states), 8 * self.words * states) and self._touch(self._table, table)
 
@@ -245,15 +246,16 @@ class Shard:
         """Inserts initial states."""
         words = numbers(word for state in states for word in state)
         actions = numbers([0] * len(states))  # kept in a variable: an address does not keep its array alive
-        self._receive(address(self.context), address(words), address(actions), len(states))
+        if self._receive(address(self.context), address(words), address(actions), len(states)) != len(states):
+            raise SystemFailure("the initial states do not fit; use more --memory")
 
     def take(self, states: int, count: int) -> bool:
-        """Inserts states that stand at an address, all of them owned and of an earlier level; False if memory is full."""
+        """Inserts states that stand at an address, of an earlier level; False if there is no room, see `make_room`."""
         actions = numbers([0] * (count // 4 + 1))
         return self._receive(address(self.context), states, address(actions), count) == count
 
     def expand(self, begin: int, end: int) -> int:
-        """Checks and expands states begin..end-1, helped by the others and helping; where it stopped (a box, or budget)."""
+        """Checks and expands states begin..end-1, helped by the others and helping; where it stopped (room, or budget)."""
         return self._expand(address(self.context), begin, end)
 
     def inspect(self, begin: int, end: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from checker.result import Result, StopReason
 from checker.search import LocalSearch
 from tests.checker.toys import always, answer, ask, counters, every_step
 
+CHECKOUT = Path(__file__).resolve().parents[2]
 MEMORY = 64 << 20
 TOP = 6
 
@@ -234,6 +237,43 @@ def test_a_damaged_run_is_refused_with_the_name_of_the_file(tmp_path: Path, name
         resumed(tmp_path / "run")
     assert str(path) in str(caught.value)
     assert caught.value.exit_code is ExitCode.SYSTEM
+
+
+PRESSED = """
+import os, signal, sys, threading, time
+from pathlib import Path
+
+from checker import levelfile, recorder
+from checker.bounds import Bounds
+from checker.checkpoint import RunDirectory
+from checker.search import LocalSearch
+from tests.checker.test_checkpoint import question
+
+write, leave = levelfile.StateCodec.write, recorder.Recorder.__exit__
+
+def slow_write(*given):
+    time.sleep(0.2)
+    return write(*given)
+
+def pressed_exit(*given):
+    for after in (0.1, 0.3):
+        threading.Timer(after, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    return leave(*given)
+
+levelfile.StateCodec.write, recorder.Recorder.__exit__ = slow_write, pressed_exit
+with RunDirectory.create(Path(sys.argv[1]), question(), 5) as run:
+    result = LocalSearch(question(), Bounds(int(sys.argv[2]), 1 << 28, max_depth=6), stored=run).run()
+    print(result.stopped.name, run.known_levels)
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_key_press_while_the_last_levels_are_written_leaves_them_whole(tmp_path: Path, workers: int) -> None:
+    """The states were unmapped under the writer once, which ended the process."""
+    command = [sys.executable, "-c", PRESSED, str(tmp_path / "run"), str(workers)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "INTERRUPTED 7\n", "")
+    assert answer(resumed(tmp_path / "run")) == answer(search())
 
 
 @pytest.mark.slow

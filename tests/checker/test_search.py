@@ -170,7 +170,8 @@ def test_the_arguments_of_a_native_call_live_as_long_as_the_call(monkeypatch: py
     def receive(context: int, words: int, actions: int, count: int) -> int:
         clutter = [shard.numbers([0xFFFF_FFFF_FFFF_FFFF]) for _ in range(1000)]
         seen.append(ctypes.c_uint64.from_address(actions).value)
-        return len(clutter)
+        assert len(clutter) == 1000
+        return count
 
     monkeypatch.setattr(mine, "_receive", receive)
     mine.insert([(0,)])
@@ -304,6 +305,49 @@ class Impatient(Observer):
         self.left -= 1
         if self.left == 0:
             raise KeyboardInterrupt
+
+
+def bytes_for(question: Question, states: int, workers: int) -> int:
+    """A budget of exactly so many states."""
+    per_state = 8 * question.instance.schema.words + 8 * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR
+    return states * per_state + 8 * loops.SLOTS * loops.PAD * workers + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2, 3, 5, 16])
+@pytest.mark.parametrize("buckets", [1, 512])
+def test_a_level_counts_if_and_only_if_it_fits_whoever_finds_what(
+    workers: int, buckets: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard, "FIRST_BUCKETS", buckets)
+    # Narrow levels, which one worker finds almost alone, and wide ones.
+    for question in (grid(2, 60), grid(5, 6)):
+        whole = search(question, Bounds(1, MEMORY)).level_sizes
+        assert search(question, Bounds(workers, bytes_for(question, sum(whole), workers))).level_sizes == whole
+        for depth in (1, 7, len(whole) // 2, len(whole) - 1):
+            for most in (sum(whole[:depth]), sum(whole[: depth + 1]) - 1):
+                result = search(question, Bounds(workers, bytes_for(question, most, workers)))
+                assert (result.stopped, result.level_sizes) == (StopReason.MEMORY, whole[:depth])
+
+
+@pytest.mark.parametrize("workers", [2, 5, 16])
+def test_the_table_holds_every_state_once_and_nothing_else(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shard, "FIRST_BUCKETS", 1)
+    monkeypatch.setattr("checker.search.CHUNK", 1000)
+    run = LocalSearch(grid(5, 6), Bounds(workers, MEMORY), keeps_states=True)
+    assert run.run().distinct_states == 7**5
+    states = [one.states[at] for one in run.shards for at in range(one.count)]  # one word each
+    assert len(states) == len(set(states)) == 7**5
+    visited, first = run.shards[0]._visited, run.shards[0].context
+    used = 8 * (first[loops.BUCKETS] + loops.PAD)
+    found: list[int] = []
+    for part in range(workers):
+        slots = visited.table[visited.stride // 8 * part : visited.stride // 8 * (part + 1)]
+        assert not any(slots[used - 8 :]), "the last bucket, and what is behind it, stays empty"
+        found += [slot & loops.INDEX_MASK for slot in slots[:used] if slot]
+    wanted = [one.context[loops.FIRST] + at + 1 for one in run.shards for at in range(one.count)]
+    assert sorted(found) == sorted(wanted)
+    assert visited.shared[loops.BOOKED] == 7**5
 
 
 class Patient(Observer):

@@ -278,10 +278,10 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation("the cache is garbage", HOLDS, _WRONG, r"\g<1>6", HOLDS, "count", also=_garbage),
     # -- the engine
     Mutation(
-        "the visited set returns early",
+        "successors are lost",
         "checker/loops.py",
-        r'(def settle\(.*?""".*?"""\n)',
-        r"\1    n = n - n // 16\n",
+        r"(    m = fire_all\(context, here, n\)\n)",
+        r"\1    m = m - m // 16\n",
         PROMISES,
         "floor",
     ),
