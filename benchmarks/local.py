@@ -1,8 +1,8 @@
 """Measures the local search: rates, memory per state, start-up, and the distance from the machine's own limit.
 
-What lives here: whole commands run several times in turn, with medians, and one in-process measurement of random memory
-access. What does not: pass or fail; machines differ and are noisy, so read ratios first. Every figure is printed with the
-command that reproduces it.
+What lives here: whole commands run several times in turn, with medians, beside what the machine itself can do in the same
+minutes. What does not: how that is measured (`limits.py`), and pass or fail; machines differ and are noisy, so read ratios
+first. Every figure is printed with the command that reproduces it.
 
     python benchmarks/local.py [--runs N] [--spec NAME]
 """
@@ -10,7 +10,6 @@ command that reproduces it.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import os
 import shutil
@@ -27,7 +26,6 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SMALL = ("-c", "replicas=1", "-c", "log_size=1", "-c", "max_records=1", "-c", "max_leader_epoch=0")
-PROBES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -85,29 +83,6 @@ def millions(runs: Sequence[Run], key: str, seconds: str | None) -> list[float]:
     return [item.answer[key] / (item.answer[seconds] if seconds else item.seconds) / 1e6 for item in runs]
 
 
-def probe_limit(states: int) -> float:
-    """Nanoseconds for an independent, prefetched random read of 8 bytes in a table as large as the search's."""
-    from checker import loops
-    from checker.native import load_kernel
-    from checker.question import Question
-    from checker.shard import address, reserve
-    from model.catalogue import PROTOCOLS
-
-    constants = {"replicas": 1, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
-    kernel = load_kernel(Question(PROTOCOLS["kip320"].instantiate(constants), ()).plan)
-    slots = 1 << (states * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR - 1).bit_length()
-    table = reserve(slots, huge=True)
-    for page in range(0, slots, 512):
-        table[page] = 1
-    probe = kernel.function("probe", 4)
-    times = []
-    for seed in range(3):
-        begin = time.perf_counter()
-        probe(address(table), slots - 1, seed, PROBES)
-        times.append((time.perf_counter() - begin) / PROBES * 1e9)
-    return statistics.median(times)
-
-
 def on_provided_memory(spec: str, states: int, workers: int) -> float:
     """Seconds of a search in this process whose memory is there before it begins."""
     from acked.cli import find_spec
@@ -123,19 +98,13 @@ def on_provided_memory(spec: str, states: int, workers: int) -> float:
     return Provided(find_spec(spec).question(), Bounds(workers)).run().seconds
 
 
-def first_touch(size: int) -> float:
-    """Seconds until memory of so many bytes is there: part of every search, and a matter of the machine."""
-    from checker.shard import reserve
-
-    region = reserve(size // 8, huge=True)
-    begin = time.perf_counter()
-    ctypes.memset(region, 1, size)
-    return time.perf_counter() - begin
-
-
 def main() -> None:
     """Runs and prints everything."""
     sys.path.insert(0, str(ROOT))
+    import limits
+
+    from checker import loops
+
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=5, help="runs of each command")
     parser.add_argument("--spec", default="kip320-large", help="the spec to measure with")
@@ -147,11 +116,12 @@ def main() -> None:
     wide = ["check", "partition", "-w", "1"]
     run(one)  # compiles, and touches memory once: its time is not counted
     run(wide)
-    singles, doubles, pairs, smalls, wides = [], [], [], [], []
+    singles, doubles, pairs, smalls, wides, worths = [], [], [], [], [], []
     for _ in range(options.runs):
         singles.append(run(one))
         wides.append(run(wide))
         doubles.append(run(two))
+        worths.append(limits.worth_of_a_second_processor())
         pairs.append(run_at_once(2, one))
         smalls.append(run(small))
     first = singles[0].answer
@@ -165,7 +135,8 @@ def main() -> None:
     show(f"... over {options.spec}'s, pair by pair", [a / b for a, b in zip(*rates, strict=True)], "times", None)
     gains = [a.answer["seconds"] / b.answer["seconds"] for a, b in zip(singles, doubles, strict=True)]
     show("two workers over one, pair by pair", gains, "times", two)
-    # What two processors of this machine give to searches that share nothing but its memory.
+    # What two processors of this machine give to arithmetic, and to searches that share nothing but its memory.
+    show("two threads of arithmetic over one", worths, "times", None)
     apart = [sum(a.answer["seconds"] / b.answer["seconds"] for b in pair) for a, pair in zip(singles, pairs, strict=True)]
     show("two separate searches at once, over one", apart, "times", one)
     there = [[on_provided_memory(options.spec, states, w) for w in (1, 2)] for _ in range(options.runs)]
@@ -182,12 +153,15 @@ def main() -> None:
         shutil.rmtree(fresh)
     show("smallest spec, nothing compiled yet", colds, "s", small)
 
-    limit = probe_limit(states)
+    limit = limits.nanoseconds_a_read(
+        1 << (states * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR - 1).bit_length()
+    )
     spent = statistics.median(item.answer["seconds"] for item in singles) / generated * 1e9
     print(f"\n{'random prefetched reads of such a table':<44} {limit:>10,.2f} ns each")
     print(f"{'one worker, per generated state':<44} {spent:>10,.2f} ns, {spent / limit:.1f} times that limit")
     size = int(statistics.median(item.peak_bytes for item in singles) - start)
-    print(f"{'first touch of as much memory':<44} {first_touch(size):>10,.2f} s for {size / 1e6:,.0f} MB, by one thread")
+    touched = limits.first_touch(size)
+    print(f"{'first touch of as much memory':<44} {touched:>10,.2f} s for {size / 1e6:,.0f} MB, by one thread")
 
 
 if __name__ == "__main__":

@@ -630,26 +630,9 @@ def link(context: P64, begin: U64, end: U64, edges: P64, acts: P16, verdicts: P6
     return total
 
 
-def probe(table: P64, mask: U64, seed: U64, n: U64) -> U64:
-    """Reads n independent random slots of a table, prefetched: the machine's own limit, for the benchmark."""
-    total = 0
-    x = seed
-    ahead = seed
-    for _k in range(64):
-        ahead = ahead * MIX_2 + MIX_0
-        prefetch(table, (ahead >> 20) & mask)
-    for _k in range(n):
-        ahead = ahead * MIX_2 + MIX_0
-        prefetch(table, (ahead >> 20) & mask)
-        x = x * MIX_2 + MIX_0
-        total += table[(x >> 20) & mask]
-    return total
-
-
 FUNCTIONS = (
     hash_state, owner_of, home_of, hash_all, differ, less, take_slot, absorb, place, set_limit, grow, reserve_room, settle,
     settle_out, settle_rest, fill_group, deal, note_states, note_source, note_steps, represent, fire_all, evaluate, receive,
     claim, claim_any, expand_batch, expand_shares, expand, inspect, find_source, find_state, link,
-    probe,
 )  # fmt: skip
 """Everything that is translated, callees first."""
