@@ -6,14 +6,13 @@ violation to an initial state. What does not: what a level means (`levels.py`), 
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, TypeVar
 
-from checker.bounds import Bounds, default_workers, give_way
+from checker.bounds import Bounds, give_way
 from checker.checkpoint import RunDirectory
 from checker.errors import SystemFailure
 from checker.levels import Ledger, LevelReport, StopPolicy
@@ -33,8 +32,9 @@ if TYPE_CHECKING:
 CHUNK = 1 << 18
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
 
-LONG_SECONDS_A_BYTE = 5.5e-6
-"""About how long the code for long searches takes to compile, by bytes of the other; a search is long if it takes as much."""
+LONG = 150
+"""A search is long, and worth a long compilation, once it has generated so many states for every byte of its quickly compiled
+code: by then it has taken about as long as that compilation will. Counted, not timed: a busy machine is slow at both."""
 
 T = TypeVar("T")
 
@@ -81,7 +81,6 @@ class LocalSearch:
             with (
                 ThreadPoolExecutor(self.bounds.workers) as self._pool,
                 ThreadPoolExecutor(1, initializer=give_way) as self._compiler,
-                _TouchingAhead(self.shards),
             ):
                 begins = self._begin()
                 self.observer.phase("searching")
@@ -237,7 +236,7 @@ class LocalSearch:
         if self._kernel.is_for_long:
             return
         if self._better is None:
-            if time.perf_counter() - self._started > LONG_SECONDS_A_BYTE * self._kernel.size:
+            if self._generated > LONG * self._kernel.size:
                 self._better = self._compiler.submit(compile_for_long, self.question.plan)
         elif self._better.done():
             self._kernel = Kernel(self._better.result())
@@ -261,17 +260,21 @@ class LocalSearch:
         )
 
     def _tell(self, frontier: int) -> None:
-        fired = sum(sum(shard.enabled) for shard in self.shards)
         self.observer.progress(
             Progress(
                 depth=self.ledger.depth + 1,
                 distinct_states=sum(shard.count for shard in self.shards),
-                generated_states=self.ledger.generated_states + fired,
+                generated_states=self._generated,
                 frontier=frontier,
                 seconds=time.perf_counter() - self._started,
                 memory_bytes=sum(shard.memory_bytes for shard in self.shards),
             )
         )
+
+    @property
+    def _generated(self) -> int:
+        """Generated states so far, those of the level under way with them."""
+        return self.ledger.generated_states + sum(sum(shard.enabled) for shard in self.shards)
 
     def _each(self, work: Callable[[int, Shard], T]) -> list[T]:
         """The work done by every worker at once; a Ctrl-C waits until the native calls are back."""
@@ -326,32 +329,6 @@ class LocalSearch:
         ranges = self._levels[depth - 1]
         found = self._each(lambda worker, shard: shard.find_source(*ranges[worker], target))
         return min(edge for edge in found if edge is not None)
-
-
-class _TouchingAhead:
-    """Touches memory ahead of the shards from a thread of its own, where a processor is left for it.
-
-    The first touch of a page costs more than anything the search does with it.
-    """
-
-    def __init__(self, shards: Sequence[Shard]) -> None:
-        self._shards = shards
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._touch, daemon=True)
-
-    def __enter__(self) -> None:
-        if len(self._shards) < default_workers():
-            self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def _touch(self) -> None:
-        while not self._done.wait(0.002):
-            if not all(shard.touch_ahead() for shard in self._shards):
-                return
 
 
 def _results(futures: Iterable[Future[T]]) -> list[T]:

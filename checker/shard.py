@@ -20,9 +20,6 @@ from checker.shape import Shape
 Words = tuple[int, ...]
 
 FIRST_BUCKETS = 1 << 9
-TOUCH_AHEAD = 4 << 20
-"""Bytes of the state array that are touched before they are needed."""
-_POPULATE_WRITE = 23  # MADV_POPULATE_WRITE of Linux 5.14, which Python has no name for yet
 _PAGE = 2 << 20
 _NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
@@ -100,7 +97,6 @@ class Shard:
         begin = visited.apart * worker * self.words * 8
         self.states = (ctypes.c_uint64 * (visited.apart * self.words)).from_buffer(visited.states, begin)
         self._visited = visited
-        self._table = address(visited.table) + visited.stride * worker
         worst = BATCH * max(actions, 1)
         self._columns = reserve(shape.leaves * shape.column_bytes // 8)
         self._rows = reserve(max(shape.rows, 1) * BATCH // 64)
@@ -127,7 +123,6 @@ class Shard:
         self._offers = numbers([0] * visited.workers)
         self.context = reserve(loops.CONTEXT_SLOTS)
         self._fill_context(shape, kernel, visited, worker)
-        self._touched = {address(self.states): 0, self._table: 0}
         self._kernel = kernel  # whose code the functions below are
         self._expand = kernel.function("expand", 3)
         self._inspect = kernel.function("inspect", 3)
@@ -206,35 +201,6 @@ class Shard:
     def memory_bytes(self) -> int:
         """Bytes of its states and of its part of the table in use."""
         return 8 * (self.count * self.words + (self.context[loops.BUCKETS] + loops.PAD) * loops.SLOTS)
-
-    def touch_ahead(self) -> bool:
-        """Has the kernel provide memory that will be needed soon, so that the search does not wait for it.
-
-        To be called from a thread of its own while the search runs. False where the system cannot do that.
-        """
-        states = self.count * self.words * 8 + TOUCH_AHEAD
-        # A large table grows by half, beginning at its new end, so memory for that comes first; little by little, because the
-        # search may end before.
-        buckets, limit = self.context[loops.BUCKETS], self.context[loops.LIMIT] // self._visited.workers
-        late = max(self.count - limit // 8 * 7, 0)
-        table = 8 * loops.SLOTS * (buckets + (buckets // 2) * late // (limit // 8 + 1)) if late else 0
-        return self._touch(address(self.states), states) and self._touch(self._table, table)
-
-    def provide(self, states: int) -> bool:
-        """Has the kernel provide the memory of so many states at once, before a search; False where it cannot."""
-        # A large table may just have grown, by half.
-        table = 8 * loops.SLOTS * loops.PAD + 12 * states * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR
-        return self._touch(address(self.states), 8 * self.words * states) and self._touch(self._table, table)
-
-    def _touch(self, base: int, size: int) -> bool:
-        most = ctypes.sizeof(self.states) if base == address(self.states) else self._visited.stride
-        begin, end = self._touched[base], min(size, most) // _PAGE * _PAGE
-        if begin >= end:
-            return True
-        self._touched[base] = end
-        # Another worker's states may end in the middle of a page.
-        start = -(-(base + begin) // mmap.PAGESIZE) * mmap.PAGESIZE
-        return _madvise(start, base + end - start) == 0
 
     def begin_level(self) -> None:
         """States found from now on belong to the next level; counters and violations start anew."""
@@ -342,11 +308,3 @@ def _put(array: ctypes.Array[ctypes.c_uint64], begin: int, values: Sequence[int]
 def _rows(array: ctypes.Array[ctypes.c_uint64], width: int) -> list[list[int]]:
     values = list(array)
     return [values[at : at + width] for at in range(0, len(values) - width + 1, width)]
-
-
-def _madvise(start: int, length: int) -> int:
-    # Through ctypes, which releases the GIL for as long as the kernel clears pages.
-    madvise = getattr(ctypes.CDLL(None), "madvise", None)
-    if madvise is None:
-        return -1
-    return int(madvise(ctypes.c_void_p(start), ctypes.c_size_t(length), _POPULATE_WRITE))

@@ -368,7 +368,7 @@ def test_a_search_that_takes_long_changes_its_code_between_levels(
     monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))
     expected = answer(search(grid(5, 6), Bounds(workers, MEMORY)))
     assert not load_kernel(grid(5, 6).plan).is_for_long
-    monkeypatch.setattr("checker.search.LONG_SECONDS_A_BYTE", 0.0)
+    monkeypatch.setattr("checker.search.LONG", 0)
     patient = Patient()
     patient.search = LocalSearch(grid(5, 6), Bounds(workers, MEMORY), observer=patient)
     assert answer(patient.search.run()) == expected
