@@ -12,11 +12,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
+from checker.loops import MIX_0 as SUMMAND
+from checker.loops import MIX_2 as FACTOR
 from checker.lowlevel import P64, U64, prefetch
 from checker.native import Kernel, ObjectCode, compile_functions, processor
 from checker.shard import address, reserve
 
-FACTOR, SUMMAND = 0xA0761D6478BD642F, 0x9E3779B97F4A7C15
 PROBES = 1 << 24
 CELLS = 256
 ROUNDS = 1_000_000

@@ -66,8 +66,9 @@ REPRESENT = 42
 CONTEXT_SLOTS = 43
 GROUP = 8
 
-# What a worker offers to be expanded, by itself or by others; OFFERS lists the addresses of all workers' offers.
+# What a worker offers to be expanded, by itself or by others; OFFERS is the address of all workers' offers, two lines each.
 OFFER_NEXT, OFFER_END, OFFER_STATES = range(3)
+OFFER_SLOTS = 16
 OFFER_CLOSED = 1 << 62
 """The next state of an offer outside of `expand`: past every end."""
 
@@ -123,9 +124,14 @@ def owner_of(h: U64, parts: U64) -> U64:
     return ((h & ((1 << OWNER_BITS) - 1)) * parts) >> OWNER_BITS
 
 
+def number_of(tagged: U64, buckets: U64) -> U64:
+    """The number of the home, among the buckets of its part, of what has a tag: a hash or an entry."""
+    return ((tagged >> INDEX_BITS) * buckets) >> TAG_BITS
+
+
 def home_of(table: U64, parts: U64, stride: U64, buckets: U64, h: U64) -> U64:
     """The address of the first bucket in which a state of this hash may be."""
-    return table + owner_of(h, parts) * stride + (((h >> INDEX_BITS) * buckets) >> TAG_BITS) * SLOTS * 8
+    return table + owner_of(h, parts) * stride + number_of(h, buckets) * SLOTS * 8
 
 
 def hash_all(candidates: P64, hashes: P64, n: U64) -> None:
@@ -234,7 +240,7 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
                             found = match_bucket(bucket, INDEX_BITS, tag)
                     else:
                         passed += 1
-                        if ((tag * buckets) >> TAG_BITS) + passed >= buckets + PAD - 1:
+                        if number_of(hashes[j], buckets) + passed >= buckets + PAD - 1:
                             context[COUNT] = count
                             return j
                         bucket = at(bucket, SLOTS)
@@ -249,7 +255,7 @@ def place(table: P64, fill: P8, buckets: U64, entry: U64) -> U64:
 
     0 if that would be the last bucket of the padding, which stays empty.
     """
-    number = ((entry >> INDEX_BITS) * buckets) >> TAG_BITS
+    number = number_of(entry, buckets)
     while fill[number] == SLOTS:
         number += 1
     if number >= buckets + PAD - 1:
@@ -287,7 +293,7 @@ def grow(context: P64) -> U64:
         for slot in unrolled(SLOTS):
             entry = bucket[slot]
             bucket[slot] = 0
-            number = ((entry >> INDEX_BITS) * buckets) >> TAG_BITS if entry else nowhere
+            number = number_of(entry, buckets) if entry else nowhere
             held = fill[number]
             if (number <= b) | (held == SLOTS):
                 # Buckets up to this one may still hold entries that have not moved: only near the start, for a few.
@@ -464,9 +470,14 @@ def evaluate(context: P64, here: P64, n: U64) -> None:
     call(context[GUARDS], p64(context[COLUMNS]), p64(context[ROWS]), (n + context[BLOCK] - 1) // context[BLOCK])
 
 
+def offer_of(offers: U64, worker: U64) -> U64:
+    """The address of what a worker offers to be expanded."""
+    return offers + worker * OFFER_SLOTS * 8
+
+
 def claim(context: P64, owner: U64) -> U64:
     """Takes a batch of what a worker offers to expand; where it begins, or NOWHERE."""
-    offer = p64(p64(context[OFFERS])[owner])
+    offer = p64(offer_of(context[OFFERS], owner))
     # A look first, so that a worker in search of work does not keep the line from those who have some.
     if load_acquire(offer, OFFER_NEXT) >= offer[OFFER_END]:
         return NOWHERE
@@ -476,7 +487,7 @@ def claim(context: P64, owner: U64) -> U64:
 
 def expand_batch(context: P64, owner: U64, begin: U64) -> U64:
     """Checks and expands a claimed batch; 0 if not all candidates are in, but all its checks are made nevertheless."""
-    offer = p64(p64(context[OFFERS])[owner])
+    offer = p64(offer_of(context[OFFERS], owner))
     out = p64(context[OUT])
     n = minimum(BATCH, offer[OFFER_END] - begin)
     here = at(p64(offer[OFFER_STATES]), begin * W)
@@ -520,7 +531,7 @@ def expand(context: P64, begin: U64, end: U64) -> U64:
     unequally the machine treats them. It stops early when somebody needs room in the table (CROWDED: make some, and go on) or
     when the budget is reached (STATUS); the checks of all states before the result are made.
     """
-    offer = p64(p64(context[OFFERS])[context[WORKER]])
+    offer = p64(offer_of(context[OFFERS], context[WORKER]))
     offer[OFFER_END] = end
     store_release(offer, OFFER_NEXT, begin)
     expand_shares(context)
@@ -631,8 +642,9 @@ def link(context: P64, begin: U64, end: U64, edges: P64, acts: P16, verdicts: P6
 
 
 FUNCTIONS = (
-    hash_state, owner_of, home_of, hash_all, differ, less, take_slot, absorb, place, set_limit, grow, reserve_room, settle,
-    settle_out, settle_rest, fill_group, deal, note_states, note_source, note_steps, represent, fire_all, evaluate, receive,
-    claim, claim_any, expand_batch, expand_shares, expand, inspect, find_source, find_state, link,
+    hash_state, owner_of, number_of, home_of, hash_all, differ, less, take_slot, absorb, place, set_limit, grow,
+    reserve_room, settle, settle_out, settle_rest, fill_group, deal, note_states, note_source, note_steps, represent,
+    fire_all, evaluate, receive, offer_of, claim, claim_any, expand_batch, expand_shares, expand, inspect, find_source,
+    find_state, link,
 )  # fmt: skip
 """Everything that is translated, callees first."""

@@ -105,8 +105,9 @@ def kernel_key(plan: KernelPlan) -> str:
 def compile_kernel(plan: KernelPlan) -> ObjectCode:
     """Object code of the kernel, from the cache if it is there; the code for long searches if that is there."""
     key = kernel_key(plan)
-    if _from_cache(f"{key}-long") is not None:
-        return compile_for_long(plan)
+    long = _from_cache(f"{key}-long")
+    if long is not None:
+        return _for_long(plan, long)
     # The vector code is one long basic block that needs no IR passes; the successors of single states gain nothing from
     # codegen optimisation; the loops are written with variables in memory and need the whole pipeline.
     vector = _cached(f"{key}-vector", lambda: _emit(vector_ir(plan), _CODEGEN_GOOD, None))
@@ -116,7 +117,10 @@ def compile_kernel(plan: KernelPlan) -> ObjectCode:
 
 def compile_for_long(plan: KernelPlan) -> ObjectCode:
     """Object code of the kernel that takes up to some seconds to compile and makes up for it in a long search; cached too."""
-    kernel = _cached(f"{kernel_key(plan)}-long", lambda: _emit(long_ir(plan), _CODEGEN_LESS, None))
+    return _for_long(plan, _cached(f"{kernel_key(plan)}-long", lambda: _emit(long_ir(plan), _CODEGEN_LESS, None)))
+
+
+def _for_long(plan: KernelPlan, kernel: bytes) -> ObjectCode:
     return ObjectCode(processor(), (kernel, _loops(plan)), is_for_long=True)
 
 
@@ -169,7 +173,10 @@ def _cached(name: str, make: Callable[[], bytes]) -> bytes:
 
 
 class Kernel:
-    """Object code loaded into this process; functions are called with addresses and numbers, without the GIL."""
+    """Object code loaded into this process; functions are called with addresses and numbers, without the GIL.
+
+    `size` is in bytes.
+    """
 
     def __init__(self, code: ObjectCode) -> None:
         _initialize()

@@ -185,6 +185,7 @@ class LocalSearch:
                 self._record(report, ends)
             if not goes_on:
                 return
+            self._hasten()
             begins = ends
 
     def _record(self, report: LevelReport | None, begins: Sequence[int]) -> None:
@@ -209,7 +210,7 @@ class LocalSearch:
             )
             is_put_off = self.shards[0].is_crowded
             if is_put_off:
-                self._make_room()
+                self._relieve()
             if any(shard.is_broken for shard in self.shards):
                 raise SystemFailure(
                     "the table of visited states could not be rearranged; please report this with the spec"
@@ -219,10 +220,10 @@ class LocalSearch:
                 return False
             if not is_put_off:
                 self._tell(sum(ends) - sum(done))
-            self._hasten()
         return True
 
-    def _make_room(self) -> None:
+    def _relieve(self) -> None:
+        """Makes room for what workers put off, or has them find that there is none."""
         if self.shards[0].is_at_most:
             # Workers keep room for states that turn out to be known. One after the other, none keeps what another needs, and
             # whether a level fits does not depend on who was first.
@@ -236,7 +237,7 @@ class LocalSearch:
         if self._kernel.is_for_long:
             return
         if self._better is None:
-            if self._generated > LONG * self._kernel.size:
+            if self.ledger.generated_states > LONG * self._kernel.size:
                 self._better = self._compiler.submit(compile_for_long, self.question.plan)
         elif self._better.done():
             self._kernel = Kernel(self._better.result())
@@ -260,21 +261,17 @@ class LocalSearch:
         )
 
     def _tell(self, frontier: int) -> None:
+        fired = sum(sum(shard.enabled) for shard in self.shards)
         self.observer.progress(
             Progress(
                 depth=self.ledger.depth + 1,
                 distinct_states=sum(shard.count for shard in self.shards),
-                generated_states=self._generated,
+                generated_states=self.ledger.generated_states + fired,
                 frontier=frontier,
                 seconds=time.perf_counter() - self._started,
                 memory_bytes=sum(shard.memory_bytes for shard in self.shards),
             )
         )
-
-    @property
-    def _generated(self) -> int:
-        """Generated states so far, those of the level under way with them."""
-        return self.ledger.generated_states + sum(sum(shard.enabled) for shard in self.shards)
 
     def _each(self, work: Callable[[int, Shard], T]) -> list[T]:
         """The work done by every worker at once; a Ctrl-C waits until the native calls are back."""

@@ -74,6 +74,7 @@ class Visited:
             self.room = min(self.room, self.most // workers * 5 // 4 + BATCH)
             self.states = self._reserve_states()
         self.bases = reserve(workers)
+        self.offers = reserve(loops.OFFER_SLOTS * workers)
         self.shared = reserve(loops.SHARED_SLOTS)
 
     def _reserve_states(self) -> ctypes.Array[ctypes.c_uint64]:
@@ -92,8 +93,7 @@ class Shard:
         self.words = shape.words
         self._properties = shape.properties
         self._checks = shape.checks
-        self._actions = shape.actions
-        actions = shape.actions
+        self._actions = actions = shape.actions
         begin = visited.apart * worker * self.words * 8
         self.states = (ctypes.c_uint64 * (visited.apart * self.words)).from_buffer(visited.states, begin)
         self._visited = visited
@@ -118,9 +118,10 @@ class Shard:
         self._best_states = numbers([0] * self._properties * (self.words + 1))
         self._best_steps = numbers([0] * self._checks * (self.words + 2))
         self._best_source = numbers([0] * (self.words + 2))
-        self._offer = reserve(3)
-        _put(self._offer, 0, (loops.OFFER_CLOSED, 0, address(self.states)))
-        self._offers = numbers([0] * visited.workers)
+        begin = loops.OFFER_SLOTS * 8 * worker
+        self._offer = (ctypes.c_uint64 * loops.OFFER_SLOTS).from_buffer(visited.offers, begin)
+        self._offer[loops.OFFER_NEXT] = loops.OFFER_CLOSED
+        self._offer[loops.OFFER_STATES] = address(self.states)
         self.context = reserve(loops.CONTEXT_SLOTS)
         self._fill_context(shape, kernel, visited, worker)
         self._kernel = kernel  # whose code the functions below are
@@ -149,7 +150,7 @@ class Shard:
             loops.WORKERS: workers,
             loops.WORKER: worker,
             loops.SHARED: address(visited.shared),
-            loops.OFFERS: address(self._offers),
+            loops.OFFERS: address(visited.offers),
             loops.COLUMNS: address(self._columns),
             loops.ROWS: address(self._rows),
             loops.UNPACK: kernel.address("unpack"),
@@ -228,10 +229,6 @@ class Shard:
         """Checks states begin..end-1 and the steps from them without inserting anything."""
         self._inspect(address(self.context), begin, end)
 
-    def meet(self, shards: Sequence[Shard]) -> None:
-        """Tells this shard what the others offer to be expanded."""
-        _put(self._offers, 0, [address(other._offer) for other in shards])
-
     def settle_rest(self) -> None:
         """Inserts what was put off, while no other shard is at work; what does not fit now exceeds the budget."""
         if not self._settle_rest(address(self.context)):
@@ -250,8 +247,8 @@ class Shard:
 
     def hasten(self, kernel: Kernel) -> None:
         """Has successors made by another kernel of the same plan from now on; only while no shard is at work."""
-        self._kernels = (self._kernel, kernel)
-        _put(self._fires, 0, [kernel.address(f"fire_{k}") for k in range(self._actions)])
+        self._faster = kernel  # whose code the successors are
+        self._fires[: self._actions] = [kernel.address(f"fire_{k}") for k in range(self._actions)]
 
     def violating_states(self) -> dict[int, Words]:
         """By state property: the least state of the level, among those expanded, that violates it."""
@@ -284,10 +281,7 @@ def alone(shape: Shape, kernel: Kernel, memory: int) -> Shard:
 def team(shape: Shape, kernel: Kernel, workers: int, memory: int) -> list[Shard]:
     """What so many workers of one search work with, within a budget of bytes for all; errors as `Visited`."""
     visited = Visited(shape.words, workers, memory)
-    shards = [Shard(shape, kernel, visited, worker) for worker in range(workers)]
-    for shard in shards:
-        shard.meet(shards)
-    return shards
+    return [Shard(shape, kernel, visited, worker) for worker in range(workers)]
 
 
 def make_room(shards: Sequence[Shard], states: int) -> bool:
@@ -298,11 +292,6 @@ def make_room(shards: Sequence[Shard], states: int) -> bool:
         if any(shard.is_full or shard.is_broken for shard in shards):
             return False
     return True
-
-
-def _put(array: ctypes.Array[ctypes.c_uint64], begin: int, values: Sequence[int]) -> None:
-    for k, value in enumerate(values, begin):
-        array[k] = value
 
 
 def _rows(array: ctypes.Array[ctypes.c_uint64], width: int) -> list[list[int]]:

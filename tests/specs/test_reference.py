@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +61,9 @@ def size_of(row: dict[str, Any]) -> tuple[int, ...]:
 
 
 @pytest.fixture(scope="module")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A cache of compiled code that no other test has filled."""
-    place = tmp_path_factory.mktemp("kernels")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACKED_CACHE_DIR", str(place))
-        yield place
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A place for compiled code that other tests neither fill nor use."""
+    return tmp_path_factory.mktemp("kernels")
 
 
 def short(protocol: str, size: tuple[int, ...]) -> str:
@@ -148,7 +144,10 @@ def test_the_native_search_meets_every_reference_count_on_one_and_on_two_workers
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=row_id)
-def test_the_code_for_long_searches_meets_every_reference_count(row: dict[str, Any], own_cache: Path) -> None:
+def test_the_code_for_long_searches_meets_every_reference_count(
+    row: dict[str, Any], own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACKED_CACHE_DIR", str(own_cache))
     asked = question(row["protocol"], size_of(row), "LeaderInIsr", "HwWithinLog")
     expected = answer(search(asked, Bounds(2, MEMORY)))
     assert compile_for_long(asked.plan).is_for_long
