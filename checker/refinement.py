@@ -31,7 +31,7 @@ from model.replication import common as family
 from model.replication import kip320, truncate_to_hw
 from model.replication import state as theirs
 from model.state import Struct, field, none_of
-from model.values import Bool
+from model.values import Bool, SetValue
 
 
 class Pair(Struct):
@@ -222,15 +222,27 @@ def _truncate(run: Run, follower: ours.Replica, leader: ours.Replica) -> Iterato
     )  # fmt: skip
 
 
-def _report(run: Run, follower: ours.Replica, leader: ours.Replica, brings: Action | None) -> Iterator[None]:
+def _report(
+    run: Run,
+    follower: ours.Replica,
+    leader: ours.Replica,
+    brings: Action | None,
+    read_first: Action | None = None,
+    end: ours.Offset | None = None,
+) -> Iterator[None]:
+    """The leader's half; `brings` is a record after it, `read_first` what brings each of those up to `end` that came before."""
     broker = run.p.broker[leader]
     was_in, trailing = broker.isr.contains(follower), broker.hw < epoch_start(run.p, leader)
+    start = run.p.log[follower].end
     yield
     joins = ~was_in & run.p.broker[leader].isr.contains(follower)
     ends: dict[str, Any] = {"leader": as_replica(leader), "follower": as_replica(follower)}
     if run.variant.is_fenced:
         run.leave_out(HW_IN_EPOCH, joins & trailing)
     run.take(run.variant.expand, joins, **ends)
+    if read_first is not None and end is not None:
+        for o in each(ours.Offset)[:-1]:
+            run.take(read_first, (start <= o) & (o < end), **ends)
     run.raise_high_watermark(leader)
     if brings is not None:
         run.take(brings, **ends)
@@ -244,6 +256,16 @@ def _fetch_record(run: Run, follower: ours.Replica, leader: ours.Replica) -> Ite
 def _fetch_unanswered(run: Run, follower: ours.Replica, leader: ours.Replica) -> Iterator[None]:
     """Expand the ISR if the follower joins, then the high watermark."""
     yield from _report(run, follower, leader, None)
+
+
+def _fetch_at_once(run: Run, follower: ours.Replica, leader: ours.Replica, end: ours.Offset) -> Iterator[None]:
+    """Expand the ISR if the follower joins, then the family's fetch of every record of the batch, then the high watermark."""
+    hw, start = run.p.broker[follower].hw, run.p.log[follower].end
+    rest = _report(run, follower, leader, None, run.variant.fetch, end)
+    next(rest)
+    yield
+    run.leave_out(NO_EMPTY_ANSWER, (start == end) & (run.p.broker[follower].hw != hw))
+    next(rest, None)
 
 
 def _fetch_nothing_new(run: Run, follower: ours.Replica, leader: ours.Replica) -> Iterator[None]:
@@ -262,13 +284,15 @@ def _fetch_diverging(run: Run, follower: ours.Replica, leader: ours.Replica) -> 
     run.leave_out(NO_CUT_AT_END, truth(True))
 
 
-def _shrink(run: Run, leader: ours.Replica, follower: ours.Replica) -> Iterator[None]:
-    """The family's shrink of the ISR, then the high watermark."""
-    here, there = as_replica(leader), as_replica(follower)
-    caught_up = run.variant.is_caught_up(run.f, here, there, run.f.log[here].end)
+def _shrink(run: Run, leader: ours.Replica, followers: SetValue[ours.Replica]) -> Iterator[None]:
+    """The family's shrink of the ISR for each of the followers, then the high watermark."""
+    here = as_replica(leader)
+    end = run.f.log[here].end
+    caught_up = some(followers, lambda r: run.variant.is_caught_up(run.f, here, as_replica(r), end))
     yield
     run.leave_out(NO_STALE_LAG, caught_up)
-    run.take(run.variant.shrink, leader=here, follower=there)
+    for r in each(ours.Replica):
+        run.take(run.variant.shrink, followers.contains(r), leader=here, follower=as_replica(r))
     run.raise_high_watermark(leader)
 
 
@@ -312,12 +336,17 @@ class Variant:
 
 _SHARED: Mapping[str, Witness] = {
     "Produce": _produce,
+    "ProduceWhileHwWaits": _produce,
     "BecomeLeader": _become_leader,
     "GiveUp": _give_up,
     "LearnIsr": _nothing,
+    "LearnIsrWhileHwWaits": _nothing,
     "ShrinkIsr": _shrink,
+    "ShrinkIsrWhileHwWaits": _shrink,
     "FetchRecord": _fetch_record,
     "FetchNothingNew": _fetch_nothing_new,
+    "FetchAtOnce": _fetch_at_once,
+    "FetchWhileHwWaits": _fetch_at_once,
     "FetchUnanswered": _fetch_unanswered,
     "FetchDiverging": _fetch_diverging,
     "LoseSession": _lose_session,

@@ -78,7 +78,7 @@ def only_leaders_know_isr(s: State) -> Bool:
 
     def keeps(r: Replica) -> Bool:
         mine = s.broker[r]
-        blank = mine.isr.is_empty & every(Replica, lambda f: s.known_end[r][f] == 0)
+        blank = mine.isr.is_empty & every(Replica, lambda f: s.known_end[r][f].is_none)
         full = mine.isr.contains(r)
         if asynchronous_isr.on:
             blank &= mine.pending.is_empty & ~mine.outdated

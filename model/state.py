@@ -355,6 +355,20 @@ class LogView(Generic[S, N]):
             _assign(StructDomain(self._domain.record), self._store, (*slots, _plain(end.expr)), record)
         self._set_end(end + 1)
 
+    def copy(self, other: LogView[S, N], until: N) -> None:
+        """Appends another log's records from this log's end on, up to but without offset `until`; that log must hold them."""
+        pool = current().pool
+        end, stop = self.end, self._domain.offset.lift(until)
+        fields = [path for path, _ in StructDomain(self._domain.record).leaves((), current().constants)]
+        for slot in range(self._slots()):
+            slots = (*self._path, LogDomain.RECORDS, slot)
+            source = (*other._path, LogDomain.RECORDS, slot)
+            taken = pool.and_(pool.le(end.expr, literal(slot)), pool.lt(literal(slot), stop))
+            for name in fields:
+                before = self._store.read((*slots, *name))
+                self._store.write((*slots, *name), pool.ite(taken, other._store.read((*source, *name)), before))
+        self._set_end(type(end)(pool.ite(pool.lt(end.expr, stop), stop, end.expr)))
+
     def truncate(self, offset: N) -> None:
         """Drops every record from `offset` on; an offset beyond the end changes nothing."""
         pool = current().pool

@@ -16,6 +16,11 @@ def says_list(items: list[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def says_brokers(members: list[int]) -> str:
+    """`broker 1`, `brokers 1 and 2`."""
+    return f"broker{'s' if len(members) > 1 else ''} {says_list([str(member) for member in members])}"
+
+
 def says_cut(t: Any, broker: int) -> str:
     """What a step did to a log that it may have truncated."""
     before, after = t.before.log[broker].end, t.after.log[broker].end

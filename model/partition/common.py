@@ -6,6 +6,8 @@ changes of the ISR in the controller, and the renumbering of epochs. What does n
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from model.partition.settings import (
     ACKS_ALL,
     acks,
@@ -107,9 +109,9 @@ def counted_isr(s: State, leader: Replica) -> SetValue[Replica]:
     return broker.isr | broker.pending if asynchronous_isr.on and maximal_isr.on else broker.isr
 
 
-def end_known(s: State, leader: Replica, replica: Replica) -> Offset:
-    """A replica's log end as the leader knows it."""
-    return ite(replica == leader, s.log[leader].end, s.known_end[leader][replica])
+def has_reached(s: State, leader: Replica, replica: Replica, end: Offset) -> Bool:
+    """A replica's log goes at least up to `end`, as the leader knows it; of whom it has not heard it knows nothing."""
+    return ite(replica == leader, end <= s.log[leader].end, s.known_end[leader][replica] >= end)
 
 
 def enough_in_sync(members: SetValue[Replica]) -> Bool:
@@ -118,11 +120,42 @@ def enough_in_sync(members: SetValue[Replica]) -> Bool:
     return members.size >= (min(wanted, replicas.value) if strict_min_isr.on else wanted)
 
 
+Advance = Callable[[State, Replica], None]
+"""What a leader's high watermark does when a log end or the ISR is news: it rises, or waits for a follower outside the ISR."""
+
+
 def advance_high_watermark(s: State, leader: Replica) -> None:
     """Moves a leader's high watermark to the least log end of the ISR, never back, and answers who waited for that."""
-    broker = s.broker[leader]
+    _raise_high_watermark(s, leader, _reached_by_isr(s, leader))
+
+
+def _reached_by_isr(s: State, leader: Replica) -> Offset:
     members = counted_isr(s, leader)
-    reached = greatest(Offset, lambda o: every(members, lambda r: o <= end_known(s, leader, r)))
+    return greatest(Offset, lambda o: every(members, lambda r: has_reached(s, leader, r, o)))
+
+
+def hold_high_watermark(s: State, leader: Replica) -> None:
+    """Moves a leader's high watermark only as far as followers outside the ISR have come that may join (KAFKA-4485).
+
+    Kafka waits for those that had caught up with this leader within `replica.lag.time.max.ms`. When that was is left open:
+    any that has fetched in this leadership may be waited for, or not (`advance_high_watermark`). From 3.6 those that may not
+    join are not waited for (KAFKA-15021).
+    """
+    members, reached = counted_isr(s, leader), _reached_by_isr(s, leader)
+
+    def lacks(r: Replica, o: Offset) -> Bool:
+        known = s.known_end[leader][r]
+        waited_for = ~members.contains(r) & may_count(s, r) & s.broker[r].leader_epoch.is_some
+        return waited_for & known.is_some & (known < o)
+
+    require("the high watermark would rise", reached > s.broker[leader].hw)
+    require("a follower outside the ISR lacks what it would rise over", some(Replica, lambda r: lacks(r, reached)))
+    held = greatest(Offset, lambda o: (o <= reached) & every(Replica, lambda r: ~lacks(r, o)))
+    _raise_high_watermark(s, leader, held)
+
+
+def _raise_high_watermark(s: State, leader: Replica, reached: Offset) -> None:
+    broker = s.broker[leader]
     may = reached > broker.hw
     if strict_min_isr.on:
         may &= enough_in_sync(broker.isr)

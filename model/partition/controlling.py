@@ -22,10 +22,13 @@ from model.partition.settings import (
     CLEAN_CRASHES,
     LOSSY_OUTSIDE_ISR,
     NO_CRASHES,
+    assignment_keeps_elr,
     asynchronous_isr,
     awaits,
+    config_changes,
     crashes,
     dies_uncleanly,
+    directories_move,
     eligible_leader_replicas,
     expand_in_own_epoch,
     halts,
@@ -33,6 +36,7 @@ from model.partition.settings import (
     kills,
     leadership_moves,
     loses,
+    reregistration_noticed,
     unclean_election,
     unnoticed_restarts,
     zombies,
@@ -119,24 +123,41 @@ def go_down(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> N
     s.broker[broker].down = True
 
 
-@action(
-    says=lambda t: (
-        f"broker {t.broker} is killed and back before the controller looks; it stays in the ISR{says_no_answers(t, t.broker)}"
-    ),
-    when=lambda: unnoticed_restarts.on and kills.on and crashes.value != NO_CRASHES,
-)
-def restart_unnoticed(s: State, broker: Replica, checkpoint: Offset) -> None:
-    """A broker's process is killed and registers again before the controller looks; it is told again who leads (KIP-380).
+def restarts_go_unnoticed() -> bool:
+    """Whether a broker that went down may be back in the ISR that it never left."""
+    faults = unnoticed_restarts.on and kills.on and crashes.value != NO_CRASHES
+    return faults and not reregistration_noticed.on
 
-    A machine that dies is away for longer, so the log stays. From 2.0.1 a leader that comes back takes its log end for the
-    start of its epoch (KAFKA-7128), which is not told here: only others restart unnoticed then.
+
+def _says_unnoticed(t: Any) -> str:
+    lost = t.before.log[t.broker].end - t.after.log[t.broker].end
+    how = f", without what it had from offset {t.log_end} on, which was not flushed" if lost else ""
+    return (
+        f"broker {t.broker} goes down and is back before the controller looks{how}; it stays in the ISR"
+        f"{says_no_answers(t, t.broker)}"
+    )
+
+
+@action(says=_says_unnoticed, when=lambda: restarts_go_unnoticed())
+def restart_unnoticed(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
+    """A broker goes down and registers again before the controller has taken it out of the ISR; it is told again who leads.
+
+    With ZooKeeper (to 2.1, KIP-380) the process was killed and the log stays: a machine that dies is away for longer. From 2.0.1
+    a leader that comes back takes its log end for the start of its epoch (KAFKA-7128), which is not told here: only others
+    restart unnoticed then. With KRaft (to 3.9, KAFKA-18106) the broker comes back after its session has ended and before the
+    controller fences it, so a machine may have died; it stays in the ISR, and goes on as the leader if it was.
     """
     require("in the ISR", s.controller.isr.contains(broker))
-    if expand_in_own_epoch.on:
+    if expand_in_own_epoch.on and not asynchronous_isr.on:
         require("does not lead", s.controller.leader != broker)
     require("has a session", has_session(s, broker))
-    require("an earlier high watermark", checkpoint <= s.broker[broker].hw)
-    forget(s, broker, s.log[broker].end, checkpoint)
+    if asynchronous_isr.on:
+        require_what_survives(s, broker, log_end, checkpoint)
+    else:
+        require("the whole log survives", log_end == s.log[broker].end)
+        require("an earlier high watermark", checkpoint <= s.broker[broker].hw)
+    refuse_stale_changes(s, broker)
+    forget(s, broker, log_end, checkpoint)
     renumber_epochs(s)
 
 
@@ -222,7 +243,6 @@ def lose_session(s: State, broker: Replica) -> None:
     """The controller takes a live broker for dead: a long pause or a cut network; the broker goes on as it was."""
     require("has a session", has_session(s, broker))
     s.controller.gone = s.controller.gone.add(broker)
-    refuse_stale_changes(s, broker)
     take_out(s, broker)
     renumber_epochs(s)
 
@@ -233,6 +253,30 @@ def regain_session(s: State, broker: Replica) -> None:
     require("up", ~s.broker[broker].down)
     require("without a session", s.controller.gone.contains(broker))
     s.controller.gone = s.controller.gone.remove(broker)
+
+
+# -- what makes the controller forget eligible leaders ------------------------------------------------------------------
+
+
+@action(
+    says=lambda t: "min.insync.replicas is set anew; the controller forgets the eligible leaders and who led last",
+    when=lambda: config_changes.on and eligible_leader_replicas.on,
+)
+def change_configuration(s: State) -> None:
+    """The topic's min.insync.replicas is set, if only to what it was: ELR and last known leader are cleared (KIP-966)."""
+    require("there is something to forget", ~s.controller.elr.is_empty | s.controller.last_leader.is_some)
+    set_eligible(s, none_of(Replica))
+    s.controller.last_leader = None
+
+
+@action(
+    says=lambda t: "a replica is assigned to another log directory; the controller forgets the eligible leaders",
+    when=lambda: directories_move.on and eligible_leader_replicas.on and not assignment_keeps_elr.on,
+)
+def move_directory(s: State) -> None:
+    """A replica's log directory changes (JBOD): to 4.2 the change of the partition that says so clears its ELR."""
+    require("there is something to forget", ~s.controller.elr.is_empty)
+    set_eligible(s, none_of(Replica))
 
 
 # -- elections --------------------------------------------------------------------------------------------------------
@@ -307,6 +351,8 @@ ACTIONS = (
     halt,
     restart,
     restart_unnoticed,
+    change_configuration,
+    move_directory,
     lose_session,
     regain_session,
     elect_leader,

@@ -2,8 +2,8 @@
 
 What lives here: becoming a follower, truncation by request (KIP-101, KIP-279), and the fetch. A fetch is one step: the leader
 learns the follower's log end, moves its high watermark and takes the follower into the ISR (where that is no request of its
-own); then the answer reaches the follower, or is lost. The answer carries at most one record and the leader's high watermark,
-so a follower's high watermark trails by one round.
+own); then the answer reaches the follower, or is lost. An answer that is given at once was read before the leader noted the
+fetch, so it carries the high watermark from before; one for which the fetch waited at the leader carries the one from after.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from model.partition.common import (
+    Advance,
     advance_high_watermark,
     commit_isr,
     diverges,
@@ -18,6 +19,7 @@ from model.partition.common import (
     follows,
     has_caught_up,
     has_session,
+    hold_high_watermark,
     in_one_epoch,
     is_true_leader,
     may_count,
@@ -38,10 +40,12 @@ from model.partition.settings import (
     epoch_known_at_election,
     fetch_fencing,
     halts,
+    hw_waits_for_caught_up,
     keeps_empty_epochs,
     truncate_under_same_leader,
     truncates_by_request,
     truncation,
+    truncation_fencing,
 )
 from model.partition.state import Epoch, Offset, Replica, State, offset
 from model.partition.words import answers_of, says_no_answers
@@ -106,7 +110,7 @@ def resign(s: State, broker: Replica) -> None:
     s.broker[broker].outdated = False
     s.broker[broker].unanswered = False
     for r in each(Replica):
-        s.known_end[broker][r] = offset(0)
+        s.known_end[broker][r] = None
 
 
 def drop_late_answer(s: State, follower: Replica) -> None:
@@ -179,7 +183,7 @@ def truncate_by_epoch(s: State, follower: Replica, leader: Replica) -> None:
     """A follower asks its leader up to where their logs can agree, and truncates there, before it fetches."""
     require("has yet to truncate", s.broker[follower].truncating)
     require("follows", follows(s, leader, follower))
-    if fetch_fencing.value == BY_CURRENT_EPOCH:
+    if truncation_fencing.on:
         require("same leader epoch", in_one_epoch(s, leader, follower))
     end = end_of_latest_epoch(s, leader, follower)
     if keeps_empty_epochs.value:
@@ -215,7 +219,8 @@ def _says_record(t: Any) -> str:
 
 def _says_parted(t: Any) -> str:
     noted = t.after.known_end[t.leader][t.follower]
-    believed = f"; broker {t.leader} has noted log end {noted} for it" if noted > t.after.log[t.follower].end else ""
+    believes_more = noted is not None and noted > t.after.log[t.follower].end
+    believed = f"; broker {t.leader} has noted log end {noted} for it" if believes_more else ""
     return f"{says_round(t)}; their logs have parted, and broker {t.follower} {says_cut(t, t.follower)}{believed}"
 
 
@@ -241,7 +246,8 @@ def have_parted(s: State, leader: Replica, follower: Replica) -> Bool:
     return s.log[follower].end > s.log[leader].end
 
 
-def leader_learns(s: State, leader: Replica, follower: Replica) -> None:
+
+def leader_learns(s: State, leader: Replica, follower: Replica, advance: Advance = advance_high_watermark) -> None:
     """The leader's half of a fetch: the follower's log end, the ISR, the high watermark."""
     s.known_end[leader][follower] = s.log[follower].end
     if not asynchronous_isr.on:
@@ -249,7 +255,7 @@ def leader_learns(s: State, leader: Replica, follower: Replica) -> None:
         known, committed = s.broker[leader].isr, s.controller.isr
         s.broker[leader].isr = ite(joins, known.add(follower), known)
         commit_isr(s, ite(joins, committed.add(follower), committed))
-    advance_high_watermark(s, leader)
+    advance(s, leader)
 
 
 def may_join(s: State, leader: Replica, follower: Replica) -> Bool:
@@ -266,7 +272,7 @@ def take_high_watermark(s: State, leader: Replica, follower: Replica) -> None:
 
 @action(says=_says_record)
 def fetch_record(s: State, follower: Replica, leader: Replica) -> None:
-    """A follower fetches, its leader learns how far it has come, and the answer brings the next record."""
+    """A follower's fetch waits at its leader, which learns how far it has come, until the next record is there for it."""
     require_fetch(s, follower, leader)
     start = s.log[follower].end
     require("logs agree", ~have_parted(s, leader, follower))
@@ -282,12 +288,57 @@ def fetch_record(s: State, follower: Replica, leader: Replica) -> None:
 
 @action(says=lambda t: f"{says_round(t)}; it gets no record and high watermark {t.after.broker[t.follower].hw}")
 def fetch_nothing_new(s: State, follower: Replica, leader: Replica) -> None:
-    """A follower at its leader's log end fetches; its leader learns that, and the answer brings the high watermark."""
+    """A follower at its leader's log end fetches and waits there in vain; the answer brings the high watermark alone."""
     require_fetch(s, follower, leader)
     require("logs agree", ~have_parted(s, leader, follower))
     require("leader holds nothing more", ~s.log[leader].has(s.log[follower].end))
     leader_learns(s, leader, follower)
     take_high_watermark(s, leader, follower)
+
+
+def answer_at_once(s: State, follower: Replica, leader: Replica, end: Offset, advance: Advance) -> None:
+    """The leader reads the answer to a fetch, the records below `end` and its high watermark, and then notes the fetch."""
+    require_fetch(s, follower, leader)
+    require("logs agree", ~have_parted(s, leader, follower))
+    require("a batch of what the leader holds", (s.log[follower].end <= end) & (end <= s.log[leader].end))
+    read = s.broker[leader].hw
+    leader_learns(s, leader, follower, advance)
+    if keeps_empty_epochs.value:
+        # A record's epoch starts where the empty one did, and takes its place.
+        empty = s.broker[follower].empty_epoch
+        s.broker[follower].empty_epoch = ite(s.log[follower].end < end, None, empty)
+    s.log[follower].copy(s.log[leader], end)
+    s.broker[follower].hw = smaller(read, end)
+    if keeps_empty_epochs.value:
+        renumber_epochs(s)
+
+
+def _says_batch(t: Any) -> str:
+    start, end = t.before.log[t.follower].end, t.after.log[t.follower].end
+    records = [str(record.id) for record in t.after.log[t.follower].records[start:end]]
+    got = f"record{'s' if len(records) > 1 else ''} {' and '.join(records)}" if records else "no record"
+    return f"{got} and high watermark {t.after.broker[t.follower].hw}"
+
+
+@action(says=lambda t: f"{says_round(t)}; the answer, read before that, brings {_says_batch(t)}")
+def fetch_at_once(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
+    """A fetch that is answered at once: the answer has the records below `end` and the high watermark from before the fetch."""
+    require("brings records, if there are any", (s.log[follower].end < end) | ~s.log[leader].has(s.log[follower].end))
+    answer_at_once(s, follower, leader, end, advance_high_watermark)
+
+
+@action(
+    says=lambda t: (
+        f"{says_round(t)}; its high watermark waits for a follower outside the ISR, and the answer brings {_says_batch(t)}"
+    ),
+    when=lambda: hw_waits_for_caught_up.on,
+)
+def fetch_while_hw_waits(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
+    """A fetch after which the leader's high watermark waits for a follower outside the ISR that may soon join (KAFKA-4485).
+
+    An answer that brings nothing though the leader holds more is one that does not arrive.
+    """
+    answer_at_once(s, follower, leader, end, hold_high_watermark)
 
 
 @action(says=lambda t: f"{says_round(t)}; the answer to the fetch is lost")
@@ -366,6 +417,8 @@ ACTIONS = (
     truncate_by_epoch,
     fetch_record,
     fetch_nothing_new,
+    fetch_at_once,
+    fetch_while_hw_waits,
     fetch_unanswered,
     fetch_diverging,
     fetch_diverging_late,

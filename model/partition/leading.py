@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from model.partition.common import (
+    Advance,
     advance_high_watermark,
     commit_isr,
     follows,
     has_caught_up,
     has_session,
+    hold_high_watermark,
     in_one_epoch,
     is_true_leader,
     may_count,
@@ -21,7 +23,7 @@ from model.partition.common import (
     renumber_epochs,
     require_epoch_left,
 )
-from model.partition.fetching import drop_late_answer
+from model.partition.fetching import drop_late_answer, have_parted
 from model.partition.settings import (
     BY_CURRENT_EPOCH,
     alter_bumps_epoch,
@@ -30,16 +32,20 @@ from model.partition.settings import (
     caught_up_stay,
     fenced_stay_out,
     fetch_fencing,
+    hw_waits_for_caught_up,
+    isr_checks_broker_epoch,
     reelection_forgets_ends,
+    truncates_by_request,
     waits_in_vain,
+    zombies,
 )
-from model.partition.state import Replica, State, offset
+from model.partition.state import Replica, State
 from model.partition.words import says_answers
 from model.protocol import action, require
 from model.quantify import each, every, ite, truth
 from model.state import none_of
-from model.values import Bool
-from model.words import says_set
+from model.values import Bool, SetValue
+from model.words import says_brokers, says_set
 
 
 @action(
@@ -59,7 +65,7 @@ def become_leader(s: State, leader: Replica) -> None:
     require("newer leader epoch", s.broker[leader].leader_epoch < s.controller.leader_epoch)
     led = presumes_leadership(s, leader) & ~truth(reelection_forgets_ends.on)
     for r in each(Replica):
-        s.known_end[leader][r] = ite(led, s.known_end[leader][r], offset(0))
+        s.known_end[leader][r] = ite(led, s.known_end[leader][r], None)
     if answer_names_epoch.on:
         drop_late_answer(s, leader)
     broker = s.broker[leader]
@@ -76,14 +82,30 @@ def become_leader(s: State, leader: Replica) -> None:
     renumber_epochs(s)
 
 
-@action(
-    says=lambda t: (
-        f"leader {t.leader} hears that the ISR is {says_set(t.after.broker[t.leader].isr)}, and its high watermark is "
-        f"{t.after.broker[t.leader].hw}{says_answers(t, t.leader)}"
+def _says_isr(t: Any) -> str:
+    return (
+        f"{says_set(t.after.broker[t.leader].isr)}, and its high watermark is {t.after.broker[t.leader].hw}"
+        f"{says_answers(t, t.leader)}"
     )
-)
+
+
+@action(says=lambda t: f"leader {t.leader} hears that the ISR is {_says_isr(t)}")
 def learn_isr(s: State, leader: Replica) -> None:
     """The leader hears of an ISR that the controller has committed; a change that it had in flight is thereby over."""
+    take_up_isr(s, leader, advance_high_watermark)
+
+
+@action(
+    says=lambda t: f"leader {t.leader} hears that the ISR is {_says_isr(t)}; it waits for a follower outside the ISR",
+    when=lambda: hw_waits_for_caught_up.on,
+)
+def learn_isr_while_hw_waits(s: State, leader: Replica) -> None:
+    """The leader hears of an ISR, and its high watermark waits for a follower outside it that may soon join (KAFKA-4485)."""
+    take_up_isr(s, leader, hold_high_watermark)
+
+
+def take_up_isr(s: State, leader: Replica, advance: Advance) -> None:
+    """The leader's ISR is the committed one, and no change is in flight."""
     require("true leader", is_true_leader(s, leader))
     broker = s.broker[leader]
     if waits_in_vain.value:
@@ -92,54 +114,71 @@ def learn_isr(s: State, leader: Replica) -> None:
     broker.isr = s.controller.isr
     broker.pending = none_of(Replica)
     broker.outdated = False
-    advance_high_watermark(s, leader)
+    advance(s, leader)
 
 
 def lags(s: State, leader: Replica, follower: Replica) -> Bool:
-    """As far as the leader knows, the follower has not reached the leader's log end."""
+    """As far as the leader knows, the follower has not reached the leader's log end, be that 0."""
     return s.known_end[leader][follower] < s.log[leader].end
+
+
+def require_too_slow(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
+    """The leader may take the followers out of the ISR, all in one change.
+
+    How slow is too slow is left open: `replica.lag.time.max.ms`, and to 0.8 also `replica.lag.max.messages`.
+    """
+    require("at least one follower", ~followers.is_empty)
+    require("in the ISR", followers.issubset(s.broker[leader].isr))
+    require("not the leader itself", ~followers.contains(leader))
+    if caught_up_stay.on:
+        require("lags", every(followers, lambda r: lags(s, leader, r)))
+
+
+@action(
+    says=lambda t: f"leader {t.leader} removes {says_brokers(t.followers)} from the ISR, which is now {_says_isr(t)}",
+    when=lambda: not asynchronous_isr.on,
+)
+def shrink_isr(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
+    """The leader finds followers too slow and takes them out of the ISR, in one write to the controller's store (ZooKeeper)."""
+    write_smaller_isr(s, leader, followers, advance_high_watermark)
 
 
 @action(
     says=lambda t: (
-        f"leader {t.leader} removes broker {t.follower} from the ISR, which is now {says_set(t.after.controller.isr)}, and "
-        f"its high watermark is {t.after.broker[t.leader].hw}{says_answers(t, t.leader)}"
+        f"leader {t.leader} removes {says_brokers(t.followers)} from the ISR, which is now {_says_isr(t)}; it waits for a "
+        "follower outside the ISR"
     ),
-    when=lambda: not asynchronous_isr.on,
+    when=lambda: not asynchronous_isr.on and hw_waits_for_caught_up.on,
 )
-def shrink_isr(s: State, leader: Replica, follower: Replica) -> None:
-    """The leader finds a follower too slow and takes it out of the ISR, in one write to the controller's store (ZooKeeper).
+def shrink_isr_while_hw_waits(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
+    """The leader takes slow followers out of the ISR, and its high watermark waits for another that may soon join (KAFKA-4485)."""
+    write_smaller_isr(s, leader, followers, hold_high_watermark)
 
-    How slow is too slow is left open: `replica.lag.time.max.ms`, and to 0.8 also `replica.lag.max.messages`.
-    """
+
+def write_smaller_isr(s: State, leader: Replica, followers: SetValue[Replica], advance: Advance) -> None:
+    """The ISR without some followers, in the store and in the leader's memory."""
     require("true leader", is_true_leader(s, leader))
     require("knows the committed ISR", s.broker[leader].isr == s.controller.isr)
-    require("in the ISR", s.broker[leader].isr.contains(follower))
-    require("not the leader itself", follower != leader)
-    if caught_up_stay.on:
-        require("lags", lags(s, leader, follower))
-    commit_isr(s, s.broker[leader].isr.remove(follower))
+    require_too_slow(s, leader, followers)
+    commit_isr(s, s.broker[leader].isr - followers)
     s.broker[leader].isr = s.controller.isr
-    advance_high_watermark(s, leader)
+    advance(s, leader)
 
 
 # -- AlterPartition: the change is a request, and the leader counts it as made and as not made until it hears ---------
 
 
 @action(
-    says=lambda t: f"leader {t.leader} asks the controller to take broker {t.follower} out of the ISR",
+    says=lambda t: f"leader {t.leader} asks the controller to take {says_brokers(t.followers)} out of the ISR",
     when=lambda: asynchronous_isr.on,
 )
-def ask_to_shrink(s: State, leader: Replica, follower: Replica) -> None:
-    """The leader finds a follower too slow and asks the controller for an ISR without it."""
+def ask_to_shrink(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
+    """The leader finds followers too slow and asks the controller for an ISR without them, in one request."""
     broker = s.broker[leader]
     require("presumes leadership", presumes_leadership(s, leader))
     require("no change is in flight", broker.pending.is_empty)
-    require("in the ISR", broker.isr.contains(follower))
-    require("not the leader itself", follower != leader)
-    if caught_up_stay.on:
-        require("lags", lags(s, leader, follower))
-    broker.pending = broker.isr.remove(follower)
+    require_too_slow(s, leader, followers)
+    broker.pending = broker.isr - followers
 
 
 @action(
@@ -153,12 +192,17 @@ def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     require("no change is in flight", broker.pending.is_empty)
     require("outside the ISR", ~broker.isr.contains(follower))
     require("not the leader itself", follower != leader)
-    # Only a fetch makes a leader think of it, and its broker was up then.
+    # Only a fetch that the leader takes note of makes it think of the follower, whose broker was up then.
     require("fetches from this leader", follows(s, leader, follower))
     if fetch_fencing.value == BY_CURRENT_EPOCH:
         require("same leader epoch", in_one_epoch(s, leader, follower))
-    require("known of this incarnation", s.known_end[leader][follower] <= s.log[follower].end)
-    require("caught up to HW and epoch", has_caught_up(s, leader, s.known_end[leader][follower]))
+    if truncates_by_request.value:
+        require("has truncated", ~s.broker[follower].truncating)
+    require("logs agree", ~have_parted(s, leader, follower))
+    known = s.known_end[leader][follower]
+    require("has fetched", known.is_some)
+    require("known of this incarnation", known <= s.log[follower].end)
+    require("caught up to HW and epoch", has_caught_up(s, leader, known.value))
     require("not fenced", may_count(s, follower))
     broker.pending = broker.isr.add(follower)
     advance_high_watermark(s, leader)
@@ -210,6 +254,20 @@ def lose_answer(s: State, leader: Replica) -> None:
     broker.unanswered = True
 
 
+@action(
+    says=lambda t: f"the controller refuses the ISR that leader {t.leader} asked for, because it has a fenced member",
+    when=lambda: asynchronous_isr.on and fenced_stay_out.on and (zombies.on or not isr_checks_broker_epoch.on),
+)
+def refuse_alter_partition(s: State, leader: Replica) -> None:
+    """INELIGIBLE_REPLICA: a broker that would join is fenced; the leader goes back to the committed ISR (3.3, KIP-841)."""
+    broker = s.broker[leader]
+    require("a change is in flight", ~broker.pending.is_empty)
+    require("true leader", is_true_leader(s, leader))
+    require("partition epoch is current", ~broker.outdated)
+    require("a fenced member", ~every_has_session(s, leader))
+    broker.pending = none_of(Replica)
+
+
 def every_has_session(s: State, leader: Replica) -> Bool:
     """Every member of the ISR that the leader asks for is alive, as the controller sees it."""
     return every(s.broker[leader].pending, lambda r: has_session(s, r))
@@ -218,9 +276,12 @@ def every_has_session(s: State, leader: Replica) -> Bool:
 ACTIONS = (
     become_leader,
     learn_isr,
+    learn_isr_while_hw_waits,
     shrink_isr,
+    shrink_isr_while_hw_waits,
     ask_to_shrink,
     ask_to_expand,
     commit_alter_partition,
+    refuse_alter_partition,
     lose_answer,
 )

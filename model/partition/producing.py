@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from model.partition.common import (
+    Advance,
     advance_high_watermark,
     answer_waiting,
     counted_isr,
     enough_in_sync,
+    hold_high_watermark,
     presumes_leadership,
     without_success,
 )
@@ -23,6 +25,7 @@ from model.partition.settings import (
     ACKS_ALL,
     acks,
     delivery_timeout,
+    hw_waits_for_caught_up,
     idempotence,
     in_flight,
     log_size,
@@ -44,11 +47,12 @@ def is_settled(s: State, record: RecordId) -> Bool:
     return s.producer.status[record] >= ACKED
 
 
-def require_turn(s: State, record: RecordId) -> None:
+def require_turn(s: State, record: RecordId, again: Bool | None = None) -> None:
     """Records are sent in order, so many at once as may be in flight; first attempts do not overtake each other."""
+    again = truth(False) if again is None else again
     require(
         "at most so many in flight",
-        every(RecordId, lambda other: implies(other + in_flight <= record, is_settled(s, other))),
+        again | every(RecordId, lambda other: implies(other + in_flight <= record, is_settled(s, other))),
     )
     if not retries.on:
         require("earlier records were sent", every(RecordId, lambda r: implies(r < record, s.producer.status[r] > UNSENT)))
@@ -99,7 +103,9 @@ def require_accepted(s: State, leader: Replica, record: RecordId) -> None:
         require("next in sequence", is_next_in_sequence(s, leader, record))
 
 
-def append(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
+def append(
+    s: State, leader: Replica, record: RecordId, answered: Bool, advance: Advance = advance_high_watermark
+) -> None:
     """The leader appends the record; if the answer is due now, it reaches the producer or is lost."""
     s.log[leader].append(
         Record(id=record, epoch=s.broker[leader].leader_epoch.value, session=s.producer.session)
@@ -111,7 +117,7 @@ def append(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
     else:
         s.producer.status[record] = status(SENT)
         s.producer.waits_at[record] = waiting_at(leader)
-    advance_high_watermark(s, leader)
+    advance(s, leader)
     if acks.value == ACKS_ALL:
         s.producer.status[record] = ite(answered, s.producer.status[record], without_success())
         s.producer.waits_at[record] = ite(answered, s.producer.waits_at[record], None)
@@ -189,6 +195,25 @@ def retry(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
     append(s, leader, record, answered)
 
 
+@action(
+    says=lambda t: f"{_says_append(t)}; the high watermark waits for a follower outside the ISR",
+    when=lambda: hw_waits_for_caught_up.on,
+)
+def produce_while_hw_waits(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
+    """A record is sent, for the first time or again, to a leader alone in its ISR, whose high watermark waits (KAFKA-4485).
+
+    It waits for a follower that has lately caught up and may soon join.
+    """
+    require("presumes leadership", presumes_leadership(s, leader))
+    may_retry = (s.producer.status[record] == SENT) & ~is_duplicate(s, leader, record)
+    again = may_retry if retries.on and acks.value != ACKS_0 else truth(False)
+    require("not sent yet, or not answered", (s.producer.status[record] == UNSENT) | again)
+    require_turn(s, record, again)
+    require("the answer is not due yet", answered if acks.value != ACKS_1 else truth(True))
+    require_accepted(s, leader, record)
+    append(s, leader, record, answered, hold_high_watermark)
+
+
 @action(says=_says_append, when=lambda: retries.on and idempotence.on and acks.value != ACKS_0)
 def retry_known(s: State, leader: Replica, record: RecordId) -> None:
     """A retry of a record that the leader holds from this producer id is not appended again, but answered (KIP-98)."""
@@ -255,4 +280,4 @@ def restart_producer(s: State) -> None:
         s.producer.first = least(RecordId, lambda r: (r + 1 == records) | (s.producer.status[r] < ACKED))
 
 
-ACTIONS = (produce, retry, retry_known, give_up, lose_request, restart_producer)
+ACTIONS = (produce, retry, produce_while_hw_waits, retry_known, give_up, lose_request, restart_producer)

@@ -61,7 +61,19 @@ kills = switch(
 )
 unnoticed_restarts = switch(
     "unnoticed_restarts",
-    "a broker's process may be killed and back before the controller looks, so that it stays in the ISR (to 2.1, KIP-380)",
+    "a broker may go down and be back before the controller has taken it out of the ISR, in which it stays (only without "
+    "reregistration_noticed)",
+    default=False,
+)
+config_changes = switch(
+    "config_changes",
+    "min.insync.replicas may be set anew, to whatever value, by which the controller forgets eligible leader replicas and the "
+    "last leader (4.0, KIP-966; the value here stays)",
+    default=False,
+)
+directories_move = switch(
+    "directories_move",
+    "a replica may be assigned to another log directory of its broker (JBOD), which is news to the controller alone",
     default=False,
 )
 zombies = switch("zombies", "a live broker may lose its session with the controller and not know", default=False)
@@ -89,7 +101,7 @@ truncation = choice(
     "truncation",
     ("high watermark", "leader epoch", "floor epoch", "diverging fetch"),
     "how a follower cuts off what its leader does not have: to its own high watermark (to 0.10.2), by asking for the end of "
-    "its latest epoch (0.11, KIP-101), of the floor epoch that both know (2.0, KIP-279), or told so by a fetch (2.7)",
+    "its latest epoch (0.11, KIP-101), of the floor epoch that both know (2.0, KIP-279), or told so by a fetch (2.8)",
     "diverging fetch",
 )
 UNFENCED, BY_RECORD_EPOCH, BY_CURRENT_EPOCH = range(3)
@@ -97,8 +109,13 @@ fetch_fencing = choice(
     "fetch_fencing",
     ("none", "record epoch", "leader epoch"),
     "what a leader checks of a fetch: nothing, the epoch of the follower's last record (the first try of KIP-320, never "
-    "shipped), or the follower's leader epoch (2.1, KIP-320)",
+    "shipped), or the follower's leader epoch (KIP-320; 2.5, because before that fetch sessions dropped it, KAFKA-9338)",
     "leader epoch",
+)
+truncation_fencing = switch(
+    "truncation_fencing",
+    "a leader refuses to tell the end of an epoch to a follower in another leader epoch than its own (2.1, KIP-320)",
+    default=True,
 )
 truncate_under_same_leader = switch(
     "truncate_under_same_leader",
@@ -118,7 +135,7 @@ epoch_cache_truncated = switch(
 longer_follower_halts = switch(
     "longer_follower_halts",
     "a follower that is told that its log is longer than its leader's halts its broker rather than truncate, unless "
-    "unclean_election is on (to 2.0, KAFKA-3924)",
+    "unclean_election is on (to 2.0.0, KAFKA-7414)",
     default=False,
 )
 expand_in_own_epoch = switch(
@@ -138,6 +155,12 @@ caught_up_stay = switch(
 asynchronous_isr = switch(
     "asynchronous_isr",
     "ISR changes are requests to the controller (AlterPartition, 2.7, KIP-497) rather than one write of the leader",
+    default=True,
+)
+hw_waits_for_caught_up = switch(
+    "hw_waits_for_caught_up",
+    "the high watermark may also wait for a follower outside the ISR that has lately caught up and may join "
+    "(0.10.2, KAFKA-4485)",
     default=True,
 )
 maximal_isr = switch(
@@ -187,6 +210,16 @@ strict_min_isr = switch(
 eligible_leader_replicas = switch(
     "eligible_leader_replicas", "the controller keeps eligible leader replicas beside the ISR (4.0, KIP-966)", default=True
 )
+assignment_keeps_elr = switch(
+    "assignment_keeps_elr",
+    "a replica's new log directory leaves the eligible leader replicas as they are (4.3; only with directories_move)",
+    default=True,
+)
+reregistration_noticed = switch(
+    "reregistration_noticed",
+    "a broker that registers again is taken out of the ISR first (2.2 with ZooKeeper, KIP-380; 4.0 with KRaft, KAFKA-18106)",
+    default=True,
+)
 query_waits_for_epoch = switch(
     "query_waits_for_epoch",
     "a new leader does not tell the latest offset before its high watermark has reached its epoch (2.2, KIP-207)",
@@ -235,6 +268,8 @@ CONSTANTS: tuple[Constant, ...] = (
     lossy_crashes,
     kills,
     unnoticed_restarts,
+    config_changes,
+    directories_move,
     zombies,
     leadership_moves,
     late_answers,
@@ -242,6 +277,7 @@ CONSTANTS: tuple[Constant, ...] = (
     producer_restarts,
     truncation,
     fetch_fencing,
+    truncation_fencing,
     truncate_under_same_leader,
     epoch_known_at_election,
     epoch_cache_truncated,
@@ -250,6 +286,7 @@ CONSTANTS: tuple[Constant, ...] = (
     reelection_forgets_ends,
     caught_up_stay,
     asynchronous_isr,
+    hw_waits_for_caught_up,
     maximal_isr,
     alter_partition_settled,
     diverging_fetch_ignored,
@@ -261,6 +298,8 @@ CONSTANTS: tuple[Constant, ...] = (
     alter_bumps_epoch,
     strict_min_isr,
     eligible_leader_replicas,
+    assignment_keeps_elr,
+    reregistration_noticed,
     query_waits_for_epoch,
     client_epoch,
     sequence_check,

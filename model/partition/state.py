@@ -153,7 +153,10 @@ class State(Struct):
 
     log = field(Array(Replica, Log(Record, Offset, log_size)), "each broker's log")
     broker = field(Array(Replica, Broker), "each broker's memory")
-    known_end = field(Array(Replica, Array(Replica, Offset)), "of a leader: each follower's log end as of its last fetch")
+    known_end = field(
+        Array(Replica, Array(Replica, Optional(Offset))),
+        "of a leader: each follower's log end as of its last fetch; none before the first in its leadership",
+    )
     controller = field(Controller, "the controller")
     producer = field(Producer, "the producer")
     consumer = field(Consumer, "the consumer")
