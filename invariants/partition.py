@@ -318,7 +318,7 @@ PROPERTIES: tuple[Property, ...] = (
         committed_in_isr,
         "what consumers can read from the leader is on every in-sync replica",
         "the definition of the high watermark; KIP-101, KIP-320",
-        "2.1, clean elections",
+        "2.5, clean elections",
     ),
     Property(
         "HwWithinIsr",
@@ -326,7 +326,7 @@ PROPERTIES: tuple[Property, ...] = (
         hw_within_isr,
         "the high watermark never passes the log end of an in-sync replica",
         "the definition of the high watermark: the least log end of the ISR",
-        "2.1, crashes that lose nothing",
+        "2.5, crashes that lose nothing",
     ),
     Property(
         "LogsAgreeBelowHw",
@@ -334,7 +334,7 @@ PROPERTIES: tuple[Property, ...] = (
         logs_agree_below_hw,
         "two replicas never hold different records where both take them for committed",
         "KIP-101, KIP-279, KIP-320",
-        "2.1, clean elections",
+        "2.5, clean elections",
     ),
     Property(
         "LogMatching",

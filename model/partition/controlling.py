@@ -125,7 +125,7 @@ def go_down(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> N
 
 def restarts_go_unnoticed() -> bool:
     """Whether a broker that went down may be back in the ISR that it never left."""
-    faults = unnoticed_restarts.on and kills.on and crashes.value != NO_CRASHES
+    faults = unnoticed_restarts.on and (kills.on or asynchronous_isr.on) and crashes.value != NO_CRASHES
     return faults and not reregistration_noticed.on
 
 

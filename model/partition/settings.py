@@ -146,7 +146,7 @@ expand_in_own_epoch = switch(
 reelection_forgets_ends = switch(
     "reelection_forgets_ends",
     "a leader that is elected again, without having noticed that another led meanwhile, forgets how far its followers were "
-    "(no release; see the gallery's open question)",
+    "(0.8; later none, see the gallery's open question)",
     default=True,
 )
 caught_up_stay = switch(
@@ -168,8 +168,7 @@ maximal_isr = switch(
 )
 alter_partition_settled = switch(
     "alter_partition_settled",
-    "a leader learns what became of its AlterPartition request even if the answer is lost (KAFKA-12686, KAFKA-14010, "
-    "KAFKA-14144)",
+    "a leader learns what became of its AlterPartition request even if the answer is lost (3.1, KAFKA-12686, KAFKA-14010)",
     default=True,
 )
 diverging_fetch_ignored = switch(
@@ -179,13 +178,13 @@ diverging_fetch_ignored = switch(
 )
 answer_names_epoch = switch(
     "answer_names_epoch",
-    "a follower drops an answer to a fetch of an earlier leader epoch (2025, KAFKA-18991)",
+    "a follower drops an answer to a fetch of an earlier leader epoch (3.9.1, 4.0.1 and 4.1, KAFKA-18991)",
     default=True,
 )
 truncation_before_hw = switch(
     "truncation_before_hw",
     "a follower whose log has parted from its leader's truncates before it takes the high watermark that came with that news "
-    "(3.5, KAFKA-14704)",
+    "(3.4.1, KAFKA-14704)",
     default=True,
 )
 fenced_stay_out = switch(
@@ -208,7 +207,7 @@ strict_min_isr = switch(
     "strict_min_isr", "the high watermark waits while the ISR is below min.insync.replicas (3.7, KAFKA-15583)", default=True
 )
 eligible_leader_replicas = switch(
-    "eligible_leader_replicas", "the controller keeps eligible leader replicas beside the ISR (4.0, KIP-966)", default=True
+    "eligible_leader_replicas", "the controller keeps eligible leader replicas beside the ISR (4.1, KIP-966; to be had from 4.0)", default=True
 )
 assignment_keeps_elr = switch(
     "assignment_keeps_elr",

@@ -48,7 +48,7 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.truncation_fencing, "0.8", False, "0.8.0: nobody asks for the end of an epoch"),
     Change(settings.truncation_fencing, "2.1", True, "KIP-320, KAFKA-6880"),
     Change(settings.truncate_under_same_leader, "0.8", False, "0.8.0: a follower whose leader stays skips truncation"),
-    Change(settings.truncate_under_same_leader, "2.0.1", True, "KAFKA-7164"),
+    Change(settings.truncate_under_same_leader, "2.0.1", True, "KAFKA-7164 (but for the next epoch, a mere change of the ISR: 2.1)"),
     Change(settings.epoch_known_at_election, "0.8", False, "0.11.0: the epoch is recorded with the first append"),
     Change(settings.epoch_known_at_election, "2.0.1", True, "KAFKA-7415"),
     Change(settings.epoch_cache_truncated, "0.8", True, "without effect before 2.0.1"),
