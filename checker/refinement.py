@@ -230,7 +230,7 @@ def _report(
     read_first: Action | None = None,
     end: ours.Offset | None = None,
 ) -> Iterator[None]:
-    """The leader's half; `brings` is a record after it, `read_first` what brings each of those up to `end` that came before."""
+    """The leader's half; `brings` brings a record after it, `read_first` each of those up to `end` before."""
     broker = run.p.broker[leader]
     was_in, trailing = broker.isr.contains(follower), broker.hw < epoch_start(run.p, leader)
     start = run.p.log[follower].end

@@ -12,9 +12,9 @@ from invariants.partition_domains import EPOCHS_ARE_DENSE, leader_has_epoch
 from invariants.property import Kind, Property
 from model.partition.common import (
     counted_isr,
-    end_known,
     enough_in_sync,
     epoch_start,
+    has_reached,
     holds,
     presumes_leadership,
 )
@@ -249,7 +249,7 @@ def counted_is_held(s: State) -> Bool:
         enough = enough_in_sync(s.broker[leader].isr) if strict_min_isr.on else truth(True)
 
         def counted(o: Offset) -> Bool:
-            return enough & mine.has(o) & every(members, lambda m: o < end_known(s, leader, m))
+            return enough & mine.has(o) & every(members, lambda m: has_reached(s, leader, m, o + 1))
 
         return every(electable(s), lambda r: every(Offset, lambda o: implies(counted(o), mine.same_record_at(s.log[r], o))))
 

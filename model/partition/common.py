@@ -121,7 +121,7 @@ def enough_in_sync(members: SetValue[Replica]) -> Bool:
 
 
 Advance = Callable[[State, Replica], None]
-"""What a leader's high watermark does when a log end or the ISR is news: it rises, or waits for a follower outside the ISR."""
+"""What a leader's high watermark does where a log end or the ISR is news: it rises, or waits for who is outside the ISR."""
 
 
 def advance_high_watermark(s: State, leader: Replica) -> None:
@@ -145,8 +145,9 @@ def hold_high_watermark(s: State, leader: Replica) -> None:
 
     def lacks(r: Replica, o: Offset) -> Bool:
         known = s.known_end[leader][r]
-        waited_for = ~members.contains(r) & may_count(s, r) & s.broker[r].leader_epoch.is_some
-        return waited_for & known.is_some & (known < o)
+        waited_for = ~members.contains(r) & known.is_some & (known < o)
+        # Who has restarted since has another broker epoch, and may not join before it has fetched again (KIP-903).
+        return waited_for & may_count(s, r) & s.broker[r].leader_epoch.is_some if fenced_stay_out.on else waited_for
 
     require("the high watermark would rise", reached > s.broker[leader].hw)
     require("a follower outside the ISR lacks what it would rise over", some(Replica, lambda r: lacks(r, reached)))

@@ -142,10 +142,10 @@ def _says_unnoticed(t: Any) -> str:
 def restart_unnoticed(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
     """A broker goes down and registers again before the controller has taken it out of the ISR; it is told again who leads.
 
-    With ZooKeeper (to 2.1, KIP-380) the process was killed and the log stays: a machine that dies is away for longer. From 2.0.1
-    a leader that comes back takes its log end for the start of its epoch (KAFKA-7128), which is not told here: only others
-    restart unnoticed then. With KRaft (to 3.9, KAFKA-18106) the broker comes back after its session has ended and before the
-    controller fences it, so a machine may have died; it stays in the ISR, and goes on as the leader if it was.
+    With ZooKeeper (to 2.1, KIP-380) the process was killed and the log stays: a machine that dies is away for longer. From
+    2.0.1 a leader that comes back takes its log end for the start of its epoch (KAFKA-7128), which is not told here: only
+    others restart unnoticed then. With KRaft (to 3.9, KAFKA-18106) the broker comes back after its session has ended and
+    before the controller fences it, so a machine may have died; it stays in the ISR, and the leader if it was.
     """
     require("in the ISR", s.controller.isr.contains(broker))
     if expand_in_own_epoch.on and not asynchronous_isr.on:

@@ -47,7 +47,7 @@ from model.partition.settings import (
     truncation,
     truncation_fencing,
 )
-from model.partition.state import Epoch, Offset, Replica, State, offset
+from model.partition.state import Epoch, Offset, Replica, State, known_as, offset
 from model.partition.words import answers_of, says_no_answers
 from model.protocol import action, require
 from model.quantify import each, ite, least, smaller, some, truth
@@ -110,7 +110,7 @@ def resign(s: State, broker: Replica) -> None:
     s.broker[broker].outdated = False
     s.broker[broker].unanswered = False
     for r in each(Replica):
-        s.known_end[broker][r] = None
+        s.known_end[broker][r] = known_as(None)
 
 
 def drop_late_answer(s: State, follower: Replica) -> None:
@@ -249,7 +249,7 @@ def have_parted(s: State, leader: Replica, follower: Replica) -> Bool:
 
 def leader_learns(s: State, leader: Replica, follower: Replica, advance: Advance = advance_high_watermark) -> None:
     """The leader's half of a fetch: the follower's log end, the ISR, the high watermark."""
-    s.known_end[leader][follower] = s.log[follower].end
+    s.known_end[leader][follower] = known_as(s.log[follower].end)
     if not asynchronous_isr.on:
         joins = may_join(s, leader, follower)
         known, committed = s.broker[leader].isr, s.controller.isr
@@ -322,7 +322,7 @@ def _says_batch(t: Any) -> str:
 
 @action(says=lambda t: f"{says_round(t)}; the answer, read before that, brings {_says_batch(t)}")
 def fetch_at_once(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
-    """A fetch that is answered at once: the answer has the records below `end` and the high watermark from before the fetch."""
+    """A fetch that is answered at once, with the records below `end` and the high watermark from before the fetch."""
     require("brings records, if there are any", (s.log[follower].end < end) | ~s.log[leader].has(s.log[follower].end))
     answer_at_once(s, follower, leader, end, advance_high_watermark)
 

@@ -139,7 +139,7 @@ def require_too_slow(s: State, leader: Replica, followers: SetValue[Replica]) ->
     when=lambda: not asynchronous_isr.on,
 )
 def shrink_isr(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
-    """The leader finds followers too slow and takes them out of the ISR, in one write to the controller's store (ZooKeeper)."""
+    """The leader finds followers too slow and takes them out of the ISR, in one write to ZooKeeper."""
     write_smaller_isr(s, leader, followers, advance_high_watermark)
 
 
@@ -151,7 +151,7 @@ def shrink_isr(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
     when=lambda: not asynchronous_isr.on and hw_waits_for_caught_up.on,
 )
 def shrink_isr_while_hw_waits(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
-    """The leader takes slow followers out of the ISR, and its high watermark waits for another that may soon join (KAFKA-4485)."""
+    """The leader takes slow followers out, and its high watermark waits for another that may soon join (KAFKA-4485)."""
     write_smaller_isr(s, leader, followers, hold_high_watermark)
 
 

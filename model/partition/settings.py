@@ -67,8 +67,8 @@ unnoticed_restarts = switch(
 )
 config_changes = switch(
     "config_changes",
-    "min.insync.replicas may be set anew, to whatever value, by which the controller forgets eligible leader replicas and the "
-    "last leader (4.0, KIP-966; the value here stays)",
+    "min.insync.replicas may be set anew, by which the controller forgets eligible leader replicas and the last leader "
+    "(4.0, KIP-966; here the value stays)",
     default=False,
 )
 directories_move = switch(
@@ -207,7 +207,9 @@ strict_min_isr = switch(
     "strict_min_isr", "the high watermark waits while the ISR is below min.insync.replicas (3.7, KAFKA-15583)", default=True
 )
 eligible_leader_replicas = switch(
-    "eligible_leader_replicas", "the controller keeps eligible leader replicas beside the ISR (4.1, KIP-966; to be had from 4.0)", default=True
+    "eligible_leader_replicas",
+    "the controller keeps eligible leader replicas beside the ISR (4.1, in 4.0 if asked for; KIP-966)",
+    default=True,
 )
 assignment_keeps_elr = switch(
     "assignment_keeps_elr",

@@ -79,6 +79,12 @@ def waiting_at(broker: Replica | None) -> OptionalValue[Replica]:
     return OptionalValue(nowhere.code_of(broker), Replica)
 
 
+def known_as(end: Offset | None) -> OptionalValue[Offset]:
+    """What a leader knows of a log end, as an element of an array."""
+    unknown: OptionalValue[Offset] = OptionalValue(literal(0), Offset)
+    return OptionalValue(unknown.code_of(end), Offset)
+
+
 def offset(value: int) -> Offset:
     """An offset as a symbolic value."""
     return Offset(literal(value))

@@ -1,0 +1,36 @@
+"""Runs of `partition` that tests write down step by step: a release, its steps by their labels, the state afterwards.
+
+What lives here: playing such a run with the plain evaluator. What does not: what is expected of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from model.evaluate import Evaluator
+from model.partition.protocol import partition
+from model.protocol import Instance
+
+TINY = {"replicas": 2, "log_size": 1, "records": 1}
+
+
+def release(version: str, plane: str | None = None, **other: Any) -> Instance:
+    profile = {name: setting.value for name, setting in partition.profile(version, plane).items()}
+    return partition.instantiate({**profile, **other})
+
+
+def play(instance: Instance, *labels: str) -> dict[str, Any]:
+    """The state after these steps, each of which must be enabled."""
+    codes = instance.schema.unpack(instance.initial[0])
+    for label in labels:
+        step = next(item for item in instance.actions if item.label == label)
+        assert Evaluator([step.guard])(codes)[0], f"{label} is not enabled"
+        codes = instance.fire(step, codes)
+    state: dict[str, Any] = instance.schema.decode(codes)
+    return state
+
+
+def can(instance: Instance, label: str, *before: str) -> bool:
+    """Whether a step is enabled after others."""
+    codes = instance.schema.encode(play(instance, *before))
+    return any(item.label == label and Evaluator([item.guard])(codes)[0] for item in instance.actions)
