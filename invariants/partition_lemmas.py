@@ -178,7 +178,7 @@ def known_end_is_held(s: State) -> Bool:
 
     def held(leader: Replica, f: Replica) -> Bool:
         known, mine, theirs = s.known_end[leader][f], s.log[leader], s.log[f]
-        agree = every(Offset, lambda o: implies(o < known, theirs.same_record_at(mine, o)))
+        agree = every(Offset, lambda o: implies(known > o, theirs.same_record_at(mine, o)))
         return implies(leads_in_newest_epoch(s, leader) & (leader != f), (known <= theirs.end) & agree)
 
     return every(Replica, lambda a: every(Replica, lambda f: held(a, f)))

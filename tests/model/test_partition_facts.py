@@ -13,7 +13,8 @@ import pytest
 from model.partition.versions import LATEST
 from tests.playing import TINY, can, play, release
 
-TWO_RECORDS: dict[str, Any] = {"replicas": 3, "log_size": 2, "records": 2, "acks": "all", "retries": False, "idempotence": False}
+PRODUCER: dict[str, Any] = {"acks": "all", "retries": False, "idempotence": False}
+TWO_RECORDS: dict[str, Any] = {"replicas": 3, "log_size": 2, "records": 2, **PRODUCER}
 FIRST, SECOND = (f"Produce(leader=0, record={record}, answered=True)" for record in (0, 1))
 CRASH_OF_2 = ("Crash(broker=2, log_end=0, checkpoint=0)", "LearnIsr(leader=0)")
 
@@ -57,7 +58,8 @@ def test_waiting_for_followers_outside_the_isr_came_with_0_10_2(version: str, wa
     instance = release(version, **TWO_RECORDS)
     # Broker 2 fetched while the log was empty, was removed for lagging behind the first record, and is waited for, or not.
     heard = (
-        "FetchUnanswered(follower=2, leader=0)", FIRST, "ShrinkIsr(leader=0, followers=[2])", "FetchRecord(follower=1, leader=0)",
+        "FetchUnanswered(follower=2, leader=0)", FIRST, "ShrinkIsr(leader=0, followers=[2])",
+        "FetchRecord(follower=1, leader=0)",
     )  # fmt: skip
     assert can(instance, "FetchWhileHwWaits(follower=1, leader=0, end=1)", *heard) is waits
     assert can(instance, "FetchUnanswered(follower=1, leader=0)", *heard)
