@@ -407,7 +407,7 @@ def _paired(action: Action, variant: Variant) -> Action:
     first, *rest = inspect.signature(action.function).parameters.values()
     step.__annotations__ = {**hints, first.name: Pair}
     step.__signature__ = inspect.Signature([first, *rest])  # type: ignore[attr-defined]
-    return replace(action, function=step, says=lambda t: _says(action, t))
+    return replace(action, function=step, says=lambda t: _says(action, t), messages=())
 
 
 def _says(action: Action, t: Any) -> str:

@@ -22,6 +22,15 @@ from model.partition.common import (
     require_epoch_left,
 )
 from model.partition.fetching import drop_late_answer
+from model.partition.messages import (
+    ANSWERS,
+    ASK_FOR_ISR,
+    CHANGED_ISR,
+    COMMITTED_ISR,
+    HEARS_OF_ISR,
+    LOST_ISR_ANSWER,
+    hears_who_leads,
+)
 from model.partition.settings import (
     BY_CURRENT_EPOCH,
     alter_bumps_epoch,
@@ -38,6 +47,7 @@ from model.partition.words import says_answers
 from model.protocol import action, require
 from model.quantify import each, every, ite, truth
 from model.state import none_of
+from model.telling import CONTROLLER, Fault
 from model.values import Bool
 from model.words import says_set
 
@@ -47,7 +57,8 @@ from model.words import says_set
         f"broker {t.leader} becomes leader in epoch {t.after.broker[t.leader].leader_epoch} with ISR "
         f"{says_set(t.after.broker[t.leader].isr)}, log end {t.after.log[t.leader].end} and high watermark "
         f"{t.after.broker[t.leader].hw}{says_answers(t, t.leader)}"
-    )
+    ),
+    actor="leader", messages=(*hears_who_leads("leader"), ANSWERS),
 )
 def become_leader(s: State, leader: Replica) -> None:
     """A broker learns that it leads; it keeps its log and its high watermark, and knows nothing of its followers yet.
@@ -80,7 +91,8 @@ def become_leader(s: State, leader: Replica) -> None:
     says=lambda t: (
         f"leader {t.leader} hears that the ISR is {says_set(t.after.broker[t.leader].isr)}, and its high watermark is "
         f"{t.after.broker[t.leader].hw}{says_answers(t, t.leader)}"
-    )
+    ),
+    actor="leader", messages=HEARS_OF_ISR,
 )
 def learn_isr(s: State, leader: Replica) -> None:
     """The leader hears of an ISR that the controller has committed; a change that it had in flight is thereby over."""
@@ -106,6 +118,7 @@ def lags(s: State, leader: Replica, follower: Replica) -> Bool:
         f"its high watermark is {t.after.broker[t.leader].hw}{says_answers(t, t.leader)}"
     ),
     when=lambda: not asynchronous_isr.on,
+    actor="leader", messages=CHANGED_ISR,
 )
 def shrink_isr(s: State, leader: Replica, follower: Replica) -> None:
     """The leader finds a follower too slow and takes it out of the ISR, in one write to the controller's store (ZooKeeper).
@@ -129,6 +142,7 @@ def shrink_isr(s: State, leader: Replica, follower: Replica) -> None:
 @action(
     says=lambda t: f"leader {t.leader} asks the controller to take broker {t.follower} out of the ISR",
     when=lambda: asynchronous_isr.on,
+    actor="leader", messages=ASK_FOR_ISR,
 )
 def ask_to_shrink(s: State, leader: Replica, follower: Replica) -> None:
     """The leader finds a follower too slow and asks the controller for an ISR without it."""
@@ -145,6 +159,7 @@ def ask_to_shrink(s: State, leader: Replica, follower: Replica) -> None:
 @action(
     says=lambda t: f"leader {t.leader} asks the controller to take broker {t.follower} into the ISR",
     when=lambda: asynchronous_isr.on,
+    actor="leader", messages=ASK_FOR_ISR,
 )
 def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     """The leader has seen a follower reach its high watermark and asks the controller for an ISR with it."""
@@ -176,6 +191,7 @@ def _says_new_epoch(t: Any) -> str:
         + f"; broker {t.leader} has not heard yet"
     ),
     when=lambda: asynchronous_isr.on,
+    actor=CONTROLLER, messages=COMMITTED_ISR,
 )
 def commit_alter_partition(s: State, leader: Replica) -> None:
     """The controller commits the ISR that the leader asked for, if the partition has not changed since (KIP-497).
@@ -200,6 +216,7 @@ def commit_alter_partition(s: State, leader: Replica) -> None:
 @action(
     says=lambda t: f"the controller's answer to leader {t.leader} is lost, and the leader goes on waiting for it",
     when=lambda: bool(waits_in_vain.value),
+    actor=CONTROLLER, fault=Fault.LOST, messages=(LOST_ISR_ANSWER,),
 )
 def lose_answer(s: State, leader: Replica) -> None:
     """The controller has committed or refused an ISR, and its leader never hears; until it does it asks for no other."""
