@@ -177,8 +177,8 @@ class _Layout:
 
     @property
     def left(self) -> int:
-        """Columns before the grid: indentation, name, mark, epoch, blank."""
-        return len(INDENT) + self.name + 1 + 1 + self.epoch + 1
+        """Columns before the grid: indentation, name, blank, and, where there are epochs, mark, epoch, blank."""
+        return len(INDENT) + self.name + 1 + (1 + self.epoch + 1 if self.look.epoch else 0)
 
 
 class _Drawing:
@@ -236,6 +236,8 @@ class _Drawing:
         return [(f"{INDENT}{name:<{self._layout.name}} ", "")]
 
     def _epoch_spans(self, epoch: int | None, is_changed: bool) -> list[Span]:
+        if not self._layout.look.epoch:
+            return []
         text = f"{_epoch(epoch, self._layout.look):<{self._layout.epoch}}"
         return [("*" if is_changed else " ", "bold"), (text, "bold" if is_changed else ""), (" ", "")]
 

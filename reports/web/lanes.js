@@ -41,7 +41,8 @@ export class Lanes {
 
   draw() {
     const { actors, acting, messages } = this.lanes;
-    this.pitch = Math.max(74, Math.min(120, 420 / Math.max(actors.length, 1)));
+    const room = Math.min(420, innerWidth - 70);
+    this.pitch = Math.max(74, Math.min(120, room / Math.max(actors.length, 1)));
     const width = 40 + this.pitch * actors.length;
     const height = HEAD + ROW * this.count + 8;
     this.band = svg("rect", { class: "now", x: 0, y: HEAD, width, height: ROW });

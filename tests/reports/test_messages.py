@@ -54,7 +54,7 @@ STEPS, RUNS, TOLD = 40, 40, 5
 
 _CONTROL = {"ControllerElectLeader", "ControllerShrinkIsr"}
 TWO_PARTIES: dict[str, set[str]] = {
-    **{name: _CONTROL for name in FAMILY},
+    **dict.fromkeys(FAMILY, _CONTROL),
     "partition": {
         *("BecomeFollower", "TruncateByEpoch", "FetchRecord", "FetchNothingNew", "FetchUnanswered", "FetchDiverging"),
         *("FetchDivergingLate", "Halt", "ReadBeforeTruncation", "ShrinkIsr", "AskToShrink", "AskToExpand", "LoseAnswer"),
