@@ -116,7 +116,7 @@ class Run:
         self.leave_out(NO_LATE_REPORT, rises & gone)
         if not self.variant.is_fenced:
             known, logs = self.p.known_end[leader], self.p.log
-            cut = some(ours.Replica, lambda r: self.p.broker[leader].isr.contains(r) & (logs[r].end < known[r]))
+            cut = some(ours.Replica, lambda r: self.p.broker[leader].isr.contains(r) & (known[r] > logs[r].end))
             self.leave_out(NO_CUT_SINCE, rises & cut)
         for _ in each(theirs.Offset)[1:]:
             self.take(self.variant.commit, as_offset(target) > mine.hw, leader=here)
@@ -436,7 +436,7 @@ def _paired(action: Action, variant: Variant) -> Action:
     first, *rest = inspect.signature(action.function).parameters.values()
     step.__annotations__ = {**hints, first.name: Pair}
     step.__signature__ = inspect.Signature([first, *rest])  # type: ignore[attr-defined]
-    return replace(action, function=step, says=lambda t: _says(action, t))
+    return replace(action, function=step, says=lambda t: _says(action, t), messages=())
 
 
 def _says(action: Action, t: Any) -> str:

@@ -12,6 +12,7 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path as FilePath
@@ -22,12 +23,13 @@ from model.domain import LeafDomain, Schema, as_leaf, is_name
 from model.errors import DomainOverflow, ModelError
 from model.evaluate import Evaluator
 from model.expr import Expr, Pool, evaluation_order
-from model.state import Store, Struct, decode_view
+from model.state import Store, Struct
+from model.telling import Fault, Message, Party, Telling, Words, named_parameters, sort_of
 from model.values import Bool, Id
 
 _CORE = {
     str(FilePath(__file__).with_name(f"{name}.py"))
-    for name in ("context", "domain", "evaluate", "expr", "protocol", "quantify", "state", "values")
+    for name in ("context", "domain", "evaluate", "expr", "protocol", "quantify", "state", "telling", "values")
 }
 
 
@@ -52,28 +54,16 @@ def require(label: str, condition: Bool | bool) -> None:
     context.guards.append(Guard(label, Bool.lift(condition), caller.f_code.co_filename, caller.f_lineno))
 
 
-class Telling:
-    """What an action's words are made of: `before` and `after` (plain states by attribute) and its parameters."""
-
-    def __init__(self, before: Mapping[str, Any], after: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
-        self.before = decode_view(before)
-        self.after = decode_view(after)
-        self.arguments = dict(arguments)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.arguments[name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-
-Words = Callable[[Any], str]
 F = TypeVar("F", bound=Callable[..., None])
 
 
 @dataclass(frozen=True)
 class Action:
-    """A transition rule: an ordinary function of the state and of finite-domain parameters, with its words."""
+    """A transition rule: an ordinary function of the state and of finite-domain parameters, with its words.
+
+    `actor`, `fault` and `messages` are what its author declares for pictures (see `model.telling`): who takes the step (None:
+    it was not said), what goes wrong in it, if anything, and who tells whom.
+    """
 
     name: str
     function: Callable[..., None]
@@ -82,6 +72,9 @@ class Action:
     file: str
     line: int
     when: Callable[[], bool] | None = None
+    actor: Party | None = None
+    fault: Fault | None = None
+    messages: tuple[Message, ...] = ()
 
     def is_present(self) -> bool:
         """Whether the constants of the current trace leave the action in the protocol."""
@@ -89,7 +82,7 @@ class Action:
 
     def parameters(self) -> dict[str, LeafDomain]:
         """The domain of every parameter after the state, from the annotations."""
-        where = f"action {self.name} ({FilePath(self.file).name}:{self.line})"
+        where = self._where
         names = list(inspect.signature(self.function).parameters)
         if not names:
             raise ModelError(f"{where}: an action's first parameter is the state, such as `s: State`")
@@ -106,22 +99,38 @@ class Action:
                 domains[name] = as_leaf(hints[name])
             except ModelError as error:
                 raise ModelError(f"{where}: parameter {name!r} has a type that cannot be enumerated: {error}") from error
+        ids = [name for name, domain in domains.items() if sort_of(domain) is not None]
+        for name in named_parameters(self.actor, self.messages):
+            if name not in ids:
+                known = f"it has {', '.join(ids)}" if ids else "it has none; name a Role, or ids with Those(…)"
+                raise ModelError(f"{where}: actor and messages speak of {name!r}, which is no parameter of ids; {known}")
         return domains
+
+    @property
+    def _where(self) -> str:
+        return f"action {self.name} ({FilePath(self.file).name}:{self.line})"
 
 
 def action(
-    *, says: Words | None = None, when: Callable[[], bool] | None = None
+    *,
+    says: Words | None = None,
+    when: Callable[[], bool] | None = None,
+    actor: Party | None = None,
+    fault: Fault | None = None,
+    messages: Iterable[Message] = (),
 ) -> Callable[[Callable[..., None]], Action]:
     """Makes an action of a function; `says` writes one plain sentence about a step (see `Telling`).
 
-    `when` tells from the constants whether a configuration has the action at all.
+    `when` tells from the constants whether a configuration has the action at all. `actor`, `fault` and `messages` say for
+    pictures who takes the step, what goes wrong in it, and who tells whom (see `model.telling`).
     """
+    told = tuple(messages)
 
     def decorate(function: Callable[..., None]) -> Action:
         name = "".join(part.capitalize() for part in function.__name__.split("_"))
         code = function.__code__
         doc = inspect.getdoc(function) or ""
-        return Action(name, function, says, doc, code.co_filename, code.co_firstlineno, when)
+        return Action(name, function, says, doc, code.co_filename, code.co_firstlineno, when, actor, fault, told)
 
     return decorate
 
@@ -146,7 +155,8 @@ class Protocol:
     under which other constants, if any, a run is told to people: the same actions without what shortens the search. `settle`
     says what becomes of settings that go against each other. `symmetric` names the sorts of ids that are meant to be
     interchangeable; whether they are is checked before anything rests on it. `budgets` are the labels of the clauses that
-    only keep the model finite: a run that they end would go on in a cluster.
+    only keep the model finite: a run that they end would go on in a cluster. `pictures` draws the states, if the author has
+    something that does (a `Provider` of `reports.picture`; nothing here knows more of it).
     """
 
     def __init__(
@@ -164,6 +174,7 @@ class Protocol:
         settle: Settle | None = None,
         symmetric: Sequence[type[Id]] = (),
         budgets: Sequence[str] = (),
+        pictures: object | None = None,
     ) -> None:
         self.name = name
         self.reference = name
@@ -179,17 +190,24 @@ class Protocol:
         self._settle = settle
         self.symmetric = tuple(symmetric)
         self.budgets = frozenset(budgets)
+        self.pictures = pictures
         for constant in constants:
             if not is_name(constant.name):
                 raise ModelError(f"{name}: constant {constant.name!r} is no name; use letters, digits and _")
 
     def action(
-        self, *, says: Words | None = None, when: Callable[[], bool] | None = None
+        self,
+        *,
+        says: Words | None = None,
+        when: Callable[[], bool] | None = None,
+        actor: Party | None = None,
+        fault: Fault | None = None,
+        messages: Iterable[Message] = (),
     ) -> Callable[[Callable[..., None]], Action]:
         """Like the free `action`, and adds the action to this protocol."""
 
         def decorate(function: Callable[..., None]) -> Action:
-            made = action(says=says, when=when)(function)
+            made = action(says=says, when=when, actor=actor, fault=fault, messages=messages)(function)
             self.actions = (*self.actions, made)
             return made
 
@@ -425,6 +443,12 @@ class Instance:
             return step.label
         telling = Telling(self.schema.decode(before), self.schema.decode(after), step.arguments)
         return step.action.says(telling)
+
+    @contextmanager
+    def at_work(self, what: str) -> Iterator[None]:
+        """Where an author's functions may ask for the constants; `ModelError` says what they were at when one failed."""
+        with active(self._context()), _located(f"{self.protocol.name}: {what}"):
+            yield
 
     # -- identity -----------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The picture of `majority`: replicas with their logs, the producer, and who tells whom.
+"""The picture of `majority`: replicas with their logs, the producer.
 
 What lives here: everything in the reports that knows what that protocol's fields mean; it works on decoded states, in which a
 part that the configuration turns off has no field. What does not: what is the same for every protocol (`view.py`,
@@ -8,29 +8,32 @@ part that the configuration turns off has no field. What does not: what is the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from model.majority.protocol import majority
-from model.protocol import ActionInstance, Instance
-from reports.picture import Box, Fact, Message, Moment, Picture, Role, Row, State, row
+from model.protocol import Instance
+from model.telling import PRODUCER
+from model.values import Id
+from reports.kafka import LEADER, STALE_LEADER, legend_of_logs
+from reports.picture import Badge, Box, Fact, Look, Moment, Picture, Pictures, Row, State, Tone, row
 from reports.records import Lost, cells, ids, remember
-from reports.replication import PRODUCER
 
 _TOLD = ("log", "replica", "match", "next_record", "acked", "lossy_left")
 
-_ACTS = {
-    "Elect": "candidate", "Stand": "candidate", "TakeOffice": "candidate", "Vote": "voter", "HearOfTerm": "replica",
-    "Replicate": "leader", "Heartbeat": "leader", "Commit": "leader", "Crash": "replica", "Restart": "replica",
-}  # fmt: skip
-"""The actions that a replica takes, and the parameter that says which."""
+VOTES = Badge("votes", "votes")
 
 
-class MajorityPictures:
+class MajorityPictures(Pictures):
     """The provider of `majority`."""
+
+    look = Look(row="replica", epoch="t", legend=legend_of_logs("record 0 of term 1"), first_badge=len("votes no more"))
 
     def recognises(self, instance: Instance) -> bool:
         """Whether this is the protocol."""
         return instance.protocol.state is majority.state
+
+    def name(self, sort: type[Id], number: int) -> str:
+        """All of them are replicas."""
+        return _name(number)
 
     def tells(self, field: str) -> bool:
         """Whether the picture tells of a change of this leaf field."""
@@ -48,15 +51,9 @@ class MajorityPictures:
         picture = Picture(
             rows=tuple(_row(state, r, instance.constants["log_size"], memory[r]) for r in replicas),
             boxes=(_producer(state),),
-            actors=(PRODUCER, *map(_name, replicas)),
-            actor=_actor(moment),
-            messages=tuple(_messages(moment)),
+            actors=(PRODUCER.name, *map(_name, replicas)),
         )
         return picture, memory
-
-    def actor(self, step: ActionInstance) -> str | None:
-        """Who takes a step."""
-        return _actor(Moment(1, None, step, {}, None))
 
     def disagreements(self, name: str, before: State | None, after: State) -> list[str]:
         """What exactly breaks the property of that name; the properties are decided elsewhere, this only points."""
@@ -83,19 +80,16 @@ def _row(state: State, replica: int, offsets: int, lost: frozenset[int]) -> Row:
     return row(replica, _name(replica), mine["term"], shown, mine["hw"], log["end"], _badges(state, replica))
 
 
-def _badges(state: State, replica: int) -> Iterator[tuple[Role, str]]:
+def _badges(state: State, replica: int) -> Iterator[Badge]:
     mine = state["replica"][replica]
-    if mine.get("lost"):
-        yield Role.OUT_OF_ISR, "votes no more"
-    else:
-        yield Role.IN_ISR, "votes"
+    yield Badge("votes", "votes no more", Tone.ABSENT) if mine.get("lost") else VOTES
     if mine.get("down"):
-        yield Role.DOWN, "down"
+        yield Badge("down", "down", Tone.WRONG)
     elif mine["leads"]:
         newest = max(other["term"] for other in state["replica"])
-        yield (Role.LEADER, "leader") if mine["term"] == newest else (Role.STALE_LEADER, "stale leader")
+        yield LEADER if mine["term"] == newest else STALE_LEADER
     elif mine.get("granted"):
-        yield Role.ELECTED, f"candidate with {len(mine['granted'])} of {len(state['log'])} votes"
+        yield Badge("elected", f"candidate with {len(mine['granted'])} of {len(state['log'])} votes", Tone.PENDING)
 
 
 def _producer(state: State) -> Box:
@@ -103,55 +97,7 @@ def _producer(state: State) -> Box:
     for record, told in enumerate(state["acked"]):
         word = "acknowledged" if told else "sent, not answered" if record < state["next_record"] else "not sent"
         facts.append(Fact(f"r{record}", f"r{record}: {word}"))
-    return Box(PRODUCER, PRODUCER, None, tuple(facts))
-
-
-# -- who tells whom ------------------------------------------------------------------------------------------------
-
-
-def _actor(moment: Moment) -> str | None:
-    if moment.action is None:
-        return None
-    name, arguments = moment.action.action.name, moment.action.arguments
-    return _name(arguments[_ACTS[name]]) if name in _ACTS else PRODUCER
-
-
-def _messages(moment: Moment) -> Iterator[Message]:
-    if moment.action is None or moment.before is None:
-        return
-    index, before, after = moment.index, moment.before, moment.after
-    name, arguments = moment.action.action.name, moment.action.arguments
-
-    def told(key: str, sender: str, receiver: str, text: str) -> Message:
-        return Message(f"{key} {index}", sender, receiver, text, index, index)
-
-    if name == "Elect":
-        candidate = arguments["candidate"]
-        for voter in arguments["voters"]:
-            if voter != candidate:
-                yield told(f"vote {voter}", _name(voter), _name(candidate), f"vote in t{after['replica'][candidate]['term']}")
-    elif name == "Vote":
-        candidate, voter = arguments["candidate"], arguments["voter"]
-        yield told("vote", _name(voter), _name(candidate), f"vote in t{after['replica'][candidate]['term']}")
-    elif name == "HearOfTerm":
-        replica, other = arguments["replica"], arguments["other"]
-        yield told("term", _name(other), _name(replica), f"t{after['replica'][replica]['term']}")
-    elif name == "Write":
-        yield told("write", PRODUCER, _name(arguments["leader"]), f"r{before['next_record']}")
-    elif name in ("Replicate", "Heartbeat"):
-        yield from _append_entries(index, name, arguments, after)
-    elif name == "Commit":
-        for record in sorted(set(_acked(after)) - set(_acked(before))):
-            yield told(f"ack r{record}", _name(arguments["leader"]), PRODUCER, f"r{record} was taken")
-
-
-def _append_entries(index: int, name: str, arguments: dict[str, Any], after: State) -> Iterator[Message]:
-    leader, follower = arguments["leader"], arguments["follower"]
-    match = after["match"][leader][follower]
-    sent = f"r{after['log'][follower]['records'][match - 1]['id']}, " if name == "Replicate" else ""
-    text = f"{sent}HW {after['replica'][leader]['hw']}"
-    yield Message(f"append {index}", _name(leader), _name(follower), text, index, index)
-    yield Message(f"answer {index}", _name(follower), _name(leader), f"the same up to {match}", index, index)
+    return Box(PRODUCER.name, PRODUCER.name, None, tuple(facts))
 
 
 # -- what breaks a promise, in words -------------------------------------------------------------------------------

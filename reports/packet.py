@@ -18,8 +18,9 @@ from invariants.property import Kind
 from model.errors import ModelError
 from model.protocol import ActionInstance
 from reports.console import harmless
-from reports.lanes import Lanes, lanes_of
-from reports.picture import Box, Message, Picture, Row
+from reports.lanes import Lanes, fate_in_words, lanes_of
+from reports.picture import Box, Look, Message, Picture, Row
+from reports.providers import provider_of
 from reports.view import Past, StepTeller, StepView, label_of, remarks_on, value_in_words
 
 Json = Any
@@ -59,7 +60,7 @@ class Packer:
     # -- what holds for all steps ---------------------------------------------------------------------------------
 
     def head(self) -> dict[str, Json]:
-        """The question: fields, actions, properties."""
+        """The question: fields, actions, properties, and what all pictures have in common."""
         actions: dict[str, Json] = {}
         for step in self._instance.actions:
             item = step.action
@@ -82,6 +83,7 @@ class Packer:
                 }
                 for item in self._question.properties
             ],
+            "look": _look(provider_of(self._instance).look),
         }
 
     # -- steps ----------------------------------------------------------------------------------------------------
@@ -200,10 +202,20 @@ class Packer:
         return [number, clauses]
 
     def _picture(self, picture: Picture | None) -> Json:
-        if picture is None:
+        if picture is None or not picture.is_drawn:
             return None
         rows = [self._rows(_row(row)) for row in picture.rows]
         return [rows, [self._boxes(_box(box)) for box in picture.boxes]]
+
+
+def _look(look: Look) -> Json:
+    return {
+        "row": harmless(look.row),
+        "epoch": harmless(look.epoch),
+        "legend": [
+            [item.sign.value, harmless(item.text), harmless(item.sample), item.tone.value] for item in look.legend
+        ],
+    }
 
 
 def _row(row: Row) -> Json:
@@ -215,7 +227,7 @@ def _row(row: Row) -> Json:
             [cell.record, cell.epoch, int(cell.committed) + 2 * int(cell.acked), cell.lost] for cell in row.cells
         ],
         "markers": [[marker.place.value, marker.name, marker.offset] for marker in row.markers],
-        "badges": [[badge.role.value, harmless(badge.text)] for badge in row.badges],
+        "badges": [[badge.kind, harmless(badge.text), badge.tone.value] for badge in row.badges],
     }
 
 
@@ -247,4 +259,5 @@ def _message(message: Message, actors: list[str]) -> Json:
         "received": message.received,
         "dropped": message.dropped,
         "late": message.is_late,
+        "fate": fate_in_words(message),
     }

@@ -1,4 +1,4 @@
-"""The picture of `partition`: brokers with their logs, the controller, the producer, the consumer, and who tells whom.
+"""The picture of `partition`: brokers with their logs, the controller, the producer, the consumer.
 
 What lives here: everything in the reports that knows what that protocol's fields mean; it works on decoded states, in which a
 part that the configuration turns off has no field. What does not: what is the same for every protocol (`view.py`,
@@ -9,38 +9,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any
 
 from model.partition.protocol import partition
 from model.partition.state import ACKED, FAILED, SENT
-from model.protocol import ActionInstance, Instance
-from reports.picture import Box, Fact, Message, Moment, Picture, Role, Row, State, row
+from model.protocol import Instance
+from model.telling import CONSUMER, CONTROLLER, PRODUCER
+from model.values import Id
+from model.words import says_set
+from reports.kafka import (
+    IN_ISR,
+    KAFKA,
+    LEADER,
+    LEADERLESS,
+    OUT_OF_ISR,
+    STALE_LEADER,
+    UNAWARE,
+    broker_name,
+    follows,
+    own_isr,
+)
+from reports.picture import Badge, Box, Fact, Moment, Picture, Pictures, Row, State, Tone, row
 from reports.records import Lost, cells, ids, plain_label, remember
-from reports.replication import CONTROLLER, PRODUCER, set_in_words
 
-CONSUMER = "consumer"
-
-_TOLD = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end")
-
-_BROKER_ACTS = {
-    "BecomeLeader": "leader", "LearnIsr": "leader", "ShrinkIsr": "leader", "AskToShrink": "leader", "AskToExpand": "leader",
-    "BecomeFollower": "follower", "TruncateByEpoch": "follower", "FetchRecord": "follower", "FetchNothingNew": "follower",
-    "FetchUnanswered": "follower", "FetchDiverging": "follower", "Crash": "broker", "ShutDown": "broker", "Restart": "broker",
-    "Halt": "follower",
-    "RestartUnnoticed": "broker", "LoseSession": "broker", "RegainSession": "broker",
-}  # fmt: skip
-"""The actions that a broker takes, and the parameter that says which."""
-
-_PRODUCER_ACTS = ("Produce", "Retry", "RetryKnown", "GiveUp", "LoseRequest", "RestartProducer")
-_CONSUMER_ACTS = ("Read", "QueryLatestOffset")
+_TOLD = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late")
 
 
-class PartitionPictures:
+class PartitionPictures(Pictures):
     """The provider of `partition`."""
+
+    look = KAFKA
 
     def recognises(self, instance: Instance) -> bool:
         """Whether this is the protocol."""
         return instance.protocol.state is partition.state
+
+    def name(self, sort: type[Id], number: int) -> str:
+        """All of them are brokers."""
+        return broker_name(number)
 
     def tells(self, field: str) -> bool:
         """Whether the picture tells of a change of this leaf field."""
@@ -51,7 +56,7 @@ class PartitionPictures:
         controller = state["controller"]
         return (
             f"initially every log is empty, broker {controller['leader']} leads in leader epoch "
-            f"{controller['leader_epoch']}, and the ISR is {set_in_words(controller['isr'])}"
+            f"{controller['leader_epoch']}, and the ISR is {says_set(controller['isr'])}"
         )
 
     def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Lost]:
@@ -61,20 +66,14 @@ class PartitionPictures:
         memory = remember(moment)
         boxes = [_controller(state), _producer(state)]
         if _consumer_facts(state):
-            boxes.append(Box(CONSUMER, CONSUMER, None, _consumer_facts(state)))
-        has_consumer = len(boxes) == 3
+            boxes.append(Box(CONSUMER.name, CONSUMER.name, None, _consumer_facts(state)))
+        consumers = [box.name for box in boxes[2:]]
         picture = Picture(
             rows=tuple(_row(state, broker, instance.constants["log_size"], memory[broker]) for broker in brokers),
             boxes=tuple(boxes),
-            actors=(PRODUCER, CONTROLLER, *map(_name, brokers), *([CONSUMER] if has_consumer else [])),
-            actor=_actor(moment),
-            messages=tuple(_messages(moment)),
+            actors=(PRODUCER.name, CONTROLLER.name, *map(broker_name, brokers), *consumers),
         )
         return picture, memory
-
-    def actor(self, step: ActionInstance) -> str | None:
-        """Who takes a step."""
-        return _actor(Moment(1, None, step, {}, None))
 
     def disagreements(self, name: str, before: State | None, after: State) -> list[str]:
         """What exactly breaks the property of that name; the properties are decided elsewhere, this only points."""
@@ -82,10 +81,6 @@ class PartitionPictures:
 
 
 PARTITION = PartitionPictures()
-
-
-def _name(broker: int) -> str:
-    return f"broker {broker}"
 
 
 def _acked(state: State) -> list[int]:
@@ -98,56 +93,59 @@ def _acked(state: State) -> list[int]:
 def _row(state: State, broker: int, offsets: int, lost: frozenset[int]) -> Row:
     log, mine = state["log"][broker], state["broker"][broker]
     shown = cells(log, mine["hw"], "epoch", offsets, lost, _acked(state), _label)
-    return row(broker, _name(broker), mine["leader_epoch"], shown, mine["hw"], log["end"], _badges(state, broker))
+    return row(broker, broker_name(broker), mine["leader_epoch"], shown, mine["hw"], log["end"], _badges(state, broker))
 
 
 def _label(record: State) -> str:
     return plain_label(record) + (f"·p{record['session']}" if "session" in record else "")
 
 
-def _badges(state: State, broker: int) -> Iterator[tuple[Role, str]]:
+def _badges(state: State, broker: int) -> Iterator[Badge]:
     mine, controller = state["broker"][broker], state["controller"]
     if broker in controller["isr"]:
-        yield Role.IN_ISR, "in ISR"
+        yield IN_ISR
     elif broker in controller.get("elr", []):
-        yield Role.ELR, "eligible leader"
+        yield Badge("elr", "eligible leader")
     else:
-        yield Role.OUT_OF_ISR, "out of ISR"
+        yield OUT_OF_ISR
     if mine.get("down"):
-        yield Role.DOWN, "down"
+        yield Badge("down", "down", Tone.WRONG)
         return
     if broker in controller.get("gone", []):
-        yield Role.FENCED, "no session"
+        yield Badge("session", "no session", Tone.WRONG)
     is_elected = controller["leader"] == broker
     if mine["leader"] == broker:
         is_true = is_elected and mine["leader_epoch"] == controller["leader_epoch"]
-        yield (Role.LEADER, "leader") if is_true else (Role.STALE_LEADER, "stale leader")
+        yield LEADER if is_true else STALE_LEADER
         if is_elected and not is_true:
-            yield Role.ELECTED, "elected, unaware"
+            yield UNAWARE
         if mine["isr"] != controller["isr"]:
-            yield Role.OWN_ISR, f"own ISR {set_in_words(mine['isr'])}"
+            yield own_isr(mine["isr"])
         if mine.get("pending"):
             heard = "has no answer to" if mine.get("unanswered") else "asked for"
-            yield Role.NOTE, f"{heard} ISR {set_in_words(mine['pending'])}"
+            yield Badge("pending", f"{heard} ISR {says_set(mine['pending'])}")
     elif is_elected:
-        yield Role.ELECTED, "elected, unaware"
+        yield UNAWARE
     elif mine["leader"] is None:
-        yield Role.LEADERLESS, "knows no leader"
+        yield LEADERLESS
     else:
-        yield Role.FOLLOWS, f"follows broker {mine['leader']}"
+        yield follows(mine["leader"])
     if mine.get("truncating"):
-        yield Role.NOTE, "has yet to truncate"
+        yield Badge("truncating", "has yet to truncate")
     if mine.get("empty_epoch") is not None:
-        yield Role.NOTE, f"wrote nothing in epoch {mine['empty_epoch']}"
+        yield Badge("empty epoch", f"wrote nothing in epoch {mine['empty_epoch']}")
+    late = state.get("late", {})
+    if late.get("follower") == broker:
+        yield Badge("late", f"awaits a late answer of broker {late['leader']}", Tone.PENDING)
 
 
 def _controller(state: State) -> Box:
     controller = state["controller"]
     leader = "no leader" if controller["leader"] is None else f"leader: broker {controller['leader']}"
-    facts = [Fact("leader", leader), Fact("isr", f"ISR {set_in_words(controller['isr'])}")]
+    facts = [Fact("leader", leader), Fact("isr", f"ISR {says_set(controller['isr'])}")]
     if controller.get("elr"):
-        facts.append(Fact("elr", f"eligible leaders {set_in_words(controller['elr'])}"))
-    return Box(CONTROLLER, CONTROLLER, controller["leader_epoch"], tuple(facts))
+        facts.append(Fact("elr", f"eligible leaders {says_set(controller['elr'])}"))
+    return Box(CONTROLLER.name, CONTROLLER.name, controller["leader_epoch"], tuple(facts))
 
 
 def _producer(state: State) -> Box:
@@ -159,7 +157,7 @@ def _producer(state: State) -> Box:
         facts.append(Fact(f"r{record}", f"r{record}: {word}" + (f", waits at broker {at}" if at is not None else "")))
     if producer.get("session"):
         facts.append(Fact("session", f"restarted, producer id p{producer['session']}"))
-    return Box(PRODUCER, PRODUCER, None, tuple(facts))
+    return Box(PRODUCER.name, PRODUCER.name, None, tuple(facts))
 
 
 def _consumer_facts(state: State) -> tuple[Fact, ...]:
@@ -172,79 +170,6 @@ def _consumer_facts(state: State) -> tuple[Fact, ...]:
         epoch = f" in leader epoch {consumer['epoch']}" if "epoch" in consumer else ""
         facts.append(Fact("latest", f"was told latest offset {consumer['latest']}{epoch}"))
     return tuple(facts)
-
-
-# -- who tells whom ------------------------------------------------------------------------------------------------
-
-
-def _actor(moment: Moment) -> str | None:
-    if moment.action is None:
-        return None
-    name, arguments = moment.action.action.name, moment.action.arguments
-    if name in _BROKER_ACTS:
-        return _name(arguments[_BROKER_ACTS[name]])
-    if name in _PRODUCER_ACTS:
-        return PRODUCER
-    return CONSUMER if name in _CONSUMER_ACTS else CONTROLLER
-
-
-def _messages(moment: Moment) -> Iterator[Message]:
-    if moment.action is None or moment.before is None:
-        return
-    index, before, after = moment.index, moment.before, moment.after
-    name, arguments = moment.action.action.name, moment.action.arguments
-
-    def told(key: str, sender: str, receiver: str, text: str) -> Message:
-        return Message(f"{key} {index}", sender, receiver, text, index, index)
-
-    if name in ("Produce", "Retry", "RetryKnown"):
-        yield told("write", PRODUCER, _name(arguments["leader"]), f"r{arguments['record']}")
-    elif name == "LoseRequest":
-        yield Message(f"write {index}", PRODUCER, _name(after["controller"]["leader"] or 0), f"r{arguments['record']}", index,
-                      dropped=index)  # fmt: skip
-    elif name.startswith("Fetch") or name == "TruncateByEpoch":
-        yield from _fetch(index, name, arguments, before, after)
-    elif name == "Halt":
-        follower, leader = _name(arguments["follower"]), _name(arguments["leader"])
-        yield told("fetch", follower, leader, f"fetch from {before['log'][arguments['follower']]['end']}")
-        yield told("answer", leader, follower, "offset out of range")
-    elif name in ("BecomeLeader", "BecomeFollower"):
-        broker = arguments["leader" if name == "BecomeLeader" else "follower"]
-        yield told("role", CONTROLLER, _name(broker), f"leader {after['controller']['leader']}")
-    elif name in ("AskToShrink", "AskToExpand"):
-        wanted = set_in_words(after["broker"][arguments["leader"]]["pending"])
-        yield told("ask", _name(arguments["leader"]), CONTROLLER, f"AlterPartition: ISR {wanted}")
-    elif name in ("LearnIsr", "ShrinkIsr"):
-        isr = f"ISR {set_in_words(after['controller']['isr'])}"
-        ends = (CONTROLLER, _name(arguments["leader"]))
-        yield told("isr", *(ends if name == "LearnIsr" else ends[::-1]), isr)
-    elif name == "Read":
-        yield told("read", _name(arguments["broker"]), CONSUMER, f"r{after['consumer']['record']}")
-    elif name == "QueryLatestOffset":
-        yield told("latest", _name(arguments["leader"]), CONSUMER, f"latest offset {after['consumer']['latest']}")
-    for record, (was, now) in enumerate(zip(before["producer"]["status"], after["producer"]["status"], strict=True)):
-        if was != now == ACKED and name != "LoseRequest":
-            leader = before["producer"].get("waits_at", {record: None})[record]
-            leader = arguments["leader"] if leader is None else leader
-            yield told(f"ack r{record}", _name(leader), PRODUCER, f"r{record} was taken")
-
-
-def _fetch(index: int, name: str, arguments: dict[str, Any], before: State, after: State) -> Iterator[Message]:
-    follower, leader = arguments["follower"], arguments["leader"]
-    offset, hw = before["log"][follower]["end"], after["broker"][follower]["hw"]
-    if name == "TruncateByEpoch":
-        asked, text = "where does my epoch end?", f"truncate to {after['log'][follower]['end']}"
-    else:
-        got = after["log"][follower]["records"][offset]["id"] if name == "FetchRecord" else None
-        asked = f"fetch from {offset}"
-        text = f"r{got}, HW {hw}" if got is not None else f"HW {hw}"
-        if name == "FetchDiverging":
-            text = f"diverging: truncate to {after['log'][follower]['end']}"
-    yield Message(f"fetch {index}", _name(follower), _name(leader), asked, index, index)
-    lost = name == "FetchUnanswered"
-    yield Message(
-        f"answer {index}", _name(leader), _name(follower), text, index, None if lost else index, index if lost else None
-    )
 
 
 # -- what breaks a promise, in words -------------------------------------------------------------------------------

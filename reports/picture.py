@@ -1,8 +1,8 @@
-"""What a picture of a partition is made of, whatever the protocol: rows of cells, markers, badges, boxes, messages.
+"""What a picture of a state is made of, whatever the protocol: rows of cells, markers, badges, boxes, messages, a legend.
 
 What lives here: plain frozen data, and what differs between two pictures. A provider (`Provider`) turns a protocol's states
-into pictures in Kafka's words; terminal, SVG and pages only draw what they are given. What does not: any protocol's words
-(`replication.py`), and drawing.
+into pictures in that protocol's words; terminal, SVG and pages only draw what they are given. What does not: any protocol's
+words (`replication.py`), who tells whom (`messages.py`), and drawing.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, unique
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from model.protocol import ActionInstance, Instance
+from model.values import Id
 
 State = Mapping[str, Any]
 """A decoded state."""
@@ -28,21 +29,53 @@ class Edit(Enum):
 
 
 @unique
-class Role(Enum):
-    """What a badge says about a broker; the value is for style sheets, the badge's text for people."""
+class Tone(Enum):
+    """How a badge is drawn; the value is for style sheets, the badge's text for people."""
 
-    LEADER = "leader"
-    STALE_LEADER = "stale-leader"
-    ELECTED = "elected"
-    FOLLOWS = "follows"
-    LEADERLESS = "leaderless"
-    IN_ISR = "in-isr"
-    OUT_OF_ISR = "out-of-isr"
-    OWN_ISR = "own-isr"
-    ELR = "elr"
-    FENCED = "fenced"
-    DOWN = "down"
-    NOTE = "note"
+    PLAIN = "plain"
+    STRONG = "strong"
+    WRONG = "wrong"
+    PENDING = "pending"
+    ABSENT = "absent"
+    ASIDE = "aside"
+
+
+@unique
+class Sign(Enum):
+    """What a legend explains; the value is for scripts."""
+
+    RECORD = "record"
+    LOG_END = "end"
+    HIGH_WATERMARK = "hw"
+    ACKED = "acked"
+    LOST = "lost"
+    REMOVED = "removed"
+    BADGE = "badge"
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One entry of a legend. `sample` is what is shown of a record or in a badge, `tone` is that badge's."""
+
+    sign: Sign
+    text: str
+    sample: str = ""
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is the same in all pictures of a protocol.
+
+    `row` is what a row is. `epoch` is the letter before the number of an epoch, or of a term, in cells and beside names; it
+    is empty where there is none. `first_badge` is how many letters every row's first badge takes at least, so that the others
+    stand below each other. Every legend ends with how changes are marked.
+    """
+
+    row: str
+    epoch: str = ""
+    legend: tuple[Explained, ...] = ()
+    first_badge: int = 0
 
 
 @unique
@@ -86,26 +119,30 @@ class Marker:
 
 @dataclass(frozen=True)
 class Badge:
-    """One fact about a broker in two or three words; the first badge of a broker is its place in or outside the ISR."""
+    """One fact about whom a row is of, in two or three words; `kind` tells its badges apart."""
 
-    role: Role
+    kind: str
     text: str
+    tone: Tone = Tone.PLAIN
 
 
 @dataclass(frozen=True)
 class Row:
-    """One broker: `key` tells rows apart, `name` is its lane and what people read, `epoch` the leader epoch it knows."""
+    """One broker or the like: `key` tells rows apart, `name` is its lane and what people read, `epoch` the one it knows.
+
+    Cells and markers are of its log, if it has one.
+    """
 
     key: str
     name: str
-    epoch: int | None
-    cells: tuple[Cell, ...]
-    markers: tuple[Marker, ...]
-    badges: tuple[Badge, ...]
+    epoch: int | None = None
+    cells: tuple[Cell, ...] = ()
+    markers: tuple[Marker, ...] = ()
+    badges: tuple[Badge, ...] = ()
 
-    def at(self, place: Place) -> int:
-        """The offset of a marker; 0 if the row has none there."""
-        return next((marker.offset for marker in self.markers if marker.place is place), 0)
+    def at(self, place: Place) -> int | None:
+        """The offset of a marker; None if the row has none there."""
+        return next((marker.offset for marker in self.markers if marker.place is place), None)
 
 
 def row(
@@ -115,16 +152,16 @@ def row(
     cells: tuple[Cell, ...],
     high_watermark: int,
     log_end: int,
-    badges: Iterable[tuple[Role, str]],
+    badges: Iterable[Badge],
 ) -> Row:
-    """The row of a replica: every protocol's replicas have a high watermark and a log end."""
+    """The row of a replica, which has a high watermark and a log end."""
     return Row(
         key=str(number),
         name=name,
         epoch=epoch,
         cells=cells,
         markers=(Marker(Place.HIGH_WATERMARK, "high watermark", high_watermark), Marker(Place.LOG_END, "log end", log_end)),
-        badges=tuple(Badge(role, text) for role, text in badges),
+        badges=tuple(badges),
     )
 
 
@@ -151,7 +188,8 @@ class Message:
     """What one actor tells another. A picture lists the messages that its step sends, receives or drops.
 
     `key` tells messages of a run apart; a message that is received later is listed again then. `sent`, `received` and
-    `dropped` are step numbers. `is_late` says that it arrives after something newer overtook it.
+    `dropped` are step numbers; one that is dropped in the step that sends it is lost. `is_late` says that it arrives after
+    something newer overtook it, or that its being late is what the run is about.
     """
 
     key: str
@@ -168,7 +206,8 @@ class Message:
 class Picture:
     """One state: rows, boxes, the messages of the step that led here, and who took that step.
 
-    `actors` are the lanes, in order; boxes and rows are named as their lanes are.
+    `actors` are the lanes, in order; boxes and rows are named as their lanes are. Who acted and the messages are nothing that
+    a provider says: they come from what the action declares.
     """
 
     rows: tuple[Row, ...]
@@ -176,6 +215,11 @@ class Picture:
     actors: tuple[str, ...]
     actor: str | None = None
     messages: tuple[Message, ...] = ()
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there is anything to draw of the state; a protocol that nobody pictures has only lanes."""
+        return bool(self.rows or self.boxes)
 
 
 @dataclass(frozen=True)
@@ -192,11 +236,22 @@ class Moment:
     memory: Any
 
 
+@runtime_checkable
 class Provider(Protocol):
-    """Turns the states of the protocols that it recognises into pictures; the only place that knows their words."""
+    """Turns the states of a protocol into pictures; the only place that knows the protocol's words.
+
+    `Pictures` has an answer of its own for everything but the picture.
+    """
+
+    @property
+    def look(self) -> Look:
+        """What is the same in all of its pictures."""
 
     def recognises(self, instance: Instance) -> bool:
-        """Whether this provider pictures the protocol's states."""
+        """Whether this provider pictures the protocol's states, also where the protocol does not name it."""
+
+    def name(self, sort: type[Id], number: int) -> str:
+        """What one of many is called: its row and its lane."""
 
     def tells(self, field: str) -> bool:
         """Whether the picture tells of a change of this leaf field."""
@@ -207,11 +262,38 @@ class Provider(Protocol):
     def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Any]:
         """The picture of a moment, and what to remember for the next (immutable, so that runs can branch)."""
 
-    def actor(self, step: ActionInstance) -> str | None:
-        """Who takes a step; None if nobody is known to."""
-
     def disagreements(self, name: str, before: State | None, after: State) -> Sequence[str]:
         """What exactly breaks the property of that name in `after`, or in the step from `before`; empty if not known."""
+
+
+class Pictures:
+    """What a provider says unless it says otherwise; a protocol names its provider as `Protocol(…, pictures=…)`."""
+
+    look = Look("")
+
+    def recognises(self, instance: Instance) -> bool:
+        """Only what the protocol itself names is asked for its pictures."""
+        return False
+
+    def name(self, sort: type[Id], number: int) -> str:
+        """The sort's own name, and the number."""
+        return f"{sort.type_name} {number}"
+
+    def tells(self, field: str) -> bool:
+        """Every changed field is listed beside the picture."""
+        return False
+
+    def says_initial(self, state: State) -> str:
+        """Nothing is known of it."""
+        return "the initial state"
+
+    def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Any]:
+        """No rows and no boxes: there are only the lanes of who has to do with a step."""
+        return Picture((), (), ()), None
+
+    def disagreements(self, name: str, before: State | None, after: State) -> Sequence[str]:
+        """Nothing is known of it."""
+        return ()
 
 
 # -- differences -------------------------------------------------------------------------------------------------------

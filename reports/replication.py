@@ -7,22 +7,29 @@ decoded states. What does not: what is the same for every protocol (`view.py`, `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from model.protocol import ActionInstance, Instance
-from reports.picture import Box, Cell, Fact, Message, Moment, Picture, Role, Row, State, row
+from model.protocol import Instance
+from model.telling import CONTROLLER, PRODUCER
+from model.values import Id
+from model.words import says_set
+from reports.kafka import (
+    IN_ISR,
+    KAFKA,
+    LEADER,
+    LEADERLESS,
+    OUT_OF_ISR,
+    STALE_LEADER,
+    UNAWARE,
+    broker_name,
+    follows,
+    own_isr,
+)
+from reports.picture import Badge, Box, Cell, Fact, Moment, Picture, Pictures, Row, State, row
 
 _TOLD = ("log", "replica", "quorum", "requests", "next_record_id", "next_leader_epoch")
 """Fields that the picture shows, or that repeat what it shows: a request is what the controller just said."""
-
-PRODUCER, CONTROLLER = "producer", "controller"
-
-_FETCHES = ("FollowerReplicate", "FollowerFetch", "FencedFollowerFetch")
-_ASKS_THE_LEADER = (
-    "BecomeFollowerTruncateKip101", "BecomeFollowerTruncateKip279", "FencedBecomeFollowerAndTruncate", "FollowerTruncate",
-)  # fmt: skip
-"""Actions in which a follower learns from its leader where to cut its log."""
 
 Known = tuple[int, int, int]
 """A record at its place: offset, record id, leader epoch."""
@@ -30,20 +37,25 @@ Known = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Memory:
-    """What a run has shown so far: when each request was sent, what was acknowledged, what each broker held of it."""
+    """What a run has shown so far: what was acknowledged, and what each broker held of it."""
 
-    sent: tuple[int, ...] = ()
     acked: frozenset[Known] = frozenset()
     held: tuple[frozenset[Known], ...] = ()
 
 
-class ReplicationPictures:
+class ReplicationPictures(Pictures):
     """The provider of the replication family."""
+
+    look = KAFKA
 
     def recognises(self, instance: Instance) -> bool:
         """Whether the protocol's state has the family's fields."""
         leaves = {tuple(part for part in leaf.path if isinstance(part, str)) for leaf in instance.schema.leaves}
         return leaves >= _FIELDS
+
+    def name(self, sort: type[Id], number: int) -> str:
+        """All of them are brokers."""
+        return broker_name(number)
 
     def tells(self, field: str) -> bool:
         """Whether the picture tells of a change of this leaf field."""
@@ -56,7 +68,7 @@ class ReplicationPictures:
         lead = "no broker leads"
         if quorum["leader"] is not None:
             lead = f"broker {quorum['leader']} is elected in leader epoch {quorum['leader_epoch']}"
-        return f"initially {logs}, {lead}, and the ISR is {set_in_words(quorum['isr'])}"
+        return f"initially {logs}, {lead}, and the ISR is {says_set(quorum['isr'])}"
 
     def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Memory]:
         """The picture of a moment: what is acknowledged and what is lost go by the run so far."""
@@ -67,15 +79,9 @@ class ReplicationPictures:
         picture = Picture(
             rows=tuple(_row(state, broker, offsets, memory) for broker in brokers),
             boxes=(_controller(state["quorum"]),),
-            actors=(PRODUCER, CONTROLLER, *map(_name, brokers)),
-            actor=_actor(moment),
-            messages=tuple(_messages(moment, memory)),
+            actors=(PRODUCER.name, CONTROLLER.name, *map(broker_name, brokers)),
         )
         return picture, memory
-
-    def actor(self, step: ActionInstance) -> str | None:
-        """Who takes a step."""
-        return _actor(Moment(1, None, step, {}, None))
 
     def disagreements(self, name: str, before: State | None, after: State) -> list[str]:
         """What exactly breaks the property of that name; the properties are decided elsewhere, this only points."""
@@ -99,14 +105,8 @@ _FIELDS = {
 # -- the picture ---------------------------------------------------------------------------------------------------
 
 
-def _name(broker: int) -> str:
-    return f"broker {broker}"
-
-
 def _remember(moment: Moment) -> Memory:
     state, old = moment.after, moment.memory or Memory()
-    # A run may begin in the middle (a counterexample to induction): what was sent before is taken for sent where it begins.
-    sent = (*old.sent, *([moment.index] * (state["next_leader_epoch"] - len(old.sent))))
     acked = old.acked | {
         (offset, record["id"], record["epoch"])
         for broker, replica in _presumed_leaders(state)
@@ -120,13 +120,13 @@ def _remember(moment: Moment) -> Memory:
     if moment.before is not None:
         for mine, log in zip(before, moment.before["log"], strict=True):
             mine |= {(offset, record["id"], record["epoch"]) for offset, record in enumerate(log["records"])}
-    return Memory(sent, acked, tuple(frozenset(was | has) for was, has in zip(before, now, strict=True)))
+    return Memory(acked, tuple(frozenset(was | has) for was, has in zip(before, now, strict=True)))
 
 
 def _row(state: State, broker: int, offsets: int, memory: Memory) -> Row:
     log, replica = state["log"][broker], state["replica"][broker]
     cells = tuple(_cell(log, offset, replica["hw"], memory.acked, memory.held[broker]) for offset in range(offsets))
-    return row(broker, _name(broker), replica["leader_epoch"], cells, replica["hw"], log["end"], _badges(state, broker))
+    return row(broker, broker_name(broker), replica["leader_epoch"], cells, replica["hw"], log["end"], _badges(state, broker))
 
 
 def _cell(log: State, offset: int, high_watermark: int, acked: frozenset[Known], held: frozenset[Known]) -> Cell:
@@ -146,96 +146,31 @@ def _cell(log: State, offset: int, high_watermark: int, acked: frozenset[Known],
 def _controller(quorum: State) -> Box:
     leader = "no leader" if quorum["leader"] is None else f"leader: broker {quorum['leader']}"
     return Box(
-        key=CONTROLLER,
-        name=CONTROLLER,
+        key=CONTROLLER.name,
+        name=CONTROLLER.name,
         epoch=quorum["leader_epoch"],
-        facts=(Fact("leader", leader), Fact("isr", f"ISR {set_in_words(quorum['isr'])}")),
+        facts=(Fact("leader", leader), Fact("isr", f"ISR {says_set(quorum['isr'])}")),
     )
 
 
-def _badges(state: State, broker: int) -> Iterator[tuple[Role, str]]:
+def _badges(state: State, broker: int) -> Iterator[Badge]:
     replica, quorum = state["replica"][broker], state["quorum"]
     is_elected = quorum["leader"] == broker
-    yield (Role.IN_ISR, "in ISR") if broker in quorum["isr"] else (Role.OUT_OF_ISR, "out of ISR")
+    yield IN_ISR if broker in quorum["isr"] else OUT_OF_ISR
     if replica["leader"] == broker:
         is_true = is_elected and replica["leader_epoch"] == quorum["leader_epoch"]
-        yield (Role.LEADER, "leader") if is_true else (Role.STALE_LEADER, "stale leader")
+        yield LEADER if is_true else STALE_LEADER
         is_unaware = is_elected and not is_true
     else:
         is_unaware = is_elected
         if replica["leader"] is None and not is_elected:
-            yield Role.LEADERLESS, "knows no leader"
+            yield LEADERLESS
         elif replica["leader"] is not None:
-            yield Role.FOLLOWS, f"follows broker {replica['leader']}"
+            yield follows(replica["leader"])
     if is_unaware:
-        yield Role.ELECTED, "elected, unaware"
+        yield UNAWARE
     if replica["leader"] == broker:
-        yield Role.OWN_ISR, f"own ISR {set_in_words(replica['isr'])}"
-
-
-def set_in_words(members: Sequence[int]) -> str:
-    """{0, 2}."""
-    return "{" + ", ".join(map(str, members)) + "}"
-
-
-# -- who tells whom ------------------------------------------------------------------------------------------------
-
-
-def _actor(moment: Moment) -> str | None:
-    if moment.action is None:
-        return None
-    if moment.action.action.name.startswith("Controller"):
-        return CONTROLLER
-    # The parameters are named by their part; whoever changes takes the step.
-    name = "follower" if moment.action.action.name in (*_FETCHES, "FollowerTruncate") else "replica"
-    arguments = moment.action.arguments
-    return _name(arguments[name] if name in arguments else arguments["leader"])
-
-
-def _messages(moment: Moment, memory: Memory) -> Iterator[Message]:
-    if moment.action is None or moment.before is None:
-        return
-    index, state, arguments = moment.index, moment.after, moment.action.arguments
-    action, actor = moment.action.action.name, _actor(moment) or CONTROLLER
-    if state["next_leader_epoch"] > moment.before["next_leader_epoch"]:
-        for broker in range(len(state["log"])):
-            yield _request(moment, state["next_leader_epoch"] - 1, broker, memory)
-    elif "epoch" in arguments:
-        broker = arguments.get("replica", arguments["leader"])
-        known = moment.before["replica"][broker]["leader_epoch"]
-        newest = state["next_leader_epoch"] - 1
-        for epoch in range(0 if known is None else known + 1, arguments["epoch"]):
-            yield replace(_request(moment, epoch, broker, memory), dropped=index)
-        request = _request(moment, arguments["epoch"], broker, memory)
-        yield replace(request, received=index, is_late=arguments["epoch"] < newest)
-    elif action == "LeaderWrite":
-        offset = moment.before["log"][arguments["leader"]]["end"]
-        yield Message(f"write {index}", PRODUCER, actor, _label(state["log"][arguments["leader"]], offset), index, index)
-    elif state["quorum"]["isr"] != moment.before["quorum"]["isr"]:
-        text = f"ISR {set_in_words(state['quorum']['isr'])}"
-        yield Message(f"isr {index}", actor, CONTROLLER, text, index, index)
-    if action in _FETCHES:
-        follower = arguments["follower"]
-        offset, hw = moment.before["log"][follower]["end"], state["replica"][follower]["hw"]
-        text = f"{_label(state['log'][follower], offset)}, HW {hw}"
-        yield Message(f"fetch {index}", _name(arguments["leader"]), actor, text, index, index)
-    elif action in _ASKS_THE_LEADER:
-        text = f"the logs agree up to offset {state['log'][arguments.get('replica', arguments.get('follower'))]['end']}"
-        yield Message(f"end {index}", _name(arguments["leader"]), actor, text, index, index)
-
-
-def _request(moment: Moment, epoch: int, broker: int, memory: Memory) -> Message:
-    request = moment.after["requests"][epoch]
-    leader = "no leader" if request["leader"] is None else f"leader {request['leader']}"
-    text = f"LeaderAndIsr e{epoch}: {leader}, ISR {set_in_words(request['isr'])}"
-    # Rules without the clause “request was sent” let a broker take up what nobody sent.
-    sent = memory.sent[epoch] if epoch < len(memory.sent) else moment.index
-    return Message(f"request {epoch} {broker}", CONTROLLER, _name(broker), text, sent)
-
-
-def _label(log: State, offset: int) -> str:
-    record = _record(log, offset)
-    return "nothing" if record is None else f"r{record['id']}·e{record['epoch']}"
+        yield own_isr(replica["isr"])
 
 
 # -- what breaks a promise, in words -------------------------------------------------------------------------------
@@ -299,7 +234,7 @@ def _beyond_own_log(state: State) -> Iterator[str]:
 def _leader_outside_isr(state: State) -> Iterator[str]:
     quorum = state["quorum"]
     if quorum["leader"] is not None and quorum["leader"] not in quorum["isr"]:
-        yield f"the elected leader is broker {quorum['leader']} and the ISR is {set_in_words(quorum['isr'])}"
+        yield f"the elected leader is broker {quorum['leader']} and the ISR is {says_set(quorum['isr'])}"
 
 
 def _shared_epochs(state: State) -> Iterator[str]:

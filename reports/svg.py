@@ -1,4 +1,4 @@
-"""A still picture of one step as SVG, for issues and slides: the log grid with its markers and badges.
+"""A still picture of one step as SVG, for issues and slides: the log grid with its markers and badges, and who tells whom.
 
 What lives here: drawing. What does not: what is drawn (`picture.py`, `view.py`). The file refers to nothing outside itself.
 """
@@ -10,7 +10,8 @@ from xml.etree import ElementTree as ET
 
 from reports import palette
 from reports.console import harmless
-from reports.picture import Box, Cell, Differences, Picture, Place, Row
+from reports.lanes import fate_in_words, lanes_of
+from reports.picture import Box, Cell, Differences, Message, Picture, Place, Row
 from reports.view import StepView, TraceView
 
 _LETTER = 7.3
@@ -34,20 +35,24 @@ def still(view: TraceView, index: int) -> str:
 class _Drawing:
     def __init__(self, view: TraceView, step: StepView) -> None:
         self._step = step
+        self._look = view.look
         pictures = [other.picture for other in view.steps if other.picture is not None]
         used = max((marker.offset for picture in pictures for row in picture.rows for marker in row.markers), default=0)
-        room = max((len(row.cells) for picture in pictures for row in picture.rows), default=1)
-        self._offsets = max(1, min(used, room))
+        room = max((len(row.cells) for picture in pictures for row in picture.rows), default=0)
+        self._offsets = min(max(1, used), room)
         self._grid_end = _LEFT + _CELL * self._offsets + 40
         self._width = max(720.0, self._grid_end + 330.0)
         self._y = 14.0
         self._root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img"})
         self._title(view)
-        if step.picture is not None and step.differs is not None:
+        if step.picture is not None and step.picture.is_drawn and step.differs is not None:
             self._picture(step.picture, step.differs)
         else:
             for change in step.changes:
                 self._line(f"{change.field}: {change.before} → {change.after}", 12, _INK)
+        for message in lanes_of(view.steps).messages:
+            if step.index in (message.sent, message.received, message.dropped):
+                self._message(message)
         for name in step.violated:
             self._line(f"✗ {name} is violated", 13, _BAD, weight="bold")
 
@@ -99,6 +104,11 @@ class _Drawing:
         look = {"fill": fill, "stroke": line, "stroke-width": f"{thick:g}", "rx": f"{radius:g}"}
         ET.SubElement(self._root, "rect", {**at, **look})
 
+    def _message(self, message: Message) -> None:
+        fate = fate_in_words(message)
+        colour = _BAD if message.is_late else _SOFT
+        self._line(f"{message.sender} → {message.receiver}: {message.text}{f' ({fate})' if fate else ''}", 12, colour)
+
     # -- the picture ----------------------------------------------------------------------------------------------
 
     def _picture(self, picture: Picture, differs: Differences) -> None:
@@ -116,7 +126,7 @@ class _Drawing:
         self._y += 20
         change = differs.boxes[box.key]
         self._put(_PAD, self._y, _short(box.name), 12, _INK, weight="bold")
-        texts = [("" if box.epoch is None else f"e{box.epoch}", change.epoch)]
+        texts = [("" if box.epoch is None else f"{self._look.epoch}{box.epoch}", change.epoch)]
         texts += [(fact.text, fact.key in change.facts) for fact in box.facts]
         x = float(_LEFT)
         for text, is_new in texts:
@@ -129,9 +139,10 @@ class _Drawing:
         change, top = differs.rows[row.key], self._y
         middle = top + _ROW / 2 + 5
         self._put(_PAD, middle, _short(row.name), 13, _INK, weight="bold")
-        epoch = "e–" if row.epoch is None else f"e{row.epoch}"
-        self._put(_LEFT - 34, middle, epoch, 12, _CHANGE if change.epoch else _SOFT)
-        for offset in range(self._offsets):
+        if self._look.epoch:
+            epoch = f"{self._look.epoch}{'–' if row.epoch is None else row.epoch}"
+            self._put(_LEFT - 34, middle, epoch, 12, _CHANGE if change.epoch else _SOFT)
+        for offset in range(min(self._offsets, len(row.cells))):
             self._cell(row.cells[offset], _LEFT + _CELL * offset, top, offset in change.edits)
         for place in (Place.OTHER, Place.LOG_END, Place.HIGH_WATERMARK):
             self._markers(row, place, top)
@@ -146,7 +157,8 @@ class _Drawing:
         ink = _INK if colour is None else colour.text
         if cell.record is not None:
             sign = " ✓" if cell.acked else ""
-            self._put(x + 8, top + 33, f"{cell.record}·e{cell.epoch}{sign}", 12, ink)
+            epoch = "" if cell.epoch is None else f"·{self._look.epoch}{cell.epoch}"
+            self._put(x + 8, top + 33, f"{cell.record}{epoch}{sign}", 12, ink)
         elif is_changed and cell.lost is None:
             self._put(x + 8, top + 33, "×", 13, _SOFT, weight="bold")
         if cell.lost is not None:

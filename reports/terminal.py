@@ -12,7 +12,22 @@ from typing import TYPE_CHECKING
 
 from reports import palette
 from reports.console import Glyphs, Span, flow, glyphs_of, put, put_paragraph
-from reports.picture import Box, BoxChange, Cell, Differences, Edit, Marker, Picture, Place, Role, Row, RowChange
+from reports.picture import (
+    Box,
+    BoxChange,
+    Cell,
+    Differences,
+    Edit,
+    Explained,
+    Look,
+    Marker,
+    Picture,
+    Place,
+    Row,
+    RowChange,
+    Sign,
+    Tone,
+)
 from reports.view import StepView, Story, TraceView
 
 if TYPE_CHECKING:
@@ -26,21 +41,13 @@ _GAP = 2
 _LEAST_ASIDE = 26
 """Columns that badges need beside the grid; with fewer they go below it."""
 
-_ISR_WIDTH = len(" out of ISR")
-
-_BADGES = {
-    Role.LEADER: "bold",
-    Role.STALE_LEADER: "bold italic",
-    Role.ELECTED: "italic",
-    Role.FOLLOWS: "",
-    Role.LEADERLESS: "dim",
-    Role.IN_ISR: "",
-    Role.OUT_OF_ISR: "dim",
-    Role.OWN_ISR: "dim",
-    Role.ELR: "",
-    Role.FENCED: "italic",
-    Role.DOWN: "bold",
-    Role.NOTE: "",
+_TONES = {
+    Tone.PLAIN: "",
+    Tone.STRONG: "bold",
+    Tone.WRONG: "bold italic",
+    Tone.PENDING: "italic",
+    Tone.ABSENT: "dim",
+    Tone.ASIDE: "dim",
 }
 
 
@@ -49,7 +56,7 @@ def print_trace(console: Console, view: TraceView) -> None:
     _print_head(console, view)
     layout = _Layout.of(view, console)
     if layout is not None:
-        _print_legend(console)
+        _print_legend(console, view.look)
     for step in view.steps:
         put(console, [])
         print_step(console, step, layout)
@@ -68,7 +75,7 @@ def print_story(console: Console, story: Story) -> None:
 def print_step(console: Console, step: StepView, layout: _Layout | None) -> None:
     """Draws one step: its sentence, the picture of the state if the protocol has one, and the other changed fields."""
     _print_heading(console, step)
-    if step.picture is not None and step.differs is not None and layout is not None:
+    if step.picture is not None and step.picture.is_drawn and step.differs is not None and layout is not None:
         picture = _Drawing(layout, step.picture, step.differs, glyphs_of(console), console.width)
         for spans in picture.lines(with_offsets=step.index == 0):
             put(console, spans)
@@ -110,18 +117,26 @@ def _print_changes(console: Console, step: StepView) -> None:
         put_paragraph(console, f"{change.before} -> {change.after}", "bold", first, " " * min(len(first), 8))
 
 
-def _print_legend(console: Console) -> None:
+def _print_legend(console: Console, look: Look) -> None:
     glyphs = glyphs_of(console)
-    parts = [
-        f"r0{glyphs.dot}e1 record 0 of epoch 1",
-        f"{glyphs.edge} log end",
-        f"{glyphs.watermark} high watermark (hw)",
-        "* changed by the step",
-        f"{glyphs.removed} record removed",
-    ]
+    explained = [_explained(item, look, glyphs) for item in look.legend]
+    # What was removed is a kind of change, and is explained after it.
+    changes = [text for item, text in zip(look.legend, explained, strict=True) if item.sign is Sign.REMOVED]
+    parts = [text for text in explained if text and text not in changes]
+    parts += ["* changed by the step", *changes]
     put(console, [])
     for spans in flow([], [(part, "dim") for part in parts], 0, console.width, gap=3):
         put(console, spans)
+
+
+def _explained(item: Explained, look: Look, glyphs: Glyphs) -> str:
+    """One entry of a legend; empty where the terminal does not draw what it explains."""
+    if item.sign is Sign.RECORD:
+        return f"{item.sample}{glyphs.dot}{look.epoch}1 {item.text}" if look.epoch else f"{item.sample} {item.text}"
+    if item.sign is Sign.HIGH_WATERMARK:
+        return f"{glyphs.watermark} {item.text} ({Place.HIGH_WATERMARK.value})"
+    drawn = {Sign.LOG_END: glyphs.edge, Sign.REMOVED: glyphs.removed, Sign.BADGE: item.sample}
+    return f"{drawn[item.sign]} {item.text}" if item.sign in drawn else ""
 
 
 # -- the grid ------------------------------------------------------------------------------------------------------
@@ -136,32 +151,34 @@ class _Layout:
     epoch: int
     cell: int
     number: int
+    look: Look
 
     @staticmethod
     def of(view: TraceView, console: Console) -> _Layout | None:
         """The layout of a trace; None without a picture. Offsets that no step uses are left out."""
-        pictures = [step.picture for step in view.steps if step.picture is not None]
-        rows = [row for picture in pictures for row in picture.rows]
-        if not rows:
+        pictures = [step.picture for step in view.steps if step.picture is not None and step.picture.is_drawn]
+        if not pictures:
             return None
+        rows = [row for picture in pictures for row in picture.rows]
         boxes = [box for picture in pictures for box in picture.boxes]
-        dot = glyphs_of(console).dot
+        dot, look = glyphs_of(console).dot, view.look
         used = max([marker.offset for row in rows for marker in row.markers], default=0)
-        room = max(len(row.cells) for row in rows)
-        labels = [len(_cell_label(cell, dot)) for row in rows for cell in row.cells]
+        room = max([len(row.cells) for row in rows], default=0)
+        labels = [len(_cell_label(cell, dot, look)) for row in rows for cell in row.cells]
         named: list[Row | Box] = [*rows, *boxes]
         return _Layout(
-            offsets=max(1, min(used, room)),
+            offsets=min(max(1, used), room),
             name=max(len(item.name) for item in named),
-            epoch=max(2, *(len(_epoch(item.epoch)) for item in named)),
-            cell=max(*labels, 2) + 2,
+            epoch=max(2, *(len(_epoch(item.epoch, look)) for item in named)) if look.epoch else 0,
+            cell=max([*labels, 2]) + 2,
             number=max(len(str(used)), 1),
+            look=look,
         )
 
     @property
     def left(self) -> int:
-        """Columns before the grid: indentation, name, mark, epoch, blank."""
-        return len(INDENT) + self.name + 1 + 1 + self.epoch + 1
+        """Columns before the grid: indentation, name, blank, and, where there are epochs, mark, epoch, blank."""
+        return len(INDENT) + self.name + 1 + (1 + self.epoch + 1 if self.look.epoch else 0)
 
 
 class _Drawing:
@@ -170,9 +187,8 @@ class _Drawing:
     def __init__(self, layout: _Layout, picture: Picture, differs: Differences, glyphs: Glyphs, width: int) -> None:
         self._layout, self._picture, self._differs, self._glyphs, self._width = layout, picture, differs, glyphs, width
         per_band = max(1, (width - layout.left - 1) // (layout.cell + 1))
-        self._bands = [
-            range(start, min(start + per_band, layout.offsets)) for start in range(0, layout.offsets, per_band)
-        ]
+        starts = range(0, max(layout.offsets, 1), per_band)
+        self._bands = [range(start, min(start + per_band, layout.offsets)) for start in starts]
         grid = layout.left + len(self._bands[0]) * (layout.cell + 1) + 1
         self._aside = grid + _GAP
         self._is_aside = len(self._bands) == 1 and width - self._aside >= _LEAST_ASIDE
@@ -181,8 +197,9 @@ class _Drawing:
         """A line per box, then a row per broker; several bands of offsets if the width does not take all."""
         for box in self._picture.boxes:
             yield from self._box_lines(box, self._differs.boxes[box.key])
+        has_logs = self._layout.offsets > 0
         for band in self._bands:
-            if with_offsets or len(self._bands) > 1:
+            if has_logs and (with_offsets or len(self._bands) > 1):
                 yield self._offsets_line(band)
             for row in self._picture.rows:
                 grid = self._row_spans(row, self._differs.rows[row.key], band)
@@ -211,30 +228,36 @@ class _Drawing:
         spans = self._name_spans(row.name)
         spans += self._epoch_spans(row.epoch, change.epoch)
         for offset in band:
-            spans += [self._edge(row, offset), self._cell(row.cells[offset], change.edits.get(offset))]
+            cell = row.cells[offset] if offset < len(row.cells) else Cell(offset, None, None)
+            spans += [self._edge(row, offset), self._cell(cell, change.edits.get(offset))]
         return [*spans, self._edge(row, band.stop)]
 
     def _name_spans(self, name: str) -> list[Span]:
         return [(f"{INDENT}{name:<{self._layout.name}} ", "")]
 
     def _epoch_spans(self, epoch: int | None, is_changed: bool) -> list[Span]:
-        text = f"{_epoch(epoch):<{self._layout.epoch}}"
+        if not self._layout.look.epoch:
+            return []
+        text = f"{_epoch(epoch, self._layout.look):<{self._layout.epoch}}"
         return [("*" if is_changed else " ", "bold"), (text, "bold" if is_changed else ""), (" ", "")]
 
     def _edge(self, row: Row, offset: int) -> Span:
         if offset == row.at(Place.HIGH_WATERMARK):
             return self._glyphs.watermark, "bold"
-        return (self._glyphs.edge if offset <= row.at(Place.LOG_END) else " "), "dim"
+        end = row.at(Place.LOG_END)
+        return (self._glyphs.edge if end is not None and offset <= end else " "), "dim"
 
     def _cell(self, cell: Cell, edit: Edit | None) -> Span:
         width = self._layout.cell
         mark = " " if edit is None else "*"
-        if cell.epoch is None:
+        if cell.record is None:
             text = self._glyphs.removed if edit is Edit.REMOVED else ""
             return f"{mark}{text:<{width - 1}}", "bold"
-        colour = palette.of_epoch(cell.epoch)
         weight = "bold" if edit else "not bold"
-        text = f"{mark}{_cell_label(cell, self._glyphs.dot):<{width - 1}}"
+        text = f"{mark}{_cell_label(cell, self._glyphs.dot, self._layout.look):<{width - 1}}"
+        if cell.epoch is None:
+            return text, weight
+        colour = palette.of_epoch(cell.epoch)
         return text, f"{weight} {colour.text} on {colour.background}"
 
     def _facts(self, row: Row) -> list[Span]:
@@ -242,12 +265,12 @@ class _Drawing:
         numbers = [
             _fact(f"{_short(marker)} {marker.offset:>{digits}}", "", marker.name in change.markers) for marker in row.markers
         ]
-        badges = [_fact(badge.text, _BADGES[badge.role], badge in change.badges) for badge in row.badges]
+        badges = [_fact(badge.text, _TONES[badge.tone], badge in change.badges) for badge in row.badges]
         if not badges:
             return numbers
-        # In or out of the ISR is everyone's first badge: one width keeps the second badges in a column, too.
-        (membership, style), *others = badges
-        return [*numbers, (f"{membership:<{_ISR_WIDTH}}", style), *others]
+        # One width of everyone's first badge, such as in or out of the ISR, keeps the second badges in a column, too.
+        (first, style), *others = badges
+        return [*numbers, (f"{first:<{self._layout.look.first_badge + 1}}", style), *others]
 
 
 def _short(marker: Marker) -> str:
@@ -261,9 +284,11 @@ def _fact(text: str, style: str, is_changed: bool) -> Span:
     return f" {text}", style
 
 
-def _epoch(epoch: int | None) -> str:
-    return "e-" if epoch is None else f"e{epoch}"
+def _epoch(epoch: int | None, look: Look) -> str:
+    return f"{look.epoch}{'-' if epoch is None else epoch}" if look.epoch else ""
 
 
-def _cell_label(cell: Cell, dot: str) -> str:
-    return "" if cell.record is None else f"{cell.record}{dot}e{cell.epoch}"
+def _cell_label(cell: Cell, dot: str, look: Look) -> str:
+    if cell.record is None or cell.epoch is None:
+        return cell.record or ""
+    return f"{cell.record}{dot}{look.epoch}{cell.epoch}"

@@ -30,10 +30,8 @@ def told(task: Task, broken: Broken) -> Told:
     question = task.question()
     steps = steps_of(question, broken.run(question))
     provider = provider_of(question.instance)
-    details: list[str] = []
-    if provider is not None:
-        before = steps[-2].told if len(steps) > 1 else None
-        details = list(provider.disagreements(broken.property, before, steps[-1].told))
+    before = steps[-2].told if len(steps) > 1 else None
+    details = list(provider.disagreements(broken.property, before, steps[-1].told))
     last = len(steps) - 1
     happened = f"Step {last} of {last} breaks {broken.property}"
     if details:

@@ -25,8 +25,9 @@ from model.errors import DomainOverflow, ModelError
 from model.evaluate import Evaluator
 from model.protocol import ActionInstance, Instance
 from reports.hindrance import prevented_in_words
-from reports.picture import Differences, Moment, Picture, differences
-from reports.providers import provider_of
+from reports.messages import Underway, lanes_of_protocol, told_of
+from reports.picture import Differences, Look, Moment, Picture, differences
+from reports.providers import LANES_ALONE, provider_of
 
 
 class _Absent:
@@ -64,8 +65,9 @@ class StepView:
     """One step: the action (None at step 0), the state it leads to, and what it changed.
 
     `told` is the state as people are told it (see `Protocol.told_with`); sentence, changes and picture are of it.
-    `picture` is what the protocol's provider made of it and None where there is no provider; `differs` is what it shows and
-    the picture before did not; `untold` are the changes that it does not show (without a picture: all of them).
+    `picture` is what the protocol's provider made of it, with who took the step and its messages; None where nothing of the
+    kind is known. `differs` is what it shows and the picture before did not; `untold` are the changes that it does not show
+    (without a picture: all of them).
     """
 
     index: int
@@ -112,7 +114,8 @@ class Story:
 class TraceView:
     """A whole trace; `story` is None for a run that violates nothing.
 
-    `dropped` names the guard clauses, as `Action: label`, that were left out of the protocol.
+    `dropped` names the guard clauses, as `Action: label`, that were left out of the protocol. `look` is what all pictures
+    have in common.
     """
 
     title: str
@@ -121,6 +124,7 @@ class TraceView:
     dropped: tuple[str, ...]
     story: Story | None
     steps: tuple[StepView, ...]
+    look: Look = LANES_ALONE.look
 
     @property
     def subject(self) -> str:
@@ -144,6 +148,7 @@ def view_of(
         dropped=dropped_clauses(instance),
         story=None if violates is None else story_of(question, run, violates, steps, decides),
         steps=steps,
+        look=provider_of(instance).look,
     )
 
 
@@ -209,6 +214,7 @@ class StepTeller:
         self._fields = [(leaf.name, leaf.path) for leaf in question.instance.schema.leaves]
         self._marks = _Marks(question)
         self._provider = provider_of(question.instance)
+        self._lanes = lanes_of_protocol(question.instance, self._provider.name)
         self.telling = question.instance.as_told() if renumbers else question.instance
         self.told_actions = {item.label: item for item in self.telling.actions}
 
@@ -216,7 +222,7 @@ class StepTeller:
         """Step 0 of a run that begins in the state of these codes."""
         told = self.telling.schema.encode(self._instance.schema.decode(codes))
         state = self.telling.schema.decode(told)
-        sentence = "the initial state" if self._provider is None else self._provider.says_initial(state)
+        sentence = self._provider.says_initial(state)
         return self._step(None, None, codes, told, sentence, ())
 
     def next(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> tuple[StepView, Past]:
@@ -246,10 +252,12 @@ class StepTeller:
     ) -> tuple[StepView, Past]:
         state = self.telling.schema.decode(told)
         index = 0 if past is None else past.index + 1
-        picture, memory, tells = None, None, self._tells
-        if self._provider is not None:
-            moment = Moment(index, past.state if past else None, action, state, past.memory if past else None)
-            picture, memory = self._provider.picture(self._instance, moment)
+        moment = Moment(index, past.state if past else None, action, state, past.memory if past else None)
+        picture, memory = self._provider.picture(self._instance, moment)
+        is_whole = past.is_whole if past else self._instance.schema.pack(list(codes)) in self._instance.initial
+        messages = told_of(self.telling, self._provider, moment, past.underway if past else (), is_whole)
+        lanes = picture.actors or self._lanes
+        picture = replace(picture, actors=lanes, actor=messages.actor, messages=messages.messages)
         step = StepView(
             index=index,
             action=None if action is None else action.action.name,
@@ -260,13 +268,10 @@ class StepTeller:
             changes=changes,
             marks=self._marks.at(codes, [] if past is None else past.codes, action),
             picture=picture,
-            differs=None if picture is None else differences(past.picture if past else None, picture),
-            untold=tuple(change for change in changes if not tells(change.field)),
+            differs=differences(past.picture if past else None, picture),
+            untold=tuple(change for change in changes if not self._provider.tells(change.field)),
         )
-        return step, Past(index, tuple(codes), tuple(told), state, picture, memory)
-
-    def _tells(self, field: str) -> bool:
-        return self._provider is not None and self._provider.tells(field)
+        return step, Past(index, tuple(codes), tuple(told), state, picture, memory, messages.underway, is_whole)
 
 
 @dataclass(frozen=True)
@@ -277,8 +282,11 @@ class Past:
     codes: tuple[int, ...]
     told: tuple[int, ...]
     state: Mapping[str, Any]
-    picture: Picture | None
+    picture: Picture
     memory: Any
+    underway: tuple[Underway, ...]
+    is_whole: bool
+    """Whether the run began in the initial state."""
 
 
 def _steps(question: Question, run: Run, renumbers: bool = True) -> Iterator[StepView]:
@@ -350,7 +358,7 @@ def story_of(
         where = f"After step {last.index} nothing leads there any more" if last.index else "Nothing ever leads there"
     elif violates.kind is Kind.DEADLOCK:
         details = ["no action is enabled any more"]
-    elif provider is not None:
+    else:
         before = steps[-2].told if len(steps) > 1 else None
         details = list(provider.disagreements(violates.name, before, last.told))
     told, more = details[:_MOST_DETAILS], len(details) - _MOST_DETAILS

@@ -13,6 +13,7 @@ from model.majority.state import CLEAN_CRASHES, NO_CRASHES, Offset, Replica, Sta
 from model.protocol import action, require
 from model.quantify import ite
 from model.state import none_of
+from model.telling import Fault
 
 
 def _says_crash(t: Any) -> str:
@@ -21,7 +22,7 @@ def _says_crash(t: Any) -> str:
     return f"replica {t.replica} crashes{how}"
 
 
-@action(says=_says_crash, when=lambda: crashes.value != NO_CRASHES)
+@action(says=_says_crash, when=lambda: crashes.value != NO_CRASHES, actor="replica", fault=Fault.STOPS)
 def crash(s: State, replica: Replica, log_end: Offset) -> None:
     """A replica crashes; of its log a prefix is left, all of it unless crashes are lossy."""
     mine, log = s.replica[replica], s.log[replica]
@@ -43,7 +44,10 @@ def crash(s: State, replica: Replica, log_end: Offset) -> None:
     renumber_terms(s)
 
 
-@action(says=lambda t: f"replica {t.replica} restarts", when=lambda: crashes.value != NO_CRASHES)
+@action(
+    says=lambda t: f"replica {t.replica} restarts", when=lambda: crashes.value != NO_CRASHES,
+    actor="replica", fault=Fault.RESTARTS,
+)
 def restart(s: State, replica: Replica) -> None:
     """A replica that was down comes back; it knows its term, whom it voted for, and its log."""
     require("down", s.replica[replica].down)

@@ -12,6 +12,7 @@ from model.majority.common import agree_until, how_many, majority, renumber_term
 from model.majority.state import Offset, Record, RecordId, Replica, State, log_size, records
 from model.protocol import action, require
 from model.quantify import each, ite, some
+from model.telling import PRODUCER, Tells, asks
 from model.values import Bool
 
 
@@ -19,7 +20,8 @@ from model.values import Bool
     says=lambda t: (
         f"a producer sends record {t.before.next_record} to leader {t.leader}, which appends it at offset "
         f"{t.before.log[t.leader].end} in term {t.before.replica[t.leader].term}; the producer has no answer yet"
-    )
+    ),
+    actor=PRODUCER, messages=(Tells(PRODUCER, "leader", lambda t: f"r{t.before.next_record}"),),
 )
 def write(s: State, leader: Replica) -> None:
     """A producer's next record reaches a replica that leads, as far as it knows."""
@@ -49,6 +51,19 @@ def follow(s: State, leader: Replica, follower: Replica, agreed: Offset) -> None
     renumber_terms(s)
 
 
+def _says_hw(t: Any) -> str:
+    return f"HW {t.after.replica[t.leader].hw}"
+
+
+def _says_append(t: Any) -> str:
+    log = t.after.log[t.follower]
+    return f"r{log.records[log.end - 1].id}, {_says_hw(t)}"
+
+
+def _says_match(t: Any) -> str:
+    return f"the same up to {t.after.match[t.leader][t.follower]}"
+
+
 def _says_replicate(t: Any) -> str:
     log = t.after.log[t.follower]
     at = log.end - 1
@@ -57,7 +72,7 @@ def _says_replicate(t: Any) -> str:
     return f"{text} and drops what it had from there on" if cut else text
 
 
-@action(says=_says_replicate)
+@action(says=_says_replicate, actor="leader", messages=asks("leader", "follower", _says_append, _says_match))
 def replicate(s: State, leader: Replica, follower: Replica) -> None:
     """A follower takes its leader's next record after those that both have, and drops what conflicts with it (Raft §5.3)."""
     require_heard(s, leader, follower)
@@ -72,7 +87,8 @@ def replicate(s: State, leader: Replica, follower: Replica) -> None:
     says=lambda t: (
         f"{says_heard(t)}replica {t.follower} hears from leader {t.leader}, whose records it has, of term "
         f"{t.after.replica[t.follower].term} and high watermark {t.after.replica[t.leader].hw}"
-    )
+    ),
+    actor="leader", messages=asks("leader", "follower", _says_hw, _says_match),
 )
 def heartbeat(s: State, leader: Replica, follower: Replica) -> None:
     """A follower that has all that its leader has learns of its term and of what is committed; its leader learns that."""
@@ -82,15 +98,23 @@ def heartbeat(s: State, leader: Replica, follower: Replica) -> None:
     follow(s, leader, follower, agreed)
 
 
-def _says_commit(t: Any) -> str:
+def _acked_now(t: Any) -> list[int]:
     was, now = t.before.acked, t.after.acked
-    told = [str(record) for record in range(len(now)) if now[record] and not was[record]]
+    return [record for record in range(len(now)) if now[record] and not was[record]]
+
+
+def _says_taken(t: Any) -> list[str]:
+    return [f"r{record} was taken" for record in _acked_now(t)]
+
+
+def _says_commit(t: Any) -> str:
+    told = [str(record) for record in _acked_now(t)]
     hw = t.after.replica[t.leader].hw
     text = f"leader {t.leader} finds its log up to offset {hw} on a majority and commits it"
     return f"{text}; the producer is told that record {' and '.join(told)} was taken" if told else text
 
 
-@action(says=_says_commit)
+@action(says=_says_commit, actor="leader", messages=(Tells("leader", PRODUCER, _says_taken),))
 def commit(s: State, leader: Replica, until: Offset) -> None:
     """A leader commits up to a record of its own term that a majority holds (Raft §5.4.2), and answers the producers.
 

@@ -6,6 +6,8 @@ that lasts, and are steps only where votes are given one by one (`docs/abstracti
 
 from __future__ import annotations
 
+from typing import Any
+
 from model.majority.common import (
     is_no_newer,
     majority,
@@ -21,7 +23,15 @@ from model.majority.state import ONE_BY_ONE, Replica, State, votes
 from model.protocol import action, require
 from model.quantify import each, every, ite
 from model.state import none_of
+from model.telling import Fault, Tells, Those
 from model.values import SetValue
+
+
+def _says_vote(t: Any) -> str:
+    return f"vote in t{t.after.replica[t.candidate].term}"
+
+
+VOTES = Tells(Those(Replica, lambda t: [voter for voter in t.voters if voter != t.candidate]), "candidate", _says_vote)
 
 
 @action(
@@ -30,6 +40,7 @@ from model.values import SetValue
         f"{says_set(t.voters)}"
     ),
     when=lambda: votes.value != ONE_BY_ONE,
+    actor="candidate", messages=(VOTES,),
 )
 def elect(s: State, candidate: Replica, voters: SetValue[Replica]) -> None:
     """A candidate takes a new term, and a majority whose logs are no newer than its own votes for it."""
@@ -58,6 +69,7 @@ def elect(s: State, candidate: Replica, voters: SetValue[Replica]) -> None:
 @action(
     says=lambda t: f"replica {t.candidate} stands for leader in term {t.after.replica[t.candidate].term}",
     when=lambda: votes.value == ONE_BY_ONE,
+    actor="candidate", fault=Fault.UNHEARD,
 )
 def stand(s: State, candidate: Replica) -> None:
     """A replica that has heard of no leader for too long takes the next term and votes for itself."""
@@ -77,6 +89,7 @@ def stand(s: State, candidate: Replica) -> None:
         + (" and leads no more" if t.before.replica[t.voter].leads else "")
     ),
     when=lambda: votes.value == ONE_BY_ONE,
+    actor="voter", messages=(Tells("voter", "candidate", _says_vote),),
 )
 def vote(s: State, candidate: Replica, voter: Replica) -> None:
     """A replica gives its one vote of a term to a candidate whose log is at least as up to date (Raft §5.4.1)."""
@@ -99,6 +112,7 @@ def vote(s: State, candidate: Replica, voter: Replica) -> None:
         f"{t.after.replica[t.candidate].term}"
     ),
     when=lambda: votes.value == ONE_BY_ONE,
+    actor="candidate",
 )
 def take_office(s: State, candidate: Replica) -> None:
     """A candidate with the votes of a majority leads."""
@@ -115,6 +129,7 @@ def take_office(s: State, candidate: Replica) -> None:
         + (" and leads no more" if t.before.replica[t.replica].leads else "")
     ),
     when=lambda: votes.value == ONE_BY_ONE,
+    actor="replica", messages=(Tells("other", "replica", lambda t: f"t{t.after.replica[t.replica].term}"),),
 )
 def hear_of_term(s: State, replica: Replica, other: Replica) -> None:
     """Whatever a replica is asked or told in a newer term, it takes up the term and neither leads nor stands any more."""

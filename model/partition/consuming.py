@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from model.partition.common import epoch_start, presumes_leadership, renumber_epochs
 from model.partition.fetching import have_parted, require_fetch
+from model.partition.messages import FETCH_READ_BEFORE_TRUNCATION, LATEST_OFFSET, reads_from
 from model.partition.settings import (
     BY_DIVERGING_FETCH,
     FROM_FOLLOWERS,
@@ -22,11 +23,13 @@ from model.partition.settings import (
 from model.partition.state import Offset, Replica, State
 from model.protocol import action, require
 from model.quantify import smaller
+from model.telling import CONSUMER
 
 
 @action(
     says=lambda t: f"a consumer reads record {t.after.consumer.record} at offset {t.offset} from broker {t.broker}",
     when=lambda: consumer.value != NO_CONSUMER,
+    actor=CONSUMER, messages=(reads_from("broker"),),
 )
 def read(s: State, broker: Replica, offset: Offset) -> None:
     """A consumer reads below the high watermark of a leader, or of a follower (2.4, KIP-392)."""
@@ -49,6 +52,7 @@ def read(s: State, broker: Replica, offset: Offset) -> None:
     when=lambda: (
         consumer.value == FROM_FOLLOWERS and truncation.value == BY_DIVERGING_FETCH and not truncation_before_hw.on
     ),
+    actor="follower", messages=FETCH_READ_BEFORE_TRUNCATION,
 )
 def read_before_truncation(s: State, follower: Replica, leader: Replica, offset: Offset) -> None:
     """From 2.8 to 3.4 a consumer could read between the high watermark of a diverging answer and the truncation."""
@@ -64,6 +68,7 @@ def read_before_truncation(s: State, follower: Replica, leader: Replica, offset:
 @action(
     says=lambda t: f"broker {t.leader} tells a client that the latest offset is {t.after.consumer.latest}",
     when=lambda: offset_queries.on,
+    actor=CONSUMER, messages=(LATEST_OFFSET,),
 )
 def query_latest_offset(s: State, leader: Replica) -> None:
     """ListOffsets(latest) is answered with the high watermark; from 2.2 not before that has reached the leader's epoch.

@@ -18,6 +18,7 @@ from model.partition.common import (
     take_out,
 )
 from model.partition.fetching import end_wait, have_parted, require_fetch, resign
+from model.partition.messages import ELECTION, FETCH_OUT_OF_RANGE, LEADERSHIP
 from model.partition.settings import (
     CLEAN_CRASHES,
     LOSSY_OUTSIDE_ISR,
@@ -46,6 +47,7 @@ from model.partition.words import says_no_answers
 from model.protocol import action, require
 from model.quantify import each, implies, ite, some, truth
 from model.state import none_of
+from model.telling import CONTROLLER, Ends, Fault
 from model.values import Bool
 from model.words import says_set
 
@@ -68,7 +70,11 @@ def _says_crash(t: Any) -> str:
     return f"broker {t.broker} crashes{how}{_says_gone(t)}{says_no_answers(t, t.broker)}"
 
 
-@action(says=_says_crash, when=lambda: crashes.value >= LOSSY_OUTSIDE_ISR or (crashes.value == CLEAN_CRASHES and kills.on))
+@action(
+    says=_says_crash,
+    when=lambda: crashes.value >= LOSSY_OUTSIDE_ISR or (crashes.value == CLEAN_CRASHES and kills.on),
+    actor="broker", fault=Fault.STOPS, messages=(Ends("broker"),),
+)
 def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
     """A broker crashes; of its log a prefix is left, of its high watermark the last checkpoint, of the rest nothing.
 
@@ -86,6 +92,7 @@ def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> Non
 @action(
     says=lambda t: f"broker {t.broker} is shut down{_says_gone(t)}{says_no_answers(t, t.broker)}",
     when=lambda: crashes.value != NO_CRASHES and not kills.on,
+    actor="broker", messages=(Ends("broker"),),
 )
 def shut_down(s: State, broker: Replica) -> None:
     """A controlled shutdown: everything is flushed, and the controller will know that nothing was lost (KIP-966).
@@ -103,6 +110,7 @@ def shut_down(s: State, broker: Replica) -> None:
         f"leader's log end {t.before.log[t.leader].end}; rather than truncate it halts{_says_gone(t)}"
     ),
     when=lambda: bool(halts.value),
+    actor="follower", fault=Fault.STOPS, messages=(*FETCH_OUT_OF_RANGE, Ends("follower")),
 )
 def halt(s: State, follower: Replica, leader: Replica) -> None:
     """A follower whose log is longer than its leader's halts: without unclean elections that should not be (KAFKA-3924).
@@ -138,7 +146,11 @@ def _says_unnoticed(t: Any) -> str:
     )
 
 
-@action(says=_says_unnoticed, when=lambda: restarts_go_unnoticed())
+@action(
+    says=_says_unnoticed,
+    when=lambda: restarts_go_unnoticed(),
+    actor="broker", fault=Fault.RESTARTS, messages=(Ends("broker"),),
+)
 def restart_unnoticed(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
     """A broker goes down and registers again before the controller has taken it out of the ISR; it is told again who leads.
 
@@ -214,7 +226,7 @@ def _says_restart(t: Any) -> str:
     return text
 
 
-@action(says=_says_restart, when=lambda: crashes.value != NO_CRASHES)
+@action(says=_says_restart, when=lambda: crashes.value != NO_CRASHES, actor="broker", fault=Fault.RESTARTS)
 def restart(s: State, broker: Replica, is_clean: Bool) -> None:
     """A broker that was down comes back, registers, and knows nothing of leaders yet.
 
@@ -238,6 +250,7 @@ def restart(s: State, broker: Replica, is_clean: Bool) -> None:
 @action(
     says=lambda t: f"broker {t.broker} loses its session with the controller and does not know{_says_gone(t)}",
     when=lambda: zombies.on,
+    actor="broker", fault=Fault.SESSION, messages=(Ends("broker", LEADERSHIP),),
 )
 def lose_session(s: State, broker: Replica) -> None:
     """The controller takes a live broker for dead: a long pause or a cut network; the broker goes on as it was."""
@@ -247,7 +260,10 @@ def lose_session(s: State, broker: Replica) -> None:
     renumber_epochs(s)
 
 
-@action(says=lambda t: f"broker {t.broker} has a session with the controller again", when=lambda: zombies.on)
+@action(
+    says=lambda t: f"broker {t.broker} has a session with the controller again", when=lambda: zombies.on,
+    actor="broker", fault=Fault.SESSION,
+)
 def regain_session(s: State, broker: Replica) -> None:
     """A broker that was taken for dead registers again."""
     require("up", ~s.broker[broker].down)
@@ -261,6 +277,7 @@ def regain_session(s: State, broker: Replica) -> None:
 @action(
     says=lambda t: "min.insync.replicas is set anew; the controller forgets the eligible leaders and who led last",
     when=lambda: config_changes.on and eligible_leader_replicas.on,
+    actor=CONTROLLER,
 )
 def change_configuration(s: State) -> None:
     """The topic's min.insync.replicas is set, if only to what it was: ELR and last known leader are cleared (KIP-966)."""
@@ -272,6 +289,7 @@ def change_configuration(s: State) -> None:
 @action(
     says=lambda t: "a replica is assigned to another log directory; the controller forgets the eligible leaders",
     when=lambda: directories_move.on and eligible_leader_replicas.on and not assignment_keeps_elr.on,
+    actor=CONTROLLER,
 )
 def move_directory(s: State) -> None:
     """A replica's log directory changes (JBOD): to 4.2 the change of the partition that says so clears its ELR."""
@@ -306,7 +324,7 @@ def _says_elected(t: Any) -> str:
     return f"{who} as leader in epoch {after.leader_epoch}, ISR {says_set(after.isr)}"
 
 
-@action(says=lambda t: f"the controller elects {_says_elected(t)}")
+@action(says=lambda t: f"the controller elects {_says_elected(t)}", actor=CONTROLLER, messages=(ELECTION,))
 def elect_leader(s: State, broker: Replica) -> None:
     """There is no leader: the controller elects a live in-sync replica, or with KIP-966 an eligible one."""
     require("no leader", s.controller.leader.is_none)
@@ -319,6 +337,7 @@ def elect_leader(s: State, broker: Replica) -> None:
 @action(
     says=lambda t: f"no in-sync replica is alive, and the controller elects another, uncleanly: {_says_elected(t)}",
     when=lambda: unclean_election.on,
+    actor=CONTROLLER, fault=Fault.UNCLEAN, messages=(ELECTION,),
 )
 def elect_uncleanly(s: State, broker: Replica) -> None:
     """With unclean.leader.election.enable any live replica is elected if no other can be; what it lacks is lost."""
@@ -334,6 +353,7 @@ def elect_uncleanly(s: State, broker: Replica) -> None:
 @action(
     says=lambda t: f"the controller moves leadership: {_says_elected(t)}",
     when=lambda: leadership_moves.on,
+    actor=CONTROLLER, messages=(ELECTION,),
 )
 def move_leadership(s: State, broker: Replica) -> None:
     """Preferred election, a reassignment, or a controlled shutdown: another in-sync replica leads while the leader lives."""

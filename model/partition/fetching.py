@@ -27,6 +27,16 @@ from model.partition.common import (
     same_epoch_at,
     stop_waiting,
 )
+from model.partition.messages import (
+    FETCH,
+    FETCH_DIVERGING,
+    FETCH_DIVERGING_LATE,
+    FETCH_UNANSWERED,
+    LATE_ANSWER_ARRIVES,
+    LATE_ANSWER_ENDS,
+    WHERE_MY_EPOCH_ENDS,
+    hears_who_leads,
+)
 from model.partition.settings import (
     BY_CURRENT_EPOCH,
     BY_DIVERGING_FETCH,
@@ -52,6 +62,7 @@ from model.partition.words import answers_of, says_no_answers
 from model.protocol import action, require
 from model.quantify import each, ite, least, smaller, some, truth
 from model.state import none_of
+from model.telling import Fault
 from model.values import Bool
 from model.words import says_cut, says_list, says_set
 
@@ -71,7 +82,8 @@ def cut(s: State, broker: Replica, to: Offset) -> None:
         f"{t.after.broker[t.follower].leader_epoch}"
         + (f" and {says_cut(t, t.follower)}" if t.before.log[t.follower].end != t.after.log[t.follower].end else "")
         + says_no_answers(t, t.follower)
-    )
+    ),
+    actor="follower", messages=hears_who_leads("follower"),
 )
 def become_follower(s: State, follower: Replica, leader: Replica) -> None:
     """A broker learns whom to follow, in a newer leader epoch; to 0.10.2 it truncates to its high watermark at once."""
@@ -178,6 +190,7 @@ def asks_in_vain(s: State, leader: Replica, follower: Replica) -> Bool:
         f"broker {t.follower} asks broker {t.leader} where its epoch ends and {says_cut(t, t.follower)}"
     ),
     when=lambda: bool(truncates_by_request.value),
+    actor="follower", messages=WHERE_MY_EPOCH_ENDS,
 )
 def truncate_by_epoch(s: State, follower: Replica, leader: Replica) -> None:
     """A follower asks its leader up to where their logs can agree, and truncates there, before it fetches."""
@@ -270,7 +283,7 @@ def take_high_watermark(s: State, leader: Replica, follower: Replica) -> None:
     s.broker[follower].hw = smaller(s.broker[leader].hw, s.log[follower].end)
 
 
-@action(says=_says_record)
+@action(says=_says_record, actor="follower", messages=FETCH)
 def fetch_record(s: State, follower: Replica, leader: Replica) -> None:
     """A follower's fetch waits at its leader, which learns how far it has come, until the next record is there for it."""
     require_fetch(s, follower, leader)
@@ -286,7 +299,10 @@ def fetch_record(s: State, follower: Replica, leader: Replica) -> None:
         renumber_epochs(s)
 
 
-@action(says=lambda t: f"{says_round(t)}; it gets no record and high watermark {t.after.broker[t.follower].hw}")
+@action(
+    says=lambda t: f"{says_round(t)}; it gets no record and high watermark {t.after.broker[t.follower].hw}",
+    actor="follower", messages=FETCH,
+)
 def fetch_nothing_new(s: State, follower: Replica, leader: Replica) -> None:
     """A follower at its leader's log end fetches and waits there in vain; the answer brings the high watermark alone."""
     require_fetch(s, follower, leader)
@@ -320,7 +336,10 @@ def _says_batch(t: Any) -> str:
     return f"{got} and high watermark {t.after.broker[t.follower].hw}"
 
 
-@action(says=lambda t: f"{says_round(t)}; the answer, read before that, brings {_says_batch(t)}")
+@action(
+    says=lambda t: f"{says_round(t)}; the answer, read before that, brings {_says_batch(t)}",
+    actor="follower", messages=FETCH,
+)
 def fetch_at_once(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
     """A fetch that is answered at once, with the records below `end` and the high watermark from before the fetch."""
     require("brings records, if there are any", (s.log[follower].end < end) | ~s.log[leader].has(s.log[follower].end))
@@ -332,6 +351,7 @@ def fetch_at_once(s: State, follower: Replica, leader: Replica, end: Offset) -> 
         f"{says_round(t)}; its high watermark waits for a follower outside the ISR, and the answer brings {_says_batch(t)}"
     ),
     when=lambda: hw_waits_for_caught_up.on,
+    actor="follower", messages=FETCH,
 )
 def fetch_while_hw_waits(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
     """A fetch after which the leader's high watermark waits for a follower outside the ISR that may soon join (KAFKA-4485).
@@ -341,7 +361,10 @@ def fetch_while_hw_waits(s: State, follower: Replica, leader: Replica, end: Offs
     answer_at_once(s, follower, leader, end, hold_high_watermark)
 
 
-@action(says=lambda t: f"{says_round(t)}; the answer to the fetch is lost")
+@action(
+    says=lambda t: f"{says_round(t)}; the answer to the fetch is lost",
+    actor="follower", fault=Fault.LOST, messages=FETCH_UNANSWERED,
+)
 def fetch_unanswered(s: State, follower: Replica, leader: Replica) -> None:
     """A follower fetches and its leader learns how far it has come, but the answer does not arrive."""
     require_fetch(s, follower, leader)
@@ -350,7 +373,7 @@ def fetch_unanswered(s: State, follower: Replica, leader: Replica) -> None:
     leader_learns(s, leader, follower)
 
 
-@action(says=_says_parted, when=lambda: not halts.value)
+@action(says=_says_parted, when=lambda: not halts.value, actor="follower", messages=FETCH_DIVERGING)
 def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
     """A follower whose log has parted from its leader's is told so, and truncates to where they agree."""
     require_fetch(s, follower, leader)
@@ -371,6 +394,7 @@ def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
         f"{says_round(t)}; their logs have parted, and the answer, to truncate to {t.after.late.truncate_to}, is late"
     ),
     when=lambda: bool(awaits.value),
+    actor="follower", fault=Fault.LATE, messages=FETCH_DIVERGING_LATE,
 )
 def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
     """A follower is told to truncate, but not yet: the answer is on its way while leadership may change."""
@@ -390,6 +414,7 @@ def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
         f"the late answer of broker {t.before.late.leader} arrives, and broker {t.follower} {says_cut(t, t.follower)}"
     ),
     when=lambda: bool(awaits.value),
+    actor="follower", messages=(LATE_ANSWER_ARRIVES,),
 )
 def late_answer_counts(s: State, follower: Replica) -> None:
     """The answer arrives while its follower follows that leader, again or still, and is at the offset that it asked for."""
@@ -405,6 +430,7 @@ def late_answer_counts(s: State, follower: Replica) -> None:
 @action(
     says=lambda t: f"the late answer of broker {t.before.late.leader} comes to nothing",
     when=lambda: bool(awaits.value),
+    actor="follower", fault=Fault.LOST, messages=(LATE_ANSWER_ENDS,),
 )
 def late_answer_is_dropped(s: State, follower: Replica) -> None:
     """The answer is lost, or arrives where nobody asks for it any more."""

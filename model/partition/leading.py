@@ -24,6 +24,16 @@ from model.partition.common import (
     require_epoch_left,
 )
 from model.partition.fetching import drop_late_answer, have_parted
+from model.partition.messages import (
+    ANSWERS,
+    ASK_FOR_ISR,
+    CHANGED_ISR,
+    COMMITTED_ISR,
+    HEARS_OF_ISR,
+    LOST_ISR_ANSWER,
+    REFUSED_ISR,
+    hears_who_leads,
+)
 from model.partition.settings import (
     BY_CURRENT_EPOCH,
     alter_bumps_epoch,
@@ -44,6 +54,7 @@ from model.partition.words import says_answers
 from model.protocol import action, require
 from model.quantify import each, every, ite, truth
 from model.state import none_of
+from model.telling import CONTROLLER, Fault
 from model.values import Bool, SetValue
 from model.words import says_brokers, says_set
 
@@ -53,7 +64,8 @@ from model.words import says_brokers, says_set
         f"broker {t.leader} becomes leader in epoch {t.after.broker[t.leader].leader_epoch} with ISR "
         f"{says_set(t.after.broker[t.leader].isr)}, log end {t.after.log[t.leader].end} and high watermark "
         f"{t.after.broker[t.leader].hw}{says_answers(t, t.leader)}"
-    )
+    ),
+    actor="leader", messages=(*hears_who_leads("leader"), ANSWERS),
 )
 def become_leader(s: State, leader: Replica) -> None:
     """A broker learns that it leads; it keeps its log and its high watermark, and knows nothing of its followers yet.
@@ -89,7 +101,10 @@ def _says_isr(t: Any) -> str:
     )
 
 
-@action(says=lambda t: f"leader {t.leader} hears that the ISR is {_says_isr(t)}")
+@action(
+    says=lambda t: f"leader {t.leader} hears that the ISR is {_says_isr(t)}",
+    actor="leader", messages=HEARS_OF_ISR,
+)
 def learn_isr(s: State, leader: Replica) -> None:
     """The leader hears of an ISR that the controller has committed; a change that it had in flight is thereby over."""
     take_up_isr(s, leader, advance_high_watermark)
@@ -98,6 +113,7 @@ def learn_isr(s: State, leader: Replica) -> None:
 @action(
     says=lambda t: f"leader {t.leader} hears that the ISR is {_says_isr(t)}; it waits for a follower outside the ISR",
     when=lambda: hw_waits_for_caught_up.on,
+    actor="leader", messages=HEARS_OF_ISR,
 )
 def learn_isr_while_hw_waits(s: State, leader: Replica) -> None:
     """The leader hears of an ISR, and its high watermark waits for a follower outside it that may soon join (KAFKA-4485)."""
@@ -137,6 +153,7 @@ def require_too_slow(s: State, leader: Replica, followers: SetValue[Replica]) ->
 @action(
     says=lambda t: f"leader {t.leader} removes {says_brokers(t.followers)} from the ISR, which is now {_says_isr(t)}",
     when=lambda: not asynchronous_isr.on,
+    actor="leader", messages=CHANGED_ISR,
 )
 def shrink_isr(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
     """The leader finds followers too slow and takes them out of the ISR, in one write to ZooKeeper."""
@@ -149,6 +166,7 @@ def shrink_isr(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
         "follower outside the ISR"
     ),
     when=lambda: not asynchronous_isr.on and hw_waits_for_caught_up.on,
+    actor="leader", messages=CHANGED_ISR,
 )
 def shrink_isr_while_hw_waits(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
     """The leader takes slow followers out, and its high watermark waits for another that may soon join (KAFKA-4485)."""
@@ -171,6 +189,7 @@ def write_smaller_isr(s: State, leader: Replica, followers: SetValue[Replica], a
 @action(
     says=lambda t: f"leader {t.leader} asks the controller to take {says_brokers(t.followers)} out of the ISR",
     when=lambda: asynchronous_isr.on,
+    actor="leader", messages=ASK_FOR_ISR,
 )
 def ask_to_shrink(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
     """The leader finds followers too slow and asks the controller for an ISR without them, in one request."""
@@ -184,6 +203,7 @@ def ask_to_shrink(s: State, leader: Replica, followers: SetValue[Replica]) -> No
 @action(
     says=lambda t: f"leader {t.leader} asks the controller to take broker {t.follower} into the ISR",
     when=lambda: asynchronous_isr.on,
+    actor="leader", messages=ASK_FOR_ISR,
 )
 def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     """The leader has seen a follower reach its high watermark and asks the controller for an ISR with it."""
@@ -220,6 +240,7 @@ def _says_new_epoch(t: Any) -> str:
         + f"; broker {t.leader} has not heard yet"
     ),
     when=lambda: asynchronous_isr.on,
+    actor=CONTROLLER, messages=COMMITTED_ISR,
 )
 def commit_alter_partition(s: State, leader: Replica) -> None:
     """The controller commits the ISR that the leader asked for, if the partition has not changed since (KIP-497).
@@ -244,6 +265,7 @@ def commit_alter_partition(s: State, leader: Replica) -> None:
 @action(
     says=lambda t: f"the controller's answer to leader {t.leader} is lost, and the leader goes on waiting for it",
     when=lambda: bool(waits_in_vain.value),
+    actor=CONTROLLER, fault=Fault.LOST, messages=(LOST_ISR_ANSWER,),
 )
 def lose_answer(s: State, leader: Replica) -> None:
     """The controller has committed or refused an ISR, and its leader never hears; until it does it asks for no other."""
@@ -257,6 +279,7 @@ def lose_answer(s: State, leader: Replica) -> None:
 @action(
     says=lambda t: f"the controller refuses the ISR that leader {t.leader} asked for, because it has a fenced member",
     when=lambda: asynchronous_isr.on and fenced_stay_out.on and (zombies.on or not isr_checks_broker_epoch.on),
+    actor=CONTROLLER, messages=REFUSED_ISR,
 )
 def refuse_alter_partition(s: State, leader: Replica) -> None:
     """INELIGIBLE_REPLICA: a broker that would join is fenced; the leader goes back to the committed ISR (3.3, KIP-841)."""

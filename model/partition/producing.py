@@ -19,6 +19,7 @@ from model.partition.common import (
     presumes_leadership,
     without_success,
 )
+from model.partition.messages import LOST_WRITE, WRITE, WRITE_ANSWERED_OR_NOT
 from model.partition.settings import (
     ACKS_0,
     ACKS_1,
@@ -39,6 +40,7 @@ from model.partition.settings import (
 from model.partition.state import ACKED, FAILED, SENT, UNSENT, Offset, Record, RecordId, Replica, State, status, waiting_at
 from model.protocol import action, require
 from model.quantify import each, every, implies, ite, least, some, truth
+from model.telling import PRODUCER, Fault
 from model.values import Bool
 
 
@@ -168,7 +170,7 @@ def _says_append(t: Any) -> str:
     )
 
 
-@action(says=_says_append)
+@action(says=_says_append, actor=PRODUCER, messages=WRITE_ANSWERED_OR_NOT)
 def produce(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
     """A producer's next record reaches a broker that presumes leadership and is appended there."""
     require("presumes leadership", presumes_leadership(s, leader))
@@ -179,7 +181,7 @@ def produce(s: State, leader: Replica, record: RecordId, answered: Bool) -> None
     append(s, leader, record, answered)
 
 
-@action(says=_says_append, when=lambda: retries.on and acks.value != ACKS_0)
+@action(says=_says_append, when=lambda: retries.on and acks.value != ACKS_0, actor=PRODUCER, messages=WRITE_ANSWERED_OR_NOT)
 def retry(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
     """No answer came in time, or an error did: the producer sends the record again.
 
@@ -198,6 +200,7 @@ def retry(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
 @action(
     says=lambda t: f"{_says_append(t)}; the high watermark waits for a follower outside the ISR",
     when=lambda: hw_waits_for_caught_up.on,
+    actor=PRODUCER, messages=WRITE_ANSWERED_OR_NOT,
 )
 def produce_while_hw_waits(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
     """A record is sent, for the first time or again, to a leader alone in its ISR, whose high watermark waits (KAFKA-4485).
@@ -214,7 +217,11 @@ def produce_while_hw_waits(s: State, leader: Replica, record: RecordId, answered
     append(s, leader, record, answered, hold_high_watermark)
 
 
-@action(says=_says_append, when=lambda: retries.on and idempotence.on and acks.value != ACKS_0)
+@action(
+    says=_says_append,
+    when=lambda: retries.on and idempotence.on and acks.value != ACKS_0,
+    actor=PRODUCER, messages=WRITE,
+)
 def retry_known(s: State, leader: Replica, record: RecordId) -> None:
     """A retry of a record that the leader holds from this producer id is not appended again, but answered (KIP-98)."""
     require("presumes leadership", presumes_leadership(s, leader))
@@ -234,7 +241,8 @@ def _says_give_up(t: Any) -> str:
 
 
 @action(
-    says=_says_give_up, when=lambda: acks.value != ACKS_0 and (not retries.on or delivery_timeout.on)
+    says=_says_give_up, when=lambda: acks.value != ACKS_0 and (not retries.on or delivery_timeout.on),
+    actor=PRODUCER,
 )
 def give_up(s: State, record: RecordId) -> None:
     """A record was refused, or its answer did not come in time: the producer tells the application that it failed.
@@ -253,6 +261,7 @@ def give_up(s: State, record: RecordId) -> None:
 @action(
     says=lambda t: f"record {t.record} is lost on its way, and the producer, which wants no answer, takes it for sent",
     when=lambda: acks.value == ACKS_0,
+    actor=PRODUCER, fault=Fault.LOST, messages=(LOST_WRITE,),
 )
 def lose_request(s: State, record: RecordId) -> None:
     """With acks=0 nobody notices a request that does not arrive."""
@@ -264,6 +273,7 @@ def lose_request(s: State, record: RecordId) -> None:
 @action(
     says=lambda t: "the producer restarts and gets a new producer id; the application sends again what was not acknowledged",
     when=lambda: producer_restarts.value > 0,
+    actor=PRODUCER, fault=Fault.RESTARTS,
 )
 def restart_producer(s: State) -> None:
     """A producer without a transactional id restarts under a new producer id; what it sent before is not its own any more.

@@ -10,7 +10,7 @@ from typing import Any
 from model.partition.state import ACKED, FAILED
 
 
-def _waited_at(t: Any, broker: int) -> list[int]:
+def waited_at(t: Any, broker: int) -> list[int]:
     """Records whose producer waits at the broker and, after the step, no more."""
     before, after = (getattr(state.producer, "waits_at", []) for state in (t.before, t.after))
     return [record for record, (was, now) in enumerate(zip(before, after, strict=True)) if was == broker and now is None]
@@ -19,7 +19,7 @@ def _waited_at(t: Any, broker: int) -> list[int]:
 def answers_of(t: Any, leader: int) -> list[str]:
     """What a leader tells producers who waited for its high watermark, as predicates: `tells the producer that …`."""
     told = []
-    for record in _waited_at(t, leader):
+    for record in waited_at(t, leader):
         if t.after.producer.status[record] == ACKED:
             told.append(f"tells the producer that record {record} was taken")
         else:
@@ -35,7 +35,7 @@ def says_answers(t: Any, leader: int) -> str:
 def says_no_answers(t: Any, broker: int) -> str:
     """What producers make of it that nobody answers them any more, as the end of a sentence."""
     text = ""
-    for record in _waited_at(t, broker):
+    for record in waited_at(t, broker):
         text += f"; the producer of record {record} gets no answer"
         if t.after.producer.status[record] == FAILED:
             text += " and tells the application that it failed"

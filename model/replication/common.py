@@ -12,6 +12,7 @@ from typing import Any
 from model.protocol import action, require
 from model.quantify import every, greatest, ite, smaller
 from model.replication.state import Epoch, Offset, Record, Replica, State, log_size, max_leader_epoch, max_records
+from model.telling import CONTROLLER, PRODUCER, Course, Fault, Tells, Those
 from model.values import Bool, OptionalValue, SetValue
 from model.words import says_cut, says_set
 
@@ -161,6 +162,67 @@ def says_expand(t: Any) -> str:
     return f"leader {t.leader} admits broker {t.follower} to the ISR, which is now {says_set(t.after.quorum.isr)}"
 
 
+# -- who tells whom ------------------------------------------------------------------------------------------------
+
+_LEADER_AND_ISR = "LeaderAndIsr"
+
+
+def _says_request(epoch: int, t: Any) -> str:
+    request = t.after.requests[epoch]
+    leader = "no leader" if request.leader is None else f"leader {request.leader}"
+    return f"LeaderAndIsr e{epoch}: {leader}, ISR {says_set(request.isr)}"
+
+
+def _newest(t: Any) -> int:
+    newest: int = t.after.next_leader_epoch - 1
+    return newest
+
+
+REQUESTS = Tells(
+    CONTROLLER,
+    Those(Replica, lambda t: range(len(t.after.log))),
+    lambda t: _says_request(_newest(t), t),
+    Course.DEPARTS,
+    _LEADER_AND_ISR,
+    _newest,
+)
+"""Every broker is sent the request of a new leader epoch, and takes it up late or never."""
+
+
+def takes_up(broker: str) -> Tells:
+    """The broker takes up the request that the step names."""
+    return Tells(
+        CONTROLLER, broker, lambda t: _says_request(t.epoch, t), Course.ARRIVES, _LEADER_AND_ISR, lambda t: t.epoch
+    )
+
+
+def _label(log: Any, offset: int) -> str:
+    record = log.records[offset] if offset < log.end else None
+    return "nothing" if record is None else f"r{record.id}·e{record.epoch}"
+
+
+def _says_fetched(t: Any) -> str:
+    label = _label(t.after.log[t.follower], t.before.log[t.follower].end)
+    return f"{label}, HW {t.after.replica[t.follower].hw}"
+
+
+def _says_changed(t: Any) -> str | None:
+    before, after = t.before.quorum.isr, t.after.quorum.isr
+    return None if before == after else f"ISR {says_set(after)}"
+
+
+WRITE = Tells(PRODUCER, "leader", lambda t: _label(t.after.log[t.leader], t.before.log[t.leader].end))
+FETCH = Tells("leader", "follower", _says_fetched)
+CHANGED_ISR = Tells("leader", CONTROLLER, _says_changed)
+
+
+def agreed_end(follower: str) -> Tells:
+    """A follower learns from its leader where to cut its log."""
+    return Tells(
+        "leader", follower, lambda t: f"the logs agree up to offset {t.after.log[t.arguments[follower]].end}"
+    )
+
+
 # -- actions of every variant -----------------------------------------------------------------------------------------
 
 
@@ -177,7 +239,8 @@ def _says_controller_shrink(t: Any) -> str:
     says=lambda t: (
         f"the controller elects broker {t.replica} as leader in epoch {t.after.quorum.leader_epoch}, "
         f"ISR {says_set(t.after.quorum.isr)}"
-    )
+    ),
+    actor=CONTROLLER, messages=(REQUESTS,),
 )
 def controller_elect_leader(s: State, replica: Replica) -> None:
     """The controller makes another member of the ISR the leader."""
@@ -186,7 +249,7 @@ def controller_elect_leader(s: State, replica: Replica) -> None:
     controller_update(s, replica, s.quorum.isr)
 
 
-@action(says=_says_controller_shrink)
+@action(says=_says_controller_shrink, actor=CONTROLLER, fault=Fault.STOPS, messages=(REQUESTS,))
 def controller_shrink_isr(s: State, replica: Replica) -> None:
     """The controller takes a failed broker out of the ISR; a leader that is the last member loses only the leadership.
 
@@ -201,7 +264,8 @@ def controller_shrink_isr(s: State, replica: Replica) -> None:
 @action(
     says=lambda t: (
         f"broker {t.leader} becomes leader in epoch {t.epoch} with ISR {says_set(t.after.replica[t.leader].isr)}"
-    )
+    ),
+    actor="leader", messages=(takes_up("leader"),),
 )
 def become_leader(s: State, leader: Replica, epoch: Epoch) -> None:
     """A broker learns that it leads; its log and its high watermark stay as they are."""
@@ -215,7 +279,8 @@ def become_leader(s: State, leader: Replica, epoch: Epoch) -> None:
     says=lambda t: (
         f"broker {t.leader} appends record {t.before.next_record_id} at offset {t.before.log[t.leader].end} "
         f"in leader epoch {t.before.replica[t.leader].leader_epoch}"
-    )
+    ),
+    actor="leader", messages=(WRITE,),
 )
 def leader_write(s: State, leader: Replica) -> None:
     """A producer's next record reaches a broker that presumes leadership."""
@@ -236,7 +301,7 @@ def is_caught_up(s: State, leader: Replica, follower: Replica, offset: Offset) -
     return follows(s, leader, follower) & ((offset == 0) | (reached(s, leader, offset) & reached(s, follower, offset)))
 
 
-@action(says=says_shrink)
+@action(says=says_shrink, actor="leader", messages=(CHANGED_ISR,))
 def leader_shrink_isr(s: State, leader: Replica, follower: Replica) -> None:
     """The leader drops a follower that has not reached its log end."""
     require("in the ISR", s.replica[leader].isr.contains(follower))
@@ -245,7 +310,7 @@ def leader_shrink_isr(s: State, leader: Replica, follower: Replica) -> None:
     leader_update(s, leader, s.replica[leader].isr.remove(follower))
 
 
-@action(says=says_expand)
+@action(says=says_expand, actor="leader", messages=(CHANGED_ISR,))
 def leader_expand_isr(s: State, leader: Replica, follower: Replica) -> None:
     """The leader admits a follower that has reached its high watermark."""
     require("outside the ISR", ~s.replica[leader].isr.contains(follower))
@@ -253,7 +318,7 @@ def leader_expand_isr(s: State, leader: Replica, follower: Replica) -> None:
     leader_update(s, leader, s.replica[leader].isr.add(follower))
 
 
-@action(says=says_hw)
+@action(says=says_hw, actor="leader")
 def leader_inc_high_watermark(s: State, leader: Replica) -> None:
     """A broker that presumes leadership commits the next offset once every ISR member follows it and holds it."""
     hw = s.replica[leader].hw
@@ -266,7 +331,7 @@ def leader_inc_high_watermark(s: State, leader: Replica) -> None:
     s.replica[leader].hw = hw + 1
 
 
-@action(says=says_fetch)
+@action(says=says_fetch, actor="follower", messages=(FETCH,))
 def follower_replicate(s: State, follower: Replica, leader: Replica) -> None:
     """A follower copies the next record of whom it takes for the leader, if that broker presumes leadership."""
     require("presumes leadership", presumes_leadership(s, leader))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from model.protocol import Protocol
 from model.quantify import ite, least
-from model.replication.common import BEFORE_KIP_320, become_follower, says_become_follower
+from model.replication.common import BEFORE_KIP_320, agreed_end, become_follower, says_become_follower, takes_up
 from model.replication.state import BUDGETS, CONSTANTS, Epoch, Offset, Replica, State, initial
 
 kip101 = Protocol(
@@ -34,7 +34,7 @@ def end_offset_of_last_epoch(s: State, leader: Replica, replica: Replica) -> Off
     return ite(mine.is_empty, mine.end, answer)
 
 
-@kip101.action(says=says_become_follower)
+@kip101.action(says=says_become_follower, actor="replica", messages=(takes_up("replica"), agreed_end("replica")))
 def become_follower_truncate_kip101(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
     """A broker becomes a follower and truncates to the end of its last epoch, as the leader knows it."""
     become_follower(s, leader, replica, epoch, truncate_to=end_offset_of_last_epoch(s, leader, replica))

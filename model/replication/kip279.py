@@ -7,7 +7,14 @@ logs hold the same record, which is what the rule states. Nothing fences a leade
 from __future__ import annotations
 
 from model.protocol import Protocol
-from model.replication.common import BEFORE_KIP_320, become_follower, matching_point, says_become_follower
+from model.replication.common import (
+    BEFORE_KIP_320,
+    agreed_end,
+    become_follower,
+    matching_point,
+    says_become_follower,
+    takes_up,
+)
 from model.replication.state import BUDGETS, CONSTANTS, Epoch, Replica, State, initial
 
 kip279 = Protocol(
@@ -23,7 +30,7 @@ kip279 = Protocol(
 )
 
 
-@kip279.action(says=says_become_follower)
+@kip279.action(says=says_become_follower, actor="replica", messages=(takes_up("replica"), agreed_end("replica")))
 def become_follower_truncate_kip279(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
     """A broker becomes a follower and truncates to the matching point of the two logs."""
     become_follower(s, leader, replica, epoch, truncate_to=matching_point(s, leader, replica))

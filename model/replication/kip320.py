@@ -10,7 +10,10 @@ from __future__ import annotations
 from model.protocol import Protocol, require
 from model.quantify import every
 from model.replication.common import (
+    CHANGED_ISR,
     CONTROL_AND_WRITE,
+    FETCH,
+    agreed_end,
     become_follower,
     follows_in_epoch,
     hw_in_leader_epoch,
@@ -24,6 +27,7 @@ from model.replication.common import (
     says_fetch,
     says_hw,
     says_shrink,
+    takes_up,
 )
 from model.replication.state import BUDGETS, CONSTANTS, Epoch, Replica, State, initial
 
@@ -40,7 +44,7 @@ kip320 = Protocol(
 )
 
 
-@kip320.action(says=says_hw)
+@kip320.action(says=says_hw, actor="leader")
 def fenced_leader_inc_high_watermark(s: State, leader: Replica) -> None:
     """A leader commits the next offset once every ISR member follows it in its leader epoch and holds that offset.
 
@@ -55,7 +59,7 @@ def fenced_leader_inc_high_watermark(s: State, leader: Replica) -> None:
     s.replica[leader].hw = hw + 1
 
 
-@kip320.action(says=says_shrink)
+@kip320.action(says=says_shrink, actor="leader", messages=(CHANGED_ISR,))
 def fenced_leader_shrink_isr(s: State, leader: Replica, follower: Replica) -> None:
     """The leader drops a follower that is not in its epoch or lags behind its log end."""
     require("in the ISR", s.replica[leader].isr.contains(follower))
@@ -65,7 +69,7 @@ def fenced_leader_shrink_isr(s: State, leader: Replica, follower: Replica) -> No
     leader_update(s, leader, s.replica[leader].isr.remove(follower))
 
 
-@kip320.action(says=says_expand)
+@kip320.action(says=says_expand, actor="leader", messages=(CHANGED_ISR,))
 def fenced_leader_expand_isr(s: State, leader: Replica, follower: Replica) -> None:
     """The leader admits a follower of its epoch that has reached its high watermark (KAFKA-7128).
 
@@ -78,7 +82,7 @@ def fenced_leader_expand_isr(s: State, leader: Replica, follower: Replica) -> No
     leader_update(s, leader, s.replica[leader].isr.add(follower))
 
 
-@kip320.action(says=says_become_follower)
+@kip320.action(says=says_become_follower, actor="replica", messages=(takes_up("replica"), agreed_end("replica")))
 def fenced_become_follower_and_truncate(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
     """A broker becomes follower of a leader that is in office in that epoch, and truncates to the matching point."""
     require("leader presumes leadership", presumes_leadership(s, leader))
@@ -86,7 +90,7 @@ def fenced_become_follower_and_truncate(s: State, leader: Replica, replica: Repl
     become_follower(s, leader, replica, epoch, truncate_to=matching_point(s, leader, replica))
 
 
-@kip320.action(says=says_fetch)
+@kip320.action(says=says_fetch, actor="follower", messages=(FETCH,))
 def fenced_follower_fetch(s: State, follower: Replica, leader: Replica) -> None:
     """A follower copies the next record from a leader of the same leader epoch."""
     require("follows in this epoch", follows_in_epoch(s, leader, follower))

@@ -10,7 +10,10 @@ from __future__ import annotations
 from model.protocol import Protocol, require
 from model.quantify import every, smaller
 from model.replication.common import (
+    CHANGED_ISR,
     CONTROL_AND_WRITE,
+    FETCH,
+    agreed_end,
     follows,
     hw_in_leader_epoch,
     leader_update,
@@ -23,6 +26,7 @@ from model.replication.common import (
     says_hw,
     says_shrink,
     take_up_request,
+    takes_up,
 )
 from model.replication.state import BUDGETS, CONSTANTS, Epoch, Offset, Replica, State, initial
 from model.values import Bool
@@ -48,7 +52,7 @@ def is_caught_up_to_epoch(s: State, leader: Replica, follower: Replica, offset: 
     return presumes_leadership(s, leader) & follows(s, leader, follower) & ((offset == 0) | (both & same_epoch))
 
 
-@kip320_first_try.action(says=says_hw)
+@kip320_first_try.action(says=says_hw, actor="leader")
 def leader_inc_high_watermark(s: State, leader: Replica) -> None:
     """A leader commits the next offset once every ISR member holds a record of the same epoch there."""
     hw = s.replica[leader].hw
@@ -61,7 +65,7 @@ def leader_inc_high_watermark(s: State, leader: Replica) -> None:
     s.replica[leader].hw = hw + 1
 
 
-@kip320_first_try.action(says=says_shrink)
+@kip320_first_try.action(says=says_shrink, actor="leader", messages=(CHANGED_ISR,))
 def leader_shrink_isr(s: State, leader: Replica, follower: Replica) -> None:
     """The leader drops a follower that is not caught up to the epoch at its log end."""
     require("in the ISR", s.replica[leader].isr.contains(follower))
@@ -70,7 +74,7 @@ def leader_shrink_isr(s: State, leader: Replica, follower: Replica) -> None:
     leader_update(s, leader, s.replica[leader].isr.remove(follower))
 
 
-@kip320_first_try.action(says=says_expand)
+@kip320_first_try.action(says=says_expand, actor="leader", messages=(CHANGED_ISR,))
 def leader_expand_isr(s: State, leader: Replica, follower: Replica) -> None:
     """The leader admits a follower caught up to the epoch at its high watermark, once that has reached its epoch."""
     require("outside the ISR", ~s.replica[leader].isr.contains(follower))
@@ -82,7 +86,8 @@ def leader_expand_isr(s: State, leader: Replica, follower: Replica) -> None:
 @kip320_first_try.action(
     says=lambda t: (
         f"broker {t.replica} becomes follower of broker {t.leader} in leader epoch {t.epoch} and keeps its log as it is"
-    )
+    ),
+    actor="replica", messages=(takes_up("replica"),),
 )
 def become_follower(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
     """A broker becomes a follower; it truncates later, when fetching shows that the logs differ."""
@@ -90,7 +95,7 @@ def become_follower(s: State, leader: Replica, replica: Replica, epoch: Epoch) -
     take_up_request(s, replica, epoch)
 
 
-@kip320_first_try.action(says=says_fetch)
+@kip320_first_try.action(says=says_fetch, actor="follower", messages=(FETCH,))
 def follower_fetch(s: State, follower: Replica, leader: Replica) -> None:
     """A follower copies the next record if its last record is of the epoch that the leader has there."""
     require("same epoch at the log end", is_caught_up_to_epoch(s, leader, follower, s.log[follower].end))
@@ -98,7 +103,8 @@ def follower_fetch(s: State, follower: Replica, leader: Replica) -> None:
 
 
 @kip320_first_try.action(
-    says=lambda t: f"broker {t.follower} finds that its log differs from broker {t.leader}'s and {says_cut(t, t.follower)}"
+    says=lambda t: f"broker {t.follower} finds that its log differs from broker {t.leader}'s and {says_cut(t, t.follower)}",
+    actor="follower", messages=(agreed_end("follower"),),
 )
 def follower_truncate(s: State, follower: Replica, leader: Replica) -> None:
     """A follower whose log is longer than the leader's, or differs at its end, truncates to the matching point."""

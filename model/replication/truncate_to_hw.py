@@ -7,7 +7,7 @@ committed, and it keeps records that the leader never had (KIP-101 tells both st
 from __future__ import annotations
 
 from model.protocol import Protocol
-from model.replication.common import BEFORE_KIP_320, become_follower, says_become_follower
+from model.replication.common import BEFORE_KIP_320, become_follower, says_become_follower, takes_up
 from model.replication.state import BUDGETS, CONSTANTS, Epoch, Replica, State, initial
 
 truncate_to_hw = Protocol(
@@ -23,7 +23,7 @@ truncate_to_hw = Protocol(
 )
 
 
-@truncate_to_hw.action(says=says_become_follower)
+@truncate_to_hw.action(says=says_become_follower, actor="replica", messages=(takes_up("replica"),))
 def become_follower_truncate_to_high_watermark(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
     """A broker becomes a follower and truncates its log to its own high watermark, without asking the leader."""
     become_follower(s, leader, replica, epoch, truncate_to=s.replica[replica].hw)

@@ -21,38 +21,64 @@ def shiviz(exported: Exported) -> str:
     """A ShiViz log: an event a line with its host and vector clock; the second line says that there is one execution."""
     steps = exported.view.steps
     lanes = lanes_of(steps)
-    clocks: dict[str, dict[str, int]] = {}
-    sent: dict[str, dict[str, int]] = {}
-    lines = [SHIVIZ_PARSER, ""]
-
-    def event(actor: str, text: str, heard: list[Message]) -> None:
-        host = re.sub(r"[^\w.-]+", "-", actor) or "-"
-        clock = clocks.setdefault(host, {})
-        for message in heard:
-            for other, time in sent.get(message.key, {}).items():
-                clock[other] = max(clock.get(other, 0), time)
-        clock[host] = clock.get(host, 0) + 1
-        lines.append(f"{host} {json.dumps(clock)} {harmless(text)}")
-        for message in lanes.messages:
-            if message.sent == at and message.sender == actor:
-                sent.setdefault(message.key, dict(clock))
-
+    clocks = _Clocks()
     for at, step in enumerate(steps):
         actor = lanes.acting[at] or "state"
-        here = [message for message in lanes.messages if message.received == at]
-        # Who is not acting but tells something in this step does so before it; who is told does not act, either.
-        for message in here:
-            if message.sent == at and message.sender != actor:
-                event(message.sender, f"tells {message.receiver}: {message.text}", [])
-        event(actor, step.sentence, [message for message in here if message.receiver == actor])
-        for message in here:
-            if message.receiver != actor:
-                event(message.receiver, f"hears from {message.sender}: {message.text}", [message])
-    return "\n".join(lines) + "\n"
+        here = [message for message in lanes.messages if at in (message.sent, message.received)]
+        answers = [number for number, message in enumerate(here) if message.received == at and message.receiver == actor]
+        last, is_told = max(answers, default=-1), False
+        for number, message in enumerate(here):
+            if number > last and not is_told:
+                is_told = clocks.event(actor, step.sentence)
+            # Whoever acts says in one event what they do, and in events before that what they asked for it.
+            if message.sent == at:
+                if message.sender != actor or not is_told:
+                    clocks.event(message.sender, f"tells {message.receiver}: {message.text}")
+                clocks.sends(message)
+            if message.received == at:
+                clocks.hears(message)
+                if message.receiver != actor:
+                    clocks.event(message.receiver, f"hears from {message.sender}: {message.text}")
+        if not is_told:
+            clocks.event(actor, step.sentence)
+    return "\n".join([SHIVIZ_PARSER, "", *clocks.lines]) + "\n"
+
+
+class _Clocks:
+    """Vector clocks: every event counts its host on; what is heard brings the sender's clock as of the sending."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._clocks: dict[str, dict[str, int]] = {}
+        self._sent: dict[str, dict[str, int]] = {}
+
+    def event(self, actor: str, text: str) -> bool:
+        """Writes an event down; True, for there is one now."""
+        clock = self._of(actor)
+        clock[_host(actor)] = clock.get(_host(actor), 0) + 1
+        self.lines.append(f"{_host(actor)} {json.dumps(clock)} {harmless(text)}")
+        return True
+
+    def sends(self, message: Message) -> None:
+        """The message departs with its sender's last event."""
+        self._sent[message.key] = dict(self._of(message.sender))
+
+    def hears(self, message: Message) -> None:
+        """The message comes before the receiver's next event."""
+        clock = self._of(message.receiver)
+        for host, time in self._sent.get(message.key, {}).items():
+            clock[host] = max(clock.get(host, 0), time)
+
+    def _of(self, actor: str) -> dict[str, int]:
+        return self._clocks.setdefault(_host(actor), {})
+
+
+def _host(actor: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", actor) or "-"
 
 
 def mermaid(exported: Exported) -> str:
-    """A Mermaid sequence diagram: what is sent and arrives later is drawn twice, dashed where it is sent."""
+    """A Mermaid sequence diagram: what is sent and arrives, or is dropped, later is drawn twice, dashed where it is sent."""
     steps = exported.view.steps
     lanes = lanes_of(steps)
     actors = list(lanes.actors) or ["state"]
@@ -68,16 +94,28 @@ def mermaid(exported: Exported) -> str:
             if message.sent == at and message.received == at:
                 lines.append(f"    {pair[0]}->>{pair[1]}: {text}")
             elif message.sent == at:
-                fate = "never received" if message.received is None else f"arrives in step {message.received}"
-                lines.append(f"    {pair[0]}{'-x' if message.received is None else '--)'}{pair[1]}: {text} ({fate})")
+                sign, fate = _departure(message)
+                lines.append(f"    {pair[0]}{sign}{pair[1]}: {text} ({fate})")
             elif message.received == at:
                 late = ", late" if message.is_late else ""
                 lines.append(f"    {pair[0]}->>{pair[1]}: {text} (sent in step {message.sent}{late})")
+            elif message.dropped == at and message.is_late:
+                lines.append(f"    {pair[0]}-x{pair[1]}: {text} (sent in step {message.sent}, late, and dropped)")
         if step.remark:
             lines.append(f"    Note over {name[actors[0]]},{name[actors[-1]]}: {_mermaid(step.remark)}")
         for broken in step.violated:
             lines.append(f"    Note over {name[actors[0]]},{name[actors[-1]]}: ✗ {_mermaid(broken)} is violated")
     return "\n".join(lines) + "\n"
+
+
+def _departure(message: Message) -> tuple[str, str]:
+    """The arrow of a message where it is sent, and what becomes of it."""
+    late = ", late" if message.is_late else ""
+    if message.received is not None:
+        return "--)", f"arrives in step {message.received}{late}"
+    if message.dropped not in (None, message.sent) and message.is_late:
+        return "--)", f"dropped in step {message.dropped}{late}"
+    return "-x", f"never received{late}"
 
 
 def _mermaid(text: str) -> str:

@@ -6,8 +6,13 @@ import { isText } from "./members.js";
 const SHORT = { hw: "HW", end: "LEO" };
 const EDITED = { added: "added", replaced: "replaced", removed: "removed" };
 
-function epochText(epoch) {
-  return epoch === null ? "no epoch" : `epoch ${epoch}`;
+// The number of an epoch, or of a term, as the protocol's pictures write it; empty where there are none.
+function epochText(look, epoch) {
+  return look.epoch ? `${look.epoch}${epoch === null ? "–" : epoch}` : "";
+}
+
+function recordText(look, record, epoch) {
+  return epoch === null || !look.epoch ? record : `${record}·${look.epoch}${epoch}`;
 }
 
 function editOf(old, cell) {
@@ -16,8 +21,9 @@ function editOf(old, cell) {
   return cell[0] === null ? "removed" : "replaced";
 }
 
-function cellElement(row, old, offset) {
+function cellElement(look, row, old, offset) {
   const cell = row.cells[offset];
+  if (!cell) return el("td", { class: "cell" });
   const [record, epoch, flags, lost] = cell;
   const edit = editOf(old && old.cells[offset], cell);
   const markers = row.markers.filter(([, , at]) => at === offset);
@@ -27,7 +33,7 @@ function cellElement(row, old, offset) {
   if (flags & 2) classes.push("acked");
   const parts = [];
   if (record !== null) {
-    parts.push(el("span", { class: "record" }, `${record}·e${epoch}`));
+    parts.push(el("span", { class: "record" }, recordText(look, record, epoch)));
     if (flags & 2) parts.push(el("span", { class: "ack", title: "acknowledged" }, "✓", hidden(" acknowledged")));
   } else if (edit === "removed" && !lost) {
     parts.push(el("span", { class: "gone" }, "×"));
@@ -52,12 +58,12 @@ function markerElements(markers, row, old) {
 
 function badgeElements(row, old) {
   const known = new Set((old ? old.badges : row.badges).map((badge) => badge.join(" ")));
-  return row.badges.map(([role, text]) => {
-    const isNew = !known.has(`${role} ${text}`);
-    const before = isNew ? old.badges.find((badge) => badge[0] === role) : null;
+  return row.badges.map(([kind, text, tone]) => {
+    const isNew = !known.has([kind, text, tone].join(" "));
+    const before = isNew ? old.badges.find((badge) => badge[0] === kind) : null;
     const shown = before ? isText(before[1], text, true) : text;
     // Where single members are marked, the badge as a whole is not new.
-    return [el("span", { class: `badge ${role}${isNew ? " changed" : ""}` }, shown, isNew && shown === text ? hidden(" (new)") : null), " "];
+    return [el("span", { class: `badge ${tone}${isNew ? " changed" : ""}` }, shown, isNew && shown === text ? hidden(" (new)") : null), " "];
   });
 }
 
@@ -65,14 +71,14 @@ function isSame(row, old) {
   return JSON.stringify(row) === JSON.stringify(old);
 }
 
-function boxElement(box, old) {
+function boxElement(look, box, old) {
   const known = new Map((old || box).facts);
   return el(
     "div",
     { class: "box" },
     el("strong", {}, box.name),
     " ",
-    box.epoch === null ? null : el("span", { class: `epoch${old && old.epoch !== box.epoch ? " changed" : ""}` }, `e${box.epoch}`),
+    box.epoch === null ? null : el("span", { class: `epoch${old && old.epoch !== box.epoch ? " changed" : ""}` }, epochText(look, box.epoch)),
     box.facts.map(([key, text]) => [" ", el("span", { class: `fact${known.get(key) === text ? "" : " changed"}` }, isText(known.get(key), text, true))])
   );
 }
@@ -80,17 +86,18 @@ function boxElement(box, old) {
 // How many offsets any step of a run uses; the others take no room.
 export function usedOffsets(steps) {
   let used = 1;
+  let room = 0;
   for (const step of steps)
     for (const row of step.rows) {
       for (const marker of row.markers) used = Math.max(used, marker[2]);
-      used = Math.min(used, row.cells.length);
+      room = Math.max(room, row.cells.length);
     }
-  return used;
+  return Math.min(used, room);
 }
 
-// `step` compared with `base` (null: nothing is marked as changed); `options`: offsets, brokers (names shown, null: all),
-// hideUnchanged, caption.
-export function gridElement(step, base, options) {
+// `step` compared with `base` (null: nothing is marked as changed); `look`: what all pictures of the protocol have in common;
+// `options`: offsets, brokers (names shown, null: all), hideUnchanged, caption.
+export function gridElement(look, step, base, options) {
   if (!step.hasPicture) return el("p", { class: "note" }, "This protocol has no picture; its fields are below.");
   const old = (item, list) => (base ? list.find((other) => other.key === item.key) : null);
   const rows = step.rows.filter((row) => {
@@ -102,9 +109,9 @@ export function gridElement(step, base, options) {
   const head = el(
     "tr",
     {},
-    el("th", { scope: "col" }, "broker"),
+    el("th", { scope: "col" }, look.row),
     offsets.map((offset) => el("th", { scope: "col", class: "offset" }, offset)),
-    el("th", { scope: "col", class: "end" }, hidden("log end")),
+    offsets.length ? el("th", { scope: "col", class: "end" }, hidden("log end")) : null,
     el("th", { scope: "col", class: "about" }, "state")
   );
   const body = rows.map((row) => {
@@ -119,34 +126,43 @@ export function gridElement(step, base, options) {
         { scope: "row" },
         row.name,
         " ",
-        el("span", { class: `epoch${epochMoved ? " changed" : ""}`, title: epochText(row.epoch) }, row.epoch === null ? "e–" : `e${row.epoch}`)
+        look.epoch ? el("span", { class: `epoch${epochMoved ? " changed" : ""}` }, epochText(look, row.epoch)) : null
       ),
-      offsets.map((offset) => cellElement(row, before, offset)),
-      el("td", { class: "end" }, markerElements(last, row, before)),
+      offsets.map((offset) => cellElement(look, row, before, offset)),
+      offsets.length ? el("td", { class: "end" }, markerElements(last, row, before)) : null,
       el("td", { class: "about" }, badgeElements(row, before))
     );
   });
   return [
-    step.boxes.map((box) => boxElement(box, old(box, base ? base.boxes : []))),
-    el(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": options.caption },
-      el("table", { class: "grid" }, el("caption", { class: "sr" }, options.caption), el("thead", {}, head), el("tbody", {}, body))
-    ),
-    left ? el("p", { class: "note" }, `${left} ${left === 1 ? "broker is" : "brokers are"} not shown (unchanged or filtered out)`) : null,
+    step.boxes.map((box) => boxElement(look, box, old(box, base ? base.boxes : []))),
+    step.rows.length
+      ? el(
+          "div",
+          { class: "scroll", tabindex: 0, role: "region", "aria-label": options.caption },
+          el("table", { class: "grid" }, el("caption", { class: "sr" }, options.caption), el("thead", {}, head), el("tbody", {}, body))
+        )
+      : null,
+    left ? el("p", { class: "note" }, `${left} ${look.row}${left === 1 ? " is" : "s are"} not shown (unchanged or filtered out)`) : null,
   ];
 }
 
-export function legendElement() {
+// What a sign of the legend looks like; a sign that pages do not draw has none.
+function signElement(look, [sign, , sample, tone]) {
+  const record = recordText(look, sample, 1);
+  if (sign === "record") return el("span", { class: `cell${look.epoch ? " epoch-1" : ""}` }, record);
+  if (SHORT[sign]) return el("span", { class: `marker at-${sign}` }, SHORT[sign]);
+  if (sign === "acked") return el("span", { class: "ack" }, "✓");
+  if (sign === "lost") return el("s", { class: "lost" }, record);
+  if (sign === "badge") return el("span", { class: `badge ${tone}` }, sample);
+  return null;
+}
+
+export function legendElement(look) {
   const item = (symbol, text) => el("span", {}, symbol, ` ${text}`);
   return el(
     "p",
     { class: "legend" },
-    item(el("span", { class: "cell epoch-1" }, "r0·e1"), "record 0 of leader epoch 1"),
-    item(el("span", { class: "marker at-hw" }, "HW"), "high watermark"),
-    item(el("span", { class: "marker at-end" }, "LEO"), "log end offset"),
-    item(el("span", { class: "ack" }, "✓"), "acknowledged"),
-    item(el("s", { class: "lost" }, "r0·e1"), "acknowledged, lost here"),
+    look.legend.map((explained) => [explained, signElement(look, explained)]).map(([explained, sign]) => (sign ? item(sign, explained[1]) : null)),
     item(el("span", { class: "badge changed" }, "outlined"), "changed")
   );
 }

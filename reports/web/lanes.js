@@ -6,14 +6,16 @@ const ROW = 26;
 const HEAD = 26;
 
 function words(message, actors) {
-  const fate =
-    message.dropped !== null
-      ? `never taken up: overtaken in step ${message.dropped}`
-      : message.received === null
-        ? "not received in this run"
-        : `received in step ${message.received}${message.late ? ", late" : ""}`;
   const told = `${actors[message.from]} to ${actors[message.to]}: ${message.text}`;
-  return message.received === message.sent ? told : `${told} (sent in step ${message.sent}, ${fate})`;
+  return message.fate ? `${told} (${message.fate})` : told;
+}
+
+// Where an arrow ends: a message that is late and comes to nothing goes all the way to the step in which it does; any other
+// that does not arrive is a stub where it is sent.
+function endOf(message) {
+  if (message.received !== null) return { step: message.received, share: 1 };
+  if (message.dropped !== null && message.late) return { step: message.dropped, share: 0.9 };
+  return { step: message.sent + 0.45, share: 0.3 };
 }
 
 export class Lanes {
@@ -39,7 +41,8 @@ export class Lanes {
 
   draw() {
     const { actors, acting, messages } = this.lanes;
-    this.pitch = Math.max(74, Math.min(120, 420 / Math.max(actors.length, 1)));
+    const room = Math.min(420, innerWidth - 70);
+    this.pitch = Math.max(74, Math.min(120, room / Math.max(actors.length, 1)));
     const width = 40 + this.pitch * actors.length;
     const height = HEAD + ROW * this.count + 8;
     this.band = svg("rect", { class: "now", x: 0, y: HEAD, width, height: ROW });
@@ -65,7 +68,7 @@ export class Lanes {
     this.messagesOf = [];
     this.filtered = null;
     for (const [at, message] of messages.entries()) {
-      for (const step of new Set([message.sent, message.received])) {
+      for (const step of new Set([message.sent, message.received, message.dropped])) {
         if (step !== null) (this.messagesOf[step] = this.messagesOf[step] || []).push(at);
       }
     }
@@ -94,13 +97,12 @@ export class Lanes {
     const label = words(message, actors);
     const [x1, y1] = [this.x(message.from), this.y(message.sent)];
     const arrives = message.received !== null;
-    const end = arrives ? message.received : message.sent + 0.45;
-    const share = arrives ? 1 : 0.3;
-    const x2 = x1 + (this.x(message.to) - x1) * share;
-    const y2 = this.y(end);
+    const end = endOf(message);
+    const x2 = x1 + (this.x(message.to) - x1) * end.share;
+    const y2 = this.y(end.step);
     const bend = message.from === message.to ? 18 : 0;
     const path = `M${x1},${y1} Q${(x1 + x2) / 2 + bend},${(y1 + y2) / 2} ${x2},${y2}`;
-    const kind = message.dropped !== null ? "dropped" : arrives ? (message.late ? "late" : "arrives") : "waiting";
+    const kind = `${message.dropped !== null ? "dropped" : arrives ? "arrives" : "waiting"}${message.late ? " late" : ""}`;
     const step = arrives ? message.received : message.sent;
     const told = [actors[message.from], actors[message.to]];
     const group = svg(

@@ -54,7 +54,7 @@ export class Page {
       this.hideUnchanged = hide.checked;
       this.refresh();
     });
-    this.chips = el("span", { class: "chips", role: "group", "aria-label": "Show only these brokers" });
+    this.chips = el("span", { class: "chips", role: "group", "aria-label": `Show only these ${this.panes[0].head.look.row || "row"}s` });
     const theme = button("theme", "◐", "Light or dark", () => {
       const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
       document.documentElement.dataset.theme = dark ? "light" : "dark";
@@ -98,7 +98,7 @@ export class Page {
     );
     const story = el("section", { class: "story-column", "aria-label": "All steps" }, el("h2", {}, "The run, step by step"), this.panes[0].parts.story);
     this.printed = el("div", { class: "printed" });
-    this.legend = legendElement();
+    this.legend = this.panes.filter((pane) => pane.steps[0].hasPicture).map((pane) => legendElement(pane.head.look)).slice(0, 1);
     show(
       this.root,
       this.headElement(),
@@ -106,7 +106,7 @@ export class Page {
       controls,
       this.status,
       el("main", { class: many ? "many" : "one", id: "main" }, many ? null : story, columns),
-      this.panes.some((pane) => pane.steps[0].hasPicture) ? this.legend : null,
+      this.legend,
       el("footer", {}, el("p", {}, "Keys: ← → or k j step, Home End ends, space plays. The address holds the step.")),
       this.printed
     );
@@ -257,7 +257,7 @@ export class Page {
     show(
       this.printed,
       pane.steps.map((step, at) =>
-        el("section", {}, el("h3", {}, `${at}  ${step.says}`), gridElement(step, at ? pane.steps[at - 1] : null, { ...options, caption: `step ${at}` }))
+        el("section", {}, el("h3", {}, `${at}  ${step.says}`), gridElement(pane.head.look, step, at ? pane.steps[at - 1] : null, { ...options, caption: `step ${at}` }))
       )
     );
   }

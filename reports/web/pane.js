@@ -68,7 +68,7 @@ export class Pane {
     const caption = `${this.name ? `${this.name}: ` : ""}the state ${this.preview ? "that this action leads to" : `after step ${here}`}`;
     show(this.parts.now, this.nowElements(here, isOver, index));
     const grid = { offsets: Math.max(this.offsets, usedOffsets([shown])), brokers: options.brokers, hideUnchanged: options.hideUnchanged, caption };
-    show(this.parts.grid, gridElement(shown, against, grid));
+    show(this.parts.grid, gridElement(this.head.look, shown, against, grid));
     this.pointable();
     show(this.parts.properties, propertiesElement(this.head, this.steps, here, shown, (to) => this.page.go(to)));
     this.drawMoves();

@@ -11,16 +11,22 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from checker.bounds import Bounds
 from checker.question import Question
 from checker.result import Run
 from checker.retrace import under
+from checker.search import search
+from checker.spec import load_spec
 from invariants.catalogue import properties_of
 from model.catalogue import PROTOCOLS
 from reports.hindrance import hindrance_in_words
 from reports.page import pair_data, render, trace_data
 from tests.e2e.driver import acked
+from tests.reports.locks import LABELS, run_of
 
 pytestmark = pytest.mark.browser
+
+SPECS = Path(__file__).resolve().parents[2] / "specs"
 
 
 def step_of(page: Page) -> int:
@@ -123,6 +129,73 @@ def test_a_click_on_an_arrow_goes_to_the_step_in_which_it_arrives(watched: Any, 
     assert step_of(page) == 5
     waiting = page.locator(".arrow.waiting")
     assert any("not received in this run" in (item.get_attribute("aria-label") or "") for item in waiting.all())
+
+
+@pytest.fixture(scope="module")
+def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of KAFKA-18991: an answer departs in step 6 and arrives in step 13."""
+    spec = load_spec(SPECS / "gallery" / "kafka18991-bug.toml")
+    result = search(spec.question(), Bounds(workers=1))
+    found = result.violations[0]
+    page = tmp_path_factory.mktemp("pages") / "late.html"
+    page.write_text(render(trace_data(spec.title, result.question, found.run, found.property)), encoding="utf-8")
+    return page
+
+
+ENDS = """arrow => {
+  const lane = name => Number(document.querySelector(`.lane[data-actor='${name}'] line`).getAttribute("x1"));
+  const band = step => document.querySelector(`.tick[data-step="${step}"] .hit`);
+  const row = step => Number(band(step).getAttribute("y")) + Number(band(step).getAttribute("height")) / 2;
+  const line = arrow.querySelector(".line");
+  const [from, to] = [line.getPointAtLength(0), line.getPointAtLength(line.getTotalLength())];
+  const near = (point, name, step) => Math.hypot(point.x - lane(name), point.y - row(step)) < 1;
+  return [near(from, "broker 1", 6), near(to, "broker 0", 13)];
+}"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_late_answer_slants_from_the_step_it_departs_in_to_the_one_it_arrives_in(
+    watched: Any, late: Path, width: int, scheme: str
+) -> None:
+    watched.page.set_viewport_size({"width": width, "height": 900})
+    watched.page.emulate_media(color_scheme=scheme)
+    page = watched.open(f"{late.as_uri()}#step=13")
+    page.reload()
+    expect(page.locator(".told")).to_contain_text(
+        "broker 1 to broker 0: diverging: truncate to 0 (sent in step 6, received in step 13, late)"
+    )
+    arrow = page.locator(".arrow.late")
+    expect(arrow).to_have_count(1)
+    assert (arrow.get_attribute("data-sent"), arrow.get_attribute("data-received")) == ("6", "13")
+    assert arrow.evaluate(ENDS) == [True, True]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert watched.findings() == []
+    page.keyboard.press("Home")
+    for _ in range(6):
+        page.keyboard.press("j")
+    expect(page.locator(".told")).to_contain_text("sent in step 6, received in step 13, late")
+    expect(page.locator(".now h2")).to_contain_text("the answer, to truncate to 0, is late")
+
+
+def test_a_protocol_without_logs_is_drawn_with_its_own_badges_names_and_legend(watched: Any, tmp_path: Path) -> None:
+    question, run = run_of(*LABELS)
+    target = tmp_path / "locks.html"
+    target.write_text(render(trace_data("who has the lock", question, run, None)), encoding="utf-8")
+    page = watched.open(target)
+    page.keyboard.press("End")
+    expect(page.locator("tr[data-actor='client 1'] .badge.strong")).to_contain_text("holds")
+    expect(page.locator(".grid thead")).to_contain_text("client")
+    expect(page.locator(".grid thead")).not_to_contain_text("broker")
+    expect(page.locator(".box")).to_contain_text("the lock is client 1's")
+    legend = re.sub(r"\s+", " ", page.locator(".legend").inner_text()).strip()
+    assert legend == "holds has heard that it may go on outlined changed"
+    assert page.locator("td.cell, td.end, .marker").count() == 0
+    assert page.locator(".lane").evaluate_all("lanes => lanes.map(lane => lane.dataset.actor)") == [
+        "lock server", "client 0", "client 1"
+    ]  # fmt: skip
+    expect(page.locator(".arrow.late")).to_have_count(1)
+    assert watched.findings() == []
 
 
 def test_why_not_names_the_false_clause_and_its_values(watched: Any, lost: Path) -> None:

@@ -45,7 +45,7 @@ def emptied(function: str) -> Fault:
 
 
 FAULTS = [
-    Fault("action deleted", "model/replication/kip320.py", r"@kip320\.action\(says=says_expand\)\n", ""),
+    Fault("action deleted", "model/replication/kip320.py", r"@kip320\.action\(says=says_expand[^\n]*\n", ""),
     Fault("shared action deleted", "model/replication/common.py", r"(CONTROL_AND_WRITE = \(.*?), leader_write\)", r"\1)"),
     Fault("guard deleted", "model/replication/kip320.py", r'    require\("HW in this epoch".*?\n', ""),
     Fault("update deleted", "model/replication/common.py", r"    s\.replica\[replica\]\.isr = .*?\n", ""),

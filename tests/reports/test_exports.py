@@ -13,10 +13,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from checker.bounds import Bounds
 from checker.errors import SpecUnreadable
 from checker.foreign import read_foreign
 from checker.result import Result, Run
 from checker.retrace import retrace
+from checker.search import search
+from checker.spec import load_spec
 from model.catalogue import PROTOCOLS
 from reports.exports.catalogue import FORMATS
 from reports.exports.diagrams import SHIVIZ_PARSER
@@ -176,6 +179,65 @@ def test_hostile_texts_stay_texts_in_every_format(hostile: Exported, form: str) 
             assert len(row) == 4 + len(hostile.question.instance.schema.leaves)
     else:
         assert len(text.splitlines()) == len(FORMATS[form](hostile).splitlines())
+
+
+# -- an answer that is late -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def late() -> Exported:
+    """KAFKA-18991: the answer departs in step 6 and arrives in step 13; the still picture is of its arrival."""
+    spec = load_spec(Path(__file__).resolve().parents[2] / "specs" / "gallery" / "kafka18991-bug.toml")
+    result = search(spec.question(), Bounds(workers=1))
+    found = result.violations[0]
+    view = view_of(spec.title, result.question, found.run, found.property)
+    labels = [step.label for step in view.steps]
+    departs, arrives = labels.index("FetchDivergingLate(follower=0, leader=1)"), labels.index("LateAnswerCounts(follower=0)")
+    assert (departs, arrives) == (6, 13)
+    return Exported(view, result.question, found.run, arrives)
+
+
+@pytest.mark.slow
+def test_the_clock_of_a_late_answers_arrival_includes_the_event_in_which_it_departed(late: Exported) -> None:
+    parser, _, *events = FORMATS["shiviz"](late).splitlines()
+    pattern = re.compile(parser.replace("(?<", "(?P<"))
+    told = [match for event in events if (match := pattern.fullmatch(event)) is not None]
+    assert len(told) == len(events)
+    departs = next(item for item in told if item["event"] == "tells broker 0: diverging: truncate to 0")
+    arrives = next(item for item in told if item["event"].startswith("the late answer of broker 1 arrives"))
+    assert (departs["host"], arrives["host"]) == ("broker-1", "broker-0")
+    sent, heard = json.loads(departs["clock"]), json.loads(arrives["clock"])
+    assert all(heard[host] >= time for host, time in sent.items())
+    assert sent["broker-1"] > 0
+
+
+@pytest.mark.slow
+def test_no_event_knows_of_another_that_it_did_not_hear_of(late: Exported) -> None:
+    """Whoever is known to have come far was there: an entry of a clock is never beyond that host's own count by then."""
+    _, _, *events = FORMATS["shiviz"](late).splitlines()
+    count: dict[str, int] = {}
+    asked = 0
+    for event in events:
+        host, clock = event.partition(" ")[0], json.loads(event.partition(" ")[2].partition("}")[0] + "}")
+        count[host] = count.get(host, 0) + 1
+        assert clock[host] == count[host]
+        assert all(time <= count.get(other, 0) for other, time in clock.items())
+        if "tells broker 1: r0" in event:
+            # The leader answers a fetch after it has heard it.
+            assert clock["broker-1"] == count["broker-1"]
+            asked += 1
+    assert asked == 1
+
+
+@pytest.mark.slow
+def test_a_late_answer_is_drawn_twice_by_mermaid_and_told_by_the_still_picture(late: Exported) -> None:
+    text = FORMATS["mermaid"](late)
+    assert "a3--)a2: diverging: truncate to 0 (arrives in step 13, late)\n" in text
+    assert "a3->>a2: diverging: truncate to 0 (sent in step 6, late)\n" in text
+    assert "Note over a2: 6 broker 0 fetches" in text
+    assert "Note over a2: 13 the late answer" in text
+    texts = ["".join(item.itertext()) for item in ET.fromstring(FORMATS["svg"](late)).iter()]
+    assert "broker 1 → broker 0: diverging: truncate to 0 (sent in step 6, received in step 13, late)" in texts
 
 
 # -- traces of other tools -------------------------------------------------------------------------------------------

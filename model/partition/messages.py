@@ -1,0 +1,194 @@
+"""Who tells whom in steps of `partition`: the messages that actions declare.
+
+What lives here: the texts, and messages that several actions share. What does not: the sentences about steps, which stand
+with their actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from model.partition.settings import ACKS_0, BY_DIVERGING_FETCH, acks, truncation
+from model.partition.state import ACKED, Replica
+from model.partition.words import waited_at
+from model.telling import CONSUMER, CONTROLLER, PRODUCER, Course, Ends, Message, Tells, Those, asks
+from model.words import says_set
+
+LEADERSHIP, ALTER_PARTITION, LATE_ANSWER = "leadership", "AlterPartition", "late answer"
+"""Channels of what is on its way for more than a step."""
+
+# -- producers and consumers ------------------------------------------------------------------------------------------
+
+
+def _answers(t: Any) -> Iterator[str]:
+    before, after = t.before.producer.status, t.after.producer.status
+    for record, (was, now) in enumerate(zip(before, after, strict=True)):
+        if was != now == ACKED and acks.value != ACKS_0:
+            yield f"r{record} was taken"
+        elif now != ACKED and record in waited_at(t, t.leader):
+            yield f"r{record}: NOT_ENOUGH_REPLICAS_AFTER_APPEND"
+
+
+def _lost_answer(t: Any) -> str | None:
+    return None if t.answered else f"r{t.record} was taken"
+
+
+ANSWERS = Tells("leader", PRODUCER, _answers)
+"""Whoever waits for the leader's high watermark is answered in whatever step moves it."""
+
+WRITE: tuple[Message, ...] = (Tells(PRODUCER, "leader", lambda t: f"r{t.record}"), ANSWERS)
+WRITE_ANSWERED_OR_NOT: tuple[Message, ...] = (*WRITE, Tells("leader", PRODUCER, _lost_answer, Course.LOST))
+LOST_WRITE = Tells(
+    PRODUCER, Those(Replica, lambda t: t.before.controller.leader), lambda t: f"r{t.record}", Course.LOST
+)
+
+
+def reads_from(broker: str) -> Tells:
+    """A consumer gets the record that it remembers."""
+    return Tells(broker, CONSUMER, lambda t: f"r{t.after.consumer.record}")
+
+
+LATEST_OFFSET = Tells("leader", CONSUMER, lambda t: f"latest offset {t.after.consumer.latest}")
+
+# -- followers and their leaders --------------------------------------------------------------------------------------
+
+
+def _fetch(t: Any) -> str:
+    return f"fetch from {t.before.log[t.follower].end}"
+
+
+def _records(t: Any) -> str:
+    got = [f"r{record.id}" for record in t.after.log[t.follower].records[t.before.log[t.follower].end :]]
+    return ", ".join([*got, f"HW {t.after.broker[t.follower].hw}"])
+
+
+def _diverging(t: Any) -> str:
+    if truncation.value != BY_DIVERGING_FETCH:
+        return "offset out of range"
+    return f"diverging: truncate to {t.after.log[t.follower].end}"
+
+
+def _diverging_only_told(t: Any) -> str:
+    return f"diverging, HW {min(t.before.broker[t.leader].hw, t.before.log[t.follower].end)}"
+
+
+FETCH: tuple[Message, ...] = (*asks("follower", "leader", _fetch, _records), ANSWERS)
+FETCH_UNANSWERED: tuple[Message, ...] = (*asks("follower", "leader", _fetch, "the answer", Course.LOST), ANSWERS)
+FETCH_DIVERGING: tuple[Message, ...] = (*asks("follower", "leader", _fetch, _diverging), ANSWERS)
+FETCH_OUT_OF_RANGE: tuple[Message, ...] = asks("follower", "leader", _fetch, "offset out of range")
+FETCH_READ_BEFORE_TRUNCATION: tuple[Message, ...] = (
+    *asks("follower", "leader", _fetch, _diverging_only_told), reads_from("follower")
+)  # fmt: skip
+FETCH_DIVERGING_LATE: tuple[Message, ...] = (
+    Tells("follower", "leader", _fetch),
+    Tells(
+        "leader",
+        "follower",
+        lambda t: f"diverging: truncate to {t.after.late.truncate_to}",
+        Course.DEPARTS,
+        LATE_ANSWER,
+        is_late=True,
+    ),
+    ANSWERS,
+)
+LATE_ANSWER_ARRIVES = Tells(
+    Those(Replica, lambda t: t.before.late.leader),
+    "follower",
+    lambda t: f"diverging: truncate to {t.before.late.truncate_to}",
+    Course.ARRIVES,
+    LATE_ANSWER,
+    is_late=True,
+)
+LATE_ANSWER_ENDS = Ends("follower", LATE_ANSWER)
+
+
+def no_late_answer(broker: str) -> Ends:
+    """What the broker awaits will not count any more, if the step ends that."""
+    return Ends(broker, LATE_ANSWER, lambda t: _awaited_by(t.before) is not None and _awaited_by(t.after) is None)
+
+
+def _awaited_by(state: Any) -> int | None:
+    waits: int | None = getattr(getattr(state, "late", None), "follower", None)
+    return waits
+
+
+WHERE_MY_EPOCH_ENDS: tuple[Message, ...] = asks(
+    "follower", "leader", "where does my epoch end?", lambda t: f"truncate to {t.after.log[t.follower].end}"
+)
+
+# -- the controller ---------------------------------------------------------------------------------------------------
+
+
+def _live(t: Any) -> list[int]:
+    gone = getattr(t.after.controller, "gone", [])
+    return [r for r, broker in enumerate(t.after.broker) if not getattr(broker, "down", False) and r not in gone]
+
+
+ELECTION = Tells(
+    CONTROLLER,
+    Those(Replica, _live),
+    lambda t: f"leader {t.after.controller.leader}",
+    Course.DEPARTS,
+    LEADERSHIP,
+    lambda t: t.after.controller.leader_epoch,
+)
+"""Whoever has a session is told of a new leader, and hears of it in a step of its own."""
+
+
+def hears_who_leads(broker: str) -> tuple[Message, ...]:
+    """The broker hears of the controller's leader, and what it asked for when it led itself is void."""
+    return (
+        Tells(
+            CONTROLLER,
+            broker,
+            lambda t: f"leader {t.after.controller.leader}",
+            Course.ARRIVES,
+            LEADERSHIP,
+            lambda t: t.after.controller.leader_epoch,
+        ),
+        Ends(broker, ALTER_PARTITION),
+        no_late_answer(broker),
+    )
+
+
+def _isr(t: Any) -> str:
+    return f"ISR {says_set(t.after.controller.isr)}"
+
+
+def _isr_number(t: Any) -> tuple[int, ...]:
+    return tuple(t.after.controller.isr)
+
+
+CHANGED_ISR: tuple[Message, ...] = (Tells("leader", CONTROLLER, _isr), ANSWERS)
+ASK_FOR_ISR: tuple[Message, ...] = (
+    Tells(
+        "leader",
+        CONTROLLER,
+        lambda t: f"AlterPartition: ISR {says_set(t.after.broker[t.leader].pending)}",
+        Course.DEPARTS,
+        ALTER_PARTITION,
+    ),
+    ANSWERS,
+)
+COMMITTED_ISR: tuple[Message, ...] = (
+    Tells("leader", CONTROLLER, lambda t: f"AlterPartition: {_isr(t)}", Course.ARRIVES, ALTER_PARTITION),
+    Tells(CONTROLLER, "leader", _isr, Course.DEPARTS, ALTER_PARTITION, _isr_number),
+)
+REFUSED_ISR: tuple[Message, ...] = (
+    Tells(
+        "leader",
+        CONTROLLER,
+        lambda t: f"AlterPartition: ISR {says_set(t.before.broker[t.leader].pending)}",
+        Course.ARRIVES,
+        ALTER_PARTITION,
+    ),
+    Tells(CONTROLLER, "leader", "INELIGIBLE_REPLICA"),
+    Ends("leader", ALTER_PARTITION),
+)
+HEARS_OF_ISR: tuple[Message, ...] = (
+    Tells(CONTROLLER, "leader", _isr, Course.ARRIVES, ALTER_PARTITION, _isr_number),
+    Ends("leader", ALTER_PARTITION),
+    ANSWERS,
+)
+LOST_ISR_ANSWER = Tells(CONTROLLER, "leader", "the answer to AlterPartition", Course.LOST, ALTER_PARTITION)
