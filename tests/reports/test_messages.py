@@ -39,6 +39,8 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
                  "acks": "all", "min_insync_replicas": 2, "leadership_moves": 1}),
         ("2.0", {"crashes": "clean", "kills": 1, "unnoticed_restarts": 1, "acks": "all"}),
         ("4.1", {"crashes": "clean", "kills": 0, "acks": "all", "retries": 0, "idempotence": 0}),
+        ("4.1", {"crashes": "clean", "acks": "all", "retries": 0, "idempotence": 0, "min_insync_replicas": 2, "zombies": 1,
+                 "config_changes": 1, "directories_move": 1}),
     ],
     "majority": [
         (None, {"replicas": 3, "log_size": 2, "records": 2, "crashes": "lossy"}),
@@ -47,8 +49,11 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
 }  # fmt: skip
 """By protocol the releases and constants under which, together, all of its actions happen."""
 
-HALTS = ("2.0", {**ONE, "crashes": "lossy", "acks": "1"})
-"""Where a broker halts, which random runs do not come to."""
+RARE = {
+    "Halt": ("2.0", {**ONE, "crashes": "lossy", "acks": "1"}),
+    "RefuseAlterPartition": ("3.9", {**ONE, "crashes": "none", "zombies": 1, "acks": "1"}),
+}
+"""Where a broker halts, and where a fenced broker is refused: random runs do not come to it."""
 
 STEPS, RUNS, TOLD = 40, 40, 5
 
@@ -57,6 +62,7 @@ TWO_PARTIES: dict[str, set[str]] = {
     **dict.fromkeys(FAMILY, _CONTROL),
     "partition": {
         *("BecomeFollower", "TruncateByEpoch", "FetchRecord", "FetchNothingNew", "FetchUnanswered", "FetchDiverging"),
+        *("FetchAtOnce", "FetchWhileHwWaits", "ProduceWhileHwWaits", "ShrinkIsrWhileHwWaits", "RefuseAlterPartition"),
         *("FetchDivergingLate", "Halt", "ReadBeforeTruncation", "ShrinkIsr", "AskToShrink", "AskToExpand", "LoseAnswer"),
         *("CommitAlterPartition", "ElectLeader", "ElectUncleanly", "MoveLeadership", "Produce", "Retry", "RetryKnown"),
         *("Read", "QueryLatestOffset"),
@@ -141,8 +147,9 @@ def walked(name: str) -> tuple[Walked, ...]:
             if number < TOLD or len(seen) > known:
                 found.append((instance, run))
     if name == "partition":
-        instance = configured(name, *HALTS)
-        found.append((instance, shortest_to(instance, "Halt")))
+        for rare, way in RARE.items():
+            instance = configured(name, *way)
+            found.append((instance, shortest_to(instance, rare)))
     happened = {step.action.name for _, run in found for step in run.actions}
     assert happened == {item.name for item in PROTOCOLS[name].actions}
     return tuple(Walked(instance, run, steps_of(Question(instance, ()), run)) for instance, run in found)
