@@ -33,6 +33,8 @@ AVAILABILITY_ONLY = {13, 21, 27, 31}
 """Rows of the table of known bugs that break nothing but availability."""
 KNOWN = set(range(1, 36)) - {4, 12, 16, 22, 28, 32}
 """The rows of that table."""
+FOUND_SINCE = {36, 37, 38, 39}
+"""Rows that came after it: a question of this model's, KAFKA-9338, KAFKA-18106, and eligible leaders that JBOD forgets."""
 
 
 def script() -> ModuleType:
@@ -81,7 +83,7 @@ def test_at_least_sixteen_bugs_that_break_more_than_availability_are_told() -> N
 
 
 def test_every_known_row_is_told_or_an_open_question() -> None:
-    assert set(rows()) | set(rows(STANDSTILLS)) | {item.number for item in script().untold()} == KNOWN | {36}
+    assert set(rows()) | set(rows(STANDSTILLS)) | {item.number for item in script().untold()} == KNOWN | FOUND_SINCE
 
 
 def test_at_least_six_bugs_of_availability_are_dead_ends_that_their_fix_opens_at_the_same_constants() -> None:
