@@ -208,6 +208,7 @@ def check(
 
     options = EngineOptions(spec, engine, master, run_dir, resume, buckets, conf, memory)
     options.check(has_workers=workers is not None)
+    warn_without_cache()
     chosen = find_spec(spec)
     if repeated := {name for name, _ in constants if [other for other, _ in constants].count(name) > 1}:
         raise ConfigurationError(f"constant {', '.join(sorted(repeated))} is given twice; give each once")
@@ -405,6 +406,14 @@ def _with_symmetry(spec: Spec) -> Spec:
 
 def _say(text: str) -> None:
     click.echo(text, err=True)
+
+
+def warn_without_cache() -> None:
+    """Says why the usual place for the cache is not used; `ConfigurationError` if the chosen one must not be."""
+    from checker.cache import cache_folder, why_no_cache
+
+    if cache_folder() is None and (reason := why_no_cache()):
+        _say(f"warning: {reason}")
 
 
 def main(arguments: list[str] | None = None) -> int:

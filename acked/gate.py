@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import click
 
 from acked import __version__
-from acked.cli import _Memory, all_bundled
+from acked.cli import _Memory, all_bundled, warn_without_cache
 from acked.engines import batch_runner
 from checker.errors import ConfigurationError, ExitCode, SystemFailure
 from checker.files import check_writable, read_text, write_text
@@ -106,12 +106,14 @@ def gate(
     return int(ExitCode.HOLDS if report.is_green else ExitCode.UNMET_EXPECTATION)
 
 
-def result_cache() -> ResultCache:
-    """Where answers are kept between runs."""
-    from checker.native import cache_directory
+def result_cache() -> ResultCache | None:
+    """Where answers are kept between runs; None, with a word about it, where nothing can be kept."""
+    from checker.cache import cache_folder
     from checker.resultcache import ResultCache
 
-    return ResultCache(cache_directory() / "results", __version__)
+    warn_without_cache()
+    folder = cache_folder("results")
+    return None if folder is None else ResultCache(folder, __version__)
 
 
 def _check_places(files: Files) -> None:
