@@ -25,8 +25,9 @@ from acked.engines import EngineOptions, answer
 from acked.stories import Story, more_of, stories_document
 from checker.errors import AckedError, ConfigurationError, ExitCode, SpecUnreadable
 from checker.files import check_writable, write_text
+from checker.loading import is_reference
 from checker.names import near
-from checker.spec import Spec, load_spec
+from checker.spec import Spec, load_spec, protocol_in
 from model.errors import DomainOverflow, ModelError
 
 if TYPE_CHECKING:
@@ -340,30 +341,39 @@ def all_bundled() -> Iterator[Path]:
     return (Path(folder, f"{stem}.toml") for _, stem, folder in sorted(found))
 
 
-def _in_folders() -> dict[str, Path]:
-    """Bundled specs under the names that tell their folder too, such as `claims/acks-1-loses`."""
+def bundled_spec(name: str) -> Path | None:
+    """The bundled spec of a name, with or without its folder, such as `claims/acks-1-loses`; None if it is no such name.
+
+    A file of that name is what is meant, unless it would run another one: `ConfigurationError`, because whoever writes the
+    name of a bundled spec may know nothing of that file.
+    """
+    if name.endswith(".toml"):
+        return None
     root = bundled_specs()
-    return {path.relative_to(root).with_suffix("").as_posix(): path for path in all_bundled() if path.parent != root}
+    known = {path.relative_to(root).with_suffix("").as_posix() if "/" in name else path.stem: path for path in all_bundled()}
+    if name not in known or not os.path.isfile(name):
+        return known.get(name)
+    if is_reference(protocol := protocol_in(Path(name))):
+        raise ConfigurationError(
+            f"{name} is a bundled spec, and also a file here whose protocol is {protocol}; write ./{name} to run that"
+        )
+    return None
 
 
 def find_spec(name: str) -> Spec:
     """A spec by path, or a bundled one by name, with or without its folder; `SpecUnreadable` if there is neither."""
+    if (bundled := bundled_spec(name)) is not None:
+        return load_spec(bundled)
     path = Path(name)
-    if "/" in name and name in (inside := _in_folders()) and not os.path.lexists(path):
-        return load_spec(inside[name])
-    # os.path.isfile and isdir, because Path's own raise for a name that is too long.
-    is_path = path.suffix == ".toml" or os.sep in name or os.path.isfile(path)
-    if is_path and (os.path.lexists(path) or not path.parent.is_dir()):
+    # os.path.lexists, because Path's own raises for a name that is too long.
+    is_path = path.suffix == ".toml" or os.sep in name
+    if name and (os.path.lexists(path) or (is_path and not path.parent.is_dir())):
         return load_spec(path)
-    known = {item.stem: item for item in all_bundled()}
+    known = [item.stem for item in all_bundled()]
     if is_path:
         beside = sorted(item.name for item in path.parent.glob("*.toml"))
         hint = near(path.name, beside) or near(path.stem, known).replace("mean ", "mean the bundled spec ")
         raise SpecUnreadable(f"there is no file {name}{hint}")
-    if name in known:
-        return load_spec(known[name])
-    if name and os.path.isdir(path):
-        return load_spec(path)
     raise SpecUnreadable(
         f"there is no file {name or repr(name)} and no bundled spec of that name{near(name, known)}; see `acked list specs`"
     )
