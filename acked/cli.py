@@ -284,16 +284,18 @@ def _print_text(
 
 @cli.command(short_help="Show a trace that check wrote.")
 @click.argument("trace", type=click.Path(path_type=Path))
+@click.option("--spec", metavar="SPEC", help="What TRACE is a run of, if it is of TLC or Apalache, or of your own protocol.")
+@click.option("--trust", is_flag=True, help="Run the protocol file that TRACE names, if its protocol is not shipped.")
 @click.option("--format", "form", type=_FORMATS, default="text", help="What stdout gets.", show_default=True)
-def show(trace: Path, form: str) -> None:
+def show(trace: Path, spec: str | None, trust: bool, form: str) -> None:
     """Show a trace that `check --trace-out` wrote.
 
     The run is replayed with the plain evaluator first: a file that is not a run of its protocol is refused, with the step
     and the clause that forbids it.
     """
-    from acked.runs import read_checked_trace
+    from acked.runs import read_checked_trace, trace_of
 
-    shown = read_checked_trace(trace)
+    shown = read_checked_trace(trace, trusts=trust) if spec is None else trace_of(trace, spec)
     if form == "json":
         from reports.document import trace_document
 

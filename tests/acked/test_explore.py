@@ -7,7 +7,9 @@ import json
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -197,6 +199,27 @@ def test_a_saved_path_is_a_trace_that_loads_again(server: ExplorerServer) -> Non
     trace["spec"]["constants"]["log_size"] = 1
     assert "of other constants" in post(server, "load", {"trace": trace})[1]["refused"]
     assert "not a trace file" in post(server, "load", {"trace": None})[1]["refused"]
+
+
+def test_a_trace_that_is_loaded_runs_no_file_and_reads_no_predicate(
+    server: ExplorerServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it names is compared with what is explored before anything else is looked at."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deploy.py").write_text("open('ran', 'w')\n")
+    trace = post(server, "save", {"path": []})[1]["trace"]
+    trace["spec"]["protocol"] = "deploy.py:x"
+    assert "of another protocol" in post(server, "load", {"trace": trace})[1]["refused"]
+    assert not (tmp_path / "ran").exists()
+    trace["spec"]["protocol"] = "kip101"
+    assert "of another protocol" in post(server, "load", {"trace": trace})[1]["refused"]
+    trace["spec"] |= {"protocol": "kip320", "invariants": {"Slow": "all(log[0].end == a for a in range(49999))"}}
+    trace["spec"]["properties"].append("Slow")
+    begun = time.process_time()
+    assert post(server, "load", {"trace": trace}) == (200, {"path": []})
+    assert time.process_time() - begun < 0.5
+    trace["steps"] *= 6000
+    assert post(server, "load", {"trace": trace})[0] == 422
 
 
 def test_a_walk_refuses_by_itself_what_no_page_sends(walk: Walk) -> None:
