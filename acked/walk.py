@@ -30,6 +30,9 @@ from reports.view import Past, StepView
 MOST_STEPS = 5_000
 """Steps of one path; more is no longer looked at by a person."""
 
+MOST_PARTS = 20_000
+"""Terms and conditions of a predicate, repeated ones each time: so many are read, compiled and searched for in seconds."""
+
 _REMEMBERED = 20_000
 """States whose pasts are kept, so that a step onwards does not replay its whole path."""
 
@@ -55,6 +58,7 @@ class Walk:
         self._explainer = Explainer(question.instance)
         self._depths = Depths(question.instance)
         self._lock = threading.Lock()
+        self._finding = threading.Lock()
         self._known: OrderedDict[Path, tuple[StepView, Past]] = OrderedDict()
 
     @property
@@ -79,8 +83,8 @@ class Walk:
         if not isinstance(body, dict):
             raise Refused(400, "the request is no JSON object")
         try:
-            if what == "depth":  # It may search for a second, and nobody has to wait for it.
-                return self._depth(body)
+            if what in ("depth", "find"):  # They may search for seconds, and nobody has to wait for them.
+                return self.requests[what](body)
             with self._lock:
                 return self.requests[what](body)
         except (AckedError, ModelError) as error:
@@ -128,11 +132,15 @@ class Walk:
         return {"path": list(path)}
 
     def _find(self, body: dict[str, Any]) -> dict[str, Any]:
-        path, predicate = self._path(body), body.get("predicate")
+        """The nearest state in which a predicate holds; one search at a time, which has an instance of its own."""
+        instance, predicate = self.question.instance, body.get("predicate")
         if not isinstance(predicate, str):
             raise Refused(400, "“predicate” must be a text")
-        instance = self.question.instance
-        found = nearest(instance, instance.schema.pack(self._at(path)[1].codes), predicate)
+        with self._lock:
+            path = self._path(body)
+            state = instance.schema.pack(self._at(path)[1].codes)
+        with self._finding:
+            found = nearest(instance, state, predicate, most_parts=MOST_PARTS)
         if found.run is None:
             seen = plural(found.states, "state")
             says = f"no state that can be reached from here: all {seen} were seen" if found.is_complete else (

@@ -179,11 +179,11 @@ def test_a_spec_with_a_byte_order_mark_and_windows_line_ends_is_read(
 
 
 def no_file(path: Path, kind: str) -> Path:
-    """Something that would be waited for, or would never end, under a name."""
+    """Something that would be waited for, or may have no end, under a name."""
     if kind == "named pipe":
         os.mkfifo(path)
     elif kind == "device":
-        path.symlink_to("/dev/zero")
+        path.symlink_to("/dev/null")
     else:
         with socket.socket(socket.AF_UNIX) as listening:
             before = os.getcwd()
