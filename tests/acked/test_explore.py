@@ -137,6 +137,7 @@ def raw(server: ExplorerServer, text: str) -> tuple[int, dict[str, str], bytes]:
 
 
 POST = "POST /api/steps HTTP/1.1\r\nHost: $HOST\r\nX-Acked-Token: $TOKEN\r\nContent-Type: application/json\r\n"
+BODY = 'Content-Length: 12\r\n\r\n{"path": []}'
 ODD: dict[str, tuple[str, int]] = {
     "PUT": ("PUT / HTTP/1.1\r\nHost: $HOST\r\n\r\n", 501),
     "HEAD": ("HEAD / HTTP/1.1\r\nHost: $HOST\r\n\r\n", 501),
@@ -150,10 +151,10 @@ ODD: dict[str, tuple[str, int]] = {
     "long-header": (f"GET / HTTP/1.1\r\nHost: {'x' * 70_000}\r\n\r\n", 431),
     "many-headers": ("GET / HTTP/1.1\r\n" + "a: b\r\n" * 200 + "\r\n", 431),
     "two-hosts": ("GET /?token=$TOKEN HTTP/1.1\r\nHost: $HOST\r\nHost: evil.example\r\n\r\n", 400),
-    "two-origins": (POST + "Origin: http://$HOST\r\nOrigin: http://evil.example\r\nContent-Length: 2\r\n\r\n{}", 400),
-    "two-tokens": (POST + "X-Acked-Token: x\r\nContent-Length: 2\r\n\r\n{}", 400),
-    "two-lengths": (POST + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400),
-    "chunked": (POST + "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n{}", 411),
+    "two-origins": (POST + "Origin: http://$HOST\r\nOrigin: http://evil.example\r\n" + BODY, 400),
+    "two-tokens": (POST + "X-Acked-Token: x\r\n" + BODY, 400),
+    "two-lengths": (POST + "Content-Length: 12\r\n" + BODY, 400),
+    "chunked": (POST + "Transfer-Encoding: chunked\r\n" + BODY, 411),
     "no-length": (POST + "\r\n", 411),
     "5000-digits": (POST + f"Content-Length: {'9' * 5000}\r\n\r\n{{}}", 413),
     "zeros": (POST + f"Content-Length: {'0' * 5000}2\r\n\r\n{{}}", 413),
