@@ -324,3 +324,9 @@ class Store:
 
     def _seal(self, name: str, content: bytes) -> bytes:
         return hmac.digest(self.key, b"entry\0" + name.encode() + b"\0" + content, "sha256").hex().encode()
+
+
+def open_cache() -> Store | None:
+    """The cache itself; None where nothing is kept. `ConfigurationError` if what the environment says of it must not be."""
+    folder = cache_folder()
+    return None if folder is None else Store.of(folder)

@@ -23,7 +23,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from checker import kernel, loops, lowlevel, orbits, symmetry
-from checker.cache import NotOurs, Store, cache_folder
+from checker.cache import NotOurs, open_cache
 from checker.kernel import KernelPlan, fire_ir, long_ir, vector_ir
 
 _CODEGEN_FAST, _CODEGEN_LESS, _CODEGEN_GOOD = 0, 1, 2
@@ -128,23 +128,18 @@ def _loops(plan: KernelPlan) -> bytes:
 
 
 def _from_cache(name: str) -> bytes | None:
-    store = _store()
+    store = open_cache()
     try:
         return None if store is None else store.read(f"{name}.o")
     except (OSError, NotOurs):
         return None
 
 
-def _store() -> Store | None:
-    folder = cache_folder()
-    return None if folder is None else Store.of(folder)
-
-
 def _cached(name: str, make: Callable[[], bytes]) -> bytes:
     stored = _from_cache(name)
     if stored is not None:
         return stored
-    made, store = make(), _store()
+    made, store = make(), open_cache()
     if store is not None:
         store.write(f"{name}.o", made)
     return made

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from acked.cli import main
 from checker import native
 from checker.cache import NotOurs, Store, cache_directory, cache_folder, cache_key, why_no_cache
 from checker.errors import ConfigurationError
@@ -396,6 +397,15 @@ def test_the_command_refuses_a_chosen_folder_that_others_may_write_to(chosen: Pa
     chosen.chmod(0o777)
     assert_one_sentence(acked(*arguments), 151, "ACKED_CACHE_DIR", "others may write to", "name a folder of your own")
     assert list(chosen.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [("check", *TINY), ("gate", "kip320-2111"), ("gate", "kip320-2111", "--no-cache")])
+def test_the_command_refuses_a_key_that_could_be_guessed(
+    home: Path, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ACKED_CACHE_KEY", "short")
+    assert main([*arguments]) == 151
+    assert "ACKED_CACHE_KEY has less than 16 letters; choose a longer secret" in capsys.readouterr().err
 
 
 @pytest.mark.slow
