@@ -25,8 +25,9 @@ from acked.engines import EngineOptions, answer
 from acked.stories import Story, more_of, stories_document
 from checker.errors import AckedError, ConfigurationError, ExitCode, SpecUnreadable
 from checker.files import check_writable, write_text
+from checker.loading import is_reference
 from checker.names import near
-from checker.spec import Spec, load_spec
+from checker.spec import Spec, load_spec, protocol_in
 from model.errors import DomainOverflow, ModelError
 
 if TYPE_CHECKING:
@@ -208,6 +209,7 @@ def check(
 
     options = EngineOptions(spec, engine, master, run_dir, resume, buckets, conf, memory)
     options.check(has_workers=workers is not None)
+    warn_without_cache()
     chosen = find_spec(spec)
     if repeated := {name for name, _ in constants if [other for other, _ in constants].count(name) > 1}:
         raise ConfigurationError(f"constant {', '.join(sorted(repeated))} is given twice; give each once")
@@ -282,16 +284,18 @@ def _print_text(
 
 @cli.command(short_help="Show a trace that check wrote.")
 @click.argument("trace", type=click.Path(path_type=Path))
+@click.option("--spec", metavar="SPEC", help="What TRACE is a run of, if it is of TLC or Apalache, or of your own protocol.")
+@click.option("--trust", is_flag=True, help="Run the protocol file that TRACE names, if its protocol is not shipped.")
 @click.option("--format", "form", type=_FORMATS, default="text", help="What stdout gets.", show_default=True)
-def show(trace: Path, form: str) -> None:
+def show(trace: Path, spec: str | None, trust: bool, form: str) -> None:
     """Show a trace that `check --trace-out` wrote.
 
     The run is replayed with the plain evaluator first: a file that is not a run of its protocol is refused, with the step
     and the clause that forbids it.
     """
-    from acked.runs import read_checked_trace
+    from acked.runs import read_checked_trace, trace_of
 
-    shown = read_checked_trace(trace)
+    shown = read_checked_trace(trace, trusts=trust) if spec is None else trace_of(trace, spec)
     if form == "json":
         from reports.document import trace_document
 
@@ -339,30 +343,39 @@ def all_bundled() -> Iterator[Path]:
     return (Path(folder, f"{stem}.toml") for _, stem, folder in sorted(found))
 
 
-def _in_folders() -> dict[str, Path]:
-    """Bundled specs under the names that tell their folder too, such as `claims/acks-1-loses`."""
+def bundled_spec(name: str) -> Path | None:
+    """The bundled spec of a name, with or without its folder, such as `claims/acks-1-loses`; None if it is no such name.
+
+    A file of that name is what is meant, unless it would run another one: `ConfigurationError`, because whoever writes the
+    name of a bundled spec may know nothing of that file.
+    """
+    if name.endswith(".toml"):
+        return None
     root = bundled_specs()
-    return {path.relative_to(root).with_suffix("").as_posix(): path for path in all_bundled() if path.parent != root}
+    known = {path.relative_to(root).with_suffix("").as_posix() if "/" in name else path.stem: path for path in all_bundled()}
+    if name not in known or not os.path.isfile(name):
+        return known.get(name)
+    if is_reference(protocol := protocol_in(Path(name))):
+        raise ConfigurationError(
+            f"{name} is a bundled spec, and also a file here whose protocol is {protocol}; write ./{name} to run that"
+        )
+    return None
 
 
 def find_spec(name: str) -> Spec:
     """A spec by path, or a bundled one by name, with or without its folder; `SpecUnreadable` if there is neither."""
+    if (bundled := bundled_spec(name)) is not None:
+        return load_spec(bundled)
     path = Path(name)
-    if "/" in name and name in (inside := _in_folders()) and not os.path.lexists(path):
-        return load_spec(inside[name])
-    # os.path.isfile and isdir, because Path's own raise for a name that is too long.
-    is_path = path.suffix == ".toml" or os.sep in name or os.path.isfile(path)
-    if is_path and (os.path.lexists(path) or not path.parent.is_dir()):
+    # os.path.lexists, because Path's own raises for a name that is too long.
+    is_path = path.suffix == ".toml" or os.sep in name
+    if name and (os.path.lexists(path) or (is_path and not path.parent.is_dir())):
         return load_spec(path)
-    known = {item.stem: item for item in all_bundled()}
+    known = [item.stem for item in all_bundled()]
     if is_path:
         beside = sorted(item.name for item in path.parent.glob("*.toml"))
         hint = near(path.name, beside) or near(path.stem, known).replace("mean ", "mean the bundled spec ")
         raise SpecUnreadable(f"there is no file {name}{hint}")
-    if name in known:
-        return load_spec(known[name])
-    if name and os.path.isdir(path):
-        return load_spec(path)
     raise SpecUnreadable(
         f"there is no file {name or repr(name)} and no bundled spec of that name{near(name, known)}; see `acked list specs`"
     )
@@ -405,6 +418,14 @@ def _with_symmetry(spec: Spec) -> Spec:
 
 def _say(text: str) -> None:
     click.echo(text, err=True)
+
+
+def warn_without_cache() -> None:
+    """Says why the usual place for the cache is not used; `ConfigurationError` if the chosen one must not be."""
+    from checker.cache import cache_folder, why_no_cache
+
+    if cache_folder() is None and (reason := why_no_cache()):
+        _say(f"warning: {reason}")
 
 
 def main(arguments: list[str] | None = None) -> int:

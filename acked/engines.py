@@ -147,17 +147,15 @@ def batch_runner(jobs: int | None, memory: int | None, master: str | None) -> Ru
 @contextmanager
 def spark_driver(settings: SparkSettings, folder: Path | None = None) -> Iterator[SparkDriver]:
     """A Spark driver whose log is in a folder, or in the cache, where it stays only if something went wrong."""
-    from checker.native import cache_directory
+    from checker.cache import cache_folder
     from checker.sparksession import SparkDriver
 
     if folder is not None:
         with SparkDriver(settings, folder.resolve() / "spark.log") as driver:
             yield driver
         return
-    logs = cache_directory() / "spark-logs"
     try:
-        logs.mkdir(parents=True, exist_ok=True)
-        place = Path(tempfile.mkdtemp(dir=logs))
+        place = Path(tempfile.mkdtemp(prefix="acked-spark-log-", dir=cache_folder("spark-logs")))
     except OSError:
         place = Path(tempfile.mkdtemp(prefix="acked-spark-log-"))
     with SparkDriver(settings, place / "spark.log") as driver:

@@ -38,7 +38,8 @@ def explore(spec: str, constants: tuple[tuple[str, int], ...], port: int, opens:
         click.echo(server.address)
         _say("open this address in a browser; Ctrl-C ends the server")
         if opens:
-            webbrowser.open(server.address)
+            # Beside the server, because some browsers are waited for.
+            threading.Thread(target=webbrowser.open, args=(server.invite(),), daemon=True).start()
         server.serve_forever(poll_interval=0.2)
     _say("closed")
 

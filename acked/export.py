@@ -23,7 +23,8 @@ _NAMES = ["itf", "tlc", "shiviz", "mermaid", "svg", "dot", "markdown", "csv"]
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="Write to this file; default: stdout.")
 @click.option("--step", type=click.IntRange(0), help="The step that a still picture shows; default: the last.")
 @click.option("-c", "--constant", "constants", type=_Binding(), multiple=True, help="Change a constant of the spec.")
-@click.option("--spec", metavar="SPEC", help="TRACE is of TLC or Apalache; replay it as a run of this spec.")
+@click.option("--spec", metavar="SPEC", help="What TRACE is a run of, if it is of TLC or Apalache, or of your own protocol.")
+@click.option("--trust", is_flag=True, help="Run the protocol file that TRACE names, if its protocol is not shipped.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
 def export(
     target: str,
@@ -32,6 +33,7 @@ def export(
     step: int | None,
     constants: tuple[tuple[str, int], ...],
     spec: str | None,
+    trust: bool,
     quiet: bool,
 ) -> None:
     """Write a run as ITF (Apalache), TLC's JSON, a ShiViz log, Mermaid, SVG, Graphviz, Markdown or CSV.
@@ -46,7 +48,7 @@ def export(
         check_writable(out, "export")
     if step is not None and form != "svg":
         raise ConfigurationError(f"--step chooses the step of a still picture; {form} has all steps")
-    shown = run_of(target, constants, spec, quiet)
+    shown = run_of(target, constants, spec, quiet, trust)
     view = view_of(shown.title, shown.question, shown.run, shown.violates, decides=form == "markdown")
     last = len(view.steps) - 1
     if step is not None and step > last:

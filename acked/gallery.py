@@ -16,7 +16,7 @@ import click
 from acked import __version__
 from acked.cli import _say, all_bundled
 from checker.errors import ConfigurationError, SystemFailure
-from checker.files import write_text
+from checker.files import read_bytes, write_text
 from checker.spec import Spec, load_spec
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _make_ready(out: Path) -> None:
         raise SystemFailure(f"cannot write the gallery to {out}: it is a file; name a folder")
     if out.is_dir() and any(out.iterdir()):
         index = out / "index.html"
-        if not index.is_file() or MARK not in index.read_text("utf-8", "replace"):
+        if not index.is_file() or MARK not in read_bytes(index, "page").decode("utf-8", "replace"):
             raise SystemFailure(f"cannot write the gallery to {out}: it holds other files; name an empty or a new folder")
         for page in out.glob("*.html"):
             page.unlink()

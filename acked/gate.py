@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import click
 
 from acked import __version__
-from acked.cli import _Memory, all_bundled
+from acked.cli import _Memory, bundled_spec, warn_without_cache
 from acked.engines import batch_runner
 from checker.errors import ConfigurationError, ExitCode, SystemFailure
 from checker.files import check_writable, read_text, write_text
@@ -89,10 +89,8 @@ def gate(
         raise ConfigurationError("--accept-violations says what --update may write; add --update or leave it out")
     files = Files(junit, sarif, markdown, artifacts)
     _check_places(files)
-    known = {path.stem: str(path) for path in all_bundled()}
-    # A name stands for a bundled spec, as everywhere, but never for a file that is gone.
-    places = [known.get(text, text) if not os.path.lexists(text) else text for text in paths]
-    chosen = choose(places, Selection(patterns, None if shard is None else parse_shard(shard), slow))
+    selection = Selection(patterns, None if shard is None else parse_shard(shard), slow)
+    chosen = choose([_place(text) for text in paths], selection)
     cache = None if no_cache else result_cache()
     runner = batch_runner(jobs, memory, master)
     with GateProgress(sys.stdout, is_silent=form == "json") as progress:
@@ -106,12 +104,20 @@ def gate(
     return int(ExitCode.HOLDS if report.is_green else ExitCode.UNMET_EXPECTATION)
 
 
-def result_cache() -> ResultCache:
-    """Where answers are kept between runs."""
-    from checker.native import cache_directory
+def _place(text: str) -> str:
+    """A path as it is; a name stands for a bundled spec, as everywhere, unless a folder has it."""
+    found = None if os.path.isdir(text) else bundled_spec(text)
+    return text if found is None else str(found)
+
+
+def result_cache() -> ResultCache | None:
+    """Where answers are kept between runs; None, with a word about it, where nothing can be kept."""
+    from checker.cache import cache_folder
     from checker.resultcache import ResultCache
 
-    return ResultCache(cache_directory() / "results", __version__)
+    warn_without_cache()
+    folder = cache_folder("results")
+    return None if folder is None else ResultCache(folder, __version__)
 
 
 def _check_places(files: Files) -> None:

@@ -14,7 +14,9 @@ from typing import Any
 from checker.errors import ConfigurationError, SpecUnreadable
 from checker.question import Question
 from checker.result import Run
+from checker.spec import Spec
 from invariants.property import Property
+from model.protocol import Protocol
 
 
 @dataclass(frozen=True)
@@ -27,24 +29,42 @@ class Shown:
     violates: Property | None
 
 
-def run_of(target: str, constants: Iterable[tuple[str, int]] = (), spec: str | None = None, quiet: bool = False) -> Shown:
-    """The run of a trace file, or the shortest violation of a spec; `spec` says what a foreign trace is a trace of."""
+def run_of(
+    target: str,
+    constants: Iterable[tuple[str, int]] = (),
+    spec: str | None = None,
+    quiet: bool = False,
+    trusts: bool = False,
+) -> Shown:
+    """The run of a trace file, or the shortest violation of a spec; `spec` says what the trace is a trace of.
+
+    `trusts` has a protocol file run that a trace names.
+    """
     path = Path(target)
     if spec is not None:
-        return _foreign(path, spec)
+        return trace_of(path, spec)
     if path.suffix == ".json" or (path.is_file() and path.suffix != ".toml"):
         if list(constants):
             raise ConfigurationError(f"{target} is a trace, whose constants are its own; -c goes with a spec")
-        return read_checked_trace(path)
+        return read_checked_trace(path, trusts=trusts)
     return _violation(target, dict(constants), quiet)
 
 
-def read_checked_trace(path: Path) -> Shown:
-    """A trace file of ours, replayed, and every part of it compared with what its run shows."""
+def trace_of(path: Path, spec_name: str) -> Shown:
+    """A trace file, of ours or of another tool's, as a run of the spec that the user names."""
+    from acked.cli import find_spec
+    from checker.traces import is_ours
+
+    spec = find_spec(spec_name)
+    return read_checked_trace(path, spec.protocol) if is_ours(path) else _foreign(path, spec)
+
+
+def read_checked_trace(path: Path, rules: Protocol | None = None, trusts: bool = False) -> Shown:
+    """A trace file of ours, replayed, and every part of it compared with what its run shows; see `read_trace`."""
     from checker.traces import read_trace
     from reports.document import trace_document
 
-    replayed = read_trace(path)
+    replayed = read_trace(path, rules, trusts)
     question, run = replayed.question, replayed.run
     document = trace_document(replayed.title, question, run, replayed.violates)
     if (mistake := _first_difference(replayed.document, document)) is not None:
@@ -72,14 +92,12 @@ def _violation(name: str, constants: dict[str, int], quiet: bool) -> Shown:
     return Shown(spec.title, result.question, found.run, found.property)
 
 
-def _foreign(path: Path, spec_name: str) -> Shown:
-    from acked.cli import find_spec
+def _foreign(path: Path, spec: Spec) -> Shown:
     from checker.foreign import read_foreign
     from checker.retrace import retrace
     from reports.hindrance import hindrance_in_words
     from reports.view import steps_of
 
-    spec = find_spec(spec_name)
     question = spec.question()
     trace = read_foreign(path, question.instance)
     found = retrace(question.instance, trace.states, trace.hints)

@@ -20,9 +20,12 @@ from checker.files import check_writable, write_text
 @click.argument("other", metavar="[TRACE|SPEC]", required=False)
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="The page; default: the target's name with .html.")
 @click.option("--against", metavar="PROTOCOL", help="Beside it, the same run under other rules: where they forbid it.")
-@click.option("--spec", metavar="SPEC", help="TRACE is of TLC or Apalache (JSON, ITF); replay it as a run of this spec.")
+@click.option("--spec", metavar="SPEC", help="What TRACE is a run of, if it is of TLC or Apalache, or of your own protocol.")
+@click.option("--trust", is_flag=True, help="Run the protocol file that TRACE names, if its protocol is not shipped.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
-def view(target: str, other: str | None, out: Path | None, against: str | None, spec: str | None, quiet: bool) -> None:
+def view(
+    target: str, other: str | None, out: Path | None, against: str | None, spec: str | None, trust: bool, quiet: bool
+) -> None:
     """Make one self-contained HTML page of a run, to step through in a browser.
 
     TRACE is a file that `check --trace-out` wrote; of a SPEC the shortest violating run is searched first. The page shows the
@@ -34,13 +37,13 @@ def view(target: str, other: str | None, out: Path | None, against: str | None, 
     if other is not None and against is not None:
         raise ConfigurationError("name a second trace or --against, not both")
     if other is not None and spec is not None:
-        raise ConfigurationError("--spec replays one foreign trace; leave the second one out")
+        raise ConfigurationError("--spec says what one trace is a run of; leave the second one out, or use --trust")
     page = out if out is not None else Path(f"{Path(target).stem}.html")
     check_writable(page, "page")
-    shown = run_of(target, spec=spec, quiet=quiet)
+    shown = run_of(target, spec=spec, quiet=quiet, trusts=trust)
     data = trace_data(shown.title, shown.question, shown.run, shown.violates, decides=True)
     if other is not None:
-        second = run_of(other, quiet=quiet)
+        second = run_of(other, quiet=quiet, trusts=trust)
         beside = trace_data(second.title, second.question, second.run, second.violates, decides=True)
         data = pair_data(data, beside, f"On the left {shown.title}, on the right {second.title}.")
     elif against is not None:

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 from checker.depths import Depths
-from checker.errors import AckedError, ConfigurationError
+from checker.errors import AckedError
 from checker.explain import Explainer
 from checker.nearest import nearest
 from checker.question import Question
 from checker.result import Run
-from checker.traces import replay
+from checker.traces import run_in
 from model.errors import ModelError
 from reports.document import trace_document
 from reports.hindrance import clause_in_words
@@ -29,6 +29,9 @@ from reports.view import Past, StepView
 
 MOST_STEPS = 5_000
 """Steps of one path; more is no longer looked at by a person."""
+
+MOST_PARTS = 20_000
+"""Terms and conditions of a predicate, repeated ones each time: so many are read, compiled and searched for in seconds."""
 
 _REMEMBERED = 20_000
 """States whose pasts are kept, so that a step onwards does not replay its whole path."""
@@ -55,6 +58,7 @@ class Walk:
         self._explainer = Explainer(question.instance)
         self._depths = Depths(question.instance)
         self._lock = threading.Lock()
+        self._finding = threading.Lock()
         self._known: OrderedDict[Path, tuple[StepView, Past]] = OrderedDict()
 
     @property
@@ -79,8 +83,8 @@ class Walk:
         if not isinstance(body, dict):
             raise Refused(400, "the request is no JSON object")
         try:
-            if what == "depth":  # It may search for a second, and nobody has to wait for it.
-                return self._depth(body)
+            if what in ("depth", "find"):  # They may search for seconds, and nobody has to wait for them.
+                return self.requests[what](body)
             with self._lock:
                 return self.requests[what](body)
         except (AckedError, ModelError) as error:
@@ -128,11 +132,15 @@ class Walk:
         return {"path": list(path)}
 
     def _find(self, body: dict[str, Any]) -> dict[str, Any]:
-        path, predicate = self._path(body), body.get("predicate")
+        """The nearest state in which a predicate holds; one search at a time, which has an instance of its own."""
+        instance, predicate = self.question.instance, body.get("predicate")
         if not isinstance(predicate, str):
             raise Refused(400, "“predicate” must be a text")
-        instance = self.question.instance
-        found = nearest(instance, instance.schema.pack(self._at(path)[1].codes), predicate)
+        with self._lock:
+            path = self._path(body)
+            state = instance.schema.pack(self._at(path)[1].codes)
+        with self._finding:
+            found = nearest(instance, state, predicate, most_parts=MOST_PARTS)
         if found.run is None:
             seen = plural(found.states, "state")
             says = f"no state that can be reached from here: all {seen} were seen" if found.is_complete else (
@@ -157,14 +165,12 @@ class Walk:
         return {"trace": trace_document(self.title, Question(fresh, self.question.properties), same, None)}
 
     def _load(self, body: dict[str, Any]) -> dict[str, Any]:
-        replayed = replay(body.get("trace"))
-        ours, theirs = self.question.instance, replayed.question.instance
-        if (ours.protocol, ours.constants, ours.dropped) != (theirs.protocol, theirs.constants, theirs.dropped):
-            raise ConfigurationError("the trace is of another protocol, or of other constants, than the one explored")
-        path = [self._number(step.label) for step in replayed.run.actions]
-        if len(path) > MOST_STEPS:
+        trace = body.get("trace")
+        steps = trace.get("steps") if isinstance(trace, dict) else None
+        if isinstance(steps, list) and len(steps) > MOST_STEPS + 1:
             raise Refused(422, f"the trace has more than {count(MOST_STEPS)} steps")
-        return {"path": path}
+        run = run_in(trace, self.question.instance)
+        return {"path": [self._number(step.label) for step in run.actions]}
 
     # -- paths ----------------------------------------------------------------------------------------------------
 

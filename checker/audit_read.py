@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.errors import SpecUnreadable
+from checker.files import read_bytes
 
 MAX_BYTES = 4 << 20
 """No file of settings comes near this; a larger one is something else."""
@@ -66,16 +67,7 @@ def read_settings(path: Path) -> list[Entry]:
 
 def _text(path: Path) -> str:
     """The file's text as Java reads properties: ISO-8859-1, unless it is UTF-8 throughout."""
-    try:
-        if path.is_dir():
-            raise SpecUnreadable(f"{path} is a folder, not a {_WHAT}; name the files in it")
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise SpecUnreadable(f"cannot read the {_WHAT} {path}: {reason}") from None
-    if len(data) > MAX_BYTES:
-        raise SpecUnreadable(f"{path} is larger than {MAX_BYTES >> 20} MB and cannot be a {_WHAT}")
+    data = read_bytes(path, _WHAT, MAX_BYTES)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise SpecUnreadable(f"{path} is UTF-16 text, which Kafka cannot read; save it as UTF-8")
     if data.startswith(b"\xef\xbb\xbf"):

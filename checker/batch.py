@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from checker.bounds import Bounds, default_memory, default_workers
+from checker.cache import open_cache
 from checker.errors import AckedError
 from checker.observer import Observer, Progress
 from checker.outcome import Outcome, Task
@@ -89,6 +90,7 @@ class BatchLimits:
 
     def run(self, tasks: Sequence[Task]) -> Iterator[Reply]:
         """Has processes search, which end with the last task; a process that dies is replaced."""
+        open_cache()  # If it must not be used, that is told here, and not by every process.
         jobs = min(self.jobs, len(tasks))
         with SolverPool(Limits(jobs, float("inf"), 2 * self.memory + ROOM_FOR_CODE, "search")) as pool:
             pool.load(Setup(self.memory))

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from checker.errors import ConfigurationError, SystemFailure
+from checker.files import open_file
 from checker.levelfile import MAX_BUCKETS, LevelFile, StateCodec, cannot_write, damaged
 from checker.levels import LevelReport
 from checker.question import Question
@@ -274,7 +275,8 @@ def write_document(path: Path, body: Mapping[str, Any]) -> None:
 def read_document(path: Path) -> dict[str, Any]:
     """A document that `write_document` wrote; `DamagedFile` if it is not as it was written."""
     try:
-        body = json.loads(path.read_text(encoding="utf-8"))
+        with open_file(path) as file:
+            body = json.loads(file.read().decode())
     except FileNotFoundError:
         raise damaged(path, "is missing") from None
     except OSError as error:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from checker.files import write_text
+from checker.files import open_file, write_text
 
 LEMMA_SETS = Path(__file__).parent.parent / "invariants"
 """Where the lemma sets are that ship."""
@@ -58,7 +58,8 @@ class CoreFile:
     def load(path: Path) -> CoreFile:
         """The file's content; nothing if there is none or it is not of this kind, since a missing hint only costs time."""
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            with open_file(path) as file:
+                document = json.loads(file.read().decode())
             cores = {
                 str(key): Core(tuple(map(str, item["lemmas"])), int(item["way"])) for key, item in document["cores"].items()
             }

@@ -1,38 +1,95 @@
-"""Reading and writing files so that failures are one sentence and nothing is left half-written."""
+"""Reading and writing files so that failures are one sentence, nothing is left half-written, and nothing is waited for.
+
+What lives here: the one way in which a file that somebody names is opened. A named pipe would be waited for, a device may
+never end, so only regular files are read, and what the shell hands over already open (`/dev/stdin`, `<(…)`).
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from checker.errors import SpecUnreadable, SystemFailure
 
 MAX_BYTES = 256 << 20
 """No spec or trace of ours comes near this; a larger file is something else."""
 
+_HANDED_OVER = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
+"""Names of what this process has open already; reading it waits for whoever was asked to write."""
+
+_KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def open_file(path: Path) -> BinaryIO:
+    """A regular file, opened for reading; an OSError says what else it is, before anything of it was opened or waited for."""
+    if str(path).startswith(_HANDED_OVER):
+        return open(path, "rb")
+    _refuse_others(os.stat(path))
+    # It may be another by now: O_NONBLOCK, so that no pipe in its place is waited for.
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        _refuse_others(os.fstat(number))
+        return os.fdopen(number, "rb")
+    except BaseException:
+        os.close(number)
+        raise
+
+
+def _refuse_others(status: os.stat_result) -> None:
+    for is_kind, name in _KINDS:
+        if is_kind(status.st_mode):
+            raise OSError(errno.EISDIR if name == "a folder" else errno.EINVAL, f"it is {name}")
+
+
+def read_bytes(path: Path, what: str, most: int = MAX_BYTES) -> bytes:
+    """The file's bytes, at most so many; `SpecUnreadable` names what it should have been and why it cannot be read."""
+    try:
+        with open_file(path) as file:
+            is_large = os.fstat(file.fileno()).st_size > most
+            content = b"" if is_large else file.read(most + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == errno.EISDIR:
+            raise SpecUnreadable(f"{path} is a folder, not a {what}; name a file in it") from None
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        fix = "; name a regular file" if isinstance(error, OSError) and error.errno == errno.EINVAL else ""
+        raise SpecUnreadable(f"cannot read the {what} {path}: {reason}{fix}") from None
+    if is_large or len(content) > most:
+        raise SpecUnreadable(f"{path} is larger than {most >> 20} MB and cannot be a {what}")
+    return content
+
 
 def read_text(path: Path, what: str) -> str:
     """The file's text; `SpecUnreadable` names what it should have been and why it cannot be read."""
     try:
-        if path.is_dir():
-            raise SpecUnreadable(f"{path} is a folder, not a {what}; name a file in it")
-        if path.stat().st_size > MAX_BYTES:
-            raise SpecUnreadable(f"{path} is larger than {MAX_BYTES >> 20} MB and cannot be a {what}")
-        return path.read_bytes().decode("utf-8").removeprefix("\ufeff")  # Some editors begin a file with this mark.
+        return read_bytes(path, what).decode("utf-8").removeprefix("\ufeff")  # Some editors begin a file with this mark.
     except UnicodeDecodeError as error:
         raise SpecUnreadable(f"{path} is no {what}: byte {error.start} is not UTF-8 text") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise SpecUnreadable(f"cannot read the {what} {path}: {reason}") from None
 
 
 def write_text(path: Path, text: str, what: str) -> None:
-    """Writes under a temporary name and renames; `SystemFailure` leaves the old file, if any, as it was."""
+    """Writes under a temporary name and renames; `SystemFailure` leaves the old file, if any, as it was.
+
+    Into a pipe or a device, such as `/dev/stdout`, the text is written as it is: nothing may take its place.
+    """
     if path.is_dir():
         raise SystemFailure(f"cannot write the {what} to {path}: it is a folder; name a file in it")
     temporary = None
     try:
+        if _is_no_file(path):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            return
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False) as f:
             temporary = f.name
             f.write(text)
@@ -52,10 +109,20 @@ def check_writable(path: Path, what: str) -> None:
     """Fails early, before long work, where `write_text` would fail for sure."""
     if path.is_dir():
         raise SystemFailure(f"cannot write the {what} to {path}: it is a folder; name a file in it")
+    if _is_no_file(path) and os.access(path, os.W_OK):
+        return
     if not path.parent.is_dir():
         raise SystemFailure(f"cannot write the {what} to {path}: the folder {path.parent} does not exist; make it first")
     if not os.access(path.parent, os.W_OK):
         raise SystemFailure(f"cannot write the {what} to {path}: the folder {path.parent} is not writable")
+
+
+def _is_no_file(path: Path) -> bool:
+    """Whether there is something that is no regular file, such as a device."""
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _umask() -> int:

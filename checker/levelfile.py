@@ -23,6 +23,7 @@ from typing import BinaryIO
 
 from checker import exchange
 from checker.errors import SystemFailure
+from checker.files import open_file
 from checker.native import Kernel, ObjectCode, compile_functions, processor
 from checker.shape import Shape
 from checker.shard import address, numbers, reserve
@@ -145,7 +146,7 @@ class StateCodec:
     def read(self, path: Path, level: int, expected: LevelFile, wanted: Sequence[bool] | None = None) -> Iterator[Records]:
         """The records of the wanted buckets (all if None), in runs; `DamagedFile` if anything is not as it was written."""
         try:
-            with open(path, "rb") as file:
+            with open_file(path) as file:
                 if os.fstat(file.fileno()).st_size != expected.size:
                     raise damaged(path, "has another length than was written")
                 digest = states = 0

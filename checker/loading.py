@@ -1,8 +1,12 @@
 """Protocols from a user's own Python file: `toylog.py:toylog`.
 
 What lives here: running such a file and finding the protocol in it. What does not: shipped protocols (`model/catalogue.py`).
-A protocol file is Python, and reading it runs it, as a test runner does with tests: check only what you would run. Whatever
-goes wrong in it is told in one sentence with its line.
+A protocol file is Python, and reading it runs it, as a test runner does with tests. Whatever goes wrong in it is told in one
+sentence with its line.
+
+Only a person's word has a file run: who names the protocol, a spec that names it, or a folder of such specs on the command
+line, or says --trust. What is data has none run: a trace names shipped protocols or is held against the rules that the person
+named, and traces of other tools, run directories, datasets, lemma sets and the cache name no file at all.
 """
 
 from __future__ import annotations

@@ -1,20 +1,17 @@
-"""From expressions to running machine code: compilation, the cache of compiled objects, and loading.
+"""From expressions to running machine code: compilation, and loading.
 
 What lives here: `compile_kernel`, which returns portable bytes of object code, and `Kernel`, the same loaded into this
 process. What does not: what the code says (`kernel.py`, `loops.py`) and who calls it (`shard.py`, `search.py`).
 
-Compiled objects are cached in `$ACKED_CACHE_DIR`, else `$XDG_CACHE_HOME/acked`, else `~/.cache/acked`, by a hash of the
-expressions, of this code, of LLVM's version and of the processor. An entry carries its own checksum; one that does not
-match is made anew.
+Compiled objects are cached (`cache.py`) by a hash of the expressions, of this code, of LLVM's version and of the processor.
+An entry that is damaged, or not ours, is made anew.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,6 +23,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from checker import kernel, loops, lowlevel, orbits, symmetry
+from checker.cache import NotOurs, open_cache
 from checker.kernel import KernelPlan, fire_ir, long_ir, vector_ir
 
 _CODEGEN_FAST, _CODEGEN_LESS, _CODEGEN_GOOD = 0, 1, 2
@@ -129,46 +127,21 @@ def _loops(plan: KernelPlan) -> bytes:
     return _cached(f"{key}-loops", lambda: _emit(lowlevel.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2))
 
 
-def cache_directory() -> Path:
-    """Where compiled code is kept between runs."""
-    chosen = os.environ.get("ACKED_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return (Path(base) if base else Path.home() / ".cache") / "acked"
-    except RuntimeError:  # a user without a home directory, as in many containers
-        return Path(tempfile.gettempdir()) / f"acked-{os.getuid()}"
-
-
 def _from_cache(name: str) -> bytes | None:
+    store = open_cache()
     try:
-        stored = _cache_path(name).read_bytes()
-    except OSError:
+        return None if store is None else store.read(f"{name}.o")
+    except (OSError, NotOurs):
         return None
-    return stored[32:] if hashlib.sha256(stored[32:]).digest() == stored[:32] else None
-
-
-def _cache_path(name: str) -> Path:
-    return cache_directory() / f"{name}.o"
 
 
 def _cached(name: str, make: Callable[[], bytes]) -> bytes:
     stored = _from_cache(name)
     if stored is not None:
         return stored
-    made, path = make(), _cache_path(name)
-    temporary = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            temporary = Path(file.name)
-            file.write(hashlib.sha256(made).digest() + made)
-        os.replace(temporary, path)
-    except OSError:
-        # A cache that cannot be written costs time, nothing else.
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+    made, store = make(), open_cache()
+    if store is not None:
+        store.write(f"{name}.o", made)
     return made
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from checker.bounds import Bounds
-from checker.predicate import parse_predicate
+from checker.predicate import MOST_PARTS, parse_predicate
 from checker.question import Question
 from checker.result import Run, StopReason, Words
 from checker.search import search
@@ -32,11 +32,16 @@ class Nearest:
     states: int
 
 
-def nearest(instance: Instance, state: Words, text: str, most_states: int = MOST_STATES) -> Nearest:
-    """Searches level by level from a packed state; `PredicateError` if the text is no predicate of the instance."""
+def nearest(
+    instance: Instance, state: Words, text: str, most_states: int = MOST_STATES, most_parts: int = MOST_PARTS
+) -> Nearest:
+    """Searches level by level from a packed state; `PredicateError` if the text is no predicate of the instance.
+
+    `most_parts` bounds the predicate, and with `most_states` the time that this takes.
+    """
     begins = instance.protocol.instantiate(instance.constants, instance.dropped)
     begins.initial = (state,)
-    wanted = parse_predicate(text, begins)
+    wanted = parse_predicate(text, begins, most_parts)
     absent = Property("Absent", Kind.STATE, lambda _: ~Bool(wanted), f"not {text}", "asked for", "")
     result = search(Question(begins, (absent,)), Bounds(max_states=most_states))
     if result.violations:

@@ -34,6 +34,8 @@ from model.protocol import Instance
 MOST_LETTERS = 2000
 MOST_CASES = 50_000
 """How often bodies of any, all and count are repeated in one predicate, nested ones multiplied."""
+MOST_PARTS = 1_000_000
+"""How many terms and conditions one predicate may have in all these repetitions: some seconds of work."""
 
 
 class PredicateError(ConfigurationError):
@@ -76,12 +78,12 @@ _CALLS = "the only calls are any(…), all(…) and count(…), each of `… for
 _HINT = "write, say, quorum.isr == {0} and log[1].end > 0"
 
 
-def parse_predicate(text: str, instance: Instance) -> Expr:
+def parse_predicate(text: str, instance: Instance, most_parts: int = MOST_PARTS) -> Expr:
     """The Bool expression that a text means in an instance; `PredicateError` says what is wrong and where."""
-    return meaning(text, instance.schema, instance.fields).true
+    return meaning(text, instance.schema, instance.fields, most_parts).true
 
 
-def meaning(text: str, schema: Schema, codes: Sequence[Expr]) -> Meaning:
+def meaning(text: str, schema: Schema, codes: Sequence[Expr], most_parts: int = MOST_PARTS) -> Meaning:
     """What a text means where the leaves of a schema have these codes; `PredicateError` says what is wrong and where."""
     if len(text) > MOST_LETTERS:
         raise PredicateError(f"the predicate is longer than {MOST_LETTERS} letters")
@@ -97,7 +99,7 @@ def meaning(text: str, schema: Schema, codes: Sequence[Expr]) -> Meaning:
         at = getattr(error, "offset", None) or 0
         place = f" at column {min(at - 1, len(flat))}" if at > 1 and getattr(error, "lineno", 0) == 1 else ""
         raise PredicateError(f"the predicate cannot be read{place}; {_HINT}") from None
-    lowering = _Lowering(flat, schema, codes)
+    lowering = _Lowering(flat, schema, codes, most_parts)
     try:
         return Meaning(lowering.bool(tree.body, {}), lowering.silent(tree.body, {}))
     except RecursionError:
@@ -105,13 +107,20 @@ def meaning(text: str, schema: Schema, codes: Sequence[Expr]) -> Meaning:
 
 
 class _Lowering:
-    def __init__(self, text: str, schema: Schema, codes: Sequence[Expr]) -> None:
+    def __init__(self, text: str, schema: Schema, codes: Sequence[Expr], most_parts: int) -> None:
         self._text = text
         self._schema = schema
         self._codes = codes
         self._pool: Pool = codes[0].pool
         self._prefixes = {path[:length] for path in schema.by_path for length in range(len(path) + 1)}
         self._cases = 0
+        self._most_parts = most_parts
+        self._parts = 0
+
+    def _count(self, node: ast.AST) -> None:
+        self._parts += 1
+        if self._parts > self._most_parts:
+            raise self.refuse(node, f"this has more than {self._most_parts:,} parts; quantify over less")
 
     def refuse(self, node: ast.AST, message: str) -> PredicateError:
         # `ast` counts bytes, and the parenthesis that was put before the text.
@@ -122,6 +131,7 @@ class _Lowering:
 
     def bool(self, node: ast.expr, names: Mapping[str, int]) -> Expr:
         """A Bool."""
+        self._count(node)
         pool = self._pool
         if isinstance(node, ast.BoolOp):
             parts = [self.bool(part, names) for part in node.values]
@@ -315,6 +325,7 @@ class _Lowering:
     # -- other values ---------------------------------------------------------------------------------------------
 
     def _value(self, node: ast.expr, names: Mapping[str, int]) -> _Value:
+        self._count(node)
         pool = self._pool
         if isinstance(node, ast.Constant):
             if node.value is None:

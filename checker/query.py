@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.dataset import FORMAT
 from checker.errors import ConfigurationError, SystemFailure
+from checker.files import open_file
 from checker.sparksession import SparkDriver
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ CONF = {
 def about(dataset: Path) -> dict[str, Any]:
     """What a dataset says about itself; `ConfigurationError` if the folder is none."""
     try:
-        body = json.loads((dataset / "about.json").read_text(encoding="utf-8"))
+        with open_file(dataset / "about.json") as file:
+            body = json.loads(file.read().decode())
     except (OSError, ValueError):
         raise ConfigurationError(
             f"{dataset} is no dataset of states; make one with `acked states SPEC --out {dataset}`"

@@ -4,21 +4,21 @@ What lives here: `ResultCache`. What does not: which answers are wanted (`batch.
 
 A question's *expressions* name its answer, with its constants, properties, bounds, the version of acked and the sources of
 the checker. To make them takes tracing the protocol, so a second, smaller entry remembers which expressions a task has under
-given sources of `model/` and `invariants/`. Every entry carries the key that it answers and a checksum; one that is corrupt,
-foreign or was edited by hand is passed over with a warning, and written anew.
+given sources of `model/` and `invariants/`. Every entry is sealed with the user's key (`cache.py`) and names what it answers;
+one that is corrupt, belongs to another question or was written without the key is passed over with a warning, and written
+anew. One of another key is passed over in silence.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from checker.cache import NotOurs, Store
 from checker.errors import AckedError
 from checker.loading import is_reference
 from checker.outcome import Outcome, Task, from_document, to_document
@@ -34,7 +34,7 @@ class ResultCache:
     """Answers in a folder. `warnings` collects one sentence for every entry that was passed over."""
 
     def __init__(self, folder: Path, version: str) -> None:
-        self.folder = folder
+        self._store = Store.of(folder)
         self.warnings: list[str] = []
         self._engine = f"{version} {sources_hash(('checker',))}"
         self._model = f"{version} {sources_hash(('model', 'invariants', 'checker'))}"
@@ -81,7 +81,7 @@ class ResultCache:
 
     def path_of(self, task: Task, fingerprint: str) -> Path:
         """Where the answer to a task is kept."""
-        return self._path("answers", self._key(task, fingerprint))
+        return self._store.path(_name("answers", self._key(task, fingerprint)))
 
     # -- keys and files -------------------------------------------------------------------------------------------
 
@@ -91,23 +91,19 @@ class ResultCache:
     def _memo_key(self, task: Task) -> str:
         return _hash(_FORMAT, self._model, json.dumps(task.document(), sort_keys=True))
 
-    def _path(self, kind: str, key: str) -> Path:
-        return self.folder / kind / f"{key}.json"
-
     def _read(self, kind: str, key: str) -> Any:
         try:
-            text = self._path(kind, key).read_bytes().decode()
-        except FileNotFoundError:
-            return None
-        except (OSError, UnicodeDecodeError):
+            content = self._store.read(_name(kind, key))
+        except OSError:
             self._warn(kind, key, "cannot be read")
             return None
-        checksum, _, body = text.partition("\n")
-        if checksum != _hash(body):
-            self._warn(kind, key, "is damaged or was edited: its checksum is another")
+        except NotOurs:
+            self._warn(kind, key, "is damaged, or was edited or made without the key of this cache")
+            return None
+        if content is None:
             return None
         try:
-            entry = json.loads(body)
+            entry = json.loads(content)
             if entry["key"] != key:
                 self._warn(kind, key, "belongs to another question")
                 return None
@@ -117,21 +113,14 @@ class ResultCache:
             return None
 
     def _write(self, kind: str, key: str, content: Any) -> None:
-        path = self._path(kind, key)
-        body = json.dumps({"key": key, "content": content})
-        temporary = None
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-                temporary = Path(file.name)
-                file.write(f"{_hash(body)}\n{body}")
-            os.replace(temporary, path)
-        except OSError:
-            if temporary is not None:
-                temporary.unlink(missing_ok=True)
+        self._store.write(_name(kind, key), json.dumps({"key": key, "content": content}).encode())
 
     def _warn(self, kind: str, key: str, what: str) -> None:
-        self.warnings.append(f"the cache entry {self._path(kind, key)} {what}; it is not used")
+        self.warnings.append(f"the cache entry {self._store.path(_name(kind, key))} {what}; it is not used")
+
+
+def _name(kind: str, key: str) -> str:
+    return f"{kind}/{key}.json"
 
 
 @cache

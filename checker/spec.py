@@ -166,13 +166,22 @@ def load_spec(path: Path) -> Spec:
 
 def parse_spec(text: str, path: Path) -> Spec:
     """Like `load_spec`, of text already read; `path` is for messages and the name."""
+    return _Reader(path, _document(text, path), _lines(text)).spec()
+
+
+def protocol_in(path: Path) -> str:
+    """The protocol that a spec file names, of which nothing is loaded; empty if it names none."""
+    name = _document(read_text(path, "spec file"), path).get("protocol")
+    return name if isinstance(name, str) else ""
+
+
+def _document(text: str, path: Path) -> dict[str, Any]:
     try:
-        document = tomllib.loads(text)
+        return tomllib.loads(text)
     except RecursionError:
         raise SpecUnreadable(f"{path} is not valid TOML for acked: it is nested too deeply") from None
     except ValueError as error:  # A TOMLDecodeError, or a number of more digits than Python reads.
         raise SpecUnreadable(f"{path} is not valid TOML: {str(error).partition(';')[0]}") from None
-    return _Reader(path, document, _lines(text)).spec()
 
 
 def property_named(protocol: Protocol, name: str, written: Iterable[Property] = ()) -> Property:

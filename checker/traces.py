@@ -1,14 +1,15 @@
 """Trace files: reading one back and replaying it with the plain evaluator.
 
 What lives here: `read_trace`, which believes nothing that the file says: the run is fired step by step and every state
-compared. What does not: how the document is made (`reports/document.py`).
+compared; and nothing that it names is run, but shipped protocols, unless whoever reads it says so. What does not: how the
+document is made (`reports/document.py`).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from invariants.property import Kind, Property
 from model.domain import is_name
 from model.errors import ModelError
 from model.evaluate import Evaluator
-from model.protocol import ActionInstance, Protocol
+from model.protocol import ActionInstance, Instance, Protocol
 
 FORMAT = "acked-trace/1"
 
@@ -42,29 +43,52 @@ class ReplayedTrace:
     document: Mapping[str, Any]
 
 
-def read_trace(path: Path) -> ReplayedTrace:
-    """Reads and replays a trace; `SpecUnreadable` says which part is not a trace, or which step is no step."""
+def read_trace(path: Path, rules: Protocol | None = None, trusts: bool = False) -> ReplayedTrace:
+    """Reads and replays a trace; `SpecUnreadable` says which part is not a trace, or which step is no step.
+
+    `rules` are what the user says that it is a run of. Without them the trace's own word counts for shipped protocols, and
+    for a file beside it or in the working directory only if the user `trusts` it: a protocol file is run.
+    """
+    document = _json(path)
     try:
-        document = json.loads(read_text(path, "trace file"))
-    except ValueError as error:
-        raise SpecUnreadable(f"{path} is no trace file: not valid JSON ({error})") from None
-    except RecursionError:
-        raise SpecUnreadable(f"{path} is no trace file: its JSON is nested too deeply") from None
-    try:
-        return replay(document, path.parent)
+        return replay(document, rules, path.parent if trusts else None)
     except (SpecUnreadable, ConfigurationError) as error:
         raise SpecUnreadable(f"{path}: {error}") from None
 
 
-def replay(document: Any, folder: Path | None = None) -> ReplayedTrace:
+def is_ours(path: Path) -> bool:
+    """Whether a JSON file calls itself a trace of ours; `SpecUnreadable` if it is no JSON file."""
+    return _is_trace(_json(path))
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(read_text(path, "trace file"))
+    except ValueError as error:
+        raise SpecUnreadable(f"{path} is no trace file: not valid JSON ({error})") from None
+    except RecursionError:
+        raise SpecUnreadable(f"{path} is no trace file: its JSON is nested too deeply") from None
+
+
+def _is_trace(document: Any) -> bool:
+    return isinstance(document, dict) and document.get("format") == FORMAT
+
+
+def _spec_of(document: Any) -> Mapping[str, Any]:
+    if not _is_trace(document):
+        raise SpecUnreadable(f"not a trace file: its format should be {FORMAT!r}")
+    spec: Mapping[str, Any] = _part(document, "spec", dict)
+    return spec
+
+
+def replay(document: Any, rules: Protocol | None = None, folder: Path | None = None) -> ReplayedTrace:
     """Replays a trace document; `SpecUnreadable` or `ConfigurationError` if it is not a run of its spec.
 
-    The file of a protocol that is not shipped is looked for in `folder`, then in the working directory, and nowhere else.
+    `rules` are the protocol that it must be of. Without them a protocol that is not shipped is run from its file in `folder`,
+    else in the working directory; without `folder` it is refused.
     """
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise SpecUnreadable(f"not a trace file: its format should be {FORMAT!r}")
-    spec = _part(document, "spec", dict)
-    protocol = _protocol(_part(spec, "protocol", str), folder or Path())
+    spec = _spec_of(document)
+    protocol = _protocol(_part(spec, "protocol", str), rules, folder)
     constants = bind_constants(protocol, _part(spec, "constants", dict))
     names = _part(spec, "properties", list)
     if len(set(map(str, names))) < len(names):
@@ -81,28 +105,11 @@ def replay(document: Any, folder: Path | None = None) -> ReplayedTrace:
             check_present(question.instance, item)
     except ModelError as error:
         raise ConfigurationError(str(error)) from None
-    steps = _part(document, "steps", list)
-    if not steps:
-        raise SpecUnreadable("the trace has no steps")
-    states = [_state(question, step, 0) for step in steps[:1]]
-    if states[0] not in question.instance.initial:
-        raise SpecUnreadable("step 0 is not an initial state of the protocol")
-    actions: list[ActionInstance] = []
-    for index, step in enumerate(steps[1:], start=1):
-        codes = question.instance.schema.unpack(states[-1])
-        action = _action(question, step, index, codes)
-        try:
-            reached = question.instance.schema.pack(question.instance.fire(action, codes))
-        except ModelError as error:
-            raise SpecUnreadable(f"step {index} is no step: {error}") from None
-        if reached != _state(question, step, index):
-            raise SpecUnreadable(f"the state of step {index} is not what {action.label} leads to")
-        actions.append(action)
-        states.append(reached)
+    followed = _follow(question.instance, _part(document, "steps", list))
     loop = document.get("loop")
     if loop is not None and type(loop) is not int:
         raise SpecUnreadable("not a trace file: 'loop' must be the number of a step")
-    run = Run(tuple(states), tuple(actions), loop)
+    run = replace(followed, loop=loop)
     violates = spec.get("violates")
     if violates is not None:
         _confirm(question, violates, run)
@@ -110,6 +117,46 @@ def replay(document: Any, folder: Path | None = None) -> ReplayedTrace:
         raise SpecUnreadable("the trace has a loop, but claims to violate nothing")
     title = spec.get("title")
     return ReplayedTrace(title if isinstance(title, str) else protocol.name, question, run, violates, document)
+
+
+def run_in(document: Any, instance: Instance) -> Run:
+    """The steps of a trace document as a run of an instance at hand, whatever the document says of promises.
+
+    Nothing is loaded and no predicate is read. `ConfigurationError` if the trace is of another instance, before anything
+    else is looked at; `SpecUnreadable` if it is no run of this one.
+    """
+    spec, protocol = _spec_of(document), instance.protocol
+    is_same = _part(spec, "protocol", str) == protocol.shown_reference
+    if is_same:
+        constants = bind_constants(protocol, _part(spec, "constants", dict))
+        texts = _part(spec, "drop", list) if "drop" in spec else []
+        dropped = frozenset(clause_named(protocol, str(text)) for text in texts)
+        is_same = (constants, dropped) == (instance.constants, instance.dropped)
+    if not is_same:
+        raise ConfigurationError("the trace is of another protocol, or of other constants")
+    return _follow(instance, _part(document, "steps", list))
+
+
+def _follow(instance: Instance, steps: list[Any]) -> Run:
+    """The run that the steps of a document tell, each fired."""
+    if not steps:
+        raise SpecUnreadable("the trace has no steps")
+    states = [_state(instance, step, 0) for step in steps[:1]]
+    if states[0] not in instance.initial:
+        raise SpecUnreadable("step 0 is not an initial state of the protocol")
+    actions: list[ActionInstance] = []
+    for index, step in enumerate(steps[1:], start=1):
+        codes = instance.schema.unpack(states[-1])
+        action = _action(instance, step, index, codes)
+        try:
+            reached = instance.schema.pack(instance.fire(action, codes))
+        except ModelError as error:
+            raise SpecUnreadable(f"step {index} is no step: {error}") from None
+        if reached != _state(instance, step, index):
+            raise SpecUnreadable(f"the state of step {index} is not what {action.label} leads to")
+        actions.append(action)
+        states.append(reached)
+    return Run(tuple(states), tuple(actions))
 
 
 def _confirm(question: Question, name: Any, run: Run) -> None:
@@ -143,8 +190,17 @@ def _confirm(question: Question, name: Any, run: Run) -> None:
         raise SpecUnreadable(f"the trace claims to violate {name!r}, which holds in its last {where}")
 
 
-def _protocol(name: str, folder: Path) -> Protocol:
+def _protocol(name: str, rules: Protocol | None, folder: Path | None) -> Protocol:
+    if rules is not None:
+        if name != rules.shown_reference:
+            raise ConfigurationError(f"the trace is of another protocol, {name}, than {rules.shown_reference}")
+        return rules
     if is_reference(name):
+        if folder is None:
+            raise SpecUnreadable(
+                f"its protocol is a Python file's, {name}, and no trace has a file run; name the spec with --spec SPEC, "
+                "or add --trust if that file may be run"
+            )
         file = name.rpartition(":")[0]
         if Path(file).name != file:
             raise SpecUnreadable("not a trace file: its protocol's file must be named without a folder")
@@ -187,8 +243,8 @@ def _part(document: Mapping[str, Any], key: str, kind: type) -> Any:
     return document[key]
 
 
-def _state(question: Question, step: Any, index: int) -> Words:
-    schema = question.instance.schema
+def _state(instance: Instance, step: Any, index: int) -> Words:
+    schema = instance.schema
     try:
         return schema.pack(schema.encode(step["state"]))
     except (KeyError, TypeError):
@@ -197,11 +253,11 @@ def _state(question: Question, step: Any, index: int) -> Words:
         raise SpecUnreadable(f"the state of step {index} is no state of the protocol: {error}") from None
 
 
-def _action(question: Question, step: Any, index: int, codes: list[int]) -> ActionInstance:
+def _action(instance: Instance, step: Any, index: int, codes: list[int]) -> ActionInstance:
     if not isinstance(step, dict) or not isinstance(step.get("params"), dict):
         raise SpecUnreadable(f"step {index} has no action with params")
     name, arguments = step.get("action"), step["params"]
-    for item in question.instance.actions:
+    for item in instance.actions:
         if item.action.name == name and item.arguments == arguments:
             holds = Evaluator([guard.condition for guard in item.guards])(codes)
             false = [guard.label for guard, value in zip(item.guards, holds, strict=True) if not value]

@@ -1,5 +1,5 @@
-"""What all tests share: compiled kernels and answers go to one folder of the test session, not to the user's cache; and no
-example of Hypothesis's is too slow, because other work may run on the machine."""
+"""What all tests share: compiled kernels, answers and the cache's key go to folders of the test session, not to the user's;
+and no example of Hypothesis's is too slow, because other work may run on the machine."""
 
 from __future__ import annotations
 
@@ -21,4 +21,6 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "kernels"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ACKED_CACHE_DIR", str(place))
+        patch.setenv("XDG_STATE_HOME", str(place.with_name("state")))
+        patch.delenv("ACKED_CACHE_KEY", raising=False)
         yield place

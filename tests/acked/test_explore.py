@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
+import socket
 import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acked.cli import find_spec
+from acked.peer import UNKNOWN, user_behind
 from acked.server import MOST_BYTES, ExplorerServer, page_of
 from acked.walk import Refused, Walk
+from checker.nearest import Nearest
 from checker.question import Question
 from checker.traces import replay
 from invariants.catalogue import properties_of
@@ -114,6 +121,134 @@ def test_a_body_that_is_too_large_or_no_json_is_refused(server: ExplorerServer) 
     assert ask(server, "DELETE", "/", b"{}")[0] == 501
 
 
+OURS = ("Cache-Control", "Cross-Origin-Resource-Policy", "Referrer-Policy", "X-Content-Type-Options", "X-Frame-Options")
+"""Headers that every answer has."""
+
+
+def raw(server: ExplorerServer, text: str) -> tuple[int, dict[str, str], bytes]:
+    """The answer to a request that is sent as it is written; $HOST and $TOKEN are the right ones."""
+    for name, value in (("$HOST", server.hosts[0]), ("$TOKEN", server.token)):
+        text = text.replace(name, value)
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as connection:
+        connection.sendall(text.encode("latin-1"))
+        answer = http.client.HTTPResponse(connection, method=text.partition(" ")[0])
+        answer.begin()
+        return answer.status, dict(answer.getheaders()), answer.read()
+
+
+POST = "POST /api/steps HTTP/1.1\r\nHost: $HOST\r\nX-Acked-Token: $TOKEN\r\nContent-Type: application/json\r\n"
+BODY = 'Content-Length: 12\r\n\r\n{"path": []}'
+ODD: dict[str, tuple[str, int]] = {
+    "PUT": ("PUT / HTTP/1.1\r\nHost: $HOST\r\n\r\n", 501),
+    "HEAD": ("HEAD / HTTP/1.1\r\nHost: $HOST\r\n\r\n", 501),
+    "OPTIONS": ("OPTIONS * HTTP/1.1\r\nHost: $HOST\r\n\r\n", 501),
+    "markup": ("<script>alert(1)</script> / HTTP/1.1\r\nHost: $HOST\r\n\r\n", 501),
+    "no-request": ("nonsense\r\n\r\n", 400),
+    "four-words": ("GET / / HTTP/1.1\r\n\r\n", 400),
+    "version-3": ("GET / HTTP/3.0\r\n\r\n", 505),
+    "version-0.9": ("GET /\r\n\r\n", 421),
+    "long-line": (f"GET /{'x' * 70_000} HTTP/1.1\r\n\r\n", 414),
+    "long-header": (f"GET / HTTP/1.1\r\nHost: {'x' * 70_000}\r\n\r\n", 431),
+    "many-headers": ("GET / HTTP/1.1\r\n" + "a: b\r\n" * 200 + "\r\n", 431),
+    "two-hosts": ("GET /?token=$TOKEN HTTP/1.1\r\nHost: $HOST\r\nHost: evil.example\r\n\r\n", 400),
+    "two-origins": (POST + "Origin: http://$HOST\r\nOrigin: http://evil.example\r\n" + BODY, 400),
+    "two-tokens": (POST + "X-Acked-Token: x\r\n" + BODY, 400),
+    "two-lengths": (POST + "Content-Length: 12\r\n" + BODY, 400),
+    "chunked": (POST + "Transfer-Encoding: chunked\r\n" + BODY, 411),
+    "no-length": (POST + "\r\n", 411),
+    "5000-digits": (POST + f"Content-Length: {'9' * 5000}\r\n\r\n{{}}", 413),
+    "zeros": (POST + f"Content-Length: {'0' * 5000}2\r\n\r\n{{}}", 413),
+    "wrong-once": ("GET /?once=x HTTP/1.1\r\nHost: $HOST\r\n\r\n", 403),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_request_is_answered_in_our_words_and_with_our_headers(server: ExplorerServer, name: str) -> None:
+    text, expected = ODD[name]
+    status, headers, body = raw(server, text)
+    assert status == expected
+    assert all(header in headers for header in OURS), headers
+    assert headers["Content-Type"] == "application/json"
+    if name == "HEAD":
+        assert body == b""
+    else:
+        assert set(json.loads(body)) == {"error"}
+    assert post(server, "steps", {"path": []})[0] == 200
+
+
+def test_an_invitation_leads_to_the_page_once(server: ExplorerServer) -> None:
+    first, second = server.invite(), server.invite()
+    assert server.token not in second
+    for address, expected in ((first, 403), (second, 303), (second, 403)):
+        status, headers, _ = raw(server, f"GET {address.partition(server.hosts[0])[2]} HTTP/1.1\r\nHost: $HOST\r\n\r\n")
+        assert status == expected
+        assert headers.get("Location") == (server.address if expected == 303 else None)
+
+
+def test_an_invitation_is_good_for_two_minutes(server: ExplorerServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = server.invite().partition("once=")[2]
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 121)
+    assert not server.accept(code, ("127.0.0.1", 1))
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
+def test_the_system_tells_whose_a_connection_is(server: ExplorerServer, family: socket.AddressFamily) -> None:
+    if user_behind(("127.0.0.1", 1), ("127.0.0.1", 1)) is None:
+        pytest.skip("this system does not tell")
+    with socket.socket(family) as connection:
+        try:
+            connection.connect(("::ffff:127.0.0.1" if family == socket.AF_INET6 else "127.0.0.1", server.server_port))
+        except OSError:
+            pytest.skip("no such addresses here")
+        port = connection.getsockname()[1]
+        assert user_behind(("127.0.0.1", port), ("127.0.0.1", server.server_port)) == os.getuid()
+        assert user_behind(("127.0.0.1", server.server_port), ("127.0.0.1", port)) in (os.getuid(), UNKNOWN)
+    assert user_behind(("127.0.0.1", port), ("127.0.0.1", server.server_port)) == UNKNOWN
+
+
+@pytest.mark.parametrize(("user", "is_let_in"), [(0, True), (54321, False), (UNKNOWN, False), (None, True)])
+def test_an_invitation_is_for_the_same_user(
+    server: ExplorerServer, user: int | None, is_let_in: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = server.invite().partition("once=")[2]
+    monkeypatch.setattr("acked.server.user_behind", lambda *_: user)
+    assert server.accept(code, ("127.0.0.1", 1)) is is_let_in
+    if not is_let_in:  # and whoever was meant is not shut out
+        monkeypatch.setattr("acked.server.user_behind", lambda *_: os.getuid())
+        assert server.accept(code, ("127.0.0.1", 1))
+
+
+@pytest.mark.slow
+def test_a_browser_is_started_without_the_token(tmp_path: Path) -> None:
+    """A stand-in for one, which notes its command line and opens what it is given."""
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(
+        f"#!{sys.executable}\nimport os, sys, urllib.request\n"
+        "page = urllib.request.urlopen(sys.argv[1])\n"
+        f"open({str(seen) + '.part'!r}, 'w').write('\\n'.join([*sys.argv[1:], page.url]))\n"
+        f"os.rename({str(seen) + '.part'!r}, {str(seen)!r})\n"
+    )
+    browser.chmod(0o755)
+    command = [COMMAND, "explore", "kip320-2111", "--open"]
+    with subprocess.Popen(
+        command, env=environment(BROWSER=str(browser)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        end = time.monotonic() + 60
+        while not seen.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        process.terminate()
+        _, errors = process.communicate(timeout=60)
+    assert seen.exists(), errors
+    given, reached = seen.read_text().splitlines()
+    token = address.partition("token=")[2]
+    assert len(token) > 20
+    assert token not in given
+    assert reached == address
+
+
 @pytest.mark.parametrize("path", [[999], [-1], ["0"], [True], [0.5], "0", None, [[0]], {"0": 1}, [0] * 6000])
 def test_unknown_actions_are_refused(server: ExplorerServer, path: Any) -> None:
     status, answer = post(server, "steps", {"path": path})
@@ -163,6 +298,39 @@ def test_the_nearest_state_is_found_by_search_from_where_one_is(server: Explorer
     assert "did you mean quorum?" in answer["refused"]
 
 
+def test_a_predicate_of_very_many_parts_is_refused_at_once(server: ExplorerServer) -> None:
+    body = " + ".join(["log[0].end", "log[1].end", "replica[0].hw"] * 12)
+    for text in (
+        "any(log[0].end==a for a in range(49999))",
+        f"count({body} == a - b for a in range(300) for b in range(160)) == 3",
+        f"all(all({body} == d for a in replicas for b in replicas for d in range(200)) for e in range(200))",
+    ):
+        begun = time.process_time()
+        status, answer = post(server, "find", {"path": [], "predicate": text})
+        assert (status, "this has more than 20,000 parts; quantify over less" in answer["refused"]) == (200, True)
+        assert time.process_time() - begun < 2
+
+
+def test_others_are_answered_while_a_state_is_looked_for(server: ExplorerServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, end = threading.Event(), threading.Event()
+
+    def slow(*_: object, **__: object) -> Nearest:
+        begun.set()
+        assert end.wait(60)
+        return Nearest(None, True, 1)
+
+    monkeypatch.setattr("acked.walk.nearest", slow)
+    found: list[Any] = []
+    looking = threading.Thread(target=lambda: found.append(post(server, "find", {"path": [], "predicate": "True"})))
+    looking.start()
+    assert begun.wait(60)
+    assert post(server, "steps", {"path": []})[0] == 200
+    assert found == []
+    end.set()
+    looking.join(60)
+    assert found[0][0] == 200
+
+
 def test_the_depth_of_a_state_is_the_shortest_way_to_it(server: ExplorerServer) -> None:
     found = post(server, "find", {"path": [], "predicate": "replica[0].hw == 1"})[1]["path"]
     asked = post(server, "depth", {"path": found})[1]
@@ -197,6 +365,27 @@ def test_a_saved_path_is_a_trace_that_loads_again(server: ExplorerServer) -> Non
     trace["spec"]["constants"]["log_size"] = 1
     assert "of other constants" in post(server, "load", {"trace": trace})[1]["refused"]
     assert "not a trace file" in post(server, "load", {"trace": None})[1]["refused"]
+
+
+def test_a_trace_that_is_loaded_runs_no_file_and_reads_no_predicate(
+    server: ExplorerServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it names is compared with what is explored before anything else is looked at."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "deploy.py").write_text("open('ran', 'w')\n")
+    trace = post(server, "save", {"path": []})[1]["trace"]
+    trace["spec"]["protocol"] = "deploy.py:x"
+    assert "of another protocol" in post(server, "load", {"trace": trace})[1]["refused"]
+    assert not (tmp_path / "ran").exists()
+    trace["spec"]["protocol"] = "kip101"
+    assert "of another protocol" in post(server, "load", {"trace": trace})[1]["refused"]
+    trace["spec"] |= {"protocol": "kip320", "invariants": {"Slow": "all(log[0].end == a for a in range(49999))"}}
+    trace["spec"]["properties"].append("Slow")
+    begun = time.process_time()
+    assert post(server, "load", {"trace": trace}) == (200, {"path": []})
+    assert time.process_time() - begun < 0.5
+    trace["steps"] *= 6000
+    assert post(server, "load", {"trace": trace})[0] == 422
 
 
 def test_a_walk_refuses_by_itself_what_no_page_sends(walk: Walk) -> None:

@@ -195,6 +195,22 @@ def a_commit_gone(run: Path) -> Path:
 
 
 @damage
+def a_commit_that_is_a_pipe(run: Path) -> Path:
+    path = run / "commits" / "00003.json"
+    path.unlink()
+    os.mkfifo(path)
+    return path
+
+
+@damage
+def a_level_that_is_a_pipe(run: Path) -> Path:
+    path = next((run / "levels").glob("00003-*"))
+    path.unlink()
+    os.mkfifo(path)
+    return path
+
+
+@damage
 def an_edited_commit(run: Path) -> Path:
     path = run / "commits" / "00003.json"
     path.write_text(path.read_text().replace('"next_states": 1', '"next_states": 2'))
@@ -242,6 +258,8 @@ def test_a_damaged_run_is_refused_with_the_name_of_the_file(tmp_path: Path, name
 PRESSED = """
 import os, signal, sys, threading, time
 from pathlib import Path
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background is started without
 
 from checker import levelfile, recorder
 from checker.bounds import Bounds

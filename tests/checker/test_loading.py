@@ -61,12 +61,72 @@ def test_what_a_file_prints_is_no_part_of_the_answer(mine: Path, capsys: pytest.
     assert json.loads(capsys.readouterr().out)["distinct_states"] == 150
 
 
-def test_a_trace_of_it_is_replayed_beside_its_file_and_runs_no_other(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def loses(mine: Path) -> Path:
+    """A trace in which that protocol, changed, loses a record."""
     path, trace = mine / "my_log.py", mine / "t.json"
     waits, does_not = "every(Broker, lambda b: s.acked < s.end[b])", "s.acked < s.end[s.leader]"
     path.write_text(path.read_text("utf-8").replace(waits, does_not), "utf-8")
     assert main(["check", str(mine / "my_log.toml"), "-q", "--trace-out", str(trace)]) == 12
-    assert main(["show", str(trace)]) == 0
+    return trace
+
+
+OPENED: dict[str, tuple[str, ...]] = {
+    "show": ("show", "TRACE"),
+    "view": ("view", "TRACE", "-q"),
+    "beside": ("view", "truncate-to-hw", "TRACE", "-q"),
+    "export": ("export", "TRACE", "--to", "csv"),
+    "graph": ("graph", "kip320-2111", "--to", "dot", "--from", "TRACE"),
+}
+
+
+@pytest.mark.parametrize("command", OPENED)
+@pytest.mark.parametrize("place", ["beside it", "in the working directory"])
+def test_opening_a_trace_runs_no_file(
+    command: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = tmp_path / "sub" / "t.json"
+    trace.parent.mkdir()
+    script = (trace.parent if place == "beside it" else tmp_path) / "deploy.py"
+    script.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n", "utf-8")
+    spec = {"protocol": "deploy.py:x", "constants": {}, "properties": []}
+    trace.write_text(json.dumps({"format": "acked-trace/1", "spec": spec, "steps": []}), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main([str(trace) if item == "TRACE" else item for item in OPENED[command]]) == 150
+    assert not (tmp_path / "ran").exists()
+    said = capsys.readouterr().err
+    assert "deploy.py:x" in said
+    assert said.count("\n") == 1
+    if command != "graph":  # where the spec is named
+        assert "name the spec with --spec SPEC, or add --trust if that file may be run" in said
+
+
+def test_a_trace_of_ones_own_protocol_is_shown_if_the_spec_is_named(
+    loses: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    spec = str(loses.with_name("my_log.toml"))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")  # where nothing of it is
+    for command in (["show", str(loses)], ["export", str(loses), "--to", "csv"], ["view", str(loses), "-q"]):
+        assert main(command) == 150
+        assert main([*command, "--spec", spec]) == 0
+        assert main([*command, "--trust"]) == 0
+    assert main(["graph", spec, "--to", "dot", "-c", "brokers=3", "--from", str(loses)]) == 0
+    capsys.readouterr()
+    assert main(["show", str(loses), "--spec", "kip320"]) == 150
+    assert "the trace is of another protocol, my_log.py:my_log, than kip320" in capsys.readouterr().err
+    loses.with_name("my_log.py").rename(loses.with_name("other.py"))
+    text = Path(spec).read_text("utf-8")
+    Path(spec).write_text(text.replace("my_log.py:my_log", "other.py:my_log"), "utf-8")
+    assert main(["show", str(loses), "--spec", spec]) == 150
+    assert "the trace is of another protocol, my_log.py:my_log, than other.py:my_log" in capsys.readouterr().err
+
+
+def test_a_trace_that_is_trusted_is_replayed_beside_its_file_and_runs_no_other(
+    loses: Path, mine: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, trace = mine / "my_log.py", loses
+    assert main(["show", str(trace), "--trust"]) == 0
     document = json.loads(trace.read_text("utf-8"))
     assert document["spec"]["protocol"] == "my_log.py:my_log"
     elsewhere = mine / "elsewhere"
@@ -75,7 +135,7 @@ def test_a_trace_of_it_is_replayed_beside_its_file_and_runs_no_other(mine: Path,
     for name in (str(path) + ":my_log", "elsewhere/my_log.py:my_log", "../my_log.py:my_log"):
         document["spec"]["protocol"] = name
         trace.write_text(json.dumps(document), "utf-8")
-        assert main(["show", str(trace)]) == 150
+        assert main(["show", str(trace), "--trust"]) == 150
     assert "must be named without a folder" in capsys.readouterr().err
 
 

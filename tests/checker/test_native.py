@@ -7,7 +7,6 @@ not: the loops (`test_search.py`) and the kernel (`test_random_protocols.py`).
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -38,7 +37,7 @@ from checker.lowlevel import (
     translate,
     unrolled,
 )
-from checker.native import Kernel, ObjectCode, cache_directory, compile_kernel, kernel_key, processor
+from checker.native import Kernel, ObjectCode, compile_kernel, kernel_key, processor
 from checker.question import Question
 from checker.search import search
 from checker.shard import address, reserve
@@ -119,17 +118,6 @@ def test_a_cache_that_cannot_be_made_is_done_without(tmp_path: Path, monkeypatch
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path / "file" / "below"))
     assert search(question(), Bounds(1, 1 << 24)).distinct_states == 16
-
-
-def test_the_cache_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ACKED_CACHE_DIR", "/a")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/b")
-    assert cache_directory() == Path("/a")
-    monkeypatch.setenv("ACKED_CACHE_DIR", "")
-    assert cache_directory() == Path("/b/acked")
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", os.sep + "c")
-    assert cache_directory() == Path("/c/.cache/acked")
 
 
 # -- what the translator makes of its subset ---------------------------------------------------------------------------

@@ -55,6 +55,18 @@ def test_a_java_on_the_path_that_is_too_old_is_passed_over(tmp_path: Path, monke
         find_java()
 
 
+def test_where_nothing_is_cached_java_is_started_from_a_folder_of_ours_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(java, "cache_folder", lambda *_: None)
+    home = find_java()
+    assert os.access(home / "bin" / "java", os.X_OK)
+    assert (home.parent.stat().st_uid, home.parent.stat().st_mode & 0o077) == (os.getuid(), 0)
+    assert java_version(home) is not None
+
+
 @pytest.mark.spark
 def test_spark_runs_where_no_java_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a PATH of nothing but the tools that Spark's scripts call, and no JAVA_HOME."""

@@ -11,6 +11,8 @@ import json
 import os
 import resource
 import shutil
+import signal
+import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -174,6 +176,102 @@ def test_a_spec_with_a_byte_order_mark_and_windows_line_ends_is_read(
     path = tmp_path / "spec.toml"
     path.write_bytes(b"\xef\xbb\xbf" + TINY.replace("\n", "\r\n").encode())
     assert call(capsys, "check", path).returncode == 0
+
+
+def no_file(path: Path, kind: str) -> Path:
+    """Something that would be waited for, or may have no end, under a name."""
+    if kind == "named pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/null")
+    else:
+        with socket.socket(socket.AF_UNIX) as listening:
+            before = os.getcwd()
+            os.chdir(path.parent)  # A socket's name may not be as long as a path.
+            listening.bind(path.name)
+            os.chdir(before)
+    return path
+
+
+READERS: dict[str, tuple[str, ...]] = {
+    "spec": ("check", "no.toml"),
+    "bare-name": ("check", "no"),
+    "explored": ("explore", "no.toml"),
+    "shown": ("show", "no.json"),
+    "viewed": ("view", "no.json"),
+    "exported": ("export", "no.json", "--to", "csv"),
+    "foreign": ("view", "no.json", "--spec", "kip320-2111"),
+    "gate": ("gate", "no.toml"),
+    "collected": ("gate", "."),
+    "protocol": ("check", "uses-no.toml"),
+    "settings": ("audit", "no.properties"),
+    "table": ("matrix", "no.toml"),
+    "dataset": ("query", "data", "SELECT 1"),
+    "profile": ("stats", "data"),
+}
+
+
+@pytest.mark.parametrize("kind", ["named pipe", "device", "socket"])
+@pytest.mark.parametrize("reader", READERS)
+def test_what_is_no_file_is_refused_before_it_is_waited_for(
+    reader: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = READERS[reader]
+    (tmp_path / "data").mkdir()
+    name = next((item for item in arguments[1:] if item.startswith("no")), "no.toml")
+    name = {"protocol": "no.py", "dataset": "data/about.json", "profile": "data/about.json"}.get(reader, name)
+    if reader == "protocol":
+        (tmp_path / "uses-no.toml").write_text(TINY.replace("kip320", "no.py:no"))
+    no_file(tmp_path / name, kind)
+
+    def waited(*_: object) -> None:
+        raise AssertionError("it waited, or would not end")
+
+    before = signal.signal(signal.SIGALRM, waited)
+    signal.alarm(30)
+    try:
+        done = call(capsys, *arguments)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    assert done.returncode in (150, 151), done.stdout
+    if reader not in ("dataset", "profile"):  # which say that the folder is none
+        assert kind in " ".join((done.stdout + done.stderr).split())
+
+
+@pytest.mark.parametrize("command", [["check", "/dev/stdin"], ["check", "/dev/fd/0"]])
+def test_what_the_shell_hands_over_is_read_to_its_end(command: list[str], tmp_path: Path) -> None:
+    asked = [COMMAND, *command, "--quiet"]
+    done = subprocess.run(asked, input=TINY, env=environment(), capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "277 distinct states" in done.stdout
+
+
+def test_what_is_no_file_is_written_into_and_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sink = tmp_path / "sink"
+    sink.symlink_to("/dev/null")
+    assert call(capsys, "export", "truncate-to-hw", "--to", "csv", "--out", sink, "-q").returncode == 0
+    assert sink.is_char_device()
+    assert [path.name for path in tmp_path.iterdir()] == ["sink"]
+
+
+def test_the_name_of_a_bundled_spec_runs_no_file_that_is_there_by_chance(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kip320").write_text(TINY.replace("kip320", "evil.py:x"))
+    (tmp_path / "evil.py").write_text("open('ran', 'w')\n")
+    for command in ("check", "gate", "explore", "prove"):
+        assert_one_sentence(call(capsys, command, "kip320"), 151, "kip320 is a bundled spec, and also a file", "./kip320")
+    assert not (tmp_path / "ran").exists()
+    assert "has no protocol 'x'" in call(capsys, "check", "./kip320").stderr
+    assert (tmp_path / "ran").exists()
+
+
+def test_the_gate_takes_bundled_names_with_their_folders(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "1 spec as expected" in call(capsys, "gate", "claims/acks-1-loses").stdout
+    assert "no spec found" in call(capsys, "gate", "claims/acks-1-looses").stdout
 
 
 def test_a_folder_is_no_spec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

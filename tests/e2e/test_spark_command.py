@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.checker.spark_cluster import cluster, command_of, descendants
-from tests.e2e.driver import COMMAND, TINY, acked
+from tests.e2e.driver import COMMAND, TINY, acked, heed_interrupts
 
 LARGE = ("kip320", "--quiet", "--format", "json")
 BOTH = ("distinct_states", "generated_states", "depth", "levels", "actions", "verdict", "violations", "never_fired")
@@ -206,7 +206,9 @@ def test_a_full_memory_over_spark_says_what_would_help(tmp_path: Path) -> None:
 def test_ctrl_c_during_a_spark_search_leaves_a_run_that_goes_on(tmp_path: Path) -> None:
     run = tmp_path / "run"
     arguments = ["check", *LARGE, "--engine", "spark", "--master", "local[2]", "--run-dir", str(run)]
-    with subprocess.Popen([COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(
+        [COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    ) as child:
         while not (run / "commits" / "00006.json").exists():
             assert child.poll() is None
             time.sleep(0.0005)
