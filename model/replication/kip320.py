@@ -1,8 +1,9 @@
 """kip320: every exchange between leader and follower is fenced by the leader epoch both are in.
 
 What lives here: the rules that KIP-320 (Kafka 2.1; of fetches in effect from 2.5, KAFKA-9338) made: a leader counts, admits
-and feeds only followers of its own leader epoch, a broker becomes a follower only of a leader that is in office in the announced epoch, and truncates to
-the point where the logs agree. Elections, becoming leader and writing are as before (`common.py`).
+and feeds only followers of its own leader epoch, a broker becomes a follower only of a leader that is in office in the
+announced epoch, and truncates to the point where the logs agree. Elections, becoming leader and writing are as before
+(`common.py`).
 """
 
 from __future__ import annotations
