@@ -37,7 +37,7 @@ MOST_STATES = 20_000_000
 class Axes:
     """The values of each axis, in the order of the table."""
 
-    version: tuple[str, ...] = ("0.10", "2.8.1", "3.9", "4.1")
+    version: tuple[str, ...] = ("0.10", "2.4", "2.8.1", "3.9", "4.1", "4.4")
     acks: tuple[str, ...] = ("1", "all")
     min_insync_replicas: tuple[int, ...] = (1, 2)
     replicas: tuple[int, ...] = (3,)
