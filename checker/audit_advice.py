@@ -28,6 +28,9 @@ VERSION_KEY = "kafka version"
 _AT_ONCE = 4
 """Changes that are searched together before it is asked whether one of them will do."""
 
+_WHOLE = (CrashKind.NONE, CrashKind.CLEAN)
+"""Crashes that leave every log as it is."""
+
 One = tuple[str, str]
 """A setting and its new value; an empty value takes it out."""
 
@@ -72,10 +75,11 @@ class Open:
 # -- what could be changed, and in which order --------------------------------------------------------------------------
 
 
-def preferred(configuration: Configuration, asked: Asked) -> list[One]:
+def preferred(configuration: Configuration, asked: Asked, faults: Faults) -> list[One]:
     """Values that one setting could have instead, in the order in which an operator would rather have them.
 
-    acks and idempotence, then clean elections, replicas, min.insync.replicas, a feature of the release.
+    acks and idempotence, then clean elections, replicas, min.insync.replicas, a feature of the release. Where logs stay whole,
+    neither duplicates nor the order hang on how many copies there are.
     """
     replicas = configuration[REPLICATION_FACTOR].number
     least = configuration[keys.MIN_ISR].number
@@ -86,6 +90,8 @@ def preferred(configuration: Configuration, asked: Asked) -> list[One]:
     found += [(keys.RETRIES, str(keys.MAX_INT))] * (configuration[keys.RETRIES].number == 0)
     found += [(keys.IN_FLIGHT, "5")] * (configuration[keys.IN_FLIGHT].number > 5)
     found.append((keys.UNCLEAN, "false"))
+    if asked in (Asked.DUPLICATES, Asked.REORDERING) and faults.crashes in _WHOLE:
+        return _new(found, configuration)
     found += [(REPLICATION_FACTOR, str(number)) for number in range(replicas + 1, 4)]
     if asked is Asked.WRITES:
         found += [(keys.MIN_ISR, str(number)) for number in range(min(least, replicas) - 1, 0, -1)]
@@ -110,7 +116,7 @@ def costly(configuration: Configuration, asked: Asked, faults: Faults) -> list[O
         found.append((keys.MIN_ISR, str(replicas)))
     if asked in (Asked.DUPLICATES, Asked.REORDERING):
         found += [(keys.IN_FLIGHT, "1"), (keys.RETRIES, "0")]
-    if faults.crashes not in (CrashKind.NONE, CrashKind.CLEAN):
+    if faults.crashes not in _WHOLE:
         found.append((keys.FLUSH_MESSAGES, "1"))
     return _new(found, configuration)
 
@@ -177,7 +183,8 @@ class Adviser:
         return Advice(_changes(tried), (), None)
 
     def _singles(self, item: Open) -> list[Several]:
-        return [(one,) for one in preferred(self.configuration, item.question.asked) if not self._is_costly(item, (one,))]
+        good = preferred(self.configuration, item.question.asked, item.faults)
+        return [(one,) for one in good if not self._is_costly(item, (one,))]
 
     def _is_costly(self, item: Open, change: Several) -> bool:
         """Whether a part of a change buys the answer with something else, or all replicas would have to be in sync."""
@@ -188,7 +195,7 @@ class Adviser:
 
     def _stages(self, item: Open) -> Iterator[list[Several]]:
         """Ever larger changes; a later release before three settings, and what is costly after all of them."""
-        good = preferred(self.configuration, item.question.asked)
+        good = preferred(self.configuration, item.question.asked, item.faults)
         every = list(dict.fromkeys([*good, *costly(self.configuration, item.question.asked, item.faults)]))
         upgrades = _upgrades(self.context.release)
         gentle = [change for size in (2, 3) for change in _sets(good, size) if not self._is_costly(item, change)]

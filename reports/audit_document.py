@@ -233,8 +233,8 @@ def cause_in_words(now: Value | None, key: str, value: str) -> str:
 def no_cause_in_words(tried: Sequence[Change]) -> str:
     """That none of the changes of one setting that were searched makes it a no, and which they were."""
     if not tried:
-        return "no setting by itself could be changed"
-    return f"no setting by itself: none of {', '.join(change.words for change in tried)} makes it a no"
+        return "none of the settings: there was none to try alone"
+    return f"none of the settings that were tried alone: {', '.join(change.words for change in tried)}"
 
 
 def _remedy(change: Change) -> dict[str, Any]:
@@ -248,7 +248,7 @@ def _remedy(change: Change) -> dict[str, Any]:
 
 def remedy_in_words(change: Change) -> str:
     """What to change, what else that would change, and what it costs."""
-    words = []
+    words: list[str] = []
     for key, value in change.settings:
         if key == VERSION_KEY:
             words.append(f"upgrade to Kafka {value}")
@@ -257,7 +257,7 @@ def remedy_in_words(change: Change) -> str:
         elif not value:
             words.append(f"take {key} out")
         else:
-            words.append(f"set {key}={value}")
+            words.append(f"{key}={value}" if words and words[-1].count("=") else f"set {key}={value}")
     text = " and ".join(words)
     for asked, reply in change.turns:
         what = _QUESTION_WORDS[asked]

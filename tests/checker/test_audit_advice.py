@@ -142,7 +142,7 @@ def test_the_order_of_preference_is_acks_and_idempotence_replicas_in_sync_featur
     asked: Asked, crashes: CrashKind, values: dict[str, str]
 ) -> None:
     configuration = configure(given_of(**{"factor": "3", **values}), release("4.0"))
-    found = preferred(configuration, asked)
+    found = preferred(configuration, asked, Faults(crashes))
     order = ["acks", "enable.idempotence", "max.in.flight.requests.per.connection", "unclean.leader.election.enable",
              "replication.factor", "min.insync.replicas", "eligible.leader.replicas.version"]  # fmt: skip
     places = [order.index(key) for key, _ in found]
