@@ -78,8 +78,8 @@ class Open:
 def preferred(configuration: Configuration, asked: Asked, faults: Faults) -> list[One]:
     """Values that one setting could have instead, in the order in which an operator would rather have them.
 
-    acks and idempotence, then clean elections, replicas, min.insync.replicas, a feature of the release. Where logs stay whole,
-    neither duplicates nor the order hang on how many copies there are.
+    acks and idempotence, then clean elections, replicas, min.insync.replicas, a feature of the release. Where logs stay
+    whole, neither duplicates nor the order hang on how many copies there are.
     """
     replicas = configuration[REPLICATION_FACTOR].number
     least = configuration[keys.MIN_ISR].number
@@ -127,7 +127,7 @@ def _new(found: Iterable[One], configuration: Configuration) -> list[One]:
 
 
 def price_of(change: Several, configuration: Configuration) -> tuple[str, ...]:
-    """What settings that are proposed last cost."""
+    """What settings that are proposed last cost, and an upgrade that moves to another control plane."""
     factor = dict(change).get(REPLICATION_FACTOR, configuration[REPLICATION_FACTOR].value)
     prices: Mapping[One, str] = {
         (keys.RETRIES, "0"): "a record whose request fails once, as at a change of leader, is not written then",
@@ -137,7 +137,10 @@ def price_of(change: Several, configuration: Configuration) -> tuple[str, ...]:
         (REPLICATION_FACTOR, "4"): "a fourth copy of everything",
         (keys.MIN_ISR, factor): "with one broker down nothing is accepted then",
     }
-    return tuple(prices[one] for one in change if one in prices)
+    found = [prices[one] for one in change if one in prices]
+    if VERSION_KEY in dict(change) and configuration.plane not in planes_in(keys.release(dict(change)[VERSION_KEY])):
+        found.append("a migration from ZooKeeper to KRaft")
+    return tuple(found)
 
 
 def _upgrades(release: Release) -> list[One]:
@@ -174,7 +177,7 @@ class Adviser:
         if causes:
             return Advice(_changes(tried), _changes(causes), self._gentlest(item, others, causes))
         for stage in self._stages(item):
-            remedy = self._gentlest(item, others, stage)
+            remedy = self._least_release(item, others, self._gentlest(item, others, stage))
             singles = [change for change in stage if len(change) == 1 and change[0][0] != VERSION_KEY]
             tried += self._searched(item, singles)
             if remedy is not None:
@@ -194,7 +197,7 @@ class Adviser:
         return any(one in last and one[0] != keys.MIN_ISR for one in change) or (every and keys.MIN_ISR in dict(change))
 
     def _stages(self, item: Open) -> Iterator[list[Several]]:
-        """Ever larger changes; a later release before three settings, and what is costly after all of them."""
+        """Ever larger changes; a later release before three settings, and what is costly after all that is not."""
         good = preferred(self.configuration, item.question.asked, item.faults)
         every = list(dict.fromkeys([*good, *costly(self.configuration, item.question.asked, item.faults)]))
         upgrades = _upgrades(self.context.release)
@@ -202,10 +205,19 @@ class Adviser:
         harsh = [change for size in (1, 2) for change in _sets(every, size) if self._is_costly(item, change)]
         yield [change for change in gentle if len(change) == 2]
         yield [(upgrade,) for upgrade in upgrades]
-        yield [(upgrade, one) for upgrade in upgrades[-1:] for one in good if not self._is_costly(item, (one,))]
+        yield [(upgrade, *change) for upgrade in upgrades[-1:] for change in self._singles(item)]
         yield [change for change in gentle if len(change) == 3]
+        for size in (2, 3):
+            yield [(upgrade, *change) for upgrade in upgrades[-1:] for change in gentle if len(change) == size]
         yield [change for change in harsh if len(change) == 1]
         yield [change for change in harsh if len(change) == 2]
+
+    def _least_release(self, item: Open, others: Sequence[Open], remedy: Change | None) -> Change | None:
+        """The same change with the first release that will do, where one was tried with the newest alone."""
+        if remedy is None or len(remedy.settings) == 1 or remedy.settings[0][0] != VERSION_KEY:
+            return remedy
+        upgrades = _upgrades(self.context.release)
+        return self._gentlest(item, others, [(upgrade, *remedy.settings[1:]) for upgrade in upgrades]) or remedy
 
     def _searched(self, item: Open, changes: Sequence[Several]) -> list[Several]:
         """Those of some changes that Kafka would take, searched."""

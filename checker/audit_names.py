@@ -107,7 +107,8 @@ def _near(plain: str) -> str | None:
     close = difflib.get_close_matches(plain, KEYS, n=1, cutoff=_LIKENESS)
     if not close:
         return None
-    return close[0] if difflib.get_close_matches(plain, sorted({*close, *known_names()}), n=1, cutoff=_LIKENESS)[0] in KEYS else None
+    closest = difflib.get_close_matches(plain, sorted({*close, *known_names()}), n=1, cutoff=_LIKENESS)[0]
+    return closest if closest in KEYS else None
 
 
 @cache

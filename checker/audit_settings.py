@@ -293,6 +293,9 @@ class _Configuring:
                 text = f"{key} is set; the questions are about single records, not about transactions"
                 self._find("transactions", Level.NOTE, text, value.entry)
         self._consumer()
-        if self.version.since("4.1") and self._entry(keys.ELR) is None:
-            text = f"{keys.ELR} is 1 on clusters made with 4.1; one that was upgraded has to be told"
-            self._find("elr-default", Level.NOTE, text)
+        if self.version.since("4.1") and self._entry(keys.ELR) is None and self.values[keys.ELR].value == "1":
+            text = (
+                f"{keys.ELR} is taken for 1, as on clusters that were made with 4.1 or later; where one was upgraded it "
+                f"stays 0 until it is set: ask with {OPTION} {keys.ELR}=0, or add what kafka-features describe prints"
+            )
+            self._find("elr-default", Level.WARNING, text)

@@ -106,7 +106,14 @@ def test_an_upgrade_raises_what_brokers_speak_and_moves_to_the_control_plane_tha
     ])  # fmt: skip
     auditor = Auditor(given, release("3.9"), "zookeeper", Scene((Faults(CrashKind.ONE_MACHINE),)), LIMITS)
     _, remedy = advice_of(auditor.run((Asked.LOSS,)).of(Asked.LOSS))
-    assert remedy.words == "kafka version=4.1"
+    assert (remedy.words, remedy.price) == ("kafka version=4.1", ("a migration from ZooKeeper to KRaft",))
+
+
+@pytest.mark.slow
+def test_an_upgrade_with_settings_comes_before_a_flush_and_is_to_the_first_release_that_will_do() -> None:
+    audit = audit_of("3.9", (Asked.LOSS,), CrashKind.ONE_MACHINE, factor="2", least="2", acks="1")
+    _, remedy = advice_of(audit.of(Asked.LOSS))
+    assert remedy.words == "kafka version=4.1, acks=all"
 
 
 @pytest.mark.slow
@@ -137,7 +144,8 @@ def test_without_advice_nothing_is_said_about_causes() -> None:
 @pytest.mark.parametrize("asked", list(Asked))
 @pytest.mark.parametrize("crashes", [CrashKind.CLEAN, CrashKind.ONE_MACHINE, CrashKind.LOSSY])
 @pytest.mark.parametrize("values", [{}, {"acks": "1"}, {"acks": "1", "idempotence": "false", "retries": "5"},
-                                    {"factor": "2", "least": "2"}, {"unclean": "true", "flight": "9", "idempotence": "false"}])  # fmt: skip
+                                    {"factor": "2", "least": "2"},
+                                    {"unclean": "true", "flight": "9", "idempotence": "false"}])  # fmt: skip
 def test_the_order_of_preference_is_acks_and_idempotence_replicas_in_sync_feature_and_what_costs_is_not_in_it(
     asked: Asked, crashes: CrashKind, values: dict[str, str]
 ) -> None:

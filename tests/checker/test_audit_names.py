@@ -119,7 +119,8 @@ def test_a_file_that_is_not_understood_is_refused_beside_one_that_is(tmp_path: P
      ("enable.idempotency", "enable.idempotence"), ("enableIdempotence", "enable.idempotence"),
      ("MIN_INSYNC_REPLICAS", "min.insync.replicas"), ("KAFKA_MIN_INSYNC_REPLICAS", "min.insync.replicas"),
      ("KAFKA_CFG_MIN_INSYNC_REPLICAS", "min.insync.replicas"), ("minInsyncReplicas", "min.insync.replicas"),
-     ("min_insync_replicas", "min.insync.replicas"), ("min-insync-replicas", "min.insync.replicas"), ("min.isr", "min.insync.replicas"),
+     ("min_insync_replicas", "min.insync.replicas"), ("min-insync-replicas", "min.insync.replicas"),
+     ("min.isr", "min.insync.replicas"),
      ('"min.insync.replicas"', "min.insync.replicas"), ("unclean.leader.election.enabled", "unclean.leader.election.enable"),
      ("unclean.leader.election", "unclean.leader.election.enable"), ("replication_factor", "replication.factor"),
      ("replicationFactor", "replication.factor"), ("replicas", "replication.factor"),
@@ -207,10 +208,11 @@ def test_what_kafka_tools_say_of_a_topic_without_settings_is_understood(tmp_path
 def test_what_kafka_features_prints_is_read(tmp_path: Path) -> None:
     file = tmp_path / "features.txt"
     file.write_text(
-        "Feature: eligible.leader.replicas.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\tFinalizedVersionLevel: 1\tEpoch: 7\n"
+        "Feature: eligible.leader.replicas.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\t"
+        "FinalizedVersionLevel: 1\tEpoch: 7\n"
         "Feature: group.version\tSupportedMinVersion: 0\tSupportedMaxVersion: 1\tFinalizedVersionLevel: 1\tEpoch: 7\n"
-        "Feature: metadata.version\tSupportedMinVersion: 3.3-IV3\tSupportedMaxVersion: 4.1-IV1\tFinalizedVersionLevel: 4.1-IV1\t"
-        "Epoch: 7\n"
+        "Feature: metadata.version\tSupportedMinVersion: 3.3-IV3\tSupportedMaxVersion: 4.1-IV1\t"
+        "FinalizedVersionLevel: 4.1-IV1\tEpoch: 7\n"
     )
     read = {entry.key: (entry.value, entry.line) for entry in read_settings(file)}
     assert read == {"eligible.leader.replicas.version": ("1", 1), "metadata.version": ("4.1-IV1", 3)}

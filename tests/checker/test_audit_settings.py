@@ -183,7 +183,8 @@ def test_partitions_with_different_numbers_of_replicas_are_asked_about_one_at_a_
     entries = [Entry("replication.factor", factor, "move.json", 1, Scope.TOPIC, "t") for factor in ("3", "2")]
     with pytest.raises(ConfigurationError, match=r"--set replication\.factor=3"):
         gather(entries)
-    assert gather(entries, overrides=[Entry("replication.factor", "2", "--set", 0)]).entries["replication.factor"].value == "2"
+    given = gather(entries, overrides=[Entry("replication.factor", "2", "--set", 0)])
+    assert given.entries["replication.factor"].value == "2"
 
 
 def test_several_topics_need_a_name_unless_they_are_alike() -> None:
@@ -371,7 +372,8 @@ def test_a_release_has_the_rules_of_the_newest_listed_one_that_is_not_above_it()
     listed = [name for name in VERSIONS if name != LATEST]
     assert [release(name).rules for name in listed] == listed
     assert release(LATEST).rules == LATEST
-    for name, before in (("0.8.2.2", "0.8"), ("0.10.2.1", "0.10.2"), ("2.0.1", "2.0.1"), ("2.8.2", "2.8.1"), ("v4.1.0", "4.1")):
+    patches = {"0.8.2.2": "0.8", "0.10.2.1": "0.10.2", "2.0.1": "2.0.1", "2.8.2": "2.8.1", "3.4.1": "3.4.1", "v4.1.0": "4.1"}
+    for name, before in patches.items():
         fitting = [item for item in listed if tuple(map(int, item.split("."))) <= tuple(map(int, before.split(".")))]
         assert release(name).rules == fitting[-1]
     for name in ("", "5.0", "0.7", "99.9", "three", "3", "1.2.3.4.5"):

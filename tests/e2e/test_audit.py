@@ -52,8 +52,8 @@ def text_of(text: str) -> str:
 @pytest.mark.slow
 def test_the_document_has_answers_with_stories_causes_and_changes(document: dict[str, Any]) -> None:
     assert [(item["question"], item["faults"]["name"], item["answer"]) for item in document["answers"]] == [
-        ("loss", "clean", "yes"), ("loss", "one-machine", "yes"), ("duplicates", "clean", "no"), ("reordering", "clean", "no"),
-        ("vanishing", "clean", "no"), ("writes", "clean", "no"),
+        ("loss", "clean", "yes"), ("loss", "one-machine", "yes"), ("duplicates", "clean", "no"),
+        ("reordering", "clean", "no"), ("vanishing", "clean", "no"), ("writes", "clean", "no"),
     ]  # fmt: skip
     loss = document["answers"][0]
     assert loss["story"]["steps"][0].startswith("the producer sends record 0 to broker 0")
@@ -126,7 +126,8 @@ def test_what_was_passed_over_by_wish_and_what_was_set_instead_is_said_in_every_
 def test_without_advice_nothing_unchecked_is_said(form: str, tmp_path: Path) -> None:
     """A5: with min.insync.replicas=2 the answer would be a no, so that no single setting changes it would be false."""
     (tmp_path / "broker.properties").write_text("log.dirs=/data\n")
-    options = ("--set", "replication.factor=3", "--set", "min.insync.replicas=3", "--ask", "writes", *RELEASE, "-q", "-j", "1")
+    three = ("--set", "replication.factor=3", "--set", "min.insync.replicas=3")
+    options = (*three, "--ask", "writes", *RELEASE, "-q", "-j", "1")
     done = acked("audit", "broker.properties", *options, "--no-advice", "--format", form, cwd=tmp_path)
     assert done.returncode == 12, done.stderr
     text = text_of(done.stdout).lower()
@@ -215,7 +216,8 @@ def test_where_nothing_names_the_release_the_answer_names_those_between_which_it
 
 NOT_GREEN = {
     "docker-compose.yml": "services:\n  k:\n    environment:\n      KAFKA_UNCLEAN_LEADER_ELECTION_ENABLE: \"true\"\n",
-    "main.tf": 'resource "kafka_topic" "t" {\n  replication_factor = 2\n  config = { "unclean.leader.election.enable" = "true" }\n}\n',
+    "main.tf": 'resource "kafka_topic" "t" {\n  replication_factor = 2\n'
+    '  config = { "unclean.leader.election.enable" = "true" }\n}\n',
     "dc2.yml": "services:\n  k:\n    environment:\n      - KAFKA_UNCLEAN_LEADER_ELECTION_ENABLE=true\n",
     "empty.properties": "",
     "garbage.txt": "hello world\nfoo: bar\n",
