@@ -248,18 +248,18 @@ def _remedy(change: Change) -> dict[str, Any]:
 
 def remedy_in_words(change: Change) -> str:
     """What to change, what else that would change, and what it costs."""
-    words: list[str] = []
-    for key, value in change.settings:
-        if key == VERSION_KEY:
-            words.append(f"upgrade to Kafka {value}")
-        elif key == REPLICATION_FACTOR:
-            words.append(f"give the topic {value} replicas")
-        elif not value:
-            words.append(f"take {key} out")
-        else:
-            words.append(f"{key}={value}" if words and words[-1].count("=") else f"set {key}={value}")
-    text = " and ".join(words)
+    phrases = [f"upgrade to Kafka {value}" for key, value in change.settings if key == VERSION_KEY]
+    phrases += [f"give the topic {value} replicas" for key, value in change.settings if key == REPLICATION_FACTOR]
+    values = [f"{key}={value}" for key, value in change.settings if value and key not in (VERSION_KEY, REPLICATION_FACTOR)]
+    phrases += [f"set {_and(values)}"] * bool(values)
+    phrases += [f"take {key} out" for key, value in change.settings if not value]
+    text = _and(phrases)
     for asked, reply in change.turns:
         what = _QUESTION_WORDS[asked]
         text += f"; but then {what}" if reply is Reply.YES else f"; whether then {what} is undecided"
     return text + "".join(f"; its price: {price}" for price in change.price)
+
+
+def _and(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
