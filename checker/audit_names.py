@@ -104,11 +104,23 @@ def _ending(plain: str) -> str | None:
 
 
 def _near(plain: str) -> str | None:
+    edited = next((key for key in KEYS if _is_one_edit(plain, key)), None)
+    if edited is not None:
+        return edited
     close = difflib.get_close_matches(plain, KEYS, n=1, cutoff=_LIKENESS)
     if not close:
         return None
     closest = difflib.get_close_matches(plain, sorted({*close, *known_names()}), n=1, cutoff=_LIKENESS)[0]
     return closest if closest in KEYS else None
+
+
+def _is_one_edit(first: str, second: str) -> bool:
+    """Whether one letter is missing, added or another, or two stand in the wrong order."""
+    while first and second and first[0] == second[0]:
+        first, second = first[1:], second[1:]
+    while first and second and first[-1] == second[-1]:
+        first, second = first[:-1], second[:-1]
+    return max(len(first), len(second)) <= 1 or (len(first) == 2 and first == second[::-1])
 
 
 @cache
@@ -121,9 +133,11 @@ def _naming() -> re.Pattern[str]:
 
 
 def named_within(text: str) -> str | None:
-    """The setting that decides and that a text gives a value to without being the line of a setting itself.
+    """The setting that decides and that a text names without being the line of a setting itself.
 
-    `- KAFKA_MIN_INSYNC_REPLICAS=1`, `export …`, `--override min.insync.replicas=1`.
+    `KAFKA_MIN_INSYNC_REPLICAS=1`, `--override min.insync.replicas=1`, or its name and nothing else.
     """
+    if text.strip() in DECIDING:
+        return text.strip()
     found = _naming().search(text)
     return None if found is None else (found["name"] or found["variable"]).lower().replace("_", ".")

@@ -16,7 +16,7 @@ from checker import audit_keys as keys
 from checker.audit_entry import IMAGE, REPLICATION_FACTOR, Entry, Scope
 from checker.audit_foreign import INSTEAD, foreign
 from checker.audit_images import release_of_image
-from checker.audit_names import DECIDING, meant, named_within
+from checker.audit_names import DECIDING, MOST_UNKNOWN, meant, named_within
 from checker.errors import SpecUnreadable
 from checker.files import read_bytes
 
@@ -73,7 +73,7 @@ def _text(path: Path) -> str:
 # -- properties ---------------------------------------------------------------------------------------------------------
 
 
-_NAME = re.compile(r"[^\W\d][\w.\-$%/+@]*")
+_NAME = re.compile(r"[A-Za-z_][\w.\-$%/+@]*", re.ASCII)
 
 
 def _property_entries(name: str, text: str) -> Iterator[Entry]:
@@ -288,6 +288,8 @@ class _Json:
         if at < 0:
             return 1
         self._at[token] = at + 1
+        if len(self._at) > 2 * MOST_UNKNOWN:
+            raise self._wrong(f"it has more than {2 * MOST_UNKNOWN:,} names")
         return self._text.count("\n", 0, at) + 1
 
     def _wrong(self, why: str) -> SpecUnreadable:

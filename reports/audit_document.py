@@ -146,13 +146,15 @@ def _names(asked: Iterable[Asked]) -> str:
 
 def _answer(configuration: Configuration, answer: Answer, audit: Audit) -> dict[str, Any]:
     outcome, advice = answer.outcome, answer.advice
+    is_here_only = any(not refused for _, refused in audit.others) and answer.question.asked not in audit.everywhere
+    alone = "; of the other releases that may be meant it was not asked (--require all)" if is_here_only else ""
     return {
         "question": answer.question.asked.value,
         "text": answer.question.text,
         "faults": _faults(answer.faults),
         "answer": answer.reply.value,
         "worst": answer.worst.value,
-        "in_words": in_words(answer),
+        "in_words": f"{in_words(answer)}{alone}",
         "property": answer.question.property,
         "bounds": answer.bounds,
         "constants": dict(answer.task.constants),

@@ -77,6 +77,7 @@ NOT_READ: dict[str, tuple[str, str]] = {
     "empty.properties": ("", "has no setting in it"),
     "blank.properties": (" \n\n\t\n", "has no setting in it"),
     "comments.properties": ("# acks=1\n! acks=1\n", "has no setting in it"),
+    "cyrillic.properties": ("log.dirs=/data\nac\u043as=1\n", "is no name of a setting"),
     "slashes.properties": ("// acks=1\nacks=all\n", "'//' is no name of a setting"),
     "empty.json": ("{}", "has no setting in it"),
     "foreign.json": ('{"foo": {"bar": 1}}', "has no setting in it"),
@@ -97,7 +98,7 @@ def understood(path: Path) -> None:
 @pytest.mark.parametrize("name", NOT_READ)
 def test_a_file_that_is_not_understood_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
     text, reason = NOT_READ[name]
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_text(text, "utf-8")
     with pytest.raises(SpecUnreadable) as caught:
         understood(tmp_path / name)
     assert str(tmp_path / name) in str(caught.value)
@@ -158,11 +159,12 @@ def test_no_name_of_kafkas_is_taken_for_another() -> None:
 
 
 @drawn(st.sampled_from(DECIDING), st.data())
-def test_one_letter_that_is_missing_doubled_or_in_the_other_case_never_goes_unnoticed(key: str, data: st.DataObject) -> None:
+def test_a_slip_of_one_letter_never_goes_unnoticed(key: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(key) - 1))
-    how = data.draw(st.sampled_from(["missing", "doubled", "case"]))
-    letter = {"missing": "", "doubled": key[at] * 2, "case": key[at].swapcase()}[how]
-    name = key[:at] + letter + key[at + 1 :]
+    other = data.draw(st.sampled_from("abcdefghijklmnopqrstuvwxyz._-"))
+    slips = {"missing": "", "doubled": key[at] * 2, "case": key[at].swapcase(), "other": other, "added": key[at] + other}
+    how = data.draw(st.sampled_from([*slips, "swapped"]))
+    name = key[:at] + key[at : at + 2][::-1] + key[at + 2 :] if how == "swapped" else key[:at] + slips[how] + key[at + 1 :]
     if name not in known_names() and name.strip("."):
         with pytest.raises(ConfigurationError, match="seems to be meant"):
             gather([HARMLESS, Entry(name, "1", "f", 1)])
@@ -181,6 +183,8 @@ def test_a_setting_inside_the_value_of_a_name_that_nobody_knows_is_an_error() ->
     assert named_within("--override unclean.leader.election.enable=true") == "unclean.leader.election.enable"
     assert named_within("KAFKA_CFG_MIN_INSYNC_REPLICAS=1") == "min.insync.replicas"
     assert named_within("MAX_RETRIES=5 tracks=3") is None
+    with pytest.raises(ConfigurationError, match=r"min\.insync\.replicas seems to be meant"):
+        gather([HARMLESS, Entry("key", "min.insync.replicas", "f", 1), Entry("value", "1", "f", 1)])
     with pytest.raises(ConfigurationError, match=r"unclean\.leader\.election\.enable seems to be meant"):
         gather([HARMLESS, Entry("command", "--override unclean.leader.election.enable=true", "f", 1)])
 

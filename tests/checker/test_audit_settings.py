@@ -145,6 +145,9 @@ def test_a_file_of_very_many_keys_or_one_very_long_line_is_read_in_bounded_work(
         gather(read_settings(many))
     many.write_text("acks=1\n" + "".join(f"min.insync.replica{at}=1\n" for at in range(MOST_UNKNOWN)))
     assert len(gather(read_settings(many), is_lenient=True).findings) == MOST_UNKNOWN
+    (tmp_path / "many.json").write_text(json.dumps({f"some.key.{at}": at for at in range(100_000)}))
+    with pytest.raises(SpecUnreadable, match="more than 2,000 names"):
+        read_settings(tmp_path / "many.json")
     wide = tmp_path / "wide.txt"
     wide.write_text(f"Dynamic configs for topic t are:\n  a={' ' * 3_000_000}x\n")
     assert [entry.value for entry in read_settings(wide)] == ["x"]

@@ -201,6 +201,8 @@ def test_where_nothing_names_the_release_the_answer_names_those_between_which_it
     text = text_of(done.stdout)
     assert "release: named by nothing, so the newest that is known; loss asked also of 2.8.1 to" in text
     assert "also no in 2.8.1 to" in text
+    here = acked("audit", "p.properties", *options, cwd=tmp_path)
+    assert text_of(here.stdout).count("of the other releases that may be meant it was not asked (--require all)") == 4
     (tmp_path / "q.properties").write_text("replication.factor=1\n")
     differing = acked("audit", "q.properties", *options, "--ask", "duplicates", "--format", "json", cwd=tmp_path)
     assert differing.returncode == 12, "from 3.0.1 on idempotence is on by default, but not in 3.1.0"
