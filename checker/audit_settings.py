@@ -236,7 +236,8 @@ class _Configuring:
     def _old_protocol(self) -> None:
         """Brokers that speak an older release's protocol to each other have its rules (with KRaft: its level of features)."""
         key = keys.METADATA_VERSION if self.plane == KRAFT else keys.IBP
-        if self.plane == KRAFT and (entry := self._entry(keys.IBP)) is not None:
+        entry = self._entry(keys.IBP)
+        if self.plane == KRAFT and entry is not None and spoken_release(entry).numbers[:2] != self.version.numbers[:2]:
             text = f"{keys.IBP} says with KRaft at most how the cluster was formatted; no rule follows from it"
             self._find("old-protocol", Level.NOTE, text, entry)
         entry = self._entry(key)

@@ -205,6 +205,8 @@ def _elsewhere(answer: Answer) -> list[dict[str, Any]]:
         if told_of is not None and told_of.story is not None:
             steps = plural(told_of.story.trace_length - 1, "step")
             text += f"; with {told_of.context.words} in {steps} ({told_of.bounds})"
+        elif reply is Reply.UNDECIDED and reply is not answer.reply:
+            text += f"; with {group[0].context.words}: {in_words(group[0])}"
         found.append({
             "answer": reply.value,
             "contexts": [{"kafka_version": item.context.release.name, "control_plane": item.context.plane} for item in group],

@@ -127,6 +127,8 @@ def test_what_contradicts_is_an_error_that_names_both_sides(
 def test_a_forgotten_protocol_and_one_that_is_raised_later_contradict_nothing() -> None:
     assert found("4.1", inter_broker_protocol_version="3.9") == ["4.1 kraft"]
     assert found("3.9", process_roles="broker", metadata_version="3.6-IV2") == ["3.9 kraft"]
+    image = gather([Entry("container image", "3.4.1", "pod.json", 1), Entry("replication.factor", "3", "t", 1)])
+    assert contexts(image, "3.4", "kraft").first.release.name == "3.4.1"
     assert found("3.9.1", "kraft", zookeeper_connect="z", process_roles="broker") == ["3.9.1 kraft"]
 
 
@@ -173,6 +175,7 @@ def test_releases_that_follow_each_other_are_told_by_the_first_and_the_last() ->
     )
 
 
+@pytest.mark.slow
 def test_every_rule_that_is_left_out_of_a_question_says_nothing_there() -> None:
     """Releases that a search cannot tell apart are searched once: the expressions are the same, to the letter."""
     base = configure(given_of(), release("3.9"), "kraft")

@@ -193,6 +193,24 @@ def test_the_release_that_the_files_name_is_the_one_that_is_asked_about(tmp_path
 
 
 @pytest.mark.slow
+def test_a_control_plane_without_a_release_means_the_newest_that_has_it(tmp_path: Path) -> None:
+    options = ("--control-plane", "zookeeper", "--ask", "loss", "-q", "-j", "1", "--no-advice")
+    done = acked("audit", "--set", "replication.factor=1", *options, cwd=tmp_path)
+    assert done.returncode == 12, done.stderr
+    assert re.match(r"Kafka 3\.9\S* with ZooKeeper release: named by nothing", text_of(done.stdout))
+
+
+@pytest.mark.slow
+def test_acks_and_idempotence_are_recommended_rather_than_a_producer_that_drops_what_fails_once(tmp_path: Path) -> None:
+    """A4: retries=0 was the smallest change against duplicates, and one request in flight that against another order."""
+    (tmp_path / "p.properties").write_text("acks=1\nenable.idempotence=false\nreplication.factor=2\n")
+    done = acked("audit", "p.properties", "--kafka-version", "4.0", "--ask", "duplicates", "-q", "-j", "1", cwd=tmp_path)
+    assert done.returncode == 12
+    assert "smallest change set acks=all and enable.idempotence=true (checked)" in text_of(done.stdout)
+    assert "retries=0" not in done.stdout
+
+
+@pytest.mark.slow
 def test_where_nothing_names_the_release_the_answer_names_those_between_which_it_differs(tmp_path: Path) -> None:
     (tmp_path / "p.properties").write_text("replication.factor=1\nacks=1\nretries=5\n")
     options = ("--faults", "clean", "--no-advice", "-q", "-j", "1")
