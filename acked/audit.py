@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,9 @@ from checker.files import check_writable, write_text
 from checker.names import near
 
 if TYPE_CHECKING:
-    from checker.audit import Asked
+    from checker.audit import Audit, Auditor
+    from checker.audit_questions import Asked, Scene
+    from checker.audit_release import Contexts
 
 FORMATS = ("text", "markdown", "html", "json", "sarif")
 ALL = "all"
@@ -29,17 +32,19 @@ LOSS = "loss"
 
 @click.command(short_help="What your own settings promise for acknowledged records.")
 @click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--kafka-version", "version", metavar="V", help="The release, such as 3.6.1; default: the newest one known.")
-@click.option("--control-plane", type=click.Choice(["kraft", "zookeeper"]), help="Default: what the files say.")
+@click.option("--kafka-version", "version", metavar="V",
+              help="The release, such as 3.6.1; default: what the files say, or every one in use.")  # fmt: skip
+@click.option("--control-plane", type=click.Choice(["kraft", "zookeeper"]), help="Default: what the files say, or both.")
 @click.option("--topic", help="The topic that is meant, where the files describe several.")
-@click.option("--set", "overrides", type=_Setting(), multiple=True, help="A setting besides, e.g. replication.factor=3.")
+@click.option("--set", "overrides", type=_Setting(), multiple=True,
+              help="A setting besides, or instead of a file's: replication.factor=3.")  # fmt: skip
+@click.option("--lenient", is_flag=True, help="Pass over names that resemble settings, with a warning, not an error.")
 @click.option(
     "--faults",
-    default="clean",
-    show_default=True,
+    multiple=True,
     metavar="F,…",
     help="What goes wrong: none, clean, outside-isr, one-machine, one-lossy or lossy crashes; zombies, moves, "
-    "producer-restart besides.",
+    "producer-restart besides. Several times: each is asked about. Default: clean, and for loss also one-machine.",
 )
 @click.option("--ask", "asked", metavar="Q,…", default=ALL, help="Ask only these questions; default: all.")
 @click.option(
@@ -67,7 +72,8 @@ def audit(
     control_plane: str | None,
     topic: str | None,
     overrides: tuple[tuple[str, str], ...],
-    faults: str,
+    lenient: bool,
+    faults: tuple[str, ...],
     asked: str,
     required: str,
     advice: bool,
@@ -84,21 +90,24 @@ def audit(
 ) -> int:
     """Ask what the settings in FILE... promise for acknowledged records.
 
-    FILEs are server.properties, producer.properties, consumer settings, what `kafka-configs --describe` and `kafka-topics
-    --describe` print, or JSON. Five questions are decided by exhaustive search: can a record that was acknowledged be lost,
-    duplicated, reordered, read and then vanish, and can the partition stop accepting writes with one broker down? A yes
-    comes with the shortest story, the settings that cause it and the smallest change that makes it a no, itself checked.
+    FILEs are server.properties, producer.properties, consumer settings, what `kafka-configs --describe`, `kafka-topics
+    --describe` and `kafka-features describe` print, or JSON. Five questions are decided by exhaustive search: can a record
+    that was acknowledged be lost, duplicated, reordered, read and then vanish, and can the partition stop accepting writes
+    with one broker down? A yes comes with the shortest story, the settings that cause it and the smallest change that makes
+    it a no, itself checked. Where neither files nor options name the release, what is required is asked of every release in
+    use, and the worst answer counts.
 
     Exit codes: 0 if what is required is decided no, 12 if an answer is yes, 152 if one is undecided, 150 for a file that
-    cannot be read, 151 for settings that Kafka refuses.
+    cannot be read or in which nothing is known, 151 for settings that Kafka refuses, that contradict each other, or whose
+    name is nearly that of a setting that counts.
     """
     from acked.gate import result_cache
-    from checker.audit import MOST_STATES, Auditor, Scene
-    from checker.audit_keys import NEWEST, release
-    from checker.audit_read import Entry, read_settings
-    from checker.audit_settings import gather
+    from checker.audit import Auditor
+    from checker.audit_entry import OPTION, Entry
+    from checker.audit_gather import gather
+    from checker.audit_read import read_settings
+    from checker.audit_release import contexts
     from checker.batch import BatchLimits
-    from checker.faults import read_faults
     from reports.audit_document import audit_document
 
     if not files and not overrides:
@@ -110,27 +119,57 @@ def audit(
         raise ConfigurationError(f"--require {missing[0]} is not among the questions of --ask; ask it too")
     if out is not None:
         check_writable(out, "audit")
+    scene = _scene(faults, log_size, records, thorough, max_states)
     entries = [entry for file in files for entry in read_settings(file)]
-    given = gather([*entries, *(Entry(key, value, "--set", 0) for key, value in _checked(overrides))], topic)
-    scene = Scene(read_faults(faults), log_size, records, thorough, max_states or MOST_STATES)
+    given = gather(entries, topic, [Entry(key, value, OPTION, 0) for key, value in _checked(overrides)], lenient)
+    found = contexts(given, version, control_plane)
     auditor = Auditor(
         given,
-        release(version or NEWEST),
-        control_plane,
+        found.first.release,
+        found.first.plane,
         scene,
         BatchLimits.default(jobs, memory),
         result_cache() if use_cache else None,
         on_decided=_Progress(quiet),
+        others=found.others,
     )
-    result = auditor.run(questions, advice)
+    result = _run(auditor, found, questions, advice, demanded)
     _Progress.end(quiet)
-    document = audit_document(result, demanded)
+    document = audit_document(result, demanded, found)
     _show(document, form, out, [str(file) for file in files])
     return {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}[document["verdict"]]
 
 
+def _scene(
+    faults: tuple[str, ...], log_size: int | None, records: int | None, is_thorough: bool, max_states: int | None
+) -> Scene:
+    from checker.audit_questions import BY_DEFAULT
+    from checker.faults import read_faults
+
+    scene = replace(BY_DEFAULT, log_size=log_size, records=records, is_thorough=is_thorough)
+    if max_states is not None:
+        scene = replace(scene, max_states=max_states)
+    if faults:
+        scene = replace(scene, faults=tuple(dict.fromkeys(read_faults(text) for text in faults)), of_loss=())
+    return scene
+
+
+def _run(
+    auditor: Auditor, found: Contexts, questions: tuple[Asked, ...], advice: bool, demanded: tuple[Asked, ...]
+) -> Audit:
+    from checker.audit_settings import Refused
+
+    try:
+        return auditor.run(questions, advice, demanded)
+    except Refused as error:
+        if found.is_named:
+            raise
+        raise Refused(f"{error} (so {found.first.words} says; nothing names the release, so name yours with "
+                      "--kafka-version)") from None  # fmt: skip
+
+
 def _questions(text: str, option: str) -> tuple[Asked, ...]:
-    from checker.audit import Asked as Questions
+    from checker.audit_questions import Asked as Questions
 
     names = [item.value for item in Questions]
     wanted = [part.strip() for part in text.split(",")]

@@ -1,17 +1,17 @@
 """What Kafka calls the settings that decide about acknowledged records, their values, and their defaults by release.
 
-What lives here: names, ranges, defaults with sources. What does not: what follows from them (`audit_settings.py`). Sources:
-the configuration classes at the release tags; KIPs and JIRA ids where a default changed.
+What lives here: names, ranges, defaults with sources. What does not: names that resemble them (`audit_names.py`), what
+follows from them (`audit_settings.py`). Sources: the configuration classes at the release tags; KIPs and JIRA ids where a
+default changed.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from checker.audit_read import REPLICATION_FACTOR, Scope
+from checker.audit_entry import IMAGE, REPLICATION_FACTOR, Scope
 from checker.errors import ConfigurationError
 from model.partition.versions import LATEST, VERSIONS
 
@@ -42,7 +42,8 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-NEWEST = VERSIONS[-2]
+NEWEST = max((version for version in VERSIONS if version != LATEST), key=_numbers)
+"""The newest release that is known here."""
 
 
 def release(text: str) -> Release:
@@ -142,6 +143,7 @@ OFFSET_RESET = "auto.offset.reset"
 AUTO_COMMIT = "enable.auto.commit"
 GROUP_INSTANCE = "group.instance.id"
 IBP = "inter.broker.protocol.version"
+METADATA_VERSION = "metadata.version"
 ROLES = "process.roles"
 ZOOKEEPER_CONNECT = "zookeeper.connect"
 
@@ -234,56 +236,10 @@ KEYS: dict[str, Key] = {
         Key(AUTO_COMMIT, _CONSUMER, _boolean, (), since="0.9"),
         Key(GROUP_INSTANCE, _CONSUMER, _any, (), since="2.3"),
         Key(IBP, _BROKER, _any, ()),
+        Key(METADATA_VERSION, _BROKER, _any, ()),
+        Key(IMAGE, _BROKER, _any, ()),
         Key(ROLES, _BROKER, _any, (), since="2.8"),
         Key(ZOOKEEPER_CONNECT, _BROKER, _any, ()),
     )
 }
 """The settings that this audit reads."""
-
-_OTHER_NAMES = """
-advertised.listeners auto.create.topics.enable auto.leader.rebalance.enable background.threads batch.size
-bootstrap.servers broker.heartbeat.interval.ms broker.id broker.rack broker.session.timeout.ms buffer.memory check.crcs
-cleanup.policy client.dns.lookup client.id compression.type config.providers controlled.shutdown.enable
-controller.listener.names controller.quorum.voters controller.quorum.bootstrap.servers default.api.timeout.ms
-delete.topic.enable delivery.timeout.ms enable.metrics.push fetch.max.bytes fetch.max.wait.ms
-fetch.min.bytes file.delete.delay.ms flush.ms follower.replication.throttled.replicas group.id
-index.interval.bytes interceptor.classes key.deserializer key.serializer leader.imbalance.check.interval.seconds
-leader.imbalance.per.broker.percentage leader.replication.throttled.replicas linger.ms listeners
-listener.security.protocol.map log.cleaner.enable log.cleanup.policy log.dir log.dirs log.flush.interval.ms
-log.flush.offset.checkpoint.interval.ms log.flush.scheduler.interval.ms log.flush.start.offset.checkpoint.interval.ms
-log.index.interval.bytes log.index.size.max.bytes log.message.format.version log.message.timestamp.type
-log.retention.bytes log.retention.check.interval.ms log.retention.hours log.retention.minutes log.retention.ms
-log.roll.hours log.roll.ms log.segment.bytes log.segment.delete.delay.ms max.block.ms max.connections
-max.message.bytes max.poll.interval.ms max.poll.records max.request.size message.max.bytes metadata.log.dir
-metadata.max.age.ms metadata.version metric.reporters min.cleanable.dirty.ratio min.compaction.lag.ms node.id
-num.io.threads num.network.threads num.partitions num.recovery.threads.per.data.dir num.replica.fetchers
-num.replica.alter.log.dirs.threads offset.metadata.max.bytes offsets.topic.num.partitions offsets.topic.replication.factor
-partition.assignment.strategy partitioner.class preallocate queued.max.requests receive.buffer.bytes
-reconnect.backoff.max.ms reconnect.backoff.ms replica.fetch.backoff.ms replica.fetch.max.bytes replica.fetch.min.bytes
-replica.fetch.wait.max.ms replica.high.watermark.checkpoint.interval.ms replica.lag.max.messages replica.lag.time.max.ms
-replica.socket.receive.buffer.bytes replica.socket.timeout.ms request.timeout.ms retention.bytes retention.ms
-retry.backoff.max.ms retry.backoff.ms sasl.enabled.mechanisms sasl.jaas.config sasl.mechanism security.protocol
-segment.bytes segment.index.bytes segment.jitter.ms segment.ms send.buffer.bytes session.timeout.ms
-socket.receive.buffer.bytes socket.request.max.bytes socket.send.buffer.bytes ssl.client.auth ssl.keystore.location
-ssl.keystore.password ssl.truststore.location ssl.truststore.password transaction.state.log.min.isr
-transaction.state.log.num.partitions transaction.state.log.replication.factor transaction.timeout.ms
-transactional.id.expiration.ms unclean.leader.election.interval.ms unclean.recovery.strategy
-share.coordinator.state.topic.min.isr share.coordinator.state.topic.replication.factor value.deserializer value.serializer
-zookeeper.connection.timeout.ms zookeeper.session.timeout.ms
-"""
-
-KNOWN_NAMES = frozenset(_OTHER_NAMES.split()) | KEYS.keys()
-"""Names that Kafka has, as far as they could be mistaken for misspelt ones."""
-
-_LIKENESS = 0.84
-
-
-def misspelt(name: str, keys: Iterable[str] = KEYS) -> str | None:
-    """The setting that an unknown name seems to mean; None if Kafka has it or nothing is near."""
-    if name in KNOWN_NAMES:
-        return None
-    plain = re.sub(r"[_\-. ]+", ".", re.sub(r"(?<=[a-z])(?=[A-Z])", ".", name.strip())).lower()
-    if plain in KNOWN_NAMES:
-        return plain if plain in KEYS else None
-    close = difflib.get_close_matches(plain, [*keys, *sorted(KNOWN_NAMES - set(keys))], n=1, cutoff=_LIKENESS)
-    return close[0] if close and close[0] in KEYS else None

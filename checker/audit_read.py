@@ -1,7 +1,7 @@
 """Reading what people have: properties files, what kafka-configs and kafka-topics describe, and JSON, as settings with lines.
 
-What lives here: formats. What does not: what the settings mean (`audit_keys.py`) and which of several counts
-(`audit_settings.py`).
+What lives here: formats. What does not: what is none of them (`audit_foreign.py`), what the settings mean (`audit_keys.py`),
+which of several counts and what becomes of those that nobody knows (`audit_gather.py`).
 """
 
 from __future__ import annotations
@@ -9,60 +9,47 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum, unique
 from pathlib import Path
 from typing import Any
 
+from checker import audit_keys as keys
+from checker.audit_entry import IMAGE, REPLICATION_FACTOR, Entry, Scope
+from checker.audit_foreign import INSTEAD, foreign
+from checker.audit_images import release_of_image
+from checker.audit_names import DECIDING, MOST_UNKNOWN, meant, named_within
 from checker.errors import SpecUnreadable
 from checker.files import read_bytes
 
 MAX_BYTES = 4 << 20
 """No file of settings comes near this; a larger one is something else."""
 
-REPLICATION_FACTOR = "replication.factor"
-"""What the number of a topic's replicas is called here: Kafka has no key for it."""
-
 _WHAT = "file of Kafka settings"
 
 
-@unique
-class Scope(Enum):
-    """Whose setting it is; None stands for: as its key says."""
-
-    BROKER = "broker"
-    DYNAMIC_BROKER = "dynamic broker"
-    TOPIC = "topic"
-    PRODUCER = "producer"
-    CONSUMER = "consumer"
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One setting as it was found: `line` counts from 1; `entity` is the topic or broker it is of, if it says so."""
-
-    key: str
-    value: str
-    file: str
-    line: int
-    scope: Scope | None = None
-    entity: str | None = None
-
-    @property
-    def where(self) -> str:
-        """`server.properties:12`."""
-        return f"{self.file}:{self.line}" if self.line else self.file
+_JSON = re.compile(r"\s*(?:\{(?!\{|%)|\[(?!\s*[A-Za-z][\w. \-]*\]))")
+"""How JSON begins, and no template or section of another format does."""
 
 
 def read_settings(path: Path) -> list[Entry]:
-    """Every setting of a file, in its order; `SpecUnreadable` says what is wrong with it and where."""
+    """Every setting of a file, in its order; `SpecUnreadable` says what is wrong with it and where.
+
+    A file in which there is nothing, or which is in another format, is refused: it is none that sets nothing.
+    """
     text = _text(path)
     name = str(path)
-    if path.suffix.lower() == ".json" or text.lstrip()[:1] in ("{", "["):
-        return _json_entries(name, text)
+    if path.suffix.lower() == ".json" or _JSON.match(text):
+        return _some(name, _json_entries(name, text))
     if _DESCRIBED.search(text):
-        return list(_described_entries(name, text))
-    return list(_property_entries(name, text))
+        return list(_described_entries(name, text))  # Where a topic sets nothing, that has been said.
+    if (kind := foreign(path, text)) is not None:
+        raise SpecUnreadable(f"{name} {kind}")
+    return _some(name, list(_property_entries(name, text)))
+
+
+def _some(name: str, entries: list[Entry]) -> list[Entry]:
+    if not entries:
+        raise SpecUnreadable(f"{name} has no setting in it; {INSTEAD}")
+    return entries
 
 
 def _text(path: Path) -> str:
@@ -86,6 +73,9 @@ def _text(path: Path) -> str:
 # -- properties ---------------------------------------------------------------------------------------------------------
 
 
+_NAME = re.compile(r"[A-Za-z_][\w.\-$%/+@]*", re.ASCII)
+
+
 def _property_entries(name: str, text: str) -> Iterator[Entry]:
     import javaproperties
 
@@ -94,6 +84,8 @@ def _property_entries(name: str, text: str) -> Iterator[Entry]:
     try:
         for element in javaproperties.parse(text):
             if isinstance(element, javaproperties.KeyValue):
+                if not _NAME.fullmatch(element.key):
+                    raise SpecUnreadable(f"{name}:{line}: {element.key!r} is no name of a setting; {INSTEAD}")
                 yield Entry(element.key, element.value.strip(), name, line)
             line += len(re.findall(r"\r\n|\r|\n", element.source))
     except javaproperties.InvalidUEscapeError as error:
@@ -112,8 +104,14 @@ _AFTER_VALUE = " sensitive="
 _TOPIC_LINE = re.compile(
     r"^Topic:\s*(?P<name>\S+)\s.*?\bReplicationFactor:\s*(?P<factor>\d+)(?:\s+Configs:\s*(?P<configs>.*))?$"
 )
+_FEATURE_LINE = re.compile(
+    r"^Feature:\s*(?P<name>\S+)\s.*\bFinalizedVersionLevel:\s*(?P<level>\S+)(?:\s+Epoch:\s*\d+)?\s*$"
+)
+_OWN_LINE = re.compile(r"^(?!\s+Topic:.*\bPartition:).*[=:]")
+"""A line that could be a setting: not one of a partition."""
 _DESCRIBED = re.compile(
-    r"^(?:(?:Dynamic|All|Default)? ?configs for (?:topic|broker)|Topic:\s*\S+\s.*\bReplicationFactor:)",
+    r"^(?:(?:Dynamic|All|Default)? ?configs for (?:topic|broker)|Topic:\s*\S+\s.*\bReplicationFactor:"
+    r"|Feature:\s*\S+\s.*VersionLevel:)",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -133,10 +131,24 @@ def _described_entries(name: str, text: str) -> Iterator[Entry]:
             yield Entry(REPLICATION_FACTOR, topic["factor"], name, number, Scope.TOPIC, entity)
             for key, value in _pairs(topic["configs"] or ""):
                 yield Entry(key, value, name, number, Scope.TOPIC, entity)
-        elif is_ours and (item := _CONFIG_LINE.match(line)):
+        elif feature := _FEATURE_LINE.match(line):
+            if feature["name"] in (keys.METADATA_VERSION, keys.ELR):
+                yield Entry(feature["name"], feature["level"], name, number, Scope.BROKER)
+        elif item := _CONFIG_LINE.match(line):
             value = item["rest"].partition(_AFTER_VALUE)[0].strip()
-            if value != "null":
+            if is_ours and value != "null":
                 yield Entry(item["key"], value, name, number, scope, entity)
+        elif _OWN_LINE.match(line) and (named := _setting_of(line)) is not None:
+            raise SpecUnreadable(
+                f"{name}:{number}: {named} stands among what Kafka's tools describe, and they print no such line; put it in "
+                "a file of its own"
+            )
+
+
+def _setting_of(line: str) -> str | None:
+    """The setting that a line gives a value to, which none of Kafka's tools printed."""
+    key = re.split(r"[=:\s]", line.strip(), maxsplit=1)[0]
+    return key if key in DECIDING or meant(key) is not None else named_within(line)
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
@@ -165,11 +177,49 @@ def _json_entries(name: str, text: str) -> list[Entry]:
 
     try:
         document = json.loads(text, object_pairs_hook=once)
+        found = list(_Json(name, text).entries(document, None, None))
     except json.JSONDecodeError as error:
         raise SpecUnreadable(f"{name}:{error.lineno}: no valid JSON: {error.msg}") from None
     except RecursionError:
         raise SpecUnreadable(f"{name} is nested too deeply for a {_WHAT}") from None
-    return list(_Json(name, text).entries(document, None, None))
+    said: dict[tuple[Scope | None, str | None, str], Entry] = {}
+    for entry in found:
+        before = said.setdefault((entry.scope, entry.entity, entry.key), entry)
+        if before.value != entry.value and entry.key != REPLICATION_FACTOR:
+            # JSON has no order that would make the later one count.
+            raise SpecUnreadable(
+                f"{name} sets {entry.key} to {before.value} at line {before.line} and to {entry.value} at line {entry.line}; "
+                "leave one out"
+            )
+    return found
+
+
+_CONTAINERS = ("configs", "config", "data", "partitions", "properties")
+_NO_SETTINGS = ("topic", "topic_name", "topicName", "version", "partition", "log_dirs", "kind", "metadata")
+
+
+def _setting_within(node: Any) -> str | None:
+    """A setting that decides, or a name that seems to mean one, anywhere in a part of the document that is not read."""
+    for text, is_name in _texts_within(node):
+        if (is_name and (text in DECIDING or meant(text) is not None)) or named_within(text) is not None:
+            return text
+    return None
+
+
+def _texts_within(node: Any) -> Iterator[tuple[str, bool]]:
+    """Every text of a part of a document, and whether it is the name of something."""
+    if isinstance(node, str):
+        yield node, False
+    elif isinstance(node, list):
+        for item in node:
+            yield from _texts_within(item)
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            yield key, True
+            if key == "name" and isinstance(value, str):
+                yield value, True
+            else:
+                yield from _texts_within(value)
 
 
 class _Json:
@@ -202,13 +252,16 @@ class _Json:
         section = next((item for item in Scope if key.lower().removesuffix("s") == item.value), None)
         if section is not None and isinstance(value, dict | list):
             yield from self.entries(value, section, None)
-        elif key in ("configs", "config", "data", "partitions", "properties") and isinstance(value, dict | list):
+        elif key in _CONTAINERS and isinstance(value, dict | list):
             yield from self.entries(value, scope, entity)
         elif key == "replicas" and isinstance(value, list):
             yield Entry(REPLICATION_FACTOR, str(len(value)), self._name, self._line(key), Scope.TOPIC, entity)
         elif key in ("replication_factor", "replicationFactor", "replication-factor"):
             yield from self._entry(key, value, Scope.TOPIC, entity, REPLICATION_FACTOR)
-        elif key not in ("topic", "topic_name", "topicName", "version", "partition", "log_dirs", "kind", "metadata"):
+        elif key == "image" and isinstance(value, str):
+            if (runs := release_of_image(value)) is not None:
+                yield Entry(IMAGE, runs, self._name, self._line(key), Scope.BROKER)
+        elif key not in _NO_SETTINGS or isinstance(value, dict | list):
             yield from self._entry(key, value, scope, entity)
 
     def _entry(
@@ -216,8 +269,13 @@ class _Json:
     ) -> Iterator[Entry]:
         line = self._line(key)
         if isinstance(value, dict | list):
-            if "." in key or scope is not None:
+            if "." in key or (scope is not None and key not in _NO_SETTINGS):
                 raise SpecUnreadable(f"{self._name}:{line}: {key} is a {type(value).__name__}; give one value")
+            if (hidden := _setting_within(value)) is not None:
+                raise SpecUnreadable(
+                    f"{self._name}:{line}: {hidden} stands within {key!r}, which is no section that is known here; put it "
+                    "under broker, topics, producer or consumer"
+                )
             return
         if value is None:
             return
@@ -230,6 +288,8 @@ class _Json:
         if at < 0:
             return 1
         self._at[token] = at + 1
+        if len(self._at) > 2 * MOST_UNKNOWN:
+            raise self._wrong(f"it has more than {2 * MOST_UNKNOWN:,} names")
         return self._text.count("\n", 0, at) + 1
 
     def _wrong(self, why: str) -> SpecUnreadable:

@@ -1,48 +1,26 @@
-"""From settings as they were found to what is in effect: which of several counts, what a release makes of it, what is silent.
+"""From the settings that count to what is in effect: what a release makes of them, and what is silent.
 
-What lives here: precedence, defaults, Kafka's own refusals, and findings about settings that undo others. What does not:
-formats (`audit_read.py`), names and defaults (`audit_keys.py`), questions (`audit.py`).
+What lives here: defaults, Kafka's own refusals, and findings about settings that undo others. What does not: which of
+several counts (`audit_gather.py`), names and defaults (`audit_keys.py`), which release it is (`audit_release.py`), questions
+(`audit_questions.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import Enum, unique
 
 from checker import audit_keys as keys
-from checker.audit_keys import KEYS, MAX_INT, Release, misspelt
-from checker.audit_read import REPLICATION_FACTOR, Entry, Scope
+from checker.audit_entry import OPTION, REPLICATION_FACTOR, Entry, Scope
+from checker.audit_gather import Finding, Given, Level
+from checker.audit_keys import KEYS, MAX_INT, Release
+from checker.audit_release import plane_given, plane_words, planes_in, spoken_release
 from checker.errors import ConfigurationError
-from checker.names import near
 from model.partition import idempotence
-from model.partition.versions import KRAFT, ZOOKEEPER, planes_of
+from model.partition.versions import KRAFT
 
 MOST_REPLICAS = 5
 """`partition` has no more brokers than this."""
-
-
-MOST_UNKNOWN = 1000
-"""Unknown keys that are looked at for misspelling: a file with more of them is none of Kafka's."""
-
-
-@unique
-class Level(Enum):
-    """How much a finding matters."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something about the settings themselves; `rule` is its name for machines."""
-
-    rule: str
-    level: Level
-    text: str
-    entry: Entry | None = None
 
 
 @dataclass(frozen=True)
@@ -70,22 +48,6 @@ class Refused(ConfigurationError):
 
 
 @dataclass(frozen=True)
-class Given:
-    """What was found, one entry a key; what Kafka passes over is left out."""
-
-    entries: Mapping[str, Entry]
-    findings: tuple[Finding, ...]
-
-    def but(self, changes: Mapping[str, str]) -> Given:
-        """With other values; an empty one takes the setting out."""
-        kept = {key: entry for key, entry in self.entries.items() if key not in changes}
-        for key, value in changes.items():
-            if value:
-                kept[key] = Entry(key, value, "the change", 0)
-        return replace(self, entries=kept)
-
-
-@dataclass(frozen=True)
 class Configuration:
     """What is in effect under a release and a control plane."""
 
@@ -98,90 +60,6 @@ class Configuration:
 
     def __getitem__(self, key: str) -> Value:
         return self.values[key]
-
-
-# -- which of several counts --------------------------------------------------------------------------------------------
-
-_PRECEDENCE = (Scope.TOPIC, Scope.DYNAMIC_BROKER, Scope.BROKER, Scope.PRODUCER, Scope.CONSUMER)
-
-
-def gather(entries: Iterable[Entry], topic: str | None = None) -> Given:
-    """The entry that counts for each known key: a topic's before a broker's, the later of two in one file."""
-    findings: list[Finding] = []
-    seen: set[str] = set()
-    known = [known for entry in entries if (known := _recognised(entry, findings, seen)) is not None]
-    known = _of_one_topic(known, topic)
-    counted: dict[tuple[str, Scope], Entry] = {}
-    for entry in known:
-        assert entry.scope is not None
-        before = counted.get((entry.key, entry.scope))
-        counted[entry.key, entry.scope] = entry if before is None else _later(before, entry, findings)
-    chosen: dict[str, Entry] = {}
-    for scope in reversed(_PRECEDENCE):
-        chosen.update({key: entry for (key, of), entry in counted.items() if of is scope})
-    return Given(chosen, tuple(findings))
-
-
-def _recognised(entry: Entry, findings: list[Finding], unknown: set[str]) -> Entry | None:
-    """The entry with its scope and its value in its usual form; None if it is passed over."""
-    key = KEYS.get(entry.key)
-    if key is None:
-        is_new = entry.key not in unknown and len(unknown) < MOST_UNKNOWN
-        unknown.add(entry.key)
-        meant = misspelt(entry.key) if is_new else None
-        if meant is not None:
-            text = f"{entry.key} is no setting of Kafka's and is passed over; {meant} is meant, perhaps"
-            findings.append(Finding("misspelt", Level.WARNING, text, entry))
-        elif entry.key in ("include", "includeoptional"):
-            text = f"Kafka does not read {entry.value}: its settings know no {entry.key}; name that file here if it counts"
-            findings.append(Finding("include", Level.WARNING, text, entry))
-        return None
-    scope = key.scopes[0] if entry.scope is None else entry.scope
-    if scope not in key.scopes:
-        text = f"{entry.key} is no setting of a {scope.value} and is passed over; it is one of a {key.scopes[0].value}"
-        findings.append(Finding("misplaced", Level.WARNING, text, entry))
-        return None
-    try:
-        value = key.read(entry.value)
-    except ValueError as error:
-        raise ConfigurationError(f"{entry.where}: {entry.key} is {entry.value!r} and must be {error}") from None
-    return replace(entry, scope=scope, value=value)
-
-
-def _of_one_topic(entries: list[Entry], topic: str | None) -> list[Entry]:
-    """Without the settings of other topics than the one that is meant."""
-    topics = list(dict.fromkeys(e.entity for e in entries if e.scope is Scope.TOPIC and e.entity is not None))
-    if topic is not None and topic not in topics:
-        raise ConfigurationError(f"no file describes a topic {topic!r}{near(topic, topics)}; they describe {_list(topics)}")
-    if topic is None and len(topics) > 1:
-        settings = [frozenset((e.key, e.value) for e in entries if e.entity == name) for name in topics]
-        if len(set(settings)) > 1:
-            raise ConfigurationError(f"the files describe several topics; name one with --topic: {_list(topics)}")
-        topic = topics[0]
-    return [e for e in entries if e.scope is not Scope.TOPIC or e.entity is None or topic is None or e.entity == topic]
-
-
-def _list(names: Iterable[str]) -> str:
-    shown = list(names)
-    return ", ".join(shown[:8]) + (", …" if len(shown) > 8 else "") if shown else "none"
-
-
-def _later(before: Entry, entry: Entry, findings: list[Finding]) -> Entry:
-    """The one of two entries of a key and a scope that counts."""
-    if before.value == entry.value:
-        return before
-    if entry.key == REPLICATION_FACTOR:
-        least = min(before, entry, key=lambda item: int(item.value))
-        text = f"the partitions have different numbers of replicas; {least.value}, the least, is taken"
-        findings.append(Finding("uneven-replicas", Level.WARNING, text, least))
-        return least
-    if before.file != entry.file or before.entity != entry.entity:
-        raise ConfigurationError(
-            f"{before.where} sets {entry.key} to {before.value} and {entry.where} to {entry.value}; audit one at a time"
-        )
-    text = f"{entry.key} is named twice, as {before.value} in line {before.line} and as {entry.value}; the later one counts"
-    findings.append(Finding("named-twice", Level.WARNING, text, entry))
-    return entry
 
 
 _OUTSIDE = {
@@ -211,7 +89,7 @@ def reads_from_leader(given: Given, values: Mapping[str, Value]) -> bool:
 
 
 def configure(given: Given, version: Release, plane: str | None = None) -> Configuration:
-    """What is in effect; `Refused` with Kafka's reason where it would not start."""
+    """What is in effect; `Refused` with Kafka's reason where it would not start, `ConfigurationError` for what is missing."""
     return _Configuring(given, version, plane).run()
 
 
@@ -233,13 +111,14 @@ class _Configuring:
                 self._find("not-yet", Level.WARNING, text, entry)
                 entry = None
             if entry is not None:
-                self.values[key.name] = Value(key.name, entry.value, entry.where, entry)
+                self.values[key.name] = Value(key.name, entry.value, entry.source, entry)
             elif (default := key.default(self.version)) is not None:
                 self.values[key.name] = Value(key.name, default.value, f"default, {default.source}")
         self._replicas()
         self._flush()
         self._producer()
         self._old_protocol()
+        self._features()
         self._silent()
         leader_only = reads_from_leader(self.given, self.values)
         return Configuration(self.version, self.rules, self.plane, self.values, tuple(self.findings), leader_only)
@@ -255,31 +134,29 @@ class _Configuring:
         return None if value is None else value.entry
 
     def _plane(self, wanted: str | None) -> str:
-        planes = planes_of(self.rules) if self.rules != "latest" else (KRAFT,)
-        roles, zookeeper = (self.given.entries.get(key) for key in (keys.ROLES, keys.ZOOKEEPER_CONNECT))
-        found = KRAFT if roles is not None else ZOOKEEPER if zookeeper is not None else None
-        plane = wanted or found or planes[0]
-        if plane in planes:
-            return plane
-        if wanted is not None:
-            raise ConfigurationError(f"Kafka {self.version.name} runs on {' or '.join(planes)}; leave --control-plane out")
-        entry = roles if roles is not None else zookeeper
-        text = f"the rules of Kafka {self.version.name} are known here with {planes[0]} only, and that is what is asked about"
-        self._find("control-plane", Level.WARNING, text, entry)
-        return planes[0]
+        planes = planes_in(self.version)
+        plane, source = (wanted, "--control-plane") if wanted is not None else plane_given(self.given, None)
+        if plane is None or plane in planes:
+            return plane or planes[0]
+        known = " or ".join(map(plane_words, planes))
+        raise ConfigurationError(
+            f"Kafka {self.version.name} is known here with {known} only, and {source} names {plane_words(plane)}; "
+            "take one of them back"
+        )
 
     def _replicas(self) -> None:
         if REPLICATION_FACTOR not in self.values:
             factor = self.values[keys.DEFAULT_FACTOR]
+            if factor.entry is None:
+                raise ConfigurationError(
+                    f"nothing says how many replicas the topic has, and most answers hang on it; say so with {OPTION} "
+                    f"{REPLICATION_FACTOR}=3, or add what kafka-topics --describe prints"
+                )
             self.values[REPLICATION_FACTOR] = Value(
                 REPLICATION_FACTOR, factor.value, f"{keys.DEFAULT_FACTOR}: {factor.source}", factor.entry
             )
-            self._find(
-                "no-topic",
-                Level.NOTE,
-                f"no topic is described; {keys.DEFAULT_FACTOR}={factor.value} is taken for its replicas",
-                factor.entry,
-            )
+            text = f"no topic is described; {keys.DEFAULT_FACTOR}={factor.value} is taken for its replicas"
+            self._find("no-topic", Level.NOTE, text, factor.entry)
         number = self.values[REPLICATION_FACTOR].number
         if number > MOST_REPLICAS:
             raise ConfigurationError(f"{number} replicas are more than acked can ask about; it knows up to {MOST_REPLICAS}")
@@ -357,20 +234,36 @@ class _Configuring:
     # -- settings that undo others --------------------------------------------------------------------------------------
 
     def _old_protocol(self) -> None:
+        """Brokers that speak an older release's protocol to each other have its rules (with KRaft: its level of features)."""
+        key = keys.METADATA_VERSION if self.plane == KRAFT else keys.IBP
         entry = self._entry(keys.IBP)
+        if self.plane == KRAFT and entry is not None and spoken_release(entry).numbers[:2] != self.version.numbers[:2]:
+            text = f"{keys.IBP} says with KRaft at most how the cluster was formatted; no rule follows from it"
+            self._find("old-protocol", Level.NOTE, text, entry)
+        entry = self._entry(key)
         if entry is None:
             return
-        if self.plane == KRAFT:
-            self._find("old-protocol", Level.NOTE, f"{keys.IBP} has no meaning with KRaft and is passed over", entry)
-            return
-        try:
-            spoken = keys.release(entry.value)
-        except ConfigurationError as error:
-            raise ConfigurationError(f"{entry.where}: {keys.IBP}: {error}") from None
+        spoken = spoken_release(entry)
+        if self.plane not in planes_in(spoken):
+            raise ConfigurationError(f"{entry.where}: {key}={entry.value} is of a release that is not known here with "
+                                     f"{plane_words(self.plane)}; finalize a later one")  # fmt: skip
         if spoken.numbers[:2] < self.version.numbers[:2] and spoken.rules != self.rules:
             self.rules = spoken.rules
-            text = f"{keys.IBP}={entry.value} keeps the brokers at the rules of {spoken.rules}, whatever their release"
+            text = f"{key}={entry.value} keeps the brokers at the rules of {spoken.rules}, whatever their release"
             self._find("old-protocol", Level.WARNING, text, entry)
+
+    def _features(self) -> None:
+        """KIP-966 needs the metadata version of 4.0: below it there are no eligible leader replicas."""
+        entry, elr = self._entry(keys.METADATA_VERSION), self.values.get(keys.ELR)
+        if entry is None or elr is None or elr.value == "0" or spoken_release(entry).since("4.0"):
+            return
+        what = f"{keys.METADATA_VERSION}={entry.value}"
+        if elr.entry is not None:
+            raise Refused(
+                f"{elr.source}: {keys.ELR}={elr.value} needs a {keys.METADATA_VERSION} of 4.0 (KIP-966), and {entry.where} "
+                f"has {what}; take one of them back"
+            )
+        self._set(keys.ELR, "0", f"{what} ({entry.where}) has none")
 
     def _silent(self) -> None:
         acks, least, factor = (self.values[key] for key in (keys.ACKS, keys.MIN_ISR, REPLICATION_FACTOR))
@@ -401,6 +294,9 @@ class _Configuring:
                 text = f"{key} is set; the questions are about single records, not about transactions"
                 self._find("transactions", Level.NOTE, text, value.entry)
         self._consumer()
-        if self.version.since("4.1") and self._entry(keys.ELR) is None:
-            text = f"{keys.ELR} is 1 on clusters made with 4.1; one that was upgraded has to be told"
-            self._find("elr-default", Level.NOTE, text)
+        if self.version.since("4.1") and self._entry(keys.ELR) is None and self.values[keys.ELR].value == "1":
+            text = (
+                f"{keys.ELR} is taken for 1, as on clusters that were made with 4.1 or later; where one was upgraded it "
+                f"stays 0 until it is set: ask with {OPTION} {keys.ELR}=0, or add what kafka-features describe prints"
+            )
+            self._find("elr-default", Level.WARNING, text)

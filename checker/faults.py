@@ -6,7 +6,7 @@ What lives here: the names, what they mean, reading them. What does not: the rul
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, unique
 
@@ -61,6 +61,21 @@ _MORE: Mapping[str, tuple[str, str]] = {
 }
 
 
+_BRIEFLY: Mapping[str, str] = {
+    "clean": "processes that die",
+    "outside-isr": "machines outside the ISR that die",
+    "one-machine": "one machine that dies",
+    "one-lossy": "one machine that dies while processes are killed",
+    "lossy": "several machines that die",
+    "zombies": "brokers whose session is over and that do not know",
+    "moves": "leadership that is moved",
+    "producer-restart": "a producer that is restarted",
+}
+
+UNMODELLED = ("disk", "a broker that comes back with an empty disk, of which there is no model here")
+"""What people also mean by losing data, and nothing here can be asked about."""
+
+
 @dataclass(frozen=True)
 class Faults:
     """Kind of crashes and what may go wrong besides."""
@@ -86,6 +101,12 @@ class Faults:
             settings.unnoticed_restarts.name: int(is_before_kip_380 and crashes),
             **{constant: int(name in self.more) for name, (constant, _) in _MORE.items()},
         }
+
+
+def not_asked(asked: Iterable[Faults]) -> list[tuple[str, str]]:
+    """What else may go wrong than in any of these, by name and in few words."""
+    named = {name for faults in asked for name in (faults.crashes.value, *faults.more)}
+    return [(name, words) for name, words in _BRIEFLY.items() if name not in named] + [UNMODELLED]
 
 
 def read_faults(text: str) -> Faults:

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reports.audit import head_of, verdict_of
+from reports.audit import by_question, head_of, not_asked_of
 from reports.report_page import render_report
 
 
 def audit_page(document: Mapping[str, Any]) -> str:
     """The page; it needs no script and no network."""
-    title, assumed = head_of(document)
-    data = {"title": title, "assumed": assumed, "verdict": verdict_of(document), "audit": document}
+    title, head = head_of(document)
+    questions = [
+        {"id": answers[0]["question"], "text": text, "answers": answers} for text, answers in by_question(document)
+    ]
+    data = {
+        "title": title,
+        "head": head,
+        "not_asked": not_asked_of(document),
+        "verdict": document["verdict_in_words"],
+        "questions": questions,
+        "audit": document,
+    }
     return render_report("audit.html.j2", data)

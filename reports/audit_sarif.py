@@ -46,17 +46,24 @@ def audit_sarif(document: Mapping[str, Any], files: Sequence[str], version: str)
 
 def _answers(document: Mapping[str, Any], files: Sequence[str]) -> Iterator[dict[str, Any]]:
     for answer in document["answers"]:
-        if answer["answer"] not in _LEVEL:
+        if answer["worst"] not in _LEVEL:
             continue
-        parts = [f"{answer['text']} {sentence(answer['in_words'])}"]
-        if answer["story"] is not None:
-            parts += [f"{at}. {step}" for at, step in enumerate(answer["story"]["steps"], 1)]
-        parts += [f"Because of {cause['in_words']}." for cause in answer["causes"]]
+        parts = [f"{answer['text']} {sentence(answer['in_words'])}", f"Faults: {answer['faults']['words']}."]
+        parts += _told(answer["story"])
+        for other in answer["elsewhere"]:
+            parts += [sentence(other["in_words"]), *_told(other["story"])]
+        parts += [f"Because of {cause['in_words']}." for cause in answer["causes"] or ()]
+        if answer["no_cause"] is not None:
+            parts.append(f"Because of {answer['no_cause']}.")
         if answer["remedy"] is not None:
             parts.append(f"Smallest change, checked: {answer['remedy']['in_words']}.")
-        places = [cause for cause in answer["causes"] if cause["line"]]
+        places = [cause for cause in answer["causes"] or () if cause["line"]]
         place = places[0] if places else _first_place(document)
-        yield _result(f"audit/{answer['question']}", _LEVEL[answer["answer"]], "\n".join(parts), place, files)
+        yield _result(f"audit/{answer['question']}", _LEVEL[answer["worst"]], "\n".join(parts), place, files)
+
+
+def _told(story: Mapping[str, Any] | None) -> list[str]:
+    return [] if story is None else [f"{at}. {step}" for at, step in enumerate(story["steps"], 1)]
 
 
 def _findings(document: Mapping[str, Any], files: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """The audit gets configurations that people really have right: ten of them, each with where it comes from.
 
-What lives here: answers, causes, changes. What does not: formats and precedence (`test_audit_settings.py`), the command
-(`tests/e2e/test_audit.py`).
+What lives here: answers. What does not: formats and precedence (`test_audit_settings.py`), causes and changes
+(`test_audit_advice.py`), the command (`tests/e2e/test_audit.py`).
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from checker.audit import QUESTIONS, Asked, Audit, Auditor, Reply, Scene, reply_of, task_of
+from checker.audit import Auditor
+from checker.audit_entry import Entry
+from checker.audit_gather import gather
 from checker.audit_keys import release
-from checker.audit_read import Entry, read_settings
-from checker.audit_settings import configure, gather
+from checker.audit_questions import BY_DEFAULT, QUESTIONS, Asked, Reply, Scene, reply_of, task_of
+from checker.audit_read import read_settings
+from checker.audit_settings import configure
 from checker.batch import BatchLimits, answer_all
 from checker.faults import CrashKind, Faults
 from checker.outcome import Outcome, Task
@@ -91,6 +94,15 @@ CASES = {
         "3.7",
         ("quickstart-kraft.properties", "producer-defaults.properties"),
         {Asked.LOSS: NO, Asked.DUPLICATES: NO, Asked.WRITES: YES},
+        settings=(("default.replication.factor", "1"),),
+    ),
+    "the KRaft quickstart on a machine that dies": Case(
+        "the same: what its one broker did not flush is gone",
+        "3.7",
+        ("quickstart-kraft.properties", "producer-defaults.properties"),
+        {Asked.LOSS: YES},
+        Faults(CrashKind.ONE_MACHINE),
+        (("default.replication.factor", "1"),),
     ),
     "as many in sync as there are": Case(
         "a common mistake: two replicas and min.insync.replicas=2, no writes while one broker is down",
@@ -141,7 +153,7 @@ def outcomes() -> dict[tuple[str, Asked], Outcome | None]:
         configuration = configure(gather(entries_of(case)), release(case.version))
         for question in QUESTIONS:
             if question.asked in case.answers:
-                tasks[name, question.asked] = task_of(question, configuration, Scene(case.faults))
+                tasks[name, question.asked] = task_of(question, configuration, Scene((case.faults,)))
     order = list(tasks)
     found = {order[answered.task]: answered.outcome for answered in answer_all([*tasks.values()], LIMITS)}
     assert found.keys() == tasks.keys()
@@ -157,53 +169,6 @@ def test_configurations_from_public_defaults_and_recommendations_get_the_right_a
     assert {asked: reply_of(outcomes[name, asked]) for asked in case.answers} == dict(case.answers), case.source
 
 
-def audit_of(version: str, faults: Faults | None = None, asked: tuple[Asked, ...] = tuple(Asked), **values: str) -> Audit:
-    names = {"acks": "acks", "factor": "replication.factor", "least": "min.insync.replicas", "retries": "retries",
-             "unclean": "unclean.leader.election.enable"}  # fmt: skip
-    given = gather([Entry(names[key], value, "given.properties", at) for at, (key, value) in enumerate(values.items(), 1)])
-    return Auditor(given, release(version), scene=Scene(faults or Faults()), limits=LIMITS).run(asked)
-
-
-@pytest.mark.slow
-def test_the_setting_that_loses_records_is_found_and_the_change_is_checked() -> None:
-    answer = audit_of("3.6", asked=(Asked.LOSS,), acks="1", factor="2", least="2").of(Asked.LOSS)
-    assert answer.reply is YES
-    assert answer.story is not None
-    assert answer.story.trace_length == 5
-    assert [change.words for change in answer.causes] == ["acks=all"]
-    assert answer.remedy is not None
-    assert answer.remedy.words == "acks=all"
-
-
-@pytest.mark.slow
-def test_two_settings_that_each_lose_records_have_to_be_changed_together() -> None:
-    answer = audit_of("3.6", asked=(Asked.LOSS,), acks="1", factor="2", unclean="true").of(Asked.LOSS)
-    assert answer.causes == ()
-    assert answer.remedy is not None
-    assert answer.remedy.words == "acks=all, unclean.leader.election.enable=false"
-
-
-@pytest.mark.slow
-def test_where_no_setting_helps_a_later_release_is_found() -> None:
-    answer = audit_of("0.10", asked=(Asked.LOSS,), acks="all", factor="2", least="2", unclean="false").of(Asked.LOSS)
-    assert answer.remedy is not None
-    assert answer.remedy.words == "kafka version=0.11"
-
-
-@pytest.mark.slow
-def test_a_change_that_spoils_another_answer_is_passed_over_or_says_so() -> None:
-    audit = audit_of("3.6", asked=(Asked.LOSS, Asked.WRITES), factor="2", least="2")
-    answer = audit.of(Asked.WRITES)
-    assert answer.reply is YES
-    assert answer.remedy is not None
-    assert answer.remedy.words == "min.insync.replicas=1"
-    assert answer.remedy.turns == ()
-    lossy = audit_of("3.6", Faults(CrashKind.OUTSIDE_ISR), (Asked.LOSS, Asked.WRITES), factor="1", acks="1")
-    remedy = lossy.of(Asked.WRITES).remedy
-    assert remedy is not None
-    assert Asked.LOSS in dict(remedy.turns), "a second replica keeps writes going and, with acks=1, loses records"
-
-
 def test_a_search_that_met_its_bound_leaves_the_question_undecided() -> None:
     given = gather([Entry("replication.factor", "2", "f", 1)])
     audit = Auditor(given, release("4.1"), scene=Scene(max_states=50), limits=LIMITS).run((Asked.LOSS,))
@@ -212,16 +177,14 @@ def test_a_search_that_met_its_bound_leaves_the_question_undecided() -> None:
 
 
 @pytest.mark.slow
-def test_follower_reads_vanish_to_3_4_and_an_upgrade_or_reading_from_the_leader_mends_it() -> None:
-    given = gather([
-        Entry("replica.selector.class", "RackAwareReplicaSelector", "server.properties", 1),
-        Entry("replication.factor", "2", "server.properties", 2),
-    ])  # fmt: skip
-    answer = Auditor(given, release("3.4"), limits=LIMITS).run((Asked.VANISHING,)).of(Asked.VANISHING)
-    assert answer.reply is YES
-    assert [change.words for change in answer.causes] == ["no replica.selector.class"]
-    newer = Auditor(given, release("3.5"), limits=LIMITS).run((Asked.VANISHING,)).of(Asked.VANISHING)
-    assert newer.reply is NO
+def test_records_of_acks_all_and_one_in_sync_replica_are_lost_with_a_machine_and_by_default_that_is_asked() -> None:
+    """Three replicas, acks=all, min.insync.replicas=1: processes that die lose nothing, and the exit goes by the worse."""
+    given = gather([Entry("replication.factor", "3", "t", 1), Entry("acks", "all", "p", 1)])
+    audit = Auditor(given, release("4.1"), scene=BY_DEFAULT, limits=LIMITS).run((Asked.LOSS, Asked.WRITES), advise=False)
+    assert {answer.faults.name: answer.reply for answer in audit.all_of(Asked.LOSS)} == {"clean": NO, "one-machine": YES}
+    assert [answer.faults.name for answer in audit.all_of(Asked.WRITES)] == ["clean"]
+    assert audit.worst((Asked.LOSS,)) is YES
+    assert audit.worst((Asked.WRITES,)) is NO
 
 
 def test_the_last_in_sync_replica_may_be_the_one_that_is_down_unless_elections_may_be_unclean() -> None:
@@ -235,6 +198,7 @@ def test_the_last_in_sync_replica_may_be_the_one_that_is_down_unless_elections_m
 
 
 def test_a_no_because_nothing_is_ever_accepted_says_so() -> None:
-    answer = audit_of("3.6", asked=(Asked.LOSS,), factor="1", least="2").of(Asked.LOSS)
+    given = gather([Entry("replication.factor", "1", "t", 1), Entry("min.insync.replicas", "2", "t", 2)])
+    answer = Auditor(given, release("3.6"), limits=LIMITS).run((Asked.LOSS,)).of(Asked.LOSS)
     assert answer.reply is NO
     assert answer.is_empty

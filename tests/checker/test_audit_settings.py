@@ -1,6 +1,7 @@
 """Settings as people have them are read, and the one that counts is found; what is hostile or wrong is one clear sentence.
 
-What lives here: formats, precedence, defaults, findings, refusals. What does not: the answers (`test_audit.py`).
+What lives here: formats, precedence, defaults, findings, refusals. What does not: names and files that are not understood
+(`test_audit_names.py`), releases (`test_audit_release.py`), the answers (`test_audit.py`).
 """
 
 from __future__ import annotations
@@ -11,13 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from checker.audit import QUESTIONS, Answer, Asked, Scene, task_of
-from checker.audit_keys import KEYS, misspelt, release
-from checker.audit_read import Entry, Scope, read_settings
-from checker.audit_settings import MOST_UNKNOWN, Configuration, Refused, configure, gather
+from checker.audit import Answer
+from checker.audit_entry import Entry, Scope
+from checker.audit_gather import gather
+from checker.audit_keys import KEYS, release
+from checker.audit_names import MOST_UNKNOWN
+from checker.audit_questions import QUESTIONS, Asked, Scene, task_of
+from checker.audit_read import read_settings
+from checker.audit_release import Context
+from checker.audit_settings import Configuration, Refused, configure
 from checker.errors import AckedError, ConfigurationError, SpecUnreadable
-from checker.faults import CrashKind, read_faults
+from checker.faults import CrashKind, Faults, read_faults
 from model.partition import settings
+from model.partition.versions import LATEST, VERSIONS
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "audit"
 SELECTORS = "org.apache.kafka.common.replica"
@@ -25,7 +32,9 @@ SELECTORS = "org.apache.kafka.common.replica"
 
 
 def configured(version: str, plane: str | None = None, **values: str) -> Configuration:
-    """Settings by their names with _ for dots."""
+    """Settings by their names with _ for dots, of a topic with three replicas unless they say otherwise."""
+    if not values.keys() & {"replication_factor", "default_replication_factor"}:
+        values["replication_factor"] = "3"
     entries = [Entry(key.replace("_", "."), value, "f", 1) for key, value in values.items()]
     return configure(gather(entries), release(version), plane)
 
@@ -131,9 +140,14 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_file_of_very_many_keys_or_one_very_long_line_is_read_in_bounded_work(tmp_path: Path) -> None:
     many = tmp_path / "many.properties"
-    many.write_text("".join(f"min.insync.replica{at}=1\n" for at in range(100_000)))
-    findings = gather(read_settings(many)).findings
-    assert 0 < len(findings) <= MOST_UNKNOWN
+    many.write_text("acks=1\n" + "".join(f"min.insync.replica{at}=1\n" for at in range(100_000)))
+    with pytest.raises(SpecUnreadable, match="more than 1,000 names are no settings"):
+        gather(read_settings(many))
+    many.write_text("acks=1\n" + "".join(f"min.insync.replica{at}=1\n" for at in range(MOST_UNKNOWN)))
+    assert len(gather(read_settings(many), is_lenient=True).findings) == MOST_UNKNOWN
+    (tmp_path / "many.json").write_text(json.dumps({f"some.key.{at}": at for at in range(100_000)}))
+    with pytest.raises(SpecUnreadable, match="more than 2,000 names"):
+        read_settings(tmp_path / "many.json")
     wide = tmp_path / "wide.txt"
     wide.write_text(f"Dynamic configs for topic t are:\n  a={' ' * 3_000_000}x\n")
     assert [entry.value for entry in read_settings(wide)] == ["x"]
@@ -167,6 +181,15 @@ def test_two_files_that_contradict_each_other_are_refused() -> None:
         gather([Entry("acks", "1", "p", 1), Entry("acks", "all", "q", 2)])
 
 
+def test_partitions_with_different_numbers_of_replicas_are_asked_about_one_at_a_time() -> None:
+    """Two replicas with min.insync.replicas=2 lose nothing where three do, and take no writes where three do."""
+    entries = [Entry("replication.factor", factor, "move.json", 1, Scope.TOPIC, "t") for factor in ("3", "2")]
+    with pytest.raises(ConfigurationError, match=r"--set replication\.factor=3"):
+        gather(entries)
+    given = gather(entries, overrides=[Entry("replication.factor", "2", "--set", 0)])
+    assert given.entries["replication.factor"].value == "2"
+
+
 def test_several_topics_need_a_name_unless_they_are_alike() -> None:
     entries = [Entry("replication.factor", factor, "t", 1, Scope.TOPIC, name) for name, factor in (("a", "3"), ("b", "2"))]
     with pytest.raises(ConfigurationError, match=r"--topic: a, b"):
@@ -187,17 +210,39 @@ def test_a_value_out_of_range_is_refused_with_its_line_and_range(key: str, value
         gather([Entry(key, value, "f.properties", 7)])
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [("min.insync.replica", "min.insync.replicas"), ("ack", "acks"), ("enable.idempotency", "enable.idempotence"),
-     ("MIN_INSYNC_REPLICAS", "min.insync.replicas"), ("unclean.leader.election.enabled", "unclean.leader.election.enable"),
-     ("enableIdempotence", "enable.idempotence"), ("retry.backoff.ms", None), ("log.flush.interval.ms", None),
-     ("num.partitions", None), ("my.own.key", None), ("acks", None)],
-)  # fmt: skip
-def test_misspelt_keys_are_pointed_out_and_unknown_ones_passed_over(name: str, meant: str | None) -> None:
-    assert misspelt(name) == meant
-    findings = gather([Entry(name, "1", "f", 1)]).findings
-    assert [finding.rule for finding in findings] == (["misspelt"] if meant else [])
+def test_what_is_set_on_the_command_line_counts_instead_of_what_files_say_and_both_are_told() -> None:
+    """A what-if is one word: the remedy that an audit recommends can be tried at once."""
+    entries = [
+        Entry("min.insync.replicas", "1", "topic.txt", 3, Scope.TOPIC, "orders"),
+        Entry("min.insync.replicas", "3", "server.properties", 7, Scope.BROKER),
+        Entry("min.insync.replicas", "4", "other.properties", 1, Scope.BROKER),
+    ]
+    given = gather(entries, overrides=[Entry("min.insync.replicas", "2", "--set", 0)])
+    assert given.entries["min.insync.replicas"].value == "2"
+    source = given.entries["min.insync.replicas"].source
+    assert source == "--set, instead of 1 (topic.txt:3) and 3 (server.properties:7) and 4 (other.properties:1)"
+    assert [(finding.rule, finding.entry and finding.entry.where) for finding in given.findings] == [
+        ("overridden", "topic.txt:3"), ("overridden", "server.properties:7"), ("overridden", "other.properties:1"),
+    ]  # fmt: skip
+    assert "min.insync.replicas=2 (--set) is asked about instead of min.insync.replicas=1 (topic.txt:3)" in [
+        finding.text for finding in given.findings
+    ]
+    with pytest.raises(ConfigurationError, match="audit one at a time"):
+        gather(entries)
+    with pytest.raises(ConfigurationError, match="leave one out"):
+        gather(entries, overrides=[Entry("acks", "1", "--set", 0), Entry("acks", "all", "--set", 0)])
+
+
+def test_a_brokers_setting_on_the_command_line_counts_before_the_topics_own() -> None:
+    flushed = [Entry("flush.messages", "1", "topic.txt", 1), Entry("replication.factor", "3", "topic.txt", 2)]
+    overrides = [Entry("log.flush.interval.messages", "1000", "--set", 0)]
+    given = gather(flushed, overrides=overrides)
+    assert configure(given, release("3.6"))["log.flush.interval.messages"].value == "1000"
+    assert configure(gather(flushed).but({"log.flush.interval.messages": "9"}), release("3.6"))[
+        "log.flush.interval.messages"
+    ].value == "9"
+    unused = gather(flushed, overrides=[Entry("default.replication.factor", "5", "--set", 0)])
+    assert [finding.rule for finding in unused.findings] == ["override-unused"]
 
 
 # -- what a release makes of it -----------------------------------------------------------------------------------------
@@ -266,7 +311,7 @@ def test_idempotence_asked_for_brings_what_it_needs_along_where_that_is_not_set(
         ("unclean-outlives", "3.6", {"unclean_leader_election_enable": "true"}),
         ("not-yet", "0.10", {"enable_idempotence": "true"}),
         ("old-protocol", "2.8", {"inter_broker_protocol_version": "0.10.2"}),
-        ("control-plane", "4.0", {"zookeeper_connect": "z"}),
+        ("old-protocol", "3.6", {"inter_broker_protocol_version": "3.3", "process_roles": "broker"}),
         ("no-topic", "3.6", {"default_replication_factor": "3"}),
         ("transactions", "3.6", {"isolation_level": "read_committed"}),
         ("outside-the-questions", "3.6", {"auto_offset_reset": "latest"}),
@@ -308,7 +353,7 @@ def test_the_order_of_records_is_asked_with_three_brokers_whose_names_do_not_cou
     asked = next(question for question in QUESTIONS if question.asked is Asked.REORDERING)
     task = task_of(asked, configured("3.6", replication_factor=replicas), Scene(is_thorough=thorough))
     assert (dict(task.constants)["replicas"], task.symmetry) == (asked_with, True)
-    told = Answer(asked, task, None, "", int(replicas)).bounds
+    told = Answer(asked, Faults(), Context(release("3.6"), "kraft"), task, None, "", int(replicas)).bounds
     of = f" of the {replicas}" if asked_with < int(replicas) else ""
     assert told.startswith(f"{asked_with}{of} brokers, ")
     assert "the names of brokers counted once" in told
@@ -320,17 +365,28 @@ def test_careful_settings_have_no_warnings() -> None:
 
 
 def test_an_old_inter_broker_protocol_keeps_the_old_rules() -> None:
-    values = {"inter_broker_protocol_version": "0.10.2", "zookeeper_connect": "z"}
-    assert configured("2.8", **values).rules == "0.10"
+    values = {"inter_broker_protocol_version": "0.9.0", "zookeeper_connect": "z"}
+    assert configured("2.8", **values).rules == "0.9"
     assert configured("3.6", "zookeeper", inter_broker_protocol_version="3.6-IV2").rules == "3.6"
 
 
-def test_releases_are_read_with_their_patches() -> None:
-    names = ("0.8.2.2", "0.10.2.1", "2.0.1", "2.8.2", "3.9.1", "v4.1.0", "latest")
-    assert [release(name).rules for name in names] == ["0.8", "0.10", "2.0.1", "2.8.1", "3.9", "4.1", "latest"]
-    for name in ("", "5.0", "0.7", "4.2", "three", "3", "1.2.3.4.5"):
+def test_a_release_has_the_rules_of_the_newest_listed_one_that_is_not_above_it() -> None:
+    """Whatever releases are listed: a patch that changed something has its own rules, the others those before it."""
+    listed = [name for name in VERSIONS if name != LATEST]
+    assert [release(name).rules for name in listed] == listed
+    assert release(LATEST).rules == LATEST
+    patches = {"0.8.2.2": "0.8", "0.10.2.1": "0.10.2", "2.0.1": "2.0.1", "2.8.2": "2.8.1", "3.4.1": "3.4.1", "v4.1.0": "4.1"}
+    for name, before in patches.items():
+        fitting = [item for item in listed if tuple(map(int, item.split("."))) <= tuple(map(int, before.split(".")))]
+        assert release(name).rules == fitting[-1]
+    for name in ("", "5.0", "0.7", "99.9", "three", "3", "1.2.3.4.5"):
         with pytest.raises(ConfigurationError, match="name one from"):
             release(name)
+
+
+def test_how_many_replicas_there_are_is_asked_for_and_never_taken_for_granted() -> None:
+    with pytest.raises(ConfigurationError, match=r"--set replication\.factor=3"):
+        configure(gather([Entry("min.insync.replicas", "2", "f", 1)]), release("3.6"))
 
 
 def test_more_replicas_than_can_be_asked_about_are_refused() -> None:
@@ -349,6 +405,6 @@ def test_faults_are_read_by_name() -> None:
 def test_every_key_has_a_default_or_needs_none() -> None:
     version = release("4.1")
     optional = {"transactional.id", "replication.factor", "flush.messages", "replica.selector.class", "process.roles",
-                "zookeeper.connect", "inter.broker.protocol.version", "client.rack", "auto.offset.reset",
-                "enable.auto.commit", "group.instance.id"}  # fmt: skip
+                "zookeeper.connect", "inter.broker.protocol.version", "metadata.version", "container image", "client.rack",
+                "auto.offset.reset", "enable.auto.commit", "group.instance.id"}  # fmt: skip
     assert {name for name, key in KEYS.items() if key.default(version) is None} == optional
