@@ -13,6 +13,7 @@ from model.partition.settings import (
     acks,
     asks_in_epoch,
     asynchronous_isr,
+    begins_again,
     dies_uncleanly,
     eligible_leader_replicas,
     expand_in_own_epoch,
@@ -89,7 +90,12 @@ def diverges(s: State, leader: Replica, follower: Replica) -> Bool:
 
 
 def epoch_start(s: State, leader: Replica) -> Offset:
-    """Where the leader's own epoch starts in its log: at its first record of that epoch, or at the log end."""
+    """Where the leader's own epoch starts in its log: at its first record of that epoch, or at the log end.
+
+    One that takes office again in the same epoch takes its log end for the start (KAFKA-7128).
+    """
+    if begins_again.value:
+        return s.broker[leader].began
     log = s.log[leader]
     own = s.broker[leader].leader_epoch
     return least(Offset, lambda o: (o == log.end) | (log.has(o) & (own == log.at(o).epoch)))

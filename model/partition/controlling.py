@@ -31,15 +31,13 @@ from model.partition.settings import (
     dies_uncleanly,
     directories_move,
     eligible_leader_replicas,
-    expand_in_own_epoch,
     halts,
     isr_checks_broker_epoch,
     kills,
     leadership_moves,
     loses,
-    reregistration_noticed,
+    restarts_unnoticed,
     unclean_election,
-    unnoticed_restarts,
     zombies,
 )
 from model.partition.state import Offset, Replica, State
@@ -131,12 +129,6 @@ def go_down(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> N
     s.broker[broker].down = True
 
 
-def restarts_go_unnoticed() -> bool:
-    """Whether a broker that went down may be back in the ISR that it never left."""
-    faults = unnoticed_restarts.on and (kills.on or asynchronous_isr.on) and crashes.value != NO_CRASHES
-    return faults and not reregistration_noticed.on
-
-
 def _says_unnoticed(t: Any) -> str:
     lost = t.before.log[t.broker].end - t.after.log[t.broker].end
     how = f", without what it had from offset {t.log_end} on, which was not flushed" if lost else ""
@@ -148,20 +140,17 @@ def _says_unnoticed(t: Any) -> str:
 
 @action(
     says=_says_unnoticed,
-    when=lambda: restarts_go_unnoticed(),
+    when=lambda: bool(restarts_unnoticed.value),
     actor="broker", fault=Fault.RESTARTS, messages=(Ends("broker"),),
 )
 def restart_unnoticed(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
     """A broker goes down and registers again before the controller has taken it out of the ISR; it is told again who leads.
 
-    With ZooKeeper (to 2.1, KIP-380) the process was killed and the log stays: a machine that dies is away for longer. From
-    2.0.1 a leader that comes back takes its log end for the start of its epoch (KAFKA-7128), which is not told here: only
-    others restart unnoticed then. With KRaft (to 3.9, KAFKA-18106) the broker comes back after its session has ended and
-    before the controller fences it, so a machine may have died; it stays in the ISR, and the leader if it was.
+    With ZooKeeper (to 2.1, KIP-380) the process was killed and the log stays: a machine that dies is away for longer. With
+    KRaft (to 3.9, KAFKA-18106) the broker comes back after its session has ended and before the controller fences it, so a
+    machine may have died. It stays the leader if it was, and takes office again in the same leader epoch.
     """
     require("in the ISR", s.controller.isr.contains(broker))
-    if expand_in_own_epoch.on and not asynchronous_isr.on:
-        require("does not lead", s.controller.leader != broker)
     require("has a session", has_session(s, broker))
     if asynchronous_isr.on:
         require_what_survives(s, broker, log_end, checkpoint)

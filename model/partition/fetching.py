@@ -121,6 +121,7 @@ def resign(s: State, broker: Replica) -> None:
     s.broker[broker].pending = none_of(Replica)
     s.broker[broker].outdated = False
     s.broker[broker].unanswered = False
+    s.broker[broker].began = 0
     for r in each(Replica):
         s.known_end[broker][r] = known_as(None)
 

@@ -88,6 +88,7 @@ def become_leader(s: State, leader: Replica) -> None:
     broker.outdated = False
     broker.unanswered = False
     broker.truncating = False
+    broker.began = s.log[leader].end
     # The epoch of the new office starts at the log end, too, and takes the place of one without records.
     broker.empty_epoch = None
     advance_high_watermark(s, leader)

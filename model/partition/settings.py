@@ -367,6 +367,20 @@ halts = Computed(
 )
 """Whether brokers halt; where they never are down, nobody does."""
 
+restarts_unnoticed = Computed(
+    lambda constants: int(
+        bool(constants["unnoticed_restarts"] and not constants["reregistration_noticed"])
+        and constants["crashes"] != NO_CRASHES
+        and bool(constants["kills"] or constants["asynchronous_isr"])
+    )
+)
+"""Whether a broker that went down may be back in the ISR that it never left; a machine that died, with KRaft alone."""
+
+begins_again = Computed(
+    lambda constants: int(bool(restarts_unnoticed.make(constants) and constants["expand_in_own_epoch"]))
+)
+"""Whether a leader may take office twice in one epoch, and it matters where it began."""
+
 awaits = Computed(lambda constants: int(constants["late_answers"] and constants["truncation"] == BY_DIVERGING_FETCH))
 """Whether an answer may be late."""
 

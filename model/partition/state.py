@@ -12,6 +12,7 @@ from model.partition.settings import (
     asks_in_epoch,
     asynchronous_isr,
     awaits,
+    begins_again,
     consumer,
     crashes,
     dies_uncleanly,
@@ -108,6 +109,7 @@ class Broker(Struct):
     isr = field(SetOf(Replica), "of a leader: the in-sync replicas it knows to be committed")
     pending = field(Present(SetOf(Replica), asynchronous_isr), "of a leader: the ISR it has asked the controller for, if any")
     outdated = field(Present(Bool, asynchronous_isr), "of a leader: the controller has changed the ISR since it last heard")
+    began = field(Present(Offset, begins_again), "of a leader: its log end when it took office, the start of its epoch")
     unanswered = field(Present(Bool, waits_in_vain), "of a leader: the answer to its request for another ISR is lost")
     empty_epoch = field(
         Present(Optional(Epoch), keeps_empty_epochs),
