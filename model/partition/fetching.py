@@ -338,7 +338,7 @@ def _says_batch(t: Any) -> str:
 
 
 @action(
-    says=lambda t: f"{says_round(t)}; the answer, read before that, brings {_says_batch(t)}",
+    says=lambda t: f"{says_round(t)}; the answer, read first, brings {_says_batch(t)}",
     actor="follower", messages=FETCH,
 )
 def fetch_at_once(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
