@@ -152,7 +152,7 @@ def hold_high_watermark(s: State, leader: Replica) -> None:
     def lacks(r: Replica, o: Offset) -> Bool:
         known = s.known_end[leader][r]
         waited_for = ~members.contains(r) & known.is_some & (known < o)
-        # Who has restarted since has another broker epoch, and may not join before it has fetched again (KIP-903).
+        # Who has restarted has another broker epoch, and may not join (KIP-903); here, until it has heard who leads.
         return waited_for & may_count(s, r) & s.broker[r].leader_epoch.is_some if fenced_stay_out.on else waited_for
 
     require("the high watermark would rise", reached > s.broker[leader].hw)

@@ -6,7 +6,7 @@ settings (`settings.py`) and the releases' defaults (`versions.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from model.errors import ModelError
 from model.partition import idempotence
@@ -15,6 +15,22 @@ from model.partition.versions import KRAFT, ZOOKEEPER
 
 _KRAFT_ONLY = ("isr_checks_broker_epoch", "alter_bumps_epoch", "eligible_leader_replicas")
 """Rules that only a KRaft controller can apply: KIP-903, KAFKA-15021, KIP-966."""
+
+
+_WITHOUT_EFFECT: tuple[tuple[str, Callable[[Mapping[str, int]], bool], str], ...] = (
+    (
+        "unnoticed_restarts",
+        lambda c: bool(c["reregistration_noticed"]),
+        "a broker that registers again is taken out of the ISR first (reregistration_noticed)",
+    ),
+    ("config_changes", lambda c: not c["eligible_leader_replicas"], "there are no eligible leader replicas to forget"),
+    (
+        "directories_move",
+        lambda c: bool(not c["eligible_leader_replicas"] or c["assignment_keeps_elr"]),
+        "there are no eligible leader replicas, or they are kept (assignment_keeps_elr)",
+    ),
+)
+"""What a spec may ask for and does not get under its other settings, and why."""
 
 
 def settle(
@@ -44,6 +60,9 @@ def settle(
             )
         settled["idempotence"] = 0
         warnings.append(f"idempotence, the release's default, is dropped in silence because of {conflict}")
+    for name, rule, why in _WITHOUT_EFFECT:
+        if given.get(name) and rule(constants):
+            warnings.append(f"{name} has no effect: {why}")
     wanted, replicas = constants["min_insync_replicas"], constants["replicas"]
     if wanted > replicas:
         text = f"min.insync.replicas={wanted} is more than the {replicas} replicas"

@@ -281,7 +281,8 @@ def change_configuration(s: State) -> None:
     actor=CONTROLLER,
 )
 def move_directory(s: State) -> None:
-    """A replica's log directory changes (JBOD): to 4.2 the change of the partition that says so clears its ELR."""
+    """A broker says that a replica is in another directory (JBOD): to 4.2 the change that records it clears the ELR."""
+    require("a broker is up to say so", some(Replica, lambda r: has_session(s, r)))
     require("there is something to forget", ~s.controller.elr.is_empty)
     set_eligible(s, none_of(Replica))
 

@@ -260,7 +260,6 @@ def have_parted(s: State, leader: Replica, follower: Replica) -> Bool:
     return s.log[follower].end > s.log[leader].end
 
 
-
 def leader_learns(s: State, leader: Replica, follower: Replica, advance: Advance = advance_high_watermark) -> None:
     """The leader's half of a fetch: the follower's log end, the ISR, the high watermark."""
     s.known_end[leader][follower] = known_as(s.log[follower].end)
@@ -342,7 +341,10 @@ def _says_batch(t: Any) -> str:
     actor="follower", messages=FETCH,
 )
 def fetch_at_once(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
-    """A fetch that is answered at once, with the records below `end` and the high watermark from before the fetch."""
+    """A fetch that is answered at once, with the records below `end` and the high watermark from before the fetch.
+
+    That is where there is something for it, or for another partition of the same fetch: then the answer brings none.
+    """
     require("brings records, if there are any", (s.log[follower].end < end) | ~s.log[leader].has(s.log[follower].end))
     answer_at_once(s, follower, leader, end, advance_high_watermark)
 
@@ -357,7 +359,7 @@ def fetch_at_once(s: State, follower: Replica, leader: Replica, end: Offset) -> 
 def fetch_while_hw_waits(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
     """A fetch after which the leader's high watermark waits for a follower outside the ISR that may soon join (KAFKA-4485).
 
-    An answer that brings nothing though the leader holds more is one that does not arrive.
+    The answer may bring less than the leader holds, or nothing: other partitions have filled it, or it is lost.
     """
     answer_at_once(s, follower, leader, end, hold_high_watermark)
 

@@ -95,6 +95,9 @@ def become_leader(s: State, leader: Replica) -> None:
     renumber_epochs(s)
 
 
+WAITS = "the high watermark waits for a follower outside the ISR"
+
+
 def _says_isr(t: Any) -> str:
     return (
         f"{says_set(t.after.broker[t.leader].isr)}, and its high watermark is {t.after.broker[t.leader].hw}"
@@ -112,7 +115,7 @@ def learn_isr(s: State, leader: Replica) -> None:
 
 
 @action(
-    says=lambda t: f"leader {t.leader} hears that the ISR is {_says_isr(t)}; it waits for a follower outside the ISR",
+    says=lambda t: f"leader {t.leader} hears that the ISR is {_says_isr(t)}; {WAITS}",
     when=lambda: hw_waits_for_caught_up.on,
     actor="leader", messages=HEARS_OF_ISR,
 )
@@ -163,8 +166,7 @@ def shrink_isr(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
 
 @action(
     says=lambda t: (
-        f"leader {t.leader} removes {says_brokers(t.followers)} from the ISR, which is now {_says_isr(t)}; it waits for a "
-        "follower outside the ISR"
+        f"leader {t.leader} removes {says_brokers(t.followers)} from the ISR, which is now {_says_isr(t)}; {WAITS}"
     ),
     when=lambda: not asynchronous_isr.on and hw_waits_for_caught_up.on,
     actor="leader", messages=CHANGED_ISR,

@@ -203,9 +203,10 @@ def retry(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
     actor=PRODUCER, messages=WRITE_ANSWERED_OR_NOT,
 )
 def produce_while_hw_waits(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
-    """A record is sent, for the first time or again, to a leader alone in its ISR, whose high watermark waits (KAFKA-4485).
+    """A record is sent, for the first time or again, to a leader whose high watermark waits (KAFKA-4485).
 
-    It waits for a follower that has lately caught up and may soon join.
+    It would rise where the leader is alone in its ISR, or where it has waited already; it waits for a follower that has
+    lately caught up and may soon join.
     """
     require("presumes leadership", presumes_leadership(s, leader))
     may_retry = (s.producer.status[record] == SENT) & ~is_duplicate(s, leader, record)

@@ -371,7 +371,7 @@ restarts_unnoticed = Computed(
     lambda constants: int(
         bool(constants["unnoticed_restarts"] and not constants["reregistration_noticed"])
         and constants["crashes"] != NO_CRASHES
-        and bool(constants["kills"] or constants["asynchronous_isr"])
+        and bool(constants["kills"] or (constants["asynchronous_isr"] and constants["crashes"] >= LOSSY_OUTSIDE_ISR))
     )
 )
 """Whether a broker that went down may be back in the ISR that it never left; a machine that died, with KRaft alone."""

@@ -48,9 +48,25 @@ def test_the_high_watermark_may_wait_for_a_follower_outside_the_isr_that_has_fet
 
 
 def test_nobody_waits_for_a_follower_outside_the_isr_that_the_leader_never_heard_of() -> None:
+    # Broker 2 lives and follows, and was removed before its first fetch.
     instance = release(LATEST, **TWO_RECORDS)
-    gone = (*CRASH_OF_2, FIRST, "FetchRecord(follower=1, leader=0)")
-    assert not can(instance, "FetchWhileHwWaits(follower=1, leader=0, end=1)", *gone)
+    removed = (
+        FIRST, "AskToShrink(leader=0, followers=[2])", "CommitAlterPartition(leader=0)", "LearnIsr(leader=0)",
+        "FetchRecord(follower=1, leader=0)",
+    )  # fmt: skip
+    waits = "FetchWhileHwWaits(follower=1, leader=0, end=1)"
+    assert not can(instance, waits, *removed)
+    assert can(instance, waits, *removed[:4], "FetchUnanswered(follower=2, leader=0)", removed[4])
+
+
+@pytest.mark.parametrize(("version", "waits"), [("2.6", True), (LATEST, False)])
+def test_who_is_down_may_be_waited_for_until_those_who_may_not_join_are_left_out(version: str, waits: bool) -> None:
+    instance = release(version, **TWO_RECORDS, max_leader_epoch=2, shrink_bumps_epoch=False)
+    dies = (
+        "FetchUnanswered(follower=2, leader=0)", FIRST, "Crash(broker=2, log_end=0, checkpoint=0)", "LearnIsr(leader=0)",
+        "FetchRecord(follower=1, leader=0)",
+    )  # fmt: skip
+    assert can(instance, "FetchWhileHwWaits(follower=1, leader=0, end=1)", *dies) is waits
 
 
 @pytest.mark.parametrize(("version", "waits"), [("0.10", False), ("0.10.2", True)])
@@ -121,6 +137,11 @@ def test_with_kraft_to_3_9_a_broker_that_comes_back_unnoticed_keeps_its_place_wi
         assert not any(item.action.name == "RestartUnnoticed" for item in other.actions)
 
 
+def test_where_nothing_may_die_nobody_restarts_unnoticed() -> None:
+    orderly = release("3.9", "kraft", **TINY, acks="1", retries=False, kills=False, unnoticed_restarts=True)
+    assert not any(item.action.name == "RestartUnnoticed" for item in orderly.actions)
+
+
 def test_with_zookeeper_an_unnoticed_restart_keeps_the_log_because_a_machine_is_away_for_longer() -> None:
     instance = release("1.1", **TINY, acks="1", retries=False, crashes="lossy", unnoticed_restarts=True)
     copied = (FIRST, "FetchRecord(follower=1, leader=0)")
@@ -135,7 +156,8 @@ def test_setting_min_insync_replicas_forgets_eligible_and_last_leader_and_moving
     assert play(instance, *down)["controller"]["elr"] == [0, 1]
     changed = play(instance, *down, "ChangeConfiguration()")["controller"]
     assert (changed["elr"], changed["last_leader"]) == ([], None)
-    moved = play(instance, *down, "MoveDirectory()")["controller"]
+    assert not can(instance, "MoveDirectory()", *down)
+    moved = play(instance, *down, "Restart(broker=0, is_clean=False)", "MoveDirectory()")["controller"]
     assert (moved["elr"], moved["last_leader"]) == ([], 0)
     mended = release("4.3", **TINY, min_insync_replicas=2, acks="all", retries=False, **faults)
     assert not any(item.action.name == "MoveDirectory" for item in mended.actions)
