@@ -24,11 +24,12 @@ Row = tuple[str, bool, int, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Field:
-    """One leaf of the state; named as `model.domain.Leaf` names it, so that a `Lowering` takes either."""
+    """One leaf of the state; named as `model.layout.Leaf` names it, so that a `Lowering` takes either."""
 
     name: str
     bits: int
     cardinality: int
+    slot: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def make_problem(
     )
     size = max((1 + number for step in steps for number in step.ids), default=0)
     return Problem(
-        tuple(Field(leaf.name, leaf.bits, leaf.cardinality) for leaf in instance.schema.leaves),
+        tuple(Field(leaf.name, leaf.bits, leaf.cardinality, leaf.slot) for leaf in instance.schema.leaves),
         tuple(table.rows),
         tuple(tuple(instance.schema.unpack(words)) for words in instance.initial),
         made,

@@ -18,16 +18,18 @@ from pathlib import Path as FilePath
 from typing import Any, TypeVar, get_type_hints
 
 from model.context import Constant, Context, active, current
-from model.domain import LeafDomain, Schema, as_leaf, is_name
-from model.errors import DomainOverflow, ModelError
+from model.domain import LeafDomain, as_leaf, is_name
+from model.errors import DomainOverflow, ModelError, StepError
 from model.evaluate import Evaluator
 from model.expr import Expr, Pool, evaluation_order
-from model.state import Store, Struct, decode_view
+from model.layout import Schema, meanings
+from model.state import Struct, decode_view
+from model.store import Store
 from model.values import Bool, Id
 
 _CORE = {
     str(FilePath(__file__).with_name(f"{name}.py"))
-    for name in ("context", "domain", "evaluate", "expr", "protocol", "quantify", "state", "values")
+    for name in ("context", "domain", "evaluate", "expr", "layout", "protocol", "quantify", "state", "store", "values")
 }
 
 
@@ -182,6 +184,11 @@ class Protocol:
         for constant in constants:
             if not is_name(constant.name):
                 raise ModelError(f"{name}: constant {constant.name!r} is no name; use letters, digits and _")
+            if isinstance(state.domains().get(constant.name), LeafDomain):
+                raise ModelError(
+                    f"{name}: {constant.name!r} is a constant and a field of the state, and a predicate could mean either; "
+                    "rename one of them"
+                )
 
     def action(
         self, *, says: Words | None = None, when: Callable[[], bool] | None = None
@@ -359,10 +366,13 @@ class Instance:
                 name: domain.wrap(self.pool.int(code))
                 for (name, domain), code in zip(parameters.items(), codes, strict=True)
             }
-            item.function(self._root(store), **bound)
-        dropped = {(item.name, guard.label) for guard in guards} & self.dropped
-        self._dropped |= dropped
-        kept = tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
+            try:
+                item.function(self._root(store), **bound)
+            except StepError:
+                # Of a binding that its clauses rule out, what it would do is no mistake.
+                if all(guard.condition is not self.pool.false for guard in self._kept(item, guards)):
+                    raise
+        kept = self._kept(item, guards)
         guard = self.pool.all(guard.condition for guard in kept)
         if guard is self.pool.false:
             return None
@@ -375,6 +385,12 @@ class Instance:
             for (name, domain), code in zip(parameters.items(), codes, strict=True)
         }
         return ActionInstance(item, arguments, kept, guard, updates, overflows)
+
+    def _kept(self, item: Action, guards: Sequence[Guard]) -> tuple[Guard, ...]:
+        """The clauses that are not to be left out."""
+        dropped = {(item.name, guard.label) for guard in guards} & self.dropped
+        self._dropped |= dropped
+        return tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
 
     def _outside(self, leaf: int, code: Expr) -> Expr | None:
         cardinality = self.schema.leaves[leaf].cardinality
@@ -429,9 +445,10 @@ class Instance:
     # -- identity -----------------------------------------------------------------------------------------------
 
     def fingerprint(self, extra: Iterable[Expr] = ()) -> str:
-        """A hash of everything a search depends on: layout, initial state, guards, updates, and `extra` expressions."""
+        """A hash of everything a search depends on: layout, what fields hold, initial state, guards, updates, `extra`."""
         roots: list[Expr] = list(extra)
-        lines = [f"{leaf.name} {leaf.cardinality} {leaf.word} {leaf.shift}" for leaf in self.schema.leaves]
+        lines = [*meanings(self.protocol.state, self.constants)]
+        lines += [f"{leaf.name} {leaf.cardinality} {leaf.word} {leaf.shift}" for leaf in self.schema.leaves]
         lines += [str(words) for words in self.initial]
         for item in self.actions:
             lines.append(f"{item.label} {[guard.label for guard in item.guards]} {[leaf for leaf, _ in item.updates]}")
