@@ -288,6 +288,12 @@ class StructDomain(Composite):
         for name, domain in self.struct.domains().items():
             yield from domain.leaves((*path, name), constants)
 
+    def parts(self) -> Iterator[tuple[Path, Domain]]:
+        """Its single fields, arrays and logs, those of structs in it included."""
+        for name, domain in self.struct.domains().items():
+            inner = domain.parts() if isinstance(domain, StructDomain) else [((), domain)]
+            yield from (((name, *path), part) for path, part in inner)
+
     def decode(self, path: Path, codes: Mapping[Path, int], constants: Constants) -> Any:
         return {name: domain.decode((*path, name), codes, constants) for name, domain in self._shown(constants)}
 
@@ -364,17 +370,13 @@ class LogDomain(Composite):
 
     def record_leaves(self) -> list[tuple[Path, LeafDomain]]:
         """The fields of a record as it declares them; `ModelError` if one of them is an array or a log."""
-
-        def walk(struct: type[Struct], path: Path) -> Iterator[tuple[Path, LeafDomain]]:
-            for name, domain in struct.domains().items():
-                if isinstance(domain, StructDomain):
-                    yield from walk(domain.struct, (*path, name))
-                elif isinstance(domain, LeafDomain):
-                    yield (*path, name), domain
-                else:
-                    raise ModelError(f"{struct.__name__}.{name} cannot be in a log: its records hold no arrays and no logs")
-
-        return list(walk(self.record, ()))
+        found: list[tuple[Path, LeafDomain]] = []
+        for path, domain in StructDomain(self.record).parts():
+            if not isinstance(domain, LeafDomain):
+                name = f"{self.record.__name__}.{path_name(path)}"
+                raise ModelError(f"{name} cannot be in a log: its records hold single fields and structs of such")
+            found.append((path, domain))
+        return found
 
     def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:
         yield (*path, self.END), self.end

@@ -210,8 +210,9 @@ class Struct:
         """`StepError` if something else has taken this struct's place: an assignment would go to that."""
         if not self._may_be_stale or not any(change.replaces for change in self._store.changes[self._since :]):
             return
-        for leaf, _ in StructDomain(type(self)).leaves((), current().constants):
-            if any(change.replaces for _, change in self._foreign_changes((*self._path, *leaf))):
+        for part, domain in StructDomain(type(self)).parts():
+            path = (*self._path, *part)
+            if isinstance(domain, LeafDomain) and any(change.replaces for _, change in self._foreign_changes(path)):
                 raise StepError(
                     f"{shown(self._path)} was replaced, or its log changed, after this {self.type_name} was taken, and an "
                     f"assignment through it would go to what is there now; take the {self.type_name} again"
