@@ -24,6 +24,7 @@ from model.domain import (
     Path,
     PresentDomain,
     Range,
+    SetDomain,
     SlotDomain,
     StructDomain,
     as_leaf,
@@ -31,6 +32,8 @@ from model.domain import (
     path_name,
 )
 from model.errors import ModelError
+from model.expr import Expr
+from model.values import Id
 
 if TYPE_CHECKING:
     from model.state import Struct
@@ -56,6 +59,20 @@ class Leaf:
     shift: int
     bits: int
     slot: tuple[int, int] | None = None
+
+    def outside(self, code: Expr) -> Expr | None:
+        """Where a code is none of the leaf's; None if it always is one."""
+        if code.lo >= 0 and code.hi < self.cardinality:
+            return None
+        pool, zero = code.pool, code.pool.int(0)
+        inner = self.domain.inner if isinstance(self.domain, PresentDomain) else self.domain
+        # Of ids nothing is said that would tell one from another, such as that they have an order.
+        is_id = isinstance(inner, (IdDomain, OptionalDomain)) and issubclass(inner.item, Id)
+        if is_id and code.lo == -1 and code.hi < self.cardinality:
+            return pool.eq(code, pool.int(-1))
+        if isinstance(inner, SetDomain) and code.lo >= 0 and code.hi < 2 * self.cardinality:
+            return pool.not_(pool.eq(pool.bitand(code, pool.int(self.cardinality)), zero))
+        return pool.or_(pool.lt(code, zero), pool.le(pool.int(self.cardinality), code))
 
 
 class Schema:

@@ -379,7 +379,7 @@ class Instance:
         updates = tuple(
             (leaf, new) for leaf, (old, new) in enumerate(zip(self.fields, store.codes, strict=True)) if old is not new
         )
-        overflows = tuple((leaf, bad) for leaf, new in updates if (bad := self._outside(leaf, new)) is not None)
+        overflows = tuple((leaf, bad) for leaf, new in updates if (bad := self.schema.leaves[leaf].outside(new)) is not None)
         arguments = {
             name: domain.to_plain(code, self.constants)
             for (name, domain), code in zip(parameters.items(), codes, strict=True)
@@ -391,13 +391,6 @@ class Instance:
         dropped = {(item.name, guard.label) for guard in guards} & self.dropped
         self._dropped |= dropped
         return tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
-
-    def _outside(self, leaf: int, code: Expr) -> Expr | None:
-        cardinality = self.schema.leaves[leaf].cardinality
-        if code.lo >= 0 and code.hi < cardinality:
-            return None
-        pool = self.pool
-        return pool.or_(pool.lt(code, pool.int(0)), pool.le(pool.int(cardinality), code))
 
     # -- properties ---------------------------------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ K = TypeVar("K", bound=Value)
 
 def _index(expr: Expr, count: int, what: str) -> int:
     if not 0 <= expr.value < count:
-        raise ModelError(f"{what} {expr.value} does not exist: there are {count}, from 0")
+        raise StepError(f"{what} {expr.value} does not exist: there are {count}, from 0")
     return expr.value
 
 
@@ -284,7 +284,7 @@ class ArrayView(Generic[K, T]):
     def _element(self, index: K) -> SymbolicPath:
         domain = self._domain.index
         code = domain.code_of(index)
-        if not code.is_const:
+        if not code.is_const or (isinstance(index, Id) and code.value < 0):  # no id, which is beyond the array
             return (*self._path, code)
         count = domain.cardinality(current().constants)
         return (*self._path, _index(code, count, type_name_of(index)))

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from model.context import literal
-from model.domain import IdDomain, LeafDomain, OptionalDomain, Path, PresentDomain, Range
+from model.domain import IdDomain, LeafDomain, OptionalDomain, Path, PresentDomain, Range, SlotDomain
 from model.errors import ModelError, StepError
 from model.expr import Expr
 from model.layout import Leaf, Schema
+from model.values import Id, OptionalValue
 
 SymbolicPath = tuple[Any, ...]
 """A path whose indices are plain numbers or expressions."""
@@ -180,16 +181,18 @@ def _is_absent(leaf: Leaf, schema: Schema) -> bool:
 
 def _declared(leaf: Leaf, code: Expr) -> Expr:
     """What a leaf holds as the field's own domain codes it; of an id in a slot without a record −1, the code of no id."""
-    return code if leaf.slot is None else code.pool.add(code, literal(-1))
+    return code if leaf.slot is None else OptionalValue(code, _item(leaf)).value.expr
 
 
 def _stored(leaf: Leaf, code: Expr) -> Expr:
     """The inverse; "no id" is no value that a slot with a record could hold, and so not none either."""
-    if leaf.slot is None:
-        return code
-    pool = code.pool
-    shifted = pool.add(code, literal(1))
-    return shifted if code.lo >= 0 else pool.ite(pool.eq(shifted, literal(0)), literal(-1), shifted)
+    return code if leaf.slot is None else OptionalValue(literal(0), _item(leaf)).code_of(_item(leaf)(code))
+
+
+def _item(leaf: Leaf) -> type[Id]:
+    inner = leaf.domain.inner if isinstance(leaf.domain, PresentDomain) else leaf.domain
+    assert isinstance(inner, SlotDomain)
+    return cast(type[Id], inner.item)
 
 
 def shown(path: SymbolicPath) -> str:

@@ -447,10 +447,10 @@ class SetValue(Value, Generic[I]):
         pool, one = number.pool, literal(1)
         if number.lo >= 0:
             return pool.shl(one, number)
-        # No id has the number −1: one place further up it can be shifted by.
-        code = pool.add(number, one)
-        beyond = literal(1 << resolve(self.item.size))
-        return pool.ite(pool.eq(code, literal(0)), beyond, pool.shr(pool.shl(one, code), one))
+        # No id has the number −1: what is lower can be shifted by, and back.
+        up = literal(-int(number.lo))
+        shifted = pool.shr(pool.shl(one, pool.add(number, up)), up)
+        return pool.ite(pool.eq(number, literal(-1)), literal(1 << resolve(self.item.size)), shifted)
 
     __hash__ = Value.__hash__
 
