@@ -298,6 +298,11 @@ class ArrayView(Generic[K, T]):
     def __bool__(self) -> NoReturn:
         raise ModelError("an array has no truth value; compare its elements")
 
+    def __eq__(self, other: object) -> NoReturn:
+        raise ModelError("arrays have no ==; compare their elements with every(…)")
+
+    __hash__ = None  # type: ignore[assignment]
+
 
 class LogView(Generic[S, N]):
     """A replica's log: offsets below `end` hold records, nothing lies beyond."""
@@ -379,6 +384,11 @@ class LogView(Generic[S, N]):
     def __bool__(self) -> NoReturn:
         raise ModelError("a log has no truth value; use `.is_empty`")
 
+    def __eq__(self, other: object) -> NoReturn:
+        raise ModelError("logs have no ==; compare their ends, and their records with same_record_at(…)")
+
+    __hash__ = None  # type: ignore[assignment]
+
     def _end_is(self, offset: int) -> Bool:
         end = self.end.expr
         return Bool(end.pool.eq(end, literal(offset)))
@@ -443,7 +453,7 @@ def Present(item: Typed[T, W], when: IntLike) -> Typed[T, W]: ...
 def Present(item: Any, when: IntLike) -> Any:  # noqa: N802
     """A field that is there only where `when` is not 0.
 
-    Elsewhere it has no bits, reads as false, none, empty or 0, and what is assigned to it goes nowhere.
+    Elsewhere it has no bits, reads as false, none, empty or its least number, and what is assigned to it goes nowhere.
     """
     return Typed(PresentDomain(as_leaf(item.domain if isinstance(item, Typed) else item), when))
 

@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from tests.language import plain
-from tests.language.expressions import Expressions, Field, Form, Scope
+from tests.language import plain, spaces
+from tests.language.expressions import Field, Form, Scope
 from tests.language.predicates import Predicates
+from tests.language.statements import Statements
 
 T = plain.Trap
 THEMES: dict[str, tuple[plain.Trap, ...]] = {
@@ -76,6 +77,7 @@ def num(k):
 '''
 TWIN_HEAD = '''"""A drawn protocol in plain Python."""
 from tests.language.plain import *
+from tests.language.spaces import Act, Twin
 
 '''
 
@@ -126,7 +128,7 @@ class Drawing:
             rng, self.fields, self.structs, self.sizes, self.least, self.most, self.is_symmetric, self.theme,
             "Kind" if exchanged else "Node"
         )
-        self.expressions = Expressions(self.scope)
+        self.statements = Statements(self.scope)
         self._labels = 0
 
     # -- fields -------------------------------------------------------------------------------------------------------
@@ -208,13 +210,13 @@ class Drawing:
             self.scope.begin({name: kind for name, (kind, _, _) in parameters.items()})
             lines: list[Form] = []
             if number > 1 and self.rng.random() < 0.6:
-                lines.append(self._require(self.expressions.condition(2)))
+                lines.append(self._require(self.statements.condition(2)))
             count = self.rng.choice([1, 1, 2, 2, 3])
             for at in range(count):
                 is_first = number < 2 and at == 0
-                lines += self.expressions.driver() if is_first else self.expressions.statement()
+                lines += self.statements.driver() if is_first else self.statements.statement()
             if self.rng.random() < 0.15:
-                lines.append(self._require(self.expressions.condition(1)))
+                lines.append(self._require(self.statements.condition(1)))
             lines = [line if line.dsl != "REQUIRE" else self._require(Form(*line.plain.split("\0"))) for line in lines]
             declared = "".join(f", {name}: {kind}" for name, (_, kind, _) in parameters.items())
             taken = "".join(f", {name}" for name in parameters)
@@ -257,7 +259,7 @@ class Drawing:
     def drawn(self) -> Drawn:
         """The protocol, its spec, its twin, and what must be refused."""
         actions = self._actions()
-        initial = self.expressions.initial()
+        initial = self.statements.initial()
         constants = dict(self.sizes)
         shared = next((name for name in ("box", "case", "log") if name in self.fields), None)
         more = ""
@@ -281,7 +283,8 @@ class Drawing:
         if self.theme == "exchange":
             lines.append("class Kind(Int, lo=0, hi=nodes - 1):\n    pass\n\n")
         for name, parts in self.structs.items():
-            lines.append(f"class {name}(Struct):\n" + "".join(f"    {part} = field({f.dsl})\n" for part, f in parts.items()) + "\n")
+            inner = "".join(f"    {part} = field({item.dsl})\n" for part, item in parts.items())
+            lines.append(f"class {name}(Struct):\n{inner}\n")
         state = "".join(f"    {name} = field({item.dsl})\n" for name, item in self.fields.items())
         return "\n".join([*lines, f"class State(Struct):\n{state}\n"])
 
@@ -310,19 +313,23 @@ class Drawing:
         return "\n".join([*lines, "[check]", f"invariants = [{names}]", ""])
 
     def _twin(
-        self, actions: list[tuple[str, str, str, str]], initial: list[Form], predicates: dict[str, Form], constants: dict[str, int]
+        self,
+        actions: list[tuple[str, str, str, str]],
+        initial: list[Form],
+        predicates: dict[str, Form],
+        constants: dict[str, int],
     ) -> str:
         values = "".join(f"{name} = {value}\n" for name, value in self.sizes.items())
         kinds = "".join(f"    {name!r}: {item.kind!r},\n" for name, item in self.fields.items())
         begin = "".join(f"    {line.plain}\n" for line in initial) or "    pass\n"
         entry = {name: item.kind for name, item in self.structs["Entry"].items()}
         named = "".join(f"const_{name} = {value}\n" for name, value in constants.items())
+        asked = "".join(f"    {name!r}: lambda d: {form.plain},\n" for name, form in predicates.items())
+        acts = "".join(f"    Act({name!r}, {taken}, act_{at}),\n" for at, (name, _, _, taken) in enumerate(actions))
         texts = [
             TWIN_HEAD, values, named, f"LEAST, MOST = {self.least}, {self.most}\n", f"BLANK = blank_record({entry!r})\n",
             f"FIELDS = {{\n{kinds}}}\n\n\n", f"def initial(s):\n{begin}\n\n", "\n\n\n".join(item[2] for item in actions),
-            "\n\n\nPREDICATES = {\n", *(f"    {name!r}: lambda d: {form.plain},\n" for name, form in predicates.items()), "}\n",
-            "ACTIONS = [\n", *(f"    Act({name!r}, {values}, act_{at}),\n" for at, (name, _, _, values) in enumerate(actions)),
-            "]\nTWIN = Twin(FIELDS, initial, ACTIONS, PREDICATES)\n",
+            f"\n\n\nPREDICATES = {{\n{asked}}}\nACTIONS = [\n{acts}]\nTWIN = Twin(FIELDS, initial, ACTIONS, PREDICATES)\n",
         ]  # fmt: skip
         return "".join(texts)
 
@@ -332,7 +339,8 @@ class Drawing:
         self, made: Drawn, actions: list[str], initial: list[Form], predicates: dict[str, Form], constants: dict[str, int]
     ) -> None:
         texts = made.predicates
-        single = next((n for n, f in self.fields.items() if not f.use.startswith(("struct", "array", "log", "spots", "marked"))), None)
+        parted = ("struct", "array", "log", "spots", "marked")
+        single = next((name for name, item in self.fields.items() if not item.use.startswith(parted)), None)
         more = [name for name in constants if name not in self.sizes]
         name, text = next(iter(texts.items()))
 
@@ -356,7 +364,8 @@ class Drawing:
             drop = "@p.action()\ndef drop(s: State, a: Node) -> None:\n    s.members.add(a)\n"
             made.mutants[T.DROPPED_SET] = (source(drop), made.spec, "returns another set and changes none")
         if "box" in self.fields:
-            stale = '@p.action()\ndef stale(s: State) -> None:\n    old = s.box\n    s.box.seen = None\n    require("x", old.seen.is_none)\n'
+            lines = ["    old = s.box\n", "    s.box.seen = None\n", '    require("x", old.seen.is_none)\n']
+            stale = f"@p.action()\ndef stale(s: State) -> None:\n{''.join(lines)}"
             made.mutants[T.CHANGED_ELSEWHERE] = (source(stale), made.spec, "box.seen was assigned through another variable")
 
 
@@ -376,8 +385,8 @@ class Case:
     """A drawn protocol with its twin, what the twin does, and the traps met on the way."""
 
     drawn: Drawn
-    twin: plain.Twin
-    space: plain.Space
+    twin: spaces.Twin
+    space: spaces.Space
     attempt: int
     traps: set[plain.Trap]
 
@@ -388,8 +397,8 @@ def case_of(seed: int, attempt: int, exchanged: bool = False) -> Case:
     drawn = Drawing(seed, attempt, exchanged).drawn()
     names: dict[str, Any] = {}
     exec(compile(drawn.twin, f"<twin of seed {seed}>", "exec"), names)
-    twin: plain.Twin = names["TWIN"]
-    space = plain.explore(twin, MOST_STATES)
+    twin: spaces.Twin = names["TWIN"]
+    space = spaces.explore(twin, MOST_STATES)
     for predicate in twin.predicates.values():
         space.first(lambda state, holds=predicate: not holds(state))
     return Case(drawn, twin, space, attempt, {*plain.HITS, *drawn.traps})
@@ -414,6 +423,6 @@ def cases(seed: int) -> Iterator[Case]:
     least = 4 if is_error(seed) or wanted is T.NO_ROOM or list(THEMES)[seed % len(THEMES)] == "empty" else 12
     for attempt in count():
         case = case_of(seed, attempt)
-        if len(case.space.states) >= least and any(case.space.overflows) == is_error(seed):
-            if wanted is None or wanted in case.traps:
-                yield case
+        is_fit = len(case.space.states) >= least and any(case.space.overflows) == is_error(seed)
+        if is_fit and (wanted is None or wanted in case.traps):
+            yield case

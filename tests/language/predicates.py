@@ -146,7 +146,7 @@ class Predicates:
 
     def _literal(self) -> Said:
         if self.rng.random() < 0.4:
-            name = self.rng.choice([name for name in self.constants])
+            name = self.rng.choice(list(self.constants))
             return Said(name, ATOM, f"const_{name}")
         value = self.rng.choice([0, 1, 2])
         return Said(str(value), ATOM, str(value))
