@@ -1,5 +1,8 @@
-"""What all tests share: compiled kernels and answers go to one folder of the test session, not to the user's cache; no example
-of Hypothesis's is too slow, because other work may run on the machine; and at the end it is told what random protocols met."""
+"""What all tests share.
+
+Compiled kernels and answers go to one folder of the test session, not to the user's cache; no example of Hypothesis's is too
+slow, because other work may run on the machine; and at the end it is told what random protocols met.
+"""
 
 from __future__ import annotations
 
