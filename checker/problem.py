@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from checker.symmetry import keeps_initial
 from invariants.property import Kind, Property
 from model.domain import IdDomain
 from model.expr import Expr, Op, Pool, builders, evaluation_order
@@ -56,7 +57,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Problem:
-    """An instance with its claims. `sort_size` is the number of ids that may be renamed in all of it, 0 if none may."""
+    """An instance with its claims.
+
+    `sort_size` is the number of ids that may be renamed in all of it, the initial states included; 0 if none may.
+    """
 
     fields: tuple[Field, ...]
     rows: tuple[Row, ...]
@@ -121,7 +125,7 @@ def make_problem(
         tuple(tuple(instance.schema.unpack(words)) for words in instance.initial),
         made,
         steps,
-        size if is_symmetric else 0,
+        size if is_symmetric and keeps_initial(instance) else 0,
     )
 
 

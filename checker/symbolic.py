@@ -471,7 +471,7 @@ class _Unrolling:
     """The shortest run that violates a claim, one more action at a time.
 
     If ids may be renamed, only runs are looked at whose actions name the ids in ascending order of first use: every run can
-    be renamed into one of those, because the initial state names none.
+    be renamed into one of those, because the initial states stay the same ones (`symmetry.keeps_initial`).
     """
 
     def __init__(self, engine: Engine, task: BoundedTask, emit: Emit) -> None:

@@ -370,6 +370,32 @@ def places(instance: Instance, sort: type[Id], to: Sequence[int]) -> list[int]:
     return [schema.by_path[moved(root, leaf.path)] for leaf in schema.leaves]
 
 
+def renamed_state(codes: Sequence[int], place: Sequence[int], kinds: Sequence[IdKind], to: Sequence[int]) -> list[int]:
+    """The codes of a state after renaming; `place` and `kinds` are those of `places` and `kinds_of`."""
+    moved = list(codes)
+    for leaf, code in enumerate(codes):
+        moved[place[leaf]] = renamed_code(code, kinds[leaf], to)
+    return moved
+
+
+def keeps_initial(instance: Instance) -> bool:
+    """Whether the initial states are the same ones under other names.
+
+    Only then is every run, renamed, a run; of an initial state that prefers an id, so that a step with that id differs from
+    one with another, that is not so.
+    """
+    try:
+        sort = only_sort(instance)
+        kinds, size = kinds_of(instance, sort), IdDomain(sort).cardinality(instance.constants)
+        renamings = [(places(instance, sort, to), to) for to in generators(size, range(size))]
+    except Asymmetric:
+        return False
+    schema = instance.schema
+    first = [schema.unpack(words) for words in instance.initial]
+    images = [renamed_state(codes, place, kinds, to) for codes in first for place, to in renamings]
+    return all(image in first for image in images)
+
+
 def signature(instance: Instance, sort: type[Id]) -> str:
     """Everything that renaming ids of a sort depends on, as text: which leaves hold them, and which are numbered by them."""
     size = IdDomain(sort).cardinality(instance.constants)
