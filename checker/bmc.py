@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from checker.errors import SystemFailure
@@ -19,7 +19,7 @@ from checker.proof import Bounded, Method, ProofResult
 from checker.question import Question
 from checker.result import Run, Violation
 from checker.solvers import Limits, Lost, Note, SolverPool
-from checker.symmetry import Symmetry, check_symmetry, keeps_initial
+from checker.symmetry import Symmetry, check_symmetry
 from checker.tasks import BoundedAnswer, BoundedTask, DepthNote
 from invariants.property import Kind, Property
 from model.evaluate import Evaluator
@@ -56,8 +56,6 @@ def check_bounded(
             if bound.use_symmetry:
                 named = [(item.name, root) for item, root in zip(question.properties, roots, strict=True)]
                 symmetry = check_symmetry(instance, named)
-                if symmetry.is_symmetric and not keeps_initial(instance):
-                    symmetry = replace(symmetry, obstacle="the initial state is another one when ids are renamed")
             pool.load(make_problem(instance, question.properties, roots, symmetry.is_symmetric))
             told.phase("searching for the shortest violation")
             answer, reason = ask(pool, range(len(roots)), bound, depths, told)

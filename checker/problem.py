@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checker.symmetry import keeps_initial
+from checker.symmetry import named_initially
 from invariants.property import Kind, Property
 from model.domain import IdDomain
 from model.expr import Expr, Op, Pool, builders, evaluation_order
@@ -59,7 +59,8 @@ class Step:
 class Problem:
     """An instance with its claims.
 
-    `sort_size` is the number of ids that may be renamed in all of it, the initial states included; 0 if none may.
+    `sort_size` is the number of ids that may be renamed in all of it, 0 if none may; the initial states name the first
+    `named` of them, which in runs that begin there may not.
     """
 
     fields: tuple[Field, ...]
@@ -68,6 +69,7 @@ class Problem:
     claims: tuple[Claim, ...]
     steps: tuple[Step, ...]
     sort_size: int = 0
+    named: int = 0
 
 
 def conditions(instance: Instance, claims: Iterable[Property]) -> list[Expr]:
@@ -125,7 +127,8 @@ def make_problem(
         tuple(tuple(instance.schema.unpack(words)) for words in instance.initial),
         made,
         steps,
-        size if is_symmetric and keeps_initial(instance) else 0,
+        size if is_symmetric else 0,
+        named_initially(instance) if is_symmetric else 0,
     )
 
 

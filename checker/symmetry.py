@@ -378,22 +378,21 @@ def renamed_state(codes: Sequence[int], place: Sequence[int], kinds: Sequence[Id
     return moved
 
 
-def keeps_initial(instance: Instance) -> bool:
-    """Whether the initial states are the same ones under other names.
+def named_initially(instance: Instance) -> int:
+    """The least number from which on ids may be renamed without making other initial states of the initial states.
 
-    Only then is every run, renamed, a run; of an initial state that prefers an id, so that a step with that id differs from
-    one with another, that is not so.
+    0 if they name no id. Every run, renamed so, is a run; of one that begins where an id is named that is not so of that id.
+    `Asymmetric` if there is not one sort of ids, or it cannot be renamed.
     """
-    try:
-        sort = only_sort(instance)
-        kinds, size = kinds_of(instance, sort), IdDomain(sort).cardinality(instance.constants)
-        renamings = [(places(instance, sort, to), to) for to in generators(size, range(size))]
-    except Asymmetric:
-        return False
-    schema = instance.schema
-    first = [schema.unpack(words) for words in instance.initial]
-    images = [renamed_state(codes, place, kinds, to) for codes in first for place, to in renamings]
-    return all(image in first for image in images)
+    sort = only_sort(instance)
+    kinds, size = kinds_of(instance, sort), IdDomain(sort).cardinality(instance.constants)
+    first = [instance.schema.unpack(words) for words in instance.initial]
+
+    def are_kept(least_id: int) -> bool:
+        renamings = [(places(instance, sort, to), to) for to in generators(size, range(least_id, size))]
+        return all(renamed_state(codes, place, kinds, to) in first for codes in first for place, to in renamings)
+
+    return next(number for number in range(size + 1) if are_kept(number))
 
 
 def signature(instance: Instance, sort: type[Id]) -> str:

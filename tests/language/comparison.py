@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,12 @@ from checker.written import reached
 from model.errors import DomainOverflow
 from tests.language.drawing import Case, case_of, cases
 from tests.language.plain import Trap
-from tests.language.spaces import Space, bindings, key_of, label, shown
+from tests.language.spaces import Space, key_of
 
 MEMORY = 1 << 28
 LIMITS = Limits(jobs=1, timeout=600.0)
 OUTSIDE = "assignment outside the domain"
+MOST_REFUSED = 6
 
 
 # -- loading -----------------------------------------------------------------------------------------------------------
@@ -46,21 +48,13 @@ def question_of(seed: int, source: str, spec: str, folder: Path) -> Question:
 
 def drawn_question(seed: int, folder: Path) -> tuple[Case, Question]:
     """The first protocol of a seed that is one: an assignment that no state makes right is refused, and another drawn."""
-    for case in cases(seed):
+    for case in islice(cases(seed), MOST_REFUSED):
         try:
             return case, question_of(seed, case.drawn.source, case.drawn.spec, folder / str(case.attempt))
         except ConfigurationError as error:
             refusal = str(error)
         assert OUTSIDE in refusal, f"{refusal}\n{case.drawn.source}"
-        assert never_right(case.space, refusal.partition("action ")[2].partition(" ")[0])
-    raise AssertionError
-
-
-def never_right(space: Space, name: str) -> bool:
-    """Whether an action has a binding that never leads anywhere: not enabled, or out of a field's range."""
-    act = next(act for act in space.twin.actions if act.name == name)
-    right = {text for level in space.steps for _, text, _, _ in level}
-    return any(label(name, shown(arguments)) not in right for arguments in bindings(act.parameters))
+    raise AssertionError("everything that was drawn is refused")
 
 
 # -- what is compared --------------------------------------------------------------------------------------------------
