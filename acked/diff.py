@@ -79,7 +79,7 @@ def _asked(spec: Spec, other: Spec) -> Question:
     from checker.question import Question
     from checker.spec import property_named
     from checker.written import check_texts
-    from model.domain import Schema
+    from model.layout import Schema
 
     instance, beside = spec.question().instance, other.question().instance
     by_name = {item.name: item for item in (*spec.properties, *other.properties)}

@@ -103,7 +103,8 @@ def find(
 
 def _wanted(chosen: Spec, predicate: str | None) -> tuple[Property, ...]:
     from checker.written import SOUGHT, check_texts, sought
-    from model.domain import Schema, is_name
+    from model.domain import is_name
+    from model.layout import Schema
 
     if predicate is None:
         if not chosen.reach:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from model.domain import Leaf, SetDomain
+from model.domain import SetDomain
 from model.evaluate import Evaluator
 from model.expr import Expr, Op, evaluation_order, operands
+from model.layout import Leaf
 from model.protocol import ActionInstance, Instance
 
 Values = Mapping[int, int]

@@ -11,6 +11,7 @@ named, and traces of other tools, run directories, datasets, lemma sets and the 
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import hashlib
 import sys
@@ -61,19 +62,41 @@ def _run(path: Path) -> ModuleType:
     name = f"acked_protocol_{digest[:16]}"
     if name in sys.modules:
         return sys.modules[name]
+    try:
+        tree = ast.parse(text, str(path))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _refusal(path, error) from None
+    _refuse_identity(path, tree)
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module
     try:
         # What it prints is no part of an answer.
         with contextlib.redirect_stdout(sys.stderr):
-            exec(compile(text, str(path), "exec"), vars(module))
+            exec(compile(tree, str(path), "exec"), vars(module))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         del sys.modules[name]
         raise _refusal(path, error) from None
     return module
+
+
+def _refuse_identity(path: Path, tree: ast.Module) -> None:
+    """`ConfigurationError` where an action asks whether a field `is None`: to Python it never is, whatever the state."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    lines = [line for item in functions if any(map(_is_action, item.decorator_list)) for line in item.body]
+    for node in (node for line in lines for node in ast.walk(line) if isinstance(node, ast.Compare)):
+        if isinstance(node.left, (ast.Attribute, ast.Subscript)) and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            text = ast.unparse(node.left)
+            raise ConfigurationError(
+                f"{path}:{node.lineno}: `is` asks Python and not the state; write {text}.is_none, {text}.is_some or =="
+            )
+
+
+def _is_action(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return getattr(called, "attr", getattr(called, "id", "")) == "action"
 
 
 def _refusal(path: Path, error: BaseException) -> ConfigurationError | SpecUnreadable:

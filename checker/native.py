@@ -96,7 +96,8 @@ def kernel_key(plan: KernelPlan) -> str:
     expressions = [*plan.state_violations, *(check.violated for check in plan.step_checks)]
     llvm_version = f"{llvmlite.__version__} {llvm.llvm_version_info}"
     parts = [plan.instance.fingerprint(expressions), str(checks), _source_hash(), llvm_version, processor()]
-    parts += [sort.__name__ for sort in plan.instance.protocol.symmetric if plan.is_symmetric]
+    if plan.is_symmetric:
+        parts += [symmetry.signature(plan.instance, sort) for sort in plan.instance.protocol.symmetric]
     return hashlib.sha256("\n".join([*parts, str(literals(plan))]).encode()).hexdigest()
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import permutations, product
 from math import factorial, prod
 
-from checker.symmetry import IdKind, kinds_of, places, renamed_code
+from checker.symmetry import IdKind, kinds_of, places, renamed_state
 from model.domain import IdDomain
 from model.protocol import Instance
 from model.values import Id
@@ -92,10 +92,7 @@ class Orbits:
         for renaming in self._renamings:
             image = list(codes)
             for place, kinds, to in renaming:
-                moved = list(image)
-                for leaf, code in enumerate(image):
-                    moved[place[leaf]] = renamed_code(code, kinds[leaf], to)
-                image = moved
+                image = renamed_state(image, place, kinds, to)
             yield self._schema.pack(image)
 
     def representative(self, state: Words) -> Words:

@@ -3,7 +3,8 @@
 What lives here: parsing with `ast` and lowering; nothing is ever evaluated as Python. What does not: properties that
 protocols ship (`invariants/`) and those made of predicates (`written.py`). Fields are written as in traces:
 `quorum.isr == {0} and log[1].end > 0`, `any(replica[r].leader == r for r in replicas)`,
-`count(log[r].end > 0 for r in quorum.isr) >= 2`. A record past a log's end is None, as is an optional field without a value.
+`count(log[r].end > 0 for r in quorum.isr) >= 2`. Of a record past a log's end everything is None, as is an optional field
+without a value; and None means what it means in Python: it is equal to nothing else, no condition, and nothing is in it.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from model.domain import (
     Path,
     PresentDomain,
     Range,
-    Schema,
     SetDomain,
     as_leaf,
     path_name,
 )
 from model.expr import Expr, Pool
+from model.layout import Schema
 from model.protocol import Instance
+from model.values import Id
 
 MOST_LETTERS = 2000
 MOST_CASES = 50_000
@@ -56,23 +58,31 @@ class Meaning:
 
 @dataclass(frozen=True)
 class _Set:
-    """A set of ids as a mask; `sort` names the type of its members where that is known."""
+    """A set of ids as a mask where `none` is false; `sort` is the type of its members where that is known."""
 
     mask: Expr
-    sort: str | None = None
+    none: Expr
+    sort: type[Id] | None = None
+
+
+@dataclass(frozen=True)
+class _Flag:
+    """A truth value where `none` is false."""
+
+    true: Expr
+    none: Expr
 
 
 @dataclass(frozen=True)
 class _Number:
-    """A number where `none` is false; `sort` names the type of an id, which is only compared with others of its type."""
+    """A number where `none` is false; `sort` is the type of an id, which is only compared with others of its type."""
 
     code: Expr
     none: Expr
-    sort: str | None = None
+    sort: type[Id] | None = None
 
 
-_Value = Expr | _Set | _Number
-"""An Expr among them is a Bool."""
+_Value = _Flag | _Set | _Number
 _COMPARED = "compare numbers with numbers, sets with sets such as {0, 1}, and None with either field or None"
 _CALLS = "the only calls are any(…), all(…) and count(…), each of `… for r in replicas`, and len(…) of a set"
 _HINT = "write, say, quorum.isr == {0} and log[1].end > 0"
@@ -89,15 +99,17 @@ def meaning(text: str, schema: Schema, codes: Sequence[Expr], most_parts: int = 
         raise PredicateError(f"the predicate is longer than {MOST_LETTERS} letters")
     if not text.strip():
         raise PredicateError("the predicate is empty; write, say, quorum.isr == {0}")
-    # In one line and in parentheses, so that a text of several lines reads like one; columns count from 1 after those.
-    flat = " ".join(text.splitlines())
+    flat = " ".join(text.splitlines())  # so that a text of several lines reads like one
+    if "#" in flat:
+        # It would hide what comes after it, further lines included.
+        raise PredicateError(f"column {flat.index('#') + 1}: a predicate has no comments")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of Python about text that is none of its own
-            tree = ast.parse(f"({flat}\n)", mode="eval")
+            tree = ast.parse(flat.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        at = getattr(error, "offset", None) or 0
-        place = f" at column {min(at - 1, len(flat))}" if at > 1 and getattr(error, "lineno", 0) == 1 else ""
+        at = (getattr(error, "offset", None) or 0) + len(flat) - len(flat.lstrip())
+        place = f" at column {min(at, len(flat))}" if at > 0 and getattr(error, "lineno", 0) == 1 else ""
         raise PredicateError(f"the predicate cannot be read{place}; {_HINT}") from None
     lowering = _Lowering(flat, schema, codes, most_parts)
     try:
@@ -123,9 +135,10 @@ class _Lowering:
             raise self.refuse(node, f"this has more than {self._most_parts:,} parts; quantify over less")
 
     def refuse(self, node: ast.AST, message: str) -> PredicateError:
-        # `ast` counts bytes, and the parenthesis that was put before the text.
-        before = self._text.encode()[: max(getattr(node, "col_offset", 1) - 1, 0)]
-        return PredicateError(f"column {len(before.decode(errors='ignore')) + 1}: {message}")
+        # `ast` counts bytes, from the first that is no space.
+        indent = len(self._text) - len(self._text.lstrip())
+        before = self._text.lstrip().encode()[: getattr(node, "col_offset", 0)]
+        return PredicateError(f"column {indent + len(before.decode(errors='ignore')) + 1}: {message}")
 
     # -- Bools ----------------------------------------------------------------------------------------------------
 
@@ -145,8 +158,8 @@ class _Lowering:
         if isinstance(node, ast.Constant) and isinstance(node.value, bool):
             return pool.bool(node.value)
         value = self._value(node, names)
-        if isinstance(value, Expr) and value.is_bool:
-            return value
+        if isinstance(value, _Flag):
+            return pool.and_(pool.not_(value.none), value.true)
         raise self.refuse(node, "this is no condition; compare it with something")
 
     def silent(self, node: ast.expr, names: Mapping[str, int]) -> Expr | None:
@@ -196,7 +209,7 @@ class _Lowering:
                 is_field, held = not field.code.is_const, f"{ast.unparse(other)} is never {ast.unparse(term)}"
             else:
                 continue
-            if _is_literal(term) and is_field and not isinstance(value, Expr):
+            if _is_literal(term) and is_field and not isinstance(value, _Flag):
                 raise self.refuse(term, f"{held}, so this is the same in every state")
 
     def _compared(self, operator: ast.cmpop, a: _Value, b: _Value, node: ast.expr) -> Expr:
@@ -210,6 +223,7 @@ class _Lowering:
             )
             found = pool.and_(pool.not_(a.none), found)
             return found if isinstance(operator, ast.In) else pool.not_(found)
+        a, b = self._or_none(a, b), self._or_none(b, a)
         if type(a) is not type(b):
             raise self.refuse(node, _COMPARED)
         if isinstance(operator, (ast.Eq, ast.Is)):
@@ -228,24 +242,33 @@ class _Lowering:
         # None is neither below nor above anything.
         return pool.all([pool.not_(a.none), pool.not_(b.none), order])
 
+    def _or_none(self, value: _Value, other: _Value) -> _Value:
+        """None as the kind of what it is compared with, if that may be None."""
+        is_none = isinstance(value, _Number) and value.none is self._pool.true
+        if not is_none or isinstance(other, _Number) or other.none is self._pool.false:
+            return value
+        return replace(other, none=self._pool.true)
+
     def _refuse_mixed(self, a: _Value, b: _Value, node: ast.expr) -> None:
         """An id beside a number that counts something, or beside an id of something else."""
-        sorts = [value.sort for value in (a, b) if not isinstance(value, Expr) and value.sort is not None]
+        sorts = [value.sort for value in (a, b) if not isinstance(value, _Flag) and value.sort is not None]
         if len(set(sorts)) > 1:
-            raise self.refuse(node, f"a {sorts[0]} is compared with a {sorts[1]}")
+            raise self.refuse(node, f"a {sorts[0].__name__} is compared with a {sorts[1].__name__}")
         if sorts and any(isinstance(value, _Number) and value.sort is None and not value.code.is_const for value in (a, b)):
-            raise self.refuse(node, f"a {sorts[0]} is compared with a number that counts something else")
+            raise self.refuse(node, f"a {sorts[0].__name__} is compared with a number that counts something else")
 
     def _same(self, a: _Value, b: _Value) -> Expr:
         pool = self._pool
         if isinstance(a, _Set) and isinstance(b, _Set):
-            return pool.eq(a.mask, b.mask)
-        if isinstance(a, _Number) and isinstance(b, _Number):
-            both = pool.and_(pool.not_(a.none), pool.not_(b.none))
-            return pool.or_(pool.and_(a.none, b.none), pool.and_(both, pool.eq(a.code, b.code)))
-        assert isinstance(a, Expr)
-        assert isinstance(b, Expr)
-        return pool.or_(pool.and_(a, b), pool.and_(pool.not_(a), pool.not_(b)))
+            equal = pool.eq(a.mask, b.mask)
+        elif isinstance(a, _Number) and isinstance(b, _Number):
+            equal = pool.eq(a.code, b.code)
+        else:
+            assert isinstance(a, _Flag)
+            assert isinstance(b, _Flag)
+            equal = pool.or_(pool.and_(a.true, b.true), pool.and_(pool.not_(a.true), pool.not_(b.true)))
+        both = pool.and_(pool.not_(a.none), pool.not_(b.none))
+        return pool.or_(pool.and_(a.none, b.none), pool.and_(both, equal))
 
     # -- any, all, count ------------------------------------------------------------------------------------------
 
@@ -256,13 +279,13 @@ class _Lowering:
             held = self._value(node.args[0], names)
             if not isinstance(held, _Set):
                 raise self.refuse(node.args[0], "len(…) counts the members of a set, such as len(quorum.isr)")
-            return self._sum([self._member(held, at) for at in range(held.mask.hi.bit_length())])
+            return replace(self._sum([self._member(held, at) for at in range(held.mask.hi.bit_length())]), none=held.none)
         body, cases = self._unrolled(node, names)
         holds = [(meant, self.bool(body, bound)) for meant, bound in cases]
         if kind == "any":
-            return pool.any(pool.and_(meant, true) for meant, true in holds)
+            return self._flag(pool.any(pool.and_(meant, true) for meant, true in holds))
         if kind == "all":
-            return pool.all(pool.or_(pool.not_(meant), true) for meant, true in holds)
+            return self._flag(pool.all(pool.or_(pool.not_(meant), true) for meant, true in holds))
         return self._sum([pool.and_(meant, true) for meant, true in holds])
 
     def _sum(self, parts: Sequence[Expr]) -> _Number:
@@ -320,7 +343,11 @@ class _Lowering:
 
     def _member(self, held: _Set, at: int) -> Expr:
         pool = self._pool
-        return pool.not_(pool.eq(pool.bitand(held.mask, pool.int(1 << at)), pool.int(0)))
+        inside = pool.not_(pool.eq(pool.bitand(held.mask, pool.int(1 << at)), pool.int(0)))
+        return pool.and_(pool.not_(held.none), inside)
+
+    def _flag(self, true: Expr) -> _Flag:
+        return _Flag(true, self._pool.false)
 
     # -- other values ---------------------------------------------------------------------------------------------
 
@@ -331,7 +358,7 @@ class _Lowering:
             if node.value is None:
                 return _Number(pool.int(0), pool.true)
             if isinstance(node.value, bool):
-                return pool.bool(node.value)
+                return self._flag(pool.bool(node.value))
             if isinstance(node.value, int) and abs(node.value) < 2**31:
                 return self._known(node.value)
             raise self.refuse(node, f"{node.value!r} is no value of a field; fields hold numbers, sets, True, False and None")
@@ -339,9 +366,9 @@ class _Lowering:
             members = [self._number(item, names) for item in node.elts]
             if not all(0 <= member < 60 for member in members):
                 raise self.refuse(node, "a set holds ids from 0")
-            return _Set(pool.int(sum(1 << member for member in dict.fromkeys(members))))
+            return _Set(pool.int(sum(1 << member for member in dict.fromkeys(members))), pool.false)
         if isinstance(node, ast.Dict) and not node.keys:
-            return _Set(pool.int(0))
+            return _Set(pool.int(0), pool.false)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return self._known(-self._number(node.operand, names))
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
@@ -357,7 +384,7 @@ class _Lowering:
         if isinstance(node, (ast.Compare, ast.BoolOp, ast.IfExp)) or (
             isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
         ):
-            return self.bool(node, names)
+            return self._flag(self.bool(node, names))
         raise self.refuse(node, "this is not part of the language of predicates")
 
     def _known(self, number: int) -> _Number:
@@ -392,6 +419,8 @@ class _Lowering:
         return self._step(node, self._inner(node.value, names), self._number(node.slice, names))
 
     def _inner(self, node: ast.expr, names: Mapping[str, int]) -> Path:
+        if isinstance(node, ast.Name) and node.id not in names and (node.id,) in self._prefixes:
+            return (node.id,)  # A constant of the same name has no parts.
         path = self._path(node, names) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else 0
         if isinstance(path, int):
             raise self.refuse(node, "this has no parts; fields are written as in traces, such as log[0].end")
@@ -417,17 +446,23 @@ class _Lowering:
         at = self._schema.by_path[path]
         leaf, code = self._schema.leaves[at], self._codes[at]
         domain = leaf.domain.inner if isinstance(leaf.domain, PresentDomain) else leaf.domain
+        past = self._past_the_end(path)
         if isinstance(domain, SetDomain):
-            return _Set(code, domain.item.__name__)
+            return _Set(code, past, domain.item)
         if isinstance(domain, BoolDomain):
-            return pool.eq(code, pool.int(1))
+            return _Flag(pool.eq(code, pool.int(1)), past)
         value = self._plain(domain, code)
-        if LogDomain.RECORDS in path:
-            where = path.index(LogDomain.RECORDS)
-            end, offset = self._codes[self._schema.by_path[(*path[:where], LogDomain.END)]], path[where + 1]
-            assert isinstance(offset, int)
-            value = replace(value, none=pool.or_(value.none, pool.not_(pool.lt(pool.int(offset), end))))
-        return value
+        return replace(value, none=pool.or_(value.none, past))
+
+    def _past_the_end(self, path: Path) -> Expr:
+        """Of a field of a log's record: that the log is too short to have that record."""
+        pool = self._pool
+        for at, part in enumerate(path):
+            if part == LogDomain.RECORDS and path[:at] in self._schema.logs:
+                end, offset = self._codes[self._schema.by_path[(*path[:at], LogDomain.END)]], path[at + 1]
+                assert isinstance(offset, int)
+                return pool.not_(pool.lt(pool.int(offset), end))
+        return pool.false
 
     def _plain(self, domain: object, code: Expr) -> _Number:
         """What the code of a leaf stands for."""
@@ -438,7 +473,7 @@ class _Lowering:
             inner = self._plain(as_leaf(domain.item), pool.sub(code, pool.int(1)))
             return replace(inner, none=pool.eq(code, pool.int(0)))
         assert isinstance(domain, IdDomain)
-        return _Number(code, pool.false, domain.item.__name__)
+        return _Number(code, pool.false, domain.item)
 
 
 def _is_literal(node: ast.expr) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from checker.symmetry import named_initially
 from invariants.property import Kind, Property
 from model.domain import IdDomain
 from model.expr import Expr, Op, Pool, builders, evaluation_order
@@ -24,11 +25,12 @@ Row = tuple[str, bool, int, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Field:
-    """One leaf of the state; named as `model.domain.Leaf` names it, so that a `Lowering` takes either."""
+    """One leaf of the state; named as `model.layout.Leaf` names it, so that a `Lowering` takes either."""
 
     name: str
     bits: int
     cardinality: int
+    slot: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Problem:
-    """An instance with its claims. `sort_size` is the number of ids that may be renamed in all of it, 0 if none may."""
+    """An instance with its claims.
+
+    `sort_size` is the number of ids that may be renamed in all of it, 0 if none may; the initial states name the first
+    `named` of them, which in runs that begin there may not.
+    """
 
     fields: tuple[Field, ...]
     rows: tuple[Row, ...]
@@ -63,6 +69,7 @@ class Problem:
     claims: tuple[Claim, ...]
     steps: tuple[Step, ...]
     sort_size: int = 0
+    named: int = 0
 
 
 def conditions(instance: Instance, claims: Iterable[Property]) -> list[Expr]:
@@ -115,12 +122,13 @@ def make_problem(
     )
     size = max((1 + number for step in steps for number in step.ids), default=0)
     return Problem(
-        tuple(Field(leaf.name, leaf.bits, leaf.cardinality) for leaf in instance.schema.leaves),
+        tuple(Field(leaf.name, leaf.bits, leaf.cardinality, leaf.slot) for leaf in instance.schema.leaves),
         tuple(table.rows),
         tuple(tuple(instance.schema.unpack(words)) for words in instance.initial),
         made,
         steps,
         size if is_symmetric else 0,
+        named_initially(instance) if is_symmetric else 0,
     )
 
 

@@ -16,7 +16,7 @@ from checker.errors import ConfigurationError
 from checker.fairness import fairness
 from checker.kernel import KernelPlan, StepCheck
 from checker.orbits import Orbits, too_many
-from checker.symmetry import check_symmetry
+from checker.symmetry import check_symmetry, signature
 from invariants.property import Kind, Property
 from model.expr import Expr
 from model.protocol import ActionInstance, Instance
@@ -244,5 +244,5 @@ class Question:
             plain = hashlib.sha256("\n".join([plain, *fair]).encode()).hexdigest()
         if not self.is_symmetric:
             return plain
-        sorts = " ".join(sort.__name__ for sort in self.instance.protocol.symmetric)
+        sorts = " ".join(signature(self.instance, sort) for sort in self.instance.protocol.symmetric)
         return hashlib.sha256(f"{plain} up to renaming {sorts}".encode()).hexdigest()

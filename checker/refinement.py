@@ -119,7 +119,7 @@ class Run:
             cut = some(ours.Replica, lambda r: self.p.broker[leader].isr.contains(r) & (known[r] > logs[r].end))
             self.leave_out(NO_CUT_SINCE, rises & cut)
         for _ in each(theirs.Offset)[1:]:
-            self.take(self.variant.commit, as_offset(target) > mine.hw, leader=here)
+            self.take(self.variant.commit, as_offset(target) > self.f.replica[here].hw, leader=here)
 
     def forget_leaderless_epoch(self, when: Bool) -> None:
         """Renumbers the family's leader epochs: one in which nobody led, which no broker can have taken up, is used again."""

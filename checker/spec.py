@@ -26,8 +26,9 @@ from checker.written import SOUGHT, check_texts, liveness, reach_probes, recover
 from invariants.catalogue import properties_of
 from invariants.property import Kind, Property
 from model.catalogue import PROTOCOLS
-from model.domain import Schema, is_name
+from model.domain import is_name
 from model.errors import ModelError
+from model.layout import Schema
 from model.protocol import Protocol
 
 _TOP = ("title", "protocol", "version", "control_plane", "slow", "claim", "gallery", "constants", "weaken",

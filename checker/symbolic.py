@@ -470,8 +470,8 @@ def _in_domain(field: str) -> str:
 class _Unrolling:
     """The shortest run that violates a claim, one more action at a time.
 
-    If ids may be renamed, only runs are looked at whose actions name the ids in ascending order of first use: every run can
-    be renamed into one of those, because the initial state names none.
+    If ids may be renamed, only runs are looked at whose actions name the ids in ascending order of first use, after those
+    that the initial states name: every run can be renamed into one of those (`symmetry.named_initially`).
     """
 
     def __init__(self, engine: Engine, task: BoundedTask, emit: Emit) -> None:
@@ -488,8 +488,8 @@ class _Unrolling:
         self.overflow = [engine.pool.any(bad) for bad in self.transitions.overflows]
         engine.prepare([*self.bad_state, *self.overflow, *(bad for _, _, bad in self.bad_steps), *self.transitions.roots])
         self.solver = _solver(engine.timeout)
-        size = engine.problem.sort_size
-        self.named: list[Term] = [z3.BoolVal(False)] * size
+        problem = engine.problem
+        self.named: list[Term] = [z3.BoolVal(number < problem.named) for number in range(problem.sort_size)]
 
     def _bad_steps(self) -> list[tuple[int, int, Expr]]:
         """(step, claim, condition) of what a step could break at once."""

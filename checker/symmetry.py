@@ -43,6 +43,7 @@ class IdKind(Enum):
     ID = "id"
     OPTIONAL_ID = "optional id"
     SET = "set of ids"
+    SHIFTED_SET = "set of ids, or of none as bit 0"
 
 
 class Asymmetric(Exception):
@@ -250,6 +251,10 @@ class Renaming:
                 return number((Op.ADD, -1, self._form(node.args[0], IdKind.OPTIONAL_ID)))
             case Op.SHL if self._kind(node) is IdKind.SET:
                 return number((Op.SHL, self._form(node.args[1], IdKind.ID)))
+            case Op.SHL if self._kind(node) is IdKind.SHIFTED_SET:
+                return number((Op.SHL, "none", self._form(node.args[1], IdKind.OPTIONAL_ID)))
+            case Op.SHR if self._kind(node) is IdKind.SET:
+                return number((Op.SHR, self._form(node.args[0], IdKind.SHIFTED_SET)))
             case Op.ITE:
                 kind = self._settled(self._kind(node))
                 test, then, other = node.args
@@ -285,7 +290,7 @@ class Renaming:
                 return self._common(node.args[1:])
             case Op.BITAND | Op.BITOR | Op.BITXOR:
                 kind = self._common(node.args)
-                if kind in (IdKind.ID, IdKind.OPTIONAL_ID):
+                if kind in (IdKind.ID, IdKind.OPTIONAL_ID, IdKind.SHIFTED_SET):
                     raise Asymmetric("ids are computed with")
                 return kind
             case Op.ADD if self._kind(node.args[0]) is IdKind.ID and _is_literal(node.args[1], 1):
@@ -296,8 +301,12 @@ class Renaming:
                 return IdKind.OPEN
             case Op.SHL if _is_literal(node.args[0], 1) and self._kind(node.args[1]) is IdKind.ID:
                 return IdKind.SET
+            case Op.SHL if _is_literal(node.args[0], 1) and self._kind(node.args[1]) is IdKind.OPTIONAL_ID:
+                return IdKind.SHIFTED_SET
             case Op.SHL if _is_literal(node.args[0], 1) and self._kind(node.args[1]) is IdKind.OPEN:
                 return IdKind.OPEN
+            case Op.SHR if _is_literal(node.args[1], 1) and self._kind(node.args[0]) is IdKind.SHIFTED_SET:
+                return IdKind.SET
             case _:
                 if any(self._kind(arg) not in (IdKind.PLAIN, IdKind.OPEN) for arg in node.args):
                     raise Asymmetric("ids are computed with")
@@ -361,14 +370,49 @@ def places(instance: Instance, sort: type[Id], to: Sequence[int]) -> list[int]:
     return [schema.by_path[moved(root, leaf.path)] for leaf in schema.leaves]
 
 
+def renamed_state(codes: Sequence[int], place: Sequence[int], kinds: Sequence[IdKind], to: Sequence[int]) -> list[int]:
+    """The codes of a state after renaming; `place` and `kinds` are those of `places` and `kinds_of`."""
+    moved = list(codes)
+    for leaf, code in enumerate(codes):
+        moved[place[leaf]] = renamed_code(code, kinds[leaf], to)
+    return moved
+
+
+def named_initially(instance: Instance) -> int:
+    """The least number from which on ids may be renamed without making other initial states of the initial states.
+
+    0 if they name no id. Every run, renamed so, is a run; of one that begins where an id is named that is not so of that id.
+    `Asymmetric` if there is not one sort of ids, or it cannot be renamed.
+    """
+    sort = only_sort(instance)
+    kinds, size = kinds_of(instance, sort), IdDomain(sort).cardinality(instance.constants)
+    first = [instance.schema.unpack(words) for words in instance.initial]
+
+    def are_kept(least_id: int) -> bool:
+        renamings = [(places(instance, sort, to), to) for to in generators(size, range(least_id, size))]
+        return all(renamed_state(codes, place, kinds, to) in first for codes in first for place, to in renamings)
+
+    return next(number for number in range(size + 1) if are_kept(number))
+
+
+def signature(instance: Instance, sort: type[Id]) -> str:
+    """Everything that renaming ids of a sort depends on, as text: which leaves hold them, and which are numbered by them."""
+    size = IdDomain(sort).cardinality(instance.constants)
+    turned = [*range(1, size), 0][:size]
+    return f"{sort.__name__} {size} {[kind.value for kind in kinds_of(instance, sort)]} {places(instance, sort, turned)}"
+
+
 def renamed_code(value: int, kind: IdKind, to: Sequence[int]) -> int:
-    """The code that a code becomes when id k becomes `to[k]`."""
+    """The code that a code becomes when id k becomes `to[k]`; what stands for no id stays."""
+    size = len(to)
     match kind:
         case IdKind.ID:
-            return to[value]
+            return to[value] if 0 <= value < size else value
         case IdKind.OPTIONAL_ID:
-            return 1 + to[value - 1] if value else 0
+            return 1 + to[value - 1] if 0 < value <= size else value
         case IdKind.SET:
-            return sum(1 << to[k] for k in range(len(to)) if value >> k & 1)
+            return sum(1 << to[k] for k in range(size) if value >> k & 1) | value >> size << size
+        case IdKind.SHIFTED_SET:
+            return renamed_code(value >> 1, IdKind.SET, to) << 1 | value & 1
         case _:
             return value

@@ -12,9 +12,9 @@ from checker.predicate import PredicateError, meaning
 from checker.question import Probe
 from invariants.property import Kind, Liveness, Property
 from model.context import current
-from model.domain import Schema
 from model.errors import ModelError
 from model.expr import Expr, Pool
+from model.layout import Schema
 from model.protocol import Instance
 from model.quantify import implies, truth
 from model.state import leaves_of

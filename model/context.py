@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from model.errors import ModelError
 from model.expr import Expr, Pool
@@ -20,8 +20,28 @@ if TYPE_CHECKING:
     from model.protocol import Guard
 
 
-@dataclass(frozen=True)
-class Constant:
+class _Unbound:
+    """A number that only a spec's constants make one: Python may neither compare it nor ask whether it is 0."""
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int):
+            raise ModelError(f"{_called(self)} is compared with {other} before it has a value; write .value == {other}")
+        return vars(self) == vars(other) if type(other) is type(self) else NotImplemented
+
+    def __bool__(self) -> NoReturn:
+        raise ModelError(f"{_called(self)} is always true to Python, whatever its value; write .value, or .on of a switch")
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+
+def _called(bound: _Unbound) -> str:
+    constant = bound.constant if isinstance(bound, Size) else bound
+    return f"constant {constant.name}" if isinstance(constant, Constant) else "a computed number"
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(_Unbound):
     """A number that a spec chooses: `lo <= value <= hi`. Usable as a bound of types and inside actions.
 
     `default` is what a spec that does not name it gets (None: it must); `names`, if any, are what the values lo, lo + 1, …
@@ -70,7 +90,7 @@ class Constant:
         return resolve(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Switch(Constant):
     """A rule that is on or off: true or false in a spec, 1 or 0 here."""
 
@@ -105,8 +125,8 @@ def choice(name: str, names: tuple[str, ...], doc: str, default: str | None = No
     return Constant(name, 0, len(names) - 1, doc, None if default is None else names.index(default), names)
 
 
-@dataclass(frozen=True)
-class Computed:
+@dataclass(frozen=True, eq=False)
+class Computed(_Unbound):
     """A bound that follows from the constants by more than an addition."""
 
     make: Callable[[Mapping[str, int]], int]
@@ -120,8 +140,8 @@ class Computed:
         return resolve(self)
 
 
-@dataclass(frozen=True)
-class Size:
+@dataclass(frozen=True, eq=False)
+class Size(_Unbound):
     """A constant plus a fixed number, such as `max_leader_epoch + 1`."""
 
     constant: Constant

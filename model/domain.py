@@ -1,19 +1,18 @@
-"""Where values can live: leaf and composite domains, and the layout of a state in 64-bit words.
+"""Where values can live: leaf and composite domains.
 
 What lives here: the domains `Range`, `Optional`, `SetOf`, `Array`, `Log` (with the plain types `Int`, `Id`, `Bool` as
-domains of their own), how each encodes and decodes plain Python values, and `Schema`, which gives every leaf its exact
-bits. What does not: symbolic access to a state (`state.py`) and the values themselves (`values.py`).
-
-A leaf of cardinality c holds a code 0..c-1 in `(c-1).bit_length()` bits; no leaf straddles a word.
+domains of their own), and how each encodes and decodes plain Python values. What does not: their bits (`layout.py`),
+symbolic access to a state (`state.py`) and the values themselves (`values.py`).
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, get_args, get_origin
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from model.context import current, literal, resolve
 from model.errors import ModelError
@@ -22,10 +21,6 @@ from model.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value
 
 if TYPE_CHECKING:
     from model.state import Struct
-
-WORD_BITS = 64
-MAX_WORDS = 16
-"""A state has at most this many words; the engines size their buffers by it."""
 
 Constants = Mapping[str, int]
 Path = tuple[str | int, ...]
@@ -93,13 +88,16 @@ class Range(LeafDomain):
     lo: IntLike
     hi: IntLike
 
+    def __post_init__(self) -> None:
+        _must_be(self.item, "numbers lo..hi are", Int)
+
     def bounds(self, constants: Constants | None = None) -> tuple[int, int]:
         """The least and the greatest value under the given constants, or those of the current trace."""
         return resolve(self.lo, constants), resolve(self.hi, constants)
 
     def cardinality(self, constants: Constants) -> int:
         lo, hi = self.bounds(constants)
-        return max(hi - lo + 1, 1)
+        return max(hi - lo + 1, 0)
 
     def wrap(self, code: Expr) -> Value:
         return self.item(code.pool.add(code, literal(resolve(self.lo))))
@@ -125,7 +123,10 @@ class IdDomain(LeafDomain):
     item: type[Id]
 
     def cardinality(self, constants: Constants) -> int:
-        return resolve(self.item.size, constants)
+        size = resolve(self.item.size, constants)
+        if size < 0:
+            raise ModelError(f"{self.item.__name__} has the size {size}; an Id type has at least 0 ids")
+        return size
 
     def wrap(self, code: Expr) -> Value:
         return self.item(code)
@@ -172,9 +173,16 @@ class OptionalDomain(LeafDomain, Generic[V]):
 
     item: type[V]
 
+    def __post_init__(self) -> None:
+        _must_be(self.item, "an optional value is", Int, Id)
+
     @property
     def _leaf(self) -> LeafDomain:
         return as_leaf(self.item)
+
+    def least(self, constants: Constants) -> int:
+        """The least value of the type, which has code 1."""
+        return resolve(self.item.lo, constants) if issubclass(self.item, Int) else 0
 
     def cardinality(self, constants: Constants) -> int:
         return 1 + self._leaf.cardinality(constants)
@@ -196,13 +204,24 @@ class OptionalDomain(LeafDomain, Generic[V]):
 
 
 @dataclass(frozen=True)
+class SlotDomain(OptionalDomain[V]):
+    """An id in a slot of a log: none where there is no record, so that an empty slot prefers no id to another.
+
+    What a record declares there is the id itself; stores, logs and symmetry are the ones to know that it is kept so.
+    """
+
+
+@dataclass(frozen=True)
 class SetDomain(LeafDomain, Generic[I]):
     """All sets of ids of one sort, as masks; a plain set is an ascending list."""
 
     item: type[I]
 
+    def __post_init__(self) -> None:
+        _must_be(self.item, "the members of a set are", Id)
+
     def cardinality(self, constants: Constants) -> int:
-        return int(1 << resolve(self.item.size, constants))
+        return 1 << IdDomain(self.item).cardinality(constants)
 
     def wrap(self, code: Expr) -> Value:
         reading = current().reading
@@ -269,17 +288,23 @@ class StructDomain(Composite):
         for name, domain in self.struct.domains().items():
             yield from domain.leaves((*path, name), constants)
 
+    def parts(self) -> Iterator[tuple[Path, Domain]]:
+        """Its single fields, arrays and logs, those of structs in it included."""
+        for name, domain in self.struct.domains().items():
+            inner = domain.parts() if isinstance(domain, StructDomain) else [((), domain)]
+            yield from (((name, *path), part) for path, part in inner)
+
     def decode(self, path: Path, codes: Mapping[Path, int], constants: Constants) -> Any:
         return {name: domain.decode((*path, name), codes, constants) for name, domain in self._shown(constants)}
 
     def _shown(self, constants: Constants) -> Iterator[tuple[str, Domain]]:
         for name, domain in self.struct.domains().items():
-            if not _is_absent(domain, constants):
+            if not is_absent(domain, constants):
                 yield name, domain
 
     def encode(self, value: Any, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
         for name, domain in self.struct.domains().items():
-            if _is_absent(domain, constants):
+            if is_absent(domain, constants):
                 codes.update({leaf: 0 for leaf, _ in domain.leaves((*path, name), constants)})
         domains = dict(self._shown(constants))
         if not isinstance(value, dict) or set(value) != set(domains):
@@ -322,7 +347,10 @@ class ArrayDomain(Composite):
 
 @dataclass(frozen=True)
 class LogDomain(Composite):
-    """An append-only sequence of at most `size` records that can be cut; slots past the end hold code 0."""
+    """An append-only sequence of at most `size` records that can be cut; slots past the end hold code 0.
+
+    A record is made of single fields, and of structs of them. Ids are kept as `SlotDomain` says.
+    """
 
     record: type[Struct]
     offset: type[Int]
@@ -331,18 +359,41 @@ class LogDomain(Composite):
     RECORDS: ClassVar[str] = "records"
     END: ClassVar[str] = "end"
 
-    @property
+    def __post_init__(self) -> None:
+        _must_be(self.offset, "the offsets of a log are", Int)
+        self.record_leaves()
+
+    @cached_property
     def end(self) -> Range:
         """The domain of the log end offset."""
         return Range(self.offset, 0, self.size)
 
+    def record_leaves(self) -> list[tuple[Path, LeafDomain]]:
+        """The fields of a record as it declares them; `ModelError` if one of them is an array or a log."""
+        found: list[tuple[Path, LeafDomain]] = []
+        for path, domain in StructDomain(self.record).parts():
+            if not isinstance(domain, LeafDomain):
+                name = f"{self.record.__name__}.{path_name(path)}"
+                raise ModelError(f"{name} cannot be in a log: its records hold single fields and structs of such")
+            found.append((path, domain))
+        return found
+
     def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:
         yield (*path, self.END), self.end
+        fields = [(field, _in_slot(domain)) for field, domain in self.record_leaves()]
         for k in range(resolve(self.size, constants)):
-            yield from StructDomain(self.record).leaves((*path, self.RECORDS, k), constants)
+            yield from (((*path, self.RECORDS, k, *field), domain) for field, domain in fields)
+
+    def _ids(self, path: Path, count: int, constants: Constants) -> Iterator[Path]:
+        """The fields of the first `count` records that are kept with a code of their own."""
+        kept = [(field, domain) for field, domain in self.record_leaves() if _in_slot(domain) is not domain]
+        fields = [field for field, domain in kept if not is_absent(domain, constants)]
+        return ((*path, self.RECORDS, k, *field) for k in range(count) for field in fields)
 
     def decode(self, path: Path, codes: Mapping[Path, int], constants: Constants) -> Any:
         end = codes[(*path, self.END)]
+        if ids := {slot: codes[slot] - 1 for slot in self._ids(path, end, constants)}:
+            codes = {**codes, **ids}
         records = [StructDomain(self.record).decode((*path, self.RECORDS, k), codes, constants) for k in range(end)]
         return {self.END: end, self.RECORDS: records}
 
@@ -357,6 +408,8 @@ class LogDomain(Composite):
             codes[slot] = 0
         for k, record in enumerate(records):
             StructDomain(self.record).encode(record, (*path, self.RECORDS, k), constants, codes)
+        for slot in self._ids(path, len(records), constants):
+            codes[slot] += 1
 
     def view(self, store: Any, path: tuple[Any, ...]) -> Any:
         from model.state import LogView
@@ -364,12 +417,27 @@ class LogDomain(Composite):
         return LogView(store, path, self)
 
 
-def _is_absent(domain: Domain, constants: Constants) -> bool:
+def _in_slot(domain: LeafDomain) -> LeafDomain:
+    """How a record's field is kept in a slot of a log."""
+    if isinstance(domain, PresentDomain):
+        inner = _in_slot(domain.inner)
+        return domain if inner is domain.inner else PresentDomain(inner, domain.when)
+    return SlotDomain(domain.item) if isinstance(domain, IdDomain) else domain
+
+
+def _must_be(item: Any, what: str, *kinds: type[Value]) -> None:
+    """`ModelError` unless a domain is made of a type of its author's: a subclass of one of `kinds`."""
+    if not isinstance(item, type) or not issubclass(item, kinds) or item in kinds:
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise ModelError(f"{what} of a subclass of {wanted}, not {getattr(item, '__name__', repr(item))}")
+
+
+def is_absent(domain: Domain, constants: Constants) -> bool:
     """Whether nothing of a field is there under the constants."""
     if isinstance(domain, ArrayDomain):
-        return _is_absent(domain.element, constants)
+        return is_absent(domain.element, constants)
     if isinstance(domain, StructDomain):
-        return all(_is_absent(part, constants) for part in domain.struct.domains().values())
+        return all(is_absent(part, constants) for part in domain.struct.domains().values())
     return isinstance(domain, PresentDomain) and domain.is_absent(constants)
 
 
@@ -408,76 +476,6 @@ def path_name(path: Path) -> str:
     """`("replica", 2, "isr")` as people write it: `replica[2].isr`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.lstrip(".")
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """One field of the packed state: bits `shift .. shift+bits-1` of word `word` hold a code below `cardinality`."""
-
-    name: str
-    path: Path
-    domain: LeafDomain
-    cardinality: int
-    word: int
-    shift: int
-    bits: int
-
-
-class Schema:
-    """The exact layout of one protocol's state under given constants."""
-
-    def __init__(self, state: type[Struct], constants: Constants) -> None:
-        self.constants = dict(constants)
-        self._root = StructDomain(state)
-        free: list[int] = []
-        leaves: list[Leaf] = []
-        for path, domain in self._root.leaves((), self.constants):
-            cardinality = domain.cardinality(self.constants)
-            bits = (cardinality - 1).bit_length()
-            if bits > WORD_BITS - 2:
-                raise ModelError(
-                    f"field {path_name(path)} needs {bits} bits and a field has at most {WORD_BITS - 2}; "
-                    "choose smaller constants"
-                )
-            # First fit: leaves keep their order except where a hole in an earlier word takes a later, smaller one.
-            word = next((w for w, used in enumerate(free) if used + bits <= WORD_BITS), len(free))
-            if word == len(free):
-                free.append(0)
-            leaves.append(Leaf(path_name(path), path, domain, cardinality, word, free[word], bits))
-            free[word] += bits
-        if not leaves:
-            raise ModelError(f"the state {state.__name__} has no fields")
-        self.leaves: tuple[Leaf, ...] = tuple(leaves)
-        self.words = len(free)
-        self.bits = sum(leaf.bits for leaf in leaves)
-        self.by_path = {leaf.path: index for index, leaf in enumerate(leaves)}
-        if self.words > MAX_WORDS:
-            raise ModelError(
-                f"a state would need {self.words} words of {WORD_BITS} bits and {MAX_WORDS} are supported; "
-                "choose smaller constants"
-            )
-
-    def pack(self, codes: Sequence[int]) -> tuple[int, ...]:
-        """The words of the state with the given leaf codes."""
-        words = [0] * self.words
-        for leaf, code in zip(self.leaves, codes, strict=True):
-            words[leaf.word] |= code << leaf.shift
-        return tuple(words)
-
-    def unpack(self, words: Sequence[int]) -> list[int]:
-        """The leaf codes of a packed state."""
-        return [words[leaf.word] >> leaf.shift & ((1 << leaf.bits) - 1) for leaf in self.leaves]
-
-    def decode(self, codes: Sequence[int]) -> dict[str, Any]:
-        """The state as nested plain values, ready for JSON."""
-        by_path = {leaf.path: code for leaf, code in zip(self.leaves, codes, strict=True)}
-        return cast(dict[str, Any], self._root.decode((), by_path, self.constants))
-
-    def encode(self, state: Any) -> list[int]:
-        """The inverse of `decode`; `ModelError` names the field that does not fit."""
-        codes: dict[Path, int] = {}
-        self._root.encode(state, (), self.constants, codes)
-        return [codes[leaf.path] for leaf in self.leaves]
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

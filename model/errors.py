@@ -13,3 +13,7 @@ class ModelError(Exception):
 
 class DomainOverflow(ModelError):
     """An action fired in a reachable state assigns a value outside its field's domain."""
+
+
+class StepError(ModelError):
+    """A step does what no step may do; it is no error of an action instance that can never be enabled."""

@@ -54,7 +54,7 @@ class Op(Enum):
 class Expr:
     """One node; compare with `is`.
 
-    `value` is the constant of a CONST node and the leaf index of a FIELD node (see `domain.Schema`), else 0.
+    `value` is the constant of a CONST node and the leaf index of a FIELD node (see `layout.Schema`), else 0.
     `lo`/`hi` bound the value; a Bool lies in 0..1.
     """
 

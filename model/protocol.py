@@ -19,17 +19,21 @@ from pathlib import Path as FilePath
 from typing import Any, TypeVar, get_type_hints
 
 from model.context import Constant, Context, active, current
-from model.domain import LeafDomain, Schema, as_leaf, is_name
-from model.errors import DomainOverflow, ModelError
+from model.domain import LeafDomain, as_leaf, is_name
+from model.errors import DomainOverflow, ModelError, StepError
 from model.evaluate import Evaluator
 from model.expr import Expr, Pool, evaluation_order
-from model.state import Store, Struct
+from model.layout import Schema, meanings
+from model.state import Struct
+from model.store import Store
 from model.telling import Fault, Message, Party, Telling, Words, named_parameters, sort_of
 from model.values import Bool, Id
 
 _CORE = {
     str(FilePath(__file__).with_name(f"{name}.py"))
-    for name in ("context", "domain", "evaluate", "expr", "protocol", "quantify", "state", "telling", "values")
+    for name in (
+        "context", "domain", "evaluate", "expr", "layout", "protocol", "quantify", "state", "store", "telling", "values",
+    )
 }
 
 
@@ -194,6 +198,11 @@ class Protocol:
         for constant in constants:
             if not is_name(constant.name):
                 raise ModelError(f"{name}: constant {constant.name!r} is no name; use letters, digits and _")
+            if isinstance(state.domains().get(constant.name), LeafDomain):
+                raise ModelError(
+                    f"{name}: {constant.name!r} is a constant and a field of the state, and a predicate could mean either; "
+                    "rename one of them"
+                )
 
     def action(
         self,
@@ -377,29 +386,31 @@ class Instance:
                 name: domain.wrap(self.pool.int(code))
                 for (name, domain), code in zip(parameters.items(), codes, strict=True)
             }
-            item.function(self._root(store), **bound)
-        dropped = {(item.name, guard.label) for guard in guards} & self.dropped
-        self._dropped |= dropped
-        kept = tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
+            try:
+                item.function(self._root(store), **bound)
+            except StepError:
+                # Of a binding that its clauses rule out, what it would do is no mistake.
+                if all(guard.condition is not self.pool.false for guard in self._kept(item, guards)):
+                    raise
+        kept = self._kept(item, guards)
         guard = self.pool.all(guard.condition for guard in kept)
         if guard is self.pool.false:
             return None
         updates = tuple(
             (leaf, new) for leaf, (old, new) in enumerate(zip(self.fields, store.codes, strict=True)) if old is not new
         )
-        overflows = tuple((leaf, bad) for leaf, new in updates if (bad := self._outside(leaf, new)) is not None)
+        overflows = tuple((leaf, bad) for leaf, new in updates if (bad := self.schema.leaves[leaf].outside(new)) is not None)
         arguments = {
             name: domain.to_plain(code, self.constants)
             for (name, domain), code in zip(parameters.items(), codes, strict=True)
         }
         return ActionInstance(item, arguments, kept, guard, updates, overflows)
 
-    def _outside(self, leaf: int, code: Expr) -> Expr | None:
-        cardinality = self.schema.leaves[leaf].cardinality
-        if code.lo >= 0 and code.hi < cardinality:
-            return None
-        pool = self.pool
-        return pool.or_(pool.lt(code, pool.int(0)), pool.le(pool.int(cardinality), code))
+    def _kept(self, item: Action, guards: Sequence[Guard]) -> tuple[Guard, ...]:
+        """The clauses that are not to be left out."""
+        dropped = {(item.name, guard.label) for guard in guards} & self.dropped
+        self._dropped |= dropped
+        return tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
 
     # -- properties ---------------------------------------------------------------------------------------------
 
@@ -453,9 +464,10 @@ class Instance:
     # -- identity -----------------------------------------------------------------------------------------------
 
     def fingerprint(self, extra: Iterable[Expr] = ()) -> str:
-        """A hash of everything a search depends on: layout, initial state, guards, updates, and `extra` expressions."""
+        """A hash of everything a search depends on: layout, what fields hold, initial state, guards, updates, `extra`."""
         roots: list[Expr] = list(extra)
-        lines = [f"{leaf.name} {leaf.cardinality} {leaf.word} {leaf.shift}" for leaf in self.schema.leaves]
+        lines = [*meanings(self.protocol.state, self.constants)]
+        lines += [f"{leaf.name} {leaf.cardinality} {leaf.word} {leaf.shift}" for leaf in self.schema.leaves]
         lines += [str(words) for words in self.initial]
         for item in self.actions:
             lines.append(f"{item.label} {[guard.label for guard in item.guards]} {[leaf for leaf, _ in item.updates]}")

@@ -108,6 +108,8 @@ def least(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) 
 
 def _first(values: list[N], body: Callable[[N], Bool], otherwise: N | None) -> N:
     if otherwise is None:
+        if not values:
+            raise ModelError("greatest(…) or least(…) of no numbers at all; say what it is then by otherwise=…")
         *values, otherwise = values
     result = otherwise
     for value in reversed(values):

@@ -67,12 +67,18 @@ class Frame:
         return z3.ZeroExt(width - item.bits, self.variable(leaf))
 
     def in_domain(self) -> list[Term]:
-        """That every leaf's code is below its cardinality; nothing to say where the bits allow no other."""
-        return [
-            z3.ULE(self.variable(number), leaf.cardinality - 1)
-            for number, leaf in enumerate(self._lowering.schema.leaves)
-            if leaf.cardinality < 1 << leaf.bits
+        """That every leaf's code is below its cardinality; nothing to say where the bits allow no other.
+
+        And of ids in a log, that those below its end are there and no others: the language sees to that.
+        """
+        leaves = list(enumerate(self._lowering.schema.leaves))
+        below = [z3.ULE(self.variable(at), leaf.cardinality - 1) for at, leaf in leaves if leaf.cardinality < 1 << leaf.bits]
+        filled = [
+            (self.variable(at) == 0) == z3.ULE(self.field(leaf.slot[0]), leaf.slot[1])
+            for at, leaf in leaves
+            if leaf.slot is not None and leaf.bits
         ]
+        return below + filled
 
     def term(self, root: Expr) -> Term:
         """The z3 term of an expression; it must be part of the roots that the width was chosen for."""

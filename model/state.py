@@ -1,16 +1,21 @@
 """Symbolic access to a state: structs, arrays and logs, read and written in ordinary Python.
 
-What lives here: `Struct` and `field` (how a protocol declares its state), the views of arrays and logs, and the store
-behind them. What does not: layout (`domain.py`) and the meaning of actions (`protocol.py`).
+What lives here: `Struct` and `field` (how a protocol declares its state), and the views of arrays and logs. What does not:
+the store behind them (`store.py`), layout (`layout.py`) and the meaning of actions (`protocol.py`).
 
-Everything a protocol does to its state goes through `Store.read` and `Store.write` on paths whose indices may be
+Everything a protocol does to its state goes through the store's `read` and `write` on paths whose indices may be
 symbolic; another reading of the same source (over unbounded sorts, say) only needs another store.
+
+Arrays and logs stay where they are: who holds one in a variable sees it as it is now. A struct in a variable is what it was
+when it was taken, and what was assigned through that variable. If something else has taken its place since (it was assigned
+whole, or its record was truncated) it keeps what it held; if a field of it was assigned through another variable, what is
+meant is not clear, and using that field is an error (`Struct._read`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast, overload
 
 from model.context import current, literal, resolve
@@ -18,21 +23,20 @@ from model.domain import (
     ArrayDomain,
     Composite,
     Domain,
-    Leaf,
     LeafDomain,
     LogDomain,
     OptionalDomain,
-    Path,
     PresentDomain,
     Range,
-    Schema,
     SetDomain,
     StructDomain,
     as_domain,
     as_leaf,
 )
-from model.errors import ModelError
+from model.errors import ModelError, StepError
 from model.expr import Expr
+from model.layout import Schema
+from model.store import Change, LiteralStore, NoStore, SymbolicPath, shown
 from model.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value, type_name_of
 
 T = TypeVar("T")
@@ -43,101 +47,9 @@ I = TypeVar("I", bound=Id)  # noqa: E741
 S = TypeVar("S", bound="Struct")
 K = TypeVar("K", bound=Value)
 
-SymbolicPath = tuple[Any, ...]
-"""A path whose indices are plain numbers or expressions."""
-
-
-class Store:
-    """The current expression of every leaf while one action is traced; assignments take effect at once."""
-
-    def __init__(self, schema: Schema, codes: list[Expr]) -> None:
-        self.schema = schema
-        self.codes = codes
-
-    def read(self, path: SymbolicPath) -> Expr:
-        """The code at a path."""
-        at, index = _first_symbolic(path)
-        if index is None:
-            return self.codes[self.schema.by_path[path]]
-        # The last element stands for every index beyond the array: reads are total, guards say where they matter.
-        choices = [(*path[:at], k, *path[at + 1 :]) for k in range(self._count(path[:at]))]
-        value = self.read(choices[-1])
-        pool = value.pool
-        for k in reversed(range(len(choices) - 1)):
-            value = pool.ite(pool.eq(index, literal(k)), self.read(choices[k]), value)
-        return value
-
-    def write(self, path: SymbolicPath, code: Expr) -> None:
-        """Replaces the code at a path; an index beyond the array writes nowhere."""
-        at, index = _first_symbolic(path)
-        if index is None:
-            leaf = self.schema.by_path[path]
-            target = self.schema.leaves[leaf]
-            if isinstance(target.domain, PresentDomain) and target.domain.is_absent(self.schema.constants):
-                return
-            if code.hi < 0 or code.lo >= target.cardinality:
-                raise ModelError(f"assignment outside the domain: {self._outside(target, code)}")
-            self.codes[leaf] = code
-            return
-        for k in range(self._count(path[:at])):
-            element = (*path[:at], k, *path[at + 1 :])
-            pool = code.pool
-            self.write(element, pool.ite(pool.eq(index, literal(k)), code, self.read(element)))
-
-    def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr) -> None:
-        """Blanks the fields of every slot of a log, of which there are `count`, from `cut` on."""
-        pool = cut.pool
-        for k in range(count):
-            for field_path, _ in fields:
-                path = (*slots, k, *field_path)
-                kept = pool.lt(literal(k), cut)
-                self.write(path, pool.ite(kept, self.read(path), literal(0)))
-
-    def _outside(self, target: Leaf, code: Expr) -> str:
-        domain = target.domain
-        least = 0
-        if isinstance(domain, Range):
-            least = domain.bounds(self.schema.constants)[0]
-        elif isinstance(domain, OptionalDomain):
-            least = int(domain.to_plain(1, self.schema.constants)) - 1
-        values = [f"{least + at}" for at in (code.lo, code.hi)]
-        held = f"{least + isinstance(domain, OptionalDomain)}..{least + target.cardinality - 1}"
-        return f"{target.name} holds {held}, and this is {'..'.join(dict.fromkeys(values))}"
-
-    def _count(self, prefix: Path) -> int:
-        depth = len(prefix)
-        return 1 + max(
-            part
-            for leaf in self.schema.leaves
-            if leaf.path[:depth] == prefix and isinstance(part := leaf.path[depth], int)
-        )
-
-
-class LiteralStore:
-    """The fields of a struct made in place, such as `Record(id=…, epoch=…)`."""
-
-    def __init__(self, codes: dict[SymbolicPath, Expr]) -> None:
-        self.codes = codes
-
-    def read(self, path: SymbolicPath) -> Expr:
-        """The code at a path."""
-        return self.codes[path]
-
-    def write(self, path: SymbolicPath, code: Expr) -> None:
-        """Fields of a struct made in place are set once, when it is made."""
-        raise ModelError("a struct made in place cannot be changed; make a new one")
-
-
-def _first_symbolic(path: SymbolicPath) -> tuple[int, Expr | None]:
-    for at, part in enumerate(path):
-        if isinstance(part, Expr):
-            return at, part
-    return -1, None
-
-
 def _index(expr: Expr, count: int, what: str) -> int:
     if not 0 <= expr.value < count:
-        raise ModelError(f"{what} {expr.value} does not exist: there are {count}, from 0")
+        raise StepError(f"{what} {expr.value} does not exist: there are {count}, from 0")
     return expr.value
 
 
@@ -147,16 +59,33 @@ def _view(domain: Domain, store: Any, path: SymbolicPath) -> Any:
     return cast(Composite, domain).view(store, path)
 
 
-def _assign(domain: Domain, store: Any, path: SymbolicPath, value: Any) -> None:
+def _assign(domain: Domain, store: Any, path: SymbolicPath, value: Any, writer: Any, when: Expr | None = None) -> None:
+    """One change of the store: all of the value is read before any of it is written."""
+    codes = _codes_of(domain, value)
+    store.begin(writer, isinstance(domain, StructDomain), path)
+    for field_path, code in codes.items():
+        store.write((*path, *field_path), code, when)
+
+
+def _codes_of(domain: Domain, value: Any) -> dict[SymbolicPath, Expr]:
+    """The codes of a value that is to be stored: of a struct those of all its fields."""
     if isinstance(domain, LeafDomain):
-        store.write(path, domain.code_of(value))
-    elif isinstance(domain, StructDomain):
-        if not isinstance(value, domain.struct):
-            raise ModelError(f"expected a {domain.struct.type_name}, got {type_name_of(value)}")
-        for name in domain.struct.domains():
-            setattr(domain.struct.at(store, path), name, getattr(value, name))
-    else:
+        return {(): domain.code_of(value)}
+    if not isinstance(domain, StructDomain):
         raise ModelError("arrays and logs are changed by element, append or truncate, not assigned whole")
+    if not isinstance(value, domain.struct):
+        raise ModelError(f"expected a {domain.struct.type_name}, got {type_name_of(value)}")
+    codes: dict[SymbolicPath, Expr] = {}
+    for name, inner in domain.struct.domains().items():
+        codes |= {(name, *path): code for path, code in _codes_of(inner, getattr(value, name)).items()}
+    return codes
+
+
+def _is_through(writer: Struct | None, view: Struct) -> bool:
+    """Whether an assignment went through a struct, or through one that was taken out of it."""
+    while writer is not None and writer is not view:
+        writer = writer._holder
+    return writer is not None
 
 
 class Field(Generic[T, W]):
@@ -170,7 +99,7 @@ class Field(Generic[T, W]):
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    @property
+    @cached_property
     def domain(self) -> Domain:
         """The field's domain."""
         return as_domain(self._spec)
@@ -182,10 +111,17 @@ class Field(Generic[T, W]):
     def __get__(self, obj: Struct | None, owner: type) -> Any:
         if obj is None:
             return self
-        return _view(self.domain, obj._store, (*obj._path, self.name))
+        domain, path = self.domain, (*obj._path, self.name)
+        if isinstance(domain, LeafDomain):
+            return domain.wrap(obj._read((self.name,)))
+        if isinstance(domain, StructDomain):
+            return domain.struct.at(obj._store, path, obj if obj._path else None, obj._within)
+        return _view(domain, obj._store, path)
 
     def __set__(self, obj: Struct, value: W) -> None:
-        _assign(self.domain, obj._store, (*obj._path, self.name), value)
+        obj._refuse_if_replaced()
+        when = None if obj._within is None else obj._within().expr
+        _assign(self.domain, obj._store, (*obj._path, self.name), value, obj, when)
 
 
 class Struct:
@@ -196,6 +132,12 @@ class Struct:
 
     _store: Any
     _path: SymbolicPath
+    _holder: Struct | None
+    """The struct that this one was taken out of, if it was one."""
+    _since: int
+    """How many changes the store had seen when this was taken."""
+    _within: Callable[[], Bool] | None
+    """Of what a log holds: whether the log has that record now."""
     type_name: ClassVar[str] = "struct"
 
     def __init_subclass__(cls) -> None:
@@ -208,14 +150,18 @@ class Struct:
         domains = self.domains()
         if set(values) != set(domains):
             raise ModelError(f"{self.type_name} needs exactly the fields {', '.join(domains)}")
-        codes = {(name,): as_leaf(domain).code_of(values[name]) for name, domain in domains.items()}
-        self._bind(LiteralStore(codes), ())
+        codes: dict[SymbolicPath, Expr] = {}
+        for name, domain in domains.items():
+            codes |= {(name, *path): code for path, code in _codes_of(domain, values[name]).items()}
+        self._bind(LiteralStore(codes), (), None, None)
 
     @classmethod
-    def at(cls, store: Any, path: SymbolicPath) -> Self:
-        """Access to the struct at `path` of a store."""
+    def at(
+        cls, store: Any, path: SymbolicPath, holder: Struct | None = None, within: Callable[[], Bool] | None = None
+    ) -> Self:
+        """Access to the struct at `path` of a store, taken out of another one if `holder` is given."""
         view = cls.__new__(cls)
-        view._bind(store, path)
+        view._bind(store, path, holder, within)
         return view
 
     @classmethod
@@ -235,9 +181,61 @@ class Struct:
         """The domain of every field."""
         return {name: item.domain for name, item in cls.fields().items()}
 
-    def _bind(self, store: Any, path: SymbolicPath) -> None:
-        object.__setattr__(self, "_store", store)
-        object.__setattr__(self, "_path", path)
+    def _bind(
+        self, store: Any, path: SymbolicPath, holder: Struct | None, within: Callable[[], Bool] | None
+    ) -> None:
+        # Past `__setattr__`, which assigns fields.
+        self.__dict__.update(_store=store, _path=path, _holder=holder, _since=len(store.changes), _within=within)
+
+    def _read(self, field: SymbolicPath) -> Expr:
+        """The code of a field: as it is now or, if something else has taken this struct's place, as it was before.
+
+        `StepError` if the field was assigned through another variable since this struct was taken.
+        """
+        path = (*self._path, *field)
+        changes = self._foreign_changes(path)
+        first = next(changes, None) if self._may_be_stale else None
+        if first is None:
+            return cast(Expr, self._store.read(path))
+        number, change = first
+        is_gone = change.replaces and change.place is not None and self._path[: len(change.place)] == change.place
+        if is_gone or (change.replaces and all(later.replaces for _, later in changes)):
+            return cast(Expr, self._store.read(path, number))
+        raise StepError(
+            f"{shown(path)} was assigned through another variable after this {self.type_name} was taken, so it is not clear "
+            f"which value is meant; take the field before that for the old one, or the {self.type_name} again for the new one"
+        )
+
+    def _refuse_if_replaced(self) -> None:
+        """`StepError` if something else has taken this struct's place: an assignment would go to that."""
+        if not self._may_be_stale or not any(change.replaces for change in self._store.changes[self._since :]):
+            return
+        for part, domain in StructDomain(type(self)).parts():
+            path = (*self._path, *part)
+            if isinstance(domain, LeafDomain) and any(change.replaces for _, change in self._foreign_changes(path)):
+                raise StepError(
+                    f"{shown(self._path)} was replaced, or its log changed, after this {self.type_name} was taken, and an "
+                    f"assignment through it would go to what is there now; take the {self.type_name} again"
+                )
+
+    @property
+    def _may_be_stale(self) -> bool:
+        """Whether anything has changed since this was taken; the state itself is always read as it is."""
+        first = self
+        while first._holder is not None:
+            first = first._holder
+        return bool(self._path) and first._since < len(self._store.changes)
+
+    def _foreign_changes(self, path: SymbolicPath) -> Iterator[tuple[int, Change]]:
+        """What has changed the code at a path since this struct was taken, other than through itself; by number."""
+        store, holders = self._store, [self]
+        while (outer := holders[-1]._holder) is not None:
+            holders.append(outer)
+        since = holders[-1]._since
+        for number, change in enumerate(store.changes[since:], since):
+            mine = next(holder for holder in holders if holder._since <= number)
+            if not _is_through(change.writer, mine) and store.read(path, number) is not store.read(path, number + 1):
+                yield number, change
 
     def __getattr__(self, name: str) -> Any:
         raise self._unknown(name)
@@ -256,11 +254,8 @@ class Struct:
         if not isinstance(other, type(self)):
             raise ModelError(f"expected a {self.type_name}, got {type_name_of(other)}")
         pool = current().pool
-        same = (
-            pool.eq(self._store.read((*self._path, *path)), other._store.read((*other._path, *path)))
-            for path, _ in StructDomain(type(self)).leaves((), current().constants)
-        )
-        return Bool(pool.all(same))
+        leaves = StructDomain(type(self)).leaves((), current().constants)
+        return Bool(pool.all(pool.eq(self._read(path), other._read(path)) for path, _ in leaves))
 
     def __ne__(self, other: object) -> Bool:  # type: ignore[override]
         return ~(self == other)
@@ -284,12 +279,12 @@ class ArrayView(Generic[K, T]):
         return cast(T, _view(self._domain.element, self._store, self._element(index)))
 
     def __setitem__(self, index: K, value: T) -> None:
-        _assign(self._domain.element, self._store, self._element(index), value)
+        _assign(self._domain.element, self._store, self._element(index), value, None)
 
     def _element(self, index: K) -> SymbolicPath:
         domain = self._domain.index
         code = domain.code_of(index)
-        if not code.is_const:
+        if not code.is_const or (isinstance(index, Id) and code.value < 0):  # no id, which is beyond the array
             return (*self._path, code)
         count = domain.cardinality(current().constants)
         return (*self._path, _index(code, count, type_name_of(index)))
@@ -302,6 +297,11 @@ class ArrayView(Generic[K, T]):
 
     def __bool__(self) -> NoReturn:
         raise ModelError("an array has no truth value; compare its elements")
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise ModelError("arrays have no ==; compare their elements with every(…)")
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class LogView(Generic[S, N]):
@@ -337,11 +337,19 @@ class LogView(Generic[S, N]):
         return (offset >= 0) & (offset < self.end)
 
     def at(self, offset: N) -> S:
-        """The record at `offset`; meaningful only where `has(offset)`, elsewhere some record of the same log."""
-        index = _plain(self._domain.offset.lift(offset))
-        if isinstance(index, int) and current().reading is None:
-            index = min(max(index, 0), self._slots() - 1)
-        return cast(S, self._domain.record.at(self._store, (*self._path, LogDomain.RECORDS, index)))
+        """The record at `offset`; meaningful only where `has(offset)`.
+
+        Elsewhere it is blank, or the one in the log's last slot, and what is assigned to it goes nowhere.
+        """
+        domain, path = self._domain, (*self._path, LogDomain.RECORDS)
+        index = _plain(domain.offset.lift(offset))
+        if current().reading is None:
+            slots = self._slots()
+            if not slots:
+                return cast(S, domain.record.at(NoStore(domain.record_leaves()), ()))
+            if isinstance(index, int) and not 0 <= index < slots:
+                index = slots - 1
+        return cast(S, domain.record.at(self._store, (*path, index), None, lambda: self.has(offset)))
 
     def same_record_at(self, other: LogView[S, N], offset: N) -> Bool:
         """Whether both logs hold the same record at `offset`."""
@@ -350,32 +358,33 @@ class LogView(Generic[S, N]):
     def append(self, record: S) -> None:
         """Puts a record at the log end; a full log makes the end leave its domain, which is an error of the protocol."""
         end = self.end
-        slots = (*self._path, LogDomain.RECORDS)
+        codes = _codes_of(StructDomain(self._domain.record), record)
+        place = (*self._path, LogDomain.RECORDS, _plain(end.expr))
+        self._store.begin(None, True, place)
         if not end.expr.is_const or end.expr.value < self._slots():
-            _assign(StructDomain(self._domain.record), self._store, (*slots, _plain(end.expr)), record)
+            for field_path, code in codes.items():
+                self._store.write((*place, *field_path), code)
         self._set_end(end + 1)
 
     def copy(self, other: LogView[S, N], until: N) -> None:
         """Appends another log's records from this log's end on, up to but without offset `until`; that log must hold them."""
         pool = current().pool
         end, stop = self.end, self._domain.offset.lift(until)
-        fields = [path for path, _ in StructDomain(self._domain.record).leaves((), current().constants)]
+        self._store.begin(None, True)
         for slot in range(self._slots()):
-            slots = (*self._path, LogDomain.RECORDS, slot)
-            source = (*other._path, LogDomain.RECORDS, slot)
             taken = pool.and_(pool.le(end.expr, literal(slot)), pool.lt(literal(slot), stop))
-            for name in fields:
-                before = self._store.read((*slots, *name))
-                self._store.write((*slots, *name), pool.ite(taken, other._store.read((*source, *name)), before))
+            for field_path, _ in self._domain.record_leaves():
+                place = (LogDomain.RECORDS, slot, *field_path)
+                self._store.write((*self._path, *place), other._store.read((*other._path, *place)), taken)
         self._set_end(type(end)(pool.ite(pool.lt(end.expr, stop), stop, end.expr)))
 
     def truncate(self, offset: N) -> None:
         """Drops every record from `offset` on; an offset beyond the end changes nothing."""
         pool = current().pool
         cut = self._domain.offset.lift(offset)
-        fields = list(StructDomain(self._domain.record).leaves((), {}))
-        self._store.blank_from((*self._path, LogDomain.RECORDS), fields, self._slots(), cut)
         end = self.end
+        self._store.begin(None, True)
+        self._store.blank_from((*self._path, LogDomain.RECORDS), self._domain.record_leaves(), self._slots(), cut)
         self._set_end(type(end)(pool.ite(pool.lt(cut, end.expr), cut, end.expr)))
 
     def __iter__(self) -> NoReturn:
@@ -386,6 +395,11 @@ class LogView(Generic[S, N]):
 
     def __bool__(self) -> NoReturn:
         raise ModelError("a log has no truth value; use `.is_empty`")
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise ModelError("logs have no ==; compare their ends, and their records with same_record_at(…)")
+
+    __hash__ = None  # type: ignore[assignment]
 
     def _end_is(self, offset: int) -> Bool:
         end = self.end.expr
@@ -451,7 +465,7 @@ def Present(item: Typed[T, W], when: IntLike) -> Typed[T, W]: ...
 def Present(item: Any, when: IntLike) -> Any:  # noqa: N802
     """A field that is there only where `when` is not 0.
 
-    Elsewhere it has no bits, reads as false, none, empty or 0, and what is assigned to it goes nowhere.
+    Elsewhere it has no bits, reads as false, none, empty or its least number, and what is assigned to it goes nowhere.
     """
     return Typed(PresentDomain(as_leaf(item.domain if isinstance(item, Typed) else item), when))
 

@@ -10,12 +10,18 @@ bit tricks stay inside this module. That is what lets the same source be read as
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from math import inf
+from opcode import opmap
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
 
 from model.context import Computed, Constant, Size, current, literal, resolve
 from model.errors import ModelError
 from model.expr import Expr
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 IntLike = int | Constant | Size | Computed
 """What stands for a number beside a typed `Int`."""
@@ -241,10 +247,27 @@ class Id(Value):
 V = TypeVar("V", bound=Value)
 
 
+def _least(expr: Expr) -> float:
+    """The least that an expression can be; of a first-order term, whose range is a clause to be proved, no bound."""
+    return getattr(expr, "lo", inf)
+
+
+def _unless_below(number: Expr, bound: int, shift: int, otherwise: Expr) -> Expr:
+    """A number plus `shift` where it is below a bound, elsewhere something else.
+
+    If it can only be below by one, as no id is, nothing is said of order.
+    """
+    pool, lowest = number.pool, _least(number)
+    if lowest == bound - 1:
+        return pool.ite(pool.eq(number, literal(bound - 1)), literal(bound - 1 + shift), otherwise)
+    return pool.ite(pool.lt(number, literal(bound)), pool.add(number, literal(shift)), otherwise)
+
+
 class OptionalValue(Value, Generic[V]):
     """A value or none. In comparisons by `<` none is below every value; `==` with a value is false of none.
 
-    The expression is a code: 0 is none, 1 + k the k-th value of the type.
+    The expression is a code: 0 is none, 1 + k the k-th value of the type, −k what is k below the least value. So a number
+    that no field of the type can hold, such as the offset −1, is neither none nor a value, and assigning it is an error.
     """
 
     __slots__ = ("item",)
@@ -271,8 +294,13 @@ class OptionalValue(Value, Generic[V]):
 
     @property
     def value(self) -> V:
-        """The value. Of none this is one below the type's least: assigning it is caught as leaving the domain."""
-        return self.item(self.expr.pool.add(self.expr, literal(self._base - 1)))
+        """The value. Of none this is one below the type's least, and of no id: assigning it is caught as leaving the domain.
+
+        Comparisons take it for what it is. As an index it is beyond the array: what is read there is some element.
+        """
+        code = self.expr
+        value = code.pool.add(code, literal(self._base - 1))
+        return self.item(value if _least(code) >= 0 else _unless_below(code, 0, self._base, value))
 
     @property
     def _base(self) -> int:
@@ -287,8 +315,9 @@ class OptionalValue(Value, Generic[V]):
             if other.item is not self.item:
                 raise _mismatch(self.type_name, other)
             return other.expr
-        lift = cast(Any, self.item).lift
-        return pool.add(lift(other), literal(1 - self._base))
+        value, base = cast(Any, self.item).lift(other), self._base
+        code = pool.add(value, literal(1 - base))
+        return code if _least(value) >= base else _unless_below(value, base, -base, code)
 
     def __eq__(self, other: object) -> Bool:  # type: ignore[override]
         return Bool(self.expr.pool.eq(self.expr, self.code_of(other)))
@@ -298,11 +327,20 @@ class OptionalValue(Value, Generic[V]):
 
     def __lt__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
         self._ordered()
-        return Bool(self.expr.pool.lt(self.expr, self.code_of(other)))
+        return self._before(self.expr, self.code_of(other))
 
     def __gt__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
         self._ordered()
-        return Bool(self.expr.pool.lt(self.code_of(other), self.expr))
+        return self._before(self.code_of(other), self.expr)
+
+    @staticmethod
+    def _before(a: Expr, b: Expr) -> Bool:
+        """Whether the first of two codes comes first: none, what is below the least value, the values."""
+        pool = a.pool
+        if _least(a) >= 0 and _least(b) >= 0:
+            return Bool(pool.lt(a, b))
+        none = literal(0)
+        return Bool(pool.and_(pool.not_(pool.eq(b, none)), pool.or_(pool.eq(a, none), pool.lt(a, b))))
 
     def __le__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
         return ~(self > other)
@@ -321,7 +359,11 @@ I = TypeVar("I", bound=Id)  # noqa: E741
 
 
 class SetValue(Value, Generic[I]):
-    """A set of ids. The expression is a mask: bit k stands for id k."""
+    """A set of ids. The expression is a mask: bit k stands for id k.
+
+    An optional id may stand for a member: none is in no set. Adding it gives a set with a bit beyond all ids, so that
+    assigning that set is caught as leaving the domain.
+    """
 
     __slots__ = ("item",)
     instead = "use |, &, -, contains(…), issubset(…), `.size`, == or !="
@@ -349,21 +391,23 @@ class SetValue(Value, Generic[I]):
             total = pool.add(total, pool.ite(self.contains(self.item(literal(k))).expr, literal(1), literal(0)))
         return Count(total)
 
-    def contains(self, member: I) -> Bool:
-        """Whether `member` is in the set."""
+    def contains(self, member: I | OptionalValue[I]) -> Bool:
+        """Whether `member` is in the set; false of none."""
         pool = self.expr.pool
         bit = pool.bitand(self.expr, self._bit(member))
         return Bool(pool.not_(pool.eq(bit, literal(0))))
 
-    def add(self, member: I) -> SetValue[I]:
-        """The set with `member`."""
+    def add(self, member: I | OptionalValue[I]) -> SetValue[I]:
+        """The set with `member`, which becomes a field's by assignment: `s.members = s.members.add(m)`."""
+        _must_be_used("add", sys._getframe(1))
         return SetValue(self.expr.pool.bitor(self.expr, self._bit(member)), self.item)
 
-    def remove(self, member: I) -> SetValue[I]:
-        """The set without `member`."""
+    def remove(self, member: I | OptionalValue[I]) -> SetValue[I]:
+        """The set without `member`, which becomes a field's by assignment; without none it is the same set."""
+        _must_be_used("remove", sys._getframe(1))
         return self - SetValue(self._bit(member), self.item)
 
-    def is_only(self, member: I) -> Bool:
+    def is_only(self, member: I | OptionalValue[I]) -> Bool:
         """Whether `member` is the only one in the set."""
         return Bool(self.expr.pool.eq(self.expr, self._bit(member)))
 
@@ -378,9 +422,11 @@ class SetValue(Value, Generic[I]):
         return SetValue(self.expr.pool.bitand(self.expr, self.mask_of(other)), self.item)
 
     def __sub__(self, other: SetValue[I]) -> SetValue[I]:
-        pool = self.expr.pool
-        outside = pool.bitxor(self.mask_of(other), literal((1 << resolve(self.item.size)) - 1))
-        return SetValue(pool.bitand(self.expr, outside), self.item)
+        pool, without = self.expr.pool, self.mask_of(other)
+        ones = (1 << resolve(self.item.size)) - 1
+        if max(self.expr.hi, without.hi) > ones:  # none may be among the members
+            ones = 2 * ones + 1
+        return SetValue(pool.bitand(self.expr, pool.bitxor(without, literal(ones))), self.item)
 
     def __eq__(self, other: object) -> Bool:  # type: ignore[override]
         return Bool(self.expr.pool.eq(self.expr, self.mask_of(other)))
@@ -394,10 +440,31 @@ class SetValue(Value, Generic[I]):
             return other.expr
         raise _mismatch(self.type_name, other)
 
-    def _bit(self, member: I) -> Expr:
-        return self.expr.pool.shl(literal(1), self.item.lift(member))
+    def _bit(self, member: I | OptionalValue[I]) -> Expr:
+        if isinstance(member, OptionalValue) and member.item is self.item:
+            member = member.value
+        number = self.item.lift(member)
+        pool, one = number.pool, literal(1)
+        if number.lo >= 0:
+            return pool.shl(one, number)
+        # No id has the number −1: what is lower can be shifted by, and back.
+        up = literal(-int(number.lo))
+        shifted = pool.shr(pool.shl(one, pool.add(number, up)), up)
+        return pool.ite(pool.eq(number, literal(-1)), literal(1 << resolve(self.item.size)), shifted)
 
     __hash__ = Value.__hash__
+
+
+def _must_be_used(method: str, caller: FrameType) -> None:
+    """`ModelError` if the caller throws away what the method returns: its next instruction drops it.
+
+    A symbolic set is a value and does not change, unlike Python's own, whose methods have these names.
+    """
+    code, at = caller.f_code.co_code, caller.f_lasti + 2
+    while code[at] == opmap["CACHE"]:
+        at += 2
+    if code[at] == opmap["POP_TOP"]:
+        raise ModelError(f"{method}(…) returns another set and changes none; assign it, such as s.isr = s.isr.{method}(r)")
 
 
 def _words(name: str) -> str:

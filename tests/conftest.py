@@ -1,9 +1,13 @@
-"""What all tests share: compiled kernels, answers and the cache's key go to folders of the test session, not to the user's;
-and no example of Hypothesis's is too slow, because other work may run on the machine."""
+"""What all tests share.
+
+Compiled kernels, answers and the cache's key go to folders of the test session, not to the user's; no example of
+Hypothesis's is too slow, because other work may run on the machine; and at the end it is told what random protocols met.
+"""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,3 +28,18 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("XDG_STATE_HOME", str(place.with_name("state")))
         patch.delenv("ACKED_CACHE_KEY", raising=False)
         yield place
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How often each trap of the language was drawn, by whichever process of the session."""
+    protocols, drawn = 0, Counter[str]()
+    for report in (item for found in terminalreporter.stats.values() for item in found):
+        told = dict(getattr(report, "user_properties", ()))
+        if getattr(report, "when", "") == "call" and "traps" in told:
+            protocols += told["protocols"]
+            drawn.update(told["traps"])
+    if protocols:
+        terminalreporter.section("traps of the language")
+        terminalreporter.write_line(f"{protocols:,} random protocols and their plain twins; so many met")
+        for trap, count in drawn.items():
+            terminalreporter.write_line(f"{count:7,}  {trap}")

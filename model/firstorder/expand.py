@@ -19,7 +19,7 @@ from model.expr import Expr
 from model.firstorder.reading import Family, FunctionStore, Reading
 from model.firstorder.terms import INT, Choice, Definition, Op, Relation, Symbol, Term
 from model.protocol import Instance
-from model.state import Store
+from model.store import Store
 from model.values import Id
 
 Environment = Mapping[int, Expr]

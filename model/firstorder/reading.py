@@ -173,7 +173,12 @@ class SymbolicSet(SetValue[Any]):
 
 
 class FunctionStore:
-    """What every family holds while one action is traced; assignments take effect at once, as substitutions."""
+    """What every family holds while one action is traced; assignments take effect at once, as substitutions.
+
+    It keeps no history: what a finite instance of a protocol refuses (`model/state.py`) is not asked here again.
+    """
+
+    changes = ()
 
     def __init__(self, logic: Logic, contents: Mapping[Key, Content]) -> None:
         self.logic = logic
@@ -184,10 +189,14 @@ class FunctionStore:
         key, at = self._split(path)
         return self.contents[key](at)
 
-    def write(self, path: Key, content: Any) -> None:
-        """Replaces what stands at a path."""
+    def begin(self, writer: Any, replaces: bool, place: Key | None = None) -> None:
+        """Nothing to note."""
+
+    def write(self, path: Key, content: Any, when: Term | None = None) -> None:
+        """Replaces what stands at a path, where a condition holds."""
         key, at = self._split(path)
-        self._replace(key, lambda index: self._is_at(index, at), content)
+        where = self.logic.true if when is None else when
+        self._replace(key, lambda index: self.logic.and_(self._is_at(index, at), where), content)
 
     def blank_from(self, slots: Key, fields: Iterable[tuple[Key, LeafDomain]], _: Any, cut: Term) -> None:
         """Blanks the fields of every slot of a log from `cut` on."""

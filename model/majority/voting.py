@@ -79,8 +79,8 @@ def stand(s: State, candidate: Replica) -> None:
     require("has lost nothing", may_vote(s, candidate))
     require_term_left(s, mine.term)
     take_up(s, candidate, mine.term + 1)
-    mine.voted_for = candidate
-    mine.granted = mine.granted.add(candidate)
+    s.replica[candidate].voted_for = candidate
+    s.replica[candidate].granted = s.replica[candidate].granted.add(candidate)
 
 
 @action(

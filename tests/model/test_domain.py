@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from model.catalogue import FAMILY as PROTOCOLS
 from model.context import Constant
-from model.domain import MAX_WORDS, WORD_BITS, Schema
 from model.errors import ModelError
+from model.layout import MAX_WORDS, WORD_BITS, Schema
 from model.protocol import Protocol
 from model.state import Array, Between, Log, Optional, SetOf, Struct, field
 from model.values import Bool, Id, Int

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.catalogue import FAMILY as PROTOCOLS
-from model.domain import Schema
 from model.evaluate import Evaluator
 from model.expr import Expr, Pool, evaluation_order
+from model.layout import Schema
 from model.protocol import Instance
 from model.smt import Lowering
 from tests.random_expressions import BOOLS, CARDINALITIES, INTS, STATE, STATES, Recipe, build
