@@ -84,6 +84,7 @@ class _Number:
 
 _Value = _Flag | _Set | _Number
 _COMPARED = "compare numbers with numbers, sets with sets such as {0, 1}, and None with either field or None"
+_EQUALITIES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 _CALLS = "the only calls are any(…), all(…) and count(…), each of `… for r in replicas`, and len(…) of a set"
 _HINT = "write, say, quorum.isr == {0} and log[1].end > 0"
 
@@ -194,7 +195,7 @@ class _Lowering:
         parts = []
         for at, operator in enumerate(node.ops):
             made = self._compared(operator, values[at], values[at + 1], terms[at + 1])
-            if made.is_const and isinstance(operator, (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
+            if made.is_const and isinstance(operator, _EQUALITIES):
                 self._refuse_impossible(terms[at : at + 2], values[at : at + 2])
             parts.append(made)
         return self._pool.all(parts)

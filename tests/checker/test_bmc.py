@@ -20,6 +20,7 @@ from checker.search import LocalSearch, search
 from checker.solvers import Limits
 from checker.spec import load_spec
 from checker.symbolic import Engine
+from checker.symmetry import named_initially
 from invariants.property import Kind, Property
 from invariants.replication import PROPERTIES
 from model.catalogue import FAMILY as PROTOCOLS
@@ -29,6 +30,7 @@ from model.protocol import Instance
 
 KNOWN = {item.name: item for item in PROPERTIES}
 LIMITS = Limits(jobs=1, timeout=600.0)
+SPECS = Path(__file__).resolve().parents[2] / "specs"
 
 
 def instance_of(name: str, numbers: tuple[int, ...], drop: Iterable[tuple[str, str]] = ()) -> Instance:
@@ -95,6 +97,18 @@ def test_of_equally_short_violations_the_one_that_is_asked_first_counts() -> Non
         assert lengths(check_bounded(asked, Bound(3), LIMITS)) == [(first.name, 2)]
 
 
+@pytest.mark.parametrize(
+    ("name", "length"), [("claims/quorum-isr-2-writes-at-min-2", 3), ("gallery/kip841-bug", 5), ("claims/acks-1-loses", 5)]
+)
+def test_runs_of_partition_may_begin_with_any_broker(name: str, length: int) -> None:
+    """Its initial state names broker 0: a run that another broker begins is no renamed one of broker 0's."""
+    asked = load_spec(SPECS / f"{name}.toml").question()
+    result = check_bounded(asked, Bound(length), LIMITS)
+    assert [item.trace_length for item in result.violations] == [length]
+    assert named_initially(asked.instance) == 1
+    assert named_initially(instance_of("kip320", (3, 2, 2, 1))) == 0
+
+
 def test_a_value_that_leaves_its_domain_is_an_error_of_the_protocol() -> None:
     asked = question("kip320", (2, 1, 1, 1), "WeakIsr", drop=[("ControllerElectLeader", "a leader epoch is left")])
     with pytest.raises(DomainOverflow, match="next_leader_epoch"):
@@ -134,8 +148,6 @@ def test_agrees_with_the_search_on_weakened_protocols(name: str, action: str, la
         result = check_bounded(asked, Bound(6), LIMITS)
         assert lengths(result) == [(item.property.name, item.trace_length) for item in expected.violations]
 
-
-SPECS = Path(__file__).resolve().parents[2] / "specs"
 Asked = tuple[str, tuple[tuple[str, int], ...], tuple[tuple[str, str], ...]]
 
 

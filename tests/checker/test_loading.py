@@ -178,3 +178,12 @@ def test_a_new_spec_of_every_shipped_protocol_is_as_it_expects(name: str, tmp_pa
     spec = load_spec(tmp_path / "mine.toml")
     assert spec.expect is not None
     assert spec.expect.differences(search(spec.question())) == []
+
+
+@pytest.mark.parametrize("asked", ["s.leader is None", "s.leader is not None", "s.by[n] is None"])
+def test_an_action_that_asks_python_and_not_the_state_is_refused_with_its_line(asked: str, tmp_path: Path) -> None:
+    lines = ["def keep(x=None):", "    return x is None", "", "@p.action(says=lambda t: t.after.leader is None)"]
+    lines += ["def act(s, n):", f"    require('nobody', {asked})"]
+    (tmp_path / "mine.py").write_text("\n".join(lines), "utf-8")
+    with pytest.raises(AckedError, match=r"mine\.py:6: `is` asks Python and not the state; write s\..+\.is_none, "):
+        load_protocol("mine.py:mine", tmp_path)

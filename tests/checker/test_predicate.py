@@ -12,7 +12,9 @@ from checker.nearest import nearest
 from checker.predicate import PredicateError, parse_predicate
 from model.catalogue import PROTOCOLS
 from model.evaluate import Evaluator
-from model.protocol import Instance
+from model.protocol import Instance, Protocol
+from model.state import Array, Log, Optional, SetOf, Struct, field
+from model.values import Bool, Id, Int
 
 CONSTANTS = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
 
@@ -139,3 +141,161 @@ def test_a_search_that_gave_up_does_not_say_that_there_is_no_such_state(instance
     found = nearest(instance, instance.initial[0], "next_record_id == 2 and next_leader_epoch == 0", most_states=50)
     assert found.run is None
     assert not found.is_complete
+
+
+# -- records past a log's end, and texts that say less than they seem to ---------------------------------------------------
+
+
+class Node(Id, size=3):
+    """A sort of ids."""
+
+
+class Offset(Int, lo=0, hi=2):
+    """A unit."""
+
+
+class Tag(Struct):
+    """A struct in a record."""
+
+    known = field(Optional(Offset))
+
+
+class Record(Struct):
+    """A record with a field of every kind."""
+
+    v = field(Offset)
+    by = field(Node)
+    flag = field(Bool)
+    held = field(SetOf(Node))
+    tag = field(Tag)
+
+
+class Parts(Struct):
+    """What only looks like a log."""
+
+    end = field(Offset)
+    records = field(Array(Node, Offset))
+
+
+class Logged(Struct):
+    """A log, and what only looks like one."""
+
+    log = field(Log(Record, Offset, 2))
+    parts = field(Parts)
+    flag = field(Bool)
+    held = field(SetOf(Node))
+    who = field(Node)
+
+
+@pytest.fixture(scope="module")
+def logged() -> Instance:
+    made = Protocol("logged", Logged, title="", source="", constants=(), initial=lambda s: None)
+    return made.instantiate({})
+
+
+def record(v: int, by: int, flag: bool, held: list[int], known: int | None) -> dict[str, Any]:
+    return {"v": v, "by": by, "flag": flag, "held": held, "tag": {"known": known}}
+
+
+def state_of(*records: dict[str, Any]) -> dict[str, Any]:
+    """A state with these records; what only looks like a log ends before its records do."""
+    log = {"end": len(records), "records": list(records)}
+    return {"log": log, "parts": {"end": 0, "records": [1, 2, 0]}, "flag": True, "held": [0], "who": 0}
+
+
+PAST = {
+    # What is true of a record that is not there; `not`, != and `not in` among it, as in Python.
+    "log.records[1].v is None": True,
+    "log.records[1].v == 0": False,
+    "log.records[1].v != 0": True,
+    "log.records[1].v < 3": False,
+    "log.records[1].v + 1 > 0": False,
+    "log.records[1].by is None": True,
+    "log.records[1].by == 0": False,
+    "log.records[1].by == who": False,
+    "log.records[1].by in held": False,
+    "log.records[1].by not in held": True,
+    "log.records[1].flag": False,
+    "not log.records[1].flag": True,
+    "log.records[1].flag is None": True,
+    "log.records[1].flag == None": True,
+    "log.records[1].flag is not None": False,
+    "log.records[1].flag == True": False,
+    "log.records[1].flag == False": False,
+    "log.records[1].flag != True": True,
+    "log.records[1].flag == flag": False,
+    "log.records[1].flag == log.records[0].flag": False,
+    "log.records[1].held is None": True,
+    "log.records[1].held == {}": False,
+    "log.records[1].held != {}": True,
+    "log.records[1].held == held": False,
+    "0 in log.records[1].held": False,
+    "0 not in log.records[1].held": True,
+    "len(log.records[1].held) == 0": False,
+    "len(log.records[1].held) is None": True,
+    "any(n >= 0 for n in log.records[1].held)": False,
+    "all(n < 0 for n in log.records[1].held)": True,
+    "count(n >= 0 for n in log.records[1].held) == 0": True,
+    "log.records[1].tag.known is None": True,
+    # A struct with fields of these names is no log.
+    "parts.records[0] == 1 and parts.records[2] == 0": True,
+}
+
+
+@pytest.mark.parametrize("text", PAST)
+def test_of_a_record_past_the_end_everything_is_none(logged: Instance, text: str) -> None:
+    codes = logged.schema.encode(state_of(record(1, 1, True, [0, 2], 1)))
+    assert Evaluator([parse_predicate(text, logged)])(codes) == [int(PAST[text])]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("log.records[1].flag == False and not log.records[1].flag and log.records[1].flag is not None", True),
+        ("log.records[1].held == {1} and 1 in log.records[1].held and len(log.records[1].held) == 1", True),
+        ("log.records[1].held is None or log.records[1].flag is None or log.records[1].by is None", False),
+        ("log.records[1].by == 2 and log.records[1].by not in held and log.records[1].v == 0", True),
+        ("log.records[1].tag.known is None and log.records[0].tag.known == 1", True),
+        ("log.records[0].flag == flag and log.records[0].flag != log.records[1].flag", True),
+    ],
+)
+def test_of_a_record_below_the_end_everything_is_there(logged: Instance, text: str, value: bool) -> None:
+    codes = logged.schema.encode(state_of(record(1, 1, True, [0, 2], 1), record(0, 2, False, [1], None)))
+    assert Evaluator([parse_predicate(text, logged)])(codes) == [int(value)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("who==1) or (who==1", "cannot be read at column 7"),
+        ("who == 1) # (", "column 11: a predicate has no comments"),
+        ("who == 1 # only\nand flag", "column 10: a predicate has no comments"),
+        ("  who == 7", "column 10: who is never 7"),
+        ("who is None", "column 8: who is never None, so this is the same in every state"),
+        ("log.end is not None", "log.end is never None"),
+        ("flag is None", "compare numbers with numbers, sets with sets"),
+        ("held is None", "compare numbers with numbers, sets with sets"),
+        ("held == None", "compare numbers with numbers, sets with sets"),
+        ("log.records[0].flag < True", "conditions are compared with == and !="),
+        ("log.records[0].held", "this is no condition"),
+        ("log.records[0].flag == 1", "compare numbers with numbers"),
+        ("(who == 1", "cannot be read"),
+        ("who == 1;", "cannot be read"),
+        ("who == \\\n1", "cannot be read"),
+    ],
+)
+def test_a_text_that_says_less_than_it_seems_to_is_refused(logged: Instance, text: str, message: str) -> None:
+    with pytest.raises(PredicateError) as refused:
+        parse_predicate(text, logged)
+    assert message in str(refused.value)
+
+
+def test_columns_are_those_of_the_text_as_it_was_typed(logged: Instance) -> None:
+    for text, column in (("whom == 1", 1), ("   whom == 1", 4), ("flag and\n  whom == 1", 12), ("flag and (whom == 1)", 11)):
+        with pytest.raises(PredicateError, match=f"column {column}: the state has no 'whom'"):
+            parse_predicate(text, logged)
+
+
+def test_a_text_of_several_lines_is_read_as_one(logged: Instance) -> None:
+    codes = logged.schema.encode(state_of())
+    assert Evaluator([parse_predicate("\n flag\n and\n\n who == 0\n", logged)])(codes) == [1]

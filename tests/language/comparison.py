@@ -32,7 +32,7 @@ from tests.language.spaces import Space, key_of
 MEMORY = 1 << 28
 LIMITS = Limits(jobs=1, timeout=600.0)
 OUTSIDE = "assignment outside the domain"
-MOST_REFUSED = 30
+MOST_REFUSED = 20
 
 
 # -- loading -----------------------------------------------------------------------------------------------------------
