@@ -72,7 +72,7 @@ def verdict(question: Question) -> Verdict:
         # Kafka's follower falls back to its high watermark when it asks a leader that is behind; the family's never does.
         *((rules, 2, 2) for rules in RULES if rules != "kip279"),
         *((rules, 3, 2) for rules in RULES if rules != "kip320"),
-        pytest.param("kip320", 3, 2, marks=pytest.mark.slow),
+        pytest.param("kip320", 3, 2, marks=pytest.mark.long),
     ],
 )
 def test_the_same_rules_keep_the_promise_in_both(rules: str, replicas: int, epochs: int) -> None:

@@ -56,7 +56,7 @@ def answer(variant: Variant, size: Size, *drop: Clause) -> Result:
     [
         ((2, 2, 2, 2), 4_000),
         ((3, 2, 2, 1), 80_000),
-        pytest.param((3, 2, 2, 2), 3_000_000, marks=pytest.mark.slow),
+        pytest.param((3, 2, 2, 2), 3_000_000, marks=pytest.mark.long),
     ],
 )
 @pytest.mark.parametrize("name", VARIANTS)

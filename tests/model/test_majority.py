@@ -122,7 +122,7 @@ def ranked(state: dict[str, Any], fields: tuple[str, ...]) -> str:
     [
         {"replicas": 2, "log_size": 1, "records": 2, "max_term": 3},
         {"replicas": 3, "log_size": 1, "records": 1, "max_term": 1},
-        pytest.param({"replicas": 3, "log_size": 1, "records": 2, "max_term": 2}, marks=pytest.mark.slow),
+        pytest.param({"replicas": 3, "log_size": 1, "records": 2, "max_term": 2}, marks=pytest.mark.long),
     ],
     ids=str,
 )
