@@ -173,7 +173,7 @@ def test_what_is_written_past_a_logs_end_is_no_state_that_nobody_sees(tmp_path: 
     assert [json.dumps(state) for state in shown].count(json.dumps(shown[0])) == 1
     document = json.loads(json.dumps(trace_document("t", question, run, "I")))
     document["spec"]["protocol"] = "mine.py:p"
-    assert replay(document, tmp_path).run.states == run.states
+    assert replay(document, folder=tmp_path).run.states == run.states
 
 
 def test_the_last_record_may_be_taken_cut_off_and_put_back(tmp_path: Path) -> None:
