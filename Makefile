@@ -28,7 +28,7 @@ setup: bytecode
 # pip does not compile an editable installation, and where PYTHONDONTWRITEBYTECODE is set, nor does Python: every command
 # would compile our sources again, which takes longer than most questions.
 bytecode: $(STAMP)
-	@$(BIN)/python -m compileall -q model invariants checker reports acked
+	@$(BIN)/python -m compileall -q acked model invariants checker reports
 
 $(STAMP): pyproject.toml
 	@command -v "$(PYTHON)" > /dev/null 2>&1 || \
@@ -60,14 +60,14 @@ gate: bytecode
 	@$(BIN)/acked gate specs/
 
 test: bytecode
-	@$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 	@$(BIN)/acked gate specs/
 
 test-long: bytecode
-	@$(BIN)/python -m pytest -m long --numprocesses auto $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m long --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 test-fast: bytecode
-	@$(BIN)/python -m pytest -q -m 'not slow and not long and not spark and not browser' --numprocesses auto $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -m 'not slow and not long and not spark and not browser' --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 bench: bytecode
 	@$(BIN)/python benchmarks/local.py

@@ -1,3 +1,3 @@
-"""The command line: the only package that knows all the others. What does not live here: anything but the version."""
+"""The command line: the only package that knows all the others."""
 
 __version__ = "0.1.0"

@@ -1,22 +1,11 @@
-"""Where the command `acked` and `python -m acked` begin.
-
-What lives here: the order of the first two steps. What does not: the command line itself (`acked/cli.py`), which
-imports our other packages and so may only be imported once `acked.rooms` has claimed their names.
-"""
+"""Where the command `acked` and `python -m acked` begin: the one place that decides when garbage is looked for."""
 
 import gc
 import sys
 
-from acked import rooms
-
-rooms.claim()
-
 
 def main() -> int:
     """Runs the command and returns its exit code."""
-    if stranger := rooms.stranger():
-        print(f"acked: {stranger}", file=sys.stderr)
-        return 153
     try:
         gc.disable()
         from acked.cli import main as run

@@ -1,8 +1,8 @@
 """A pytest plugin: each spec a test item, with the story of the violating run as its failure text.
 
-What lives here: collecting the files that the ini option `acked_specs` names, and reading what `acked gate` answers. What
-does not: anything else of acked. This module is imported into a user's pytest process, where `model` may be a folder of
-their own project; so it imports none of ours, and runs the gate in a process of its own, started with -P.
+Collecting the files that the ini option `acked_specs` names, and reading what `acked gate` answers. This module is imported
+into a user's pytest process, where `model` may be a folder of their own project; so it imports none of ours, and runs the
+gate in a process of its own, started with -P.
 """
 
 from __future__ import annotations

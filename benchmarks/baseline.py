@@ -1,6 +1,6 @@
 """The successors of states in Arrow batches, for the DataFrame baseline of `spark.py`.
 
-What lives here: the same kernel as everywhere else, called on what Spark hands over. What does not: any deduplication.
+The same kernel as everywhere else, called on what Spark hands over.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from checker import loops
-from checker.kernel import BATCH
-from checker.native import Kernel, ObjectCode
-from checker.shape import Shape
-from checker.shard import Shard, address, alone
+from acked.checker.native import loops
+from acked.checker.native.compile import Kernel, ObjectCode
+from acked.checker.native.shape import Shape
+from acked.checker.native.shard import Shard, address, alone
+from acked.checker.question.plan import BATCH
 
 
 @cache

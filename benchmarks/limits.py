@@ -1,7 +1,6 @@
 """The machine's own limits, to read the search's figures beside: random reads, and what a second processor is worth.
 
-What lives here: two native loops in the subset of `checker/lowlevel.py`, and what they measure. What does not: the search's
-figures (`local.py`).
+Two native loops in the subset of `checker/native/language.py`, and what they measure.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-from checker.loops import MIX_0 as SUMMAND
-from checker.loops import MIX_2 as FACTOR
-from checker.lowlevel import P64, U64, prefetch
-from checker.native import Kernel, ObjectCode, compile_functions, processor
-from checker.shard import address, reserve
+from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
+from acked.checker.native.language import P64, U64, prefetch
+from acked.checker.native.loops import MIX_0 as SUMMAND
+from acked.checker.native.loops import MIX_2 as FACTOR
+from acked.checker.native.shard import address, reserve
 
 PROBES = 1 << 24
 CELLS = 256

@@ -1,8 +1,7 @@
 """Measures the local search: rates, memory per state, start-up, and the distance from the machine's own limit.
 
-What lives here: whole commands run several times in turn, with medians, beside what the machine itself can do in the same
-minutes. What does not: how that is measured (`limits.py`), and pass or fail; machines differ and are noisy, so read ratios
-first. Every figure is printed with the command that reproduces it.
+Whole commands run several times in turn, with medians, beside what the machine itself can do in the same minutes. Every
+figure is printed with the command that reproduces it.
 
     python benchmarks/local.py [--runs N] [--spec NAME]
 """
@@ -86,11 +85,11 @@ def millions(runs: Sequence[Run], key: str, seconds: str | None) -> list[float]:
 
 def on_provided_memory(spec: str, states: int, workers: int) -> float:
     """Seconds of a search in this process whose memory is there before it begins."""
-    from acked.cli import find_spec
-    from checker import loops
-    from checker.bounds import Bounds
-    from checker.search import LocalSearch
-    from checker.shard import address
+    from acked.asking.specs import find_spec
+    from acked.checker.bounds import Bounds
+    from acked.checker.native import loops
+    from acked.checker.native.shard import address
+    from acked.checker.search.local import LocalSearch
 
     class Provided(LocalSearch):
         def _set_up(self) -> None:
@@ -111,7 +110,7 @@ def main() -> None:
     sys.path.insert(0, str(ROOT))
     import limits
 
-    from checker import loops
+    from acked.checker.native import loops
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=5, help="runs of each command")

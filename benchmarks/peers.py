@@ -1,7 +1,7 @@
 """Measures acked beside SPIN on the same state space: counts that must agree, processor seconds, wall seconds, memory.
 
-What lives here: SPIN's settings, the runs by turns, and the tables. What does not: the twin itself (`promela.py`). Ends with
-1 if a count differs. Needs SPIN (`apt-get install spin`) and gcc; says so if one is missing. `peers.md` reads the figures.
+Ends with 1 if a count differs. Needs SPIN (`apt-get install spin`) and gcc; says so if one is missing. `peers.md` reads the
+figures.
 
     python benchmarks/peers.py [--runs N] [--large]
 """
@@ -29,10 +29,10 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from local import acked  # noqa: E402
 from promela import MODEL, twin  # noqa: E402
 
-from checker.bounds import Bounds  # noqa: E402
-from checker.question import Question  # noqa: E402
-from checker.search import LocalSearch  # noqa: E402
-from checker.spec import property_named, protocol_named  # noqa: E402
+from acked.checker.bounds import Bounds  # noqa: E402
+from acked.checker.question.question import Question  # noqa: E402
+from acked.checker.search.local import LocalSearch  # noqa: E402
+from acked.checker.spec.spec import property_named, protocol_named  # noqa: E402
 
 INVARIANTS = ("WeakIsr", "StrongIsr")
 MOST_ENABLED = 16

@@ -1,7 +1,7 @@
 """A twin of a protocol for SPIN: the same guards, updates and packed states, as C inside a Promela model.
 
-What lives here: the C of an instance's guards, state properties and updates, made from the very expressions that the native
-kernel is made from, and the Promela model around it. What does not: running SPIN and comparing (`peers.py`).
+The C of an instance's guards, state properties and updates, made from the very expressions that the native kernel is made
+from, and the Promela model around it.
 
 The model is the quickest that we know how to write for SPIN. One process with one state of its own; the protocol's whole
 state is one C value in SPIN's state vector, packed as acked packs it; every action instance is one `d_step`, so that SPIN
@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from checker.question import Question
-from invariants.property import Kind
-from model.expr import Expr, Op, evaluation_order
-from model.protocol import ActionInstance, Instance
+from acked.checker.question.question import Question
+from acked.invariants.property import Kind
+from acked.model.formulas.expr import Expr, Op, evaluation_order
+from acked.model.language.protocol import ActionInstance, Instance
 
 WORD = 64
 """Bits of a word of a packed state, and of a row of guards."""

@@ -1,7 +1,7 @@
 """What a search of 10^9, 10^10 and 10^12 states would need: the simulation behind the table of docs/scale.md.
 
-What lives here: a model of one run, level by level, from measured rates and sizes and from assumptions about machines, and
-the table. What does not: measuring (`spark.py`). Change a number and run it again:
+A model of one run, level by level, from measured rates and sizes and from assumptions about machines, and the table. Change a
+number and run it again:
 
     python benchmarks/scale.py [--cores 16] [--memory 64] [--network 1.25] [--storage 5] [--price 0.8]
 """

@@ -1,6 +1,6 @@
 """One spec explored by the local engine and by Spark, side by side, equal line by line: the end of `make check`.
 
-What lives here: two runs of the command and their comparison; the exit code is 1 if a line differs. What does not: measuring.
+Two runs of the command and their comparison; the exit code is 1 if a line differs.
 
     python benchmarks/side_by_side.py [SPEC]
 """

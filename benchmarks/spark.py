@@ -1,8 +1,8 @@
 """Measures the search over Spark against the local search, in one run, so that ratios survive a noisy machine.
 
-What lives here: rates on local[2] and on a real standalone cluster that this starts on loopback, the cost of a small level,
-the recovery from a killed executor, where time and bytes go, and the plain DataFrame way (`dropDuplicates` and an anti-join)
-as the honest baseline. What does not: pass or fail. Every figure comes with the command that prints it.
+Rates on local[2] and on a real standalone cluster that this starts on loopback, the cost of a small level, the recovery from
+a killed executor, where time and bytes go, and the plain DataFrame way (`dropDuplicates` and an anti-join) as the honest
+baseline. Every figure comes with the command that prints it.
 
     python benchmarks/spark.py [--runs N] [--spec NAME] [--baseline SPEC] [--only PART]
 """
@@ -26,15 +26,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from checker.bounds import Bounds  # noqa: E402
-from checker.checkpoint import RunDirectory  # noqa: E402
-from checker.java import find_java  # noqa: E402
-from checker.observer import Observer, Progress  # noqa: E402
-from checker.result import Result  # noqa: E402
-from checker.search import search  # noqa: E402
-from checker.spark import SparkSearch  # noqa: E402
-from checker.sparksession import SparkDriver, SparkSettings  # noqa: E402
-from checker.spec import Spec, load_spec  # noqa: E402
+from acked.checker.bounds import Bounds  # noqa: E402
+from acked.checker.observer import Observer, Progress  # noqa: E402
+from acked.checker.question.result import Result  # noqa: E402
+from acked.checker.search.local import search  # noqa: E402
+from acked.checker.spark.driver import SparkSearch  # noqa: E402
+from acked.checker.spark.java import find_java  # noqa: E402
+from acked.checker.spark.session import SparkDriver, SparkSettings  # noqa: E402
+from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+from acked.checker.store.run_directory import RunDirectory  # noqa: E402
 
 PARTS = {
     "kernel": ("kernel",),
@@ -146,7 +146,7 @@ class KillAt(Observer):
 
 def recovery(spec: Spec, driver: SparkDriver, processes: Sequence[subprocess.Popen[bytes]], runs: int) -> None:
     """What a killed executor costs."""
-    from tests.checker.spark_cluster import command_of, descendants
+    from tests.checker.spark.spark_cluster import command_of, descendants
 
     def executors() -> list[int]:
         below = [pid for process in processes for pid in descendants(process.pid)]
@@ -178,8 +178,8 @@ def dataframes(spec: Spec, driver: SparkDriver) -> None:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import LongType, StructField, StructType
 
-    from checker.native import compile_kernel
-    from checker.shape import shape_of
+    from acked.checker.native.compile import compile_kernel
+    from acked.checker.native.shape import shape_of
 
     question = spec.question()
     shape, code = shape_of(question.plan), compile_kernel(question.plan)
@@ -220,7 +220,7 @@ def dataframes(spec: Spec, driver: SparkDriver) -> None:
 @contextmanager
 def standalone() -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """A master and two workers of one core on loopback."""
-    from tests.checker.spark_cluster import cluster
+    from tests.checker.spark.spark_cluster import cluster
 
     with tempfile.TemporaryDirectory(prefix="acked-bench-cluster-") as folder, cluster(Path(folder)) as machines:
         yield machines.master, machines.processes

@@ -1,7 +1,6 @@
 """Measures what the solver does: induction of KIP-320, and bounded model checking beside the search.
 
-What lives here: whole commands run several times in turn, with medians. What does not: pass or fail; machines differ and are
-noisy. Every figure is printed with the command that reproduces it.
+Every figure is printed with the command that reproduces it.
 
     python benchmarks/symbolic.py [--runs N] [--only TEXT] [--large] [--refutations]
 """

@@ -1,7 +1,7 @@
 """Measures what symmetry reduction is worth: the same spec with and without it, by turns.
 
-What lives here: whole commands, each pair one after the other, and the median of the pairs' ratios, so that a machine that is
-busy for a while slows both. What does not: pass or fail.
+Whole commands, each pair one after the other, and the median of the pairs' ratios, so that a machine that is busy for a while
+slows both.
 
     python benchmarks/symmetry.py [--runs N] [--spec NAME] [--workers N]
 """

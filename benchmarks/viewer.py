@@ -1,7 +1,7 @@
 """Measures the viewer in the Chromium that is installed: `python benchmarks/viewer.py [PAGE]`.
 
-What lives here: how long a step takes on a page of a 700-step run of kip320 with three brokers, from the key to a page that
-is laid out; and how large the page is. What does not: the page (`reports/page.py`).
+How long a step takes on a page of a 700-step run of kip320 with three brokers, from the key to a page that is laid out; and
+how large the page is.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from playwright.sync_api import sync_playwright
 
 if TYPE_CHECKING:
-    from checker.result import Words
-    from model.protocol import ActionInstance, Instance
+    from acked.checker.question.result import Words
+    from acked.model.language.protocol import ActionInstance, Instance
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -76,11 +76,11 @@ def _page() -> tuple[str, float]:
     """The page of a random run that is long because the controller seldom acts, and the seconds it took."""
     import time
 
-    from checker.question import Question
-    from checker.result import Run
-    from invariants.catalogue import properties_of
-    from model.catalogue import PROTOCOLS
-    from reports.page import render, trace_data
+    from acked.checker.question.question import Question
+    from acked.checker.question.result import Run
+    from acked.invariants.catalogue import properties_of
+    from acked.model.catalogue import PROTOCOLS
+    from acked.reports.pages.page import render, trace_data
 
     protocol = PROTOCOLS["kip320"]
     question = Question(protocol.instantiate(CONSTANTS), tuple(properties_of(protocol).values()))

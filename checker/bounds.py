@@ -1,7 +1,6 @@
 """How much of the machine a search may use.
 
-What lives here: `Bounds`, what the processors and the memory at hand suggest, and how a thread gives way to the search.
-What does not: what happens when a bound is reached (`levels.py`).
+`Bounds`, what the processors and the memory at hand suggest, and how a thread gives way to the search.
 """
 
 from __future__ import annotations

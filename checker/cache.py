@@ -1,7 +1,6 @@
 """The cache on disk: a folder that is ours alone, and entries that only we can have written.
 
-What lives here: where the folder is and when there is none, the key, and `Store`, which seals what it keeps. What does not:
-what is kept (`native.py`: compiled code; `resultcache.py`: answers).
+Where the folder is and when there is none, the key, and `Store`, which seals what it keeps.
 
 The folder is `$ACKED_CACHE_DIR`, else `$XDG_CACHE_HOME/acked`, else `~/.cache/acked`; without a home there is none, because a
 name that others can guess in a folder that they share is theirs to take. What is cached is believed, and compiled code is
@@ -23,8 +22,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from checker.errors import ConfigurationError
-from checker.files import open_file
+from acked.checker.errors import ConfigurationError
+from acked.checker.files import open_file
 
 _VARIABLE, _KEY_VARIABLE = "ACKED_CACHE_DIR", "ACKED_CACHE_KEY"
 _KEY_FILE = "cache.key"

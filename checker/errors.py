@@ -1,7 +1,6 @@
 """What can go wrong outside the protocols, each error one sentence with its fix, and the exit codes.
 
-What lives here: the exit codes of DESIGN (they follow TLC's) and the exceptions that carry them. What does not: errors of
-protocol authors (`model/errors.py`).
+The exit codes of DESIGN (they follow TLC's) and the exceptions that carry them.
 """
 
 from __future__ import annotations

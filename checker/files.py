@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from checker.errors import SpecUnreadable, SystemFailure
+from acked.checker.errors import SpecUnreadable, SystemFailure
 
 MAX_BYTES = 256 << 20
 """No spec or trace of ours comes near this; a larger file is something else."""

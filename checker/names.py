@@ -1,7 +1,4 @@
-"""Names in error messages: the choices there are, and the one that was probably meant.
-
-What lives here: these two helpers. What does not: errors (`errors.py`).
-"""
+"""Names in error messages: the choices there are, and the one that was probably meant."""
 
 from __future__ import annotations
 

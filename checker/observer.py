@@ -1,6 +1,6 @@
 """The one interface through which engines report while they work; `reports` renders it.
 
-What lives here: `Observer`, which does nothing by itself, and what it is told. What does not: anything that prints.
+`Observer`, which does nothing by itself, and what it is told.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""Which properties are shipped for which protocol. What does not live here: the properties themselves."""
+"""Which properties are shipped for which protocol."""
 
 from __future__ import annotations
 
-from invariants.majority import PROPERTIES as MAJORITY
-from invariants.partition import PROPERTIES as PARTITION
-from invariants.partition_writes import PROPERTIES as PARTITION_WRITES
-from invariants.property import Property
-from invariants.replication import PROPERTIES as REPLICATION
-from model.majority.state import State as MajorityState
-from model.partition.state import State as PartitionState
-from model.protocol import Protocol
-from model.replication.state import State as ReplicationState
-from model.state import Struct
+from acked.invariants.majority import PROPERTIES as MAJORITY
+from acked.invariants.partition.properties import PROPERTIES as PARTITION
+from acked.invariants.partition.writes import PROPERTIES as PARTITION_WRITES
+from acked.invariants.property import Property
+from acked.invariants.replication.properties import PROPERTIES as REPLICATION
+from acked.model.language.protocol import Protocol
+from acked.model.language.state import Struct
+from acked.model.majority.state import State as MajorityState
+from acked.model.partition.state import State as PartitionState
+from acked.model.replication.state import State as ReplicationState
 
 _SHIPPED: dict[type[Struct], tuple[Property, ...]] = {
     ReplicationState: REPLICATION,

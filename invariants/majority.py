@@ -1,16 +1,12 @@
-"""The promises of `majority`: the same questions as those of `partition`, and what Raft's own argument rests on.
-
-What lives here: each promise with what it means to a user. What does not: under which constants it holds (`specs/`) and how
-that is decided (`checker/`).
-"""
+"""The promises of `majority`: the same questions as those of `partition`, and what Raft's own argument rests on."""
 
 from __future__ import annotations
 
-from invariants.property import Kind, Property
-from model.majority.common import could_win, holds, how_many, is_available, is_newest_leader, may_vote
-from model.majority.state import Offset, RecordId, Replica, State, failures
-from model.quantify import every, implies, some
-from model.values import Bool
+from acked.invariants.property import Kind, Property
+from acked.model.language.quantify import every, implies, some
+from acked.model.language.values import Bool
+from acked.model.majority.common import could_win, holds, how_many, is_available, is_newest_leader, may_vote
+from acked.model.majority.state import Offset, RecordId, Replica, State, failures
 
 _RAFT = "Raft (Ongaro and Ousterhout 2014), §5.4"
 

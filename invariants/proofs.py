@@ -1,21 +1,19 @@
 """Which lemmas the proof of a property needs.
 
-What lives here: names, and the claim that with these lemmas a property is inductive, whatever the constants. What does not:
-the lemmas (`kip320_lemmas.py`), the properties (`replication.py`) and the proof, which believes nothing said here
-(`checker/induction.py`): every lemma is proved along with the property.
+Names, and the claim that with these lemmas a property is inductive, whatever the constants.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from invariants.kip320_lemmas import KIP320_LEMMAS
-from invariants.partition_lemmas import PARTITION_LEMMAS
-from invariants.property import Property
-from invariants.replication import PROPERTIES
-from model.partition.state import State as PartitionState
-from model.protocol import Protocol
-from model.replication.state import State as ReplicationState
+from acked.invariants.partition.lemmas import PARTITION_LEMMAS
+from acked.invariants.property import Property
+from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
+from acked.invariants.replication.properties import PROPERTIES
+from acked.model.language.protocol import Protocol
+from acked.model.partition.state import State as PartitionState
+from acked.model.replication.state import State as ReplicationState
 
 _DOMAIN = ("LeaderHasEpoch",)
 """Without it, what a leader writes could leave a record's domain."""

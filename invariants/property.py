@@ -1,4 +1,4 @@
-"""What a property is. What does not live here: any particular property (`replication.py`)."""
+"""What a property is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Any
 
-from model.values import Bool
+from acked.model.language.values import Bool
 
 
 @unique

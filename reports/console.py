@@ -1,8 +1,6 @@
 """The terminal as reports write to it: when there is colour, which characters it shows, hostile text made harmless.
 
-What lives here: opening a rich console and putting plain lines on it. What does not: what is written (`terminal.py`,
-`summary.py`, `listing.py`). rich takes longer to import than a small command may take to start, so it is imported where
-it is first needed.
+rich takes longer to import than a small command may take to start, so it is imported where it is first needed.
 """
 
 from __future__ import annotations

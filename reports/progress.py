@@ -1,9 +1,8 @@
 """Progress on stderr while an engine works: one live line on a terminal, a plain line every ten seconds elsewhere.
 
-What lives here: an `Observer` that remembers what it is told, and the line made of it. What does not: final results
-(`summary.py`). On a terminal the line is drawn by a thread of its own a few times a second, so the search only hands
-over its numbers; nothing is drawn, and rich is not even
-imported, before half a second has passed.
+An `Observer` that remembers what it is told, and the line made of it. On a terminal the line is drawn by a thread of its own
+a few times a second, so the search only hands over its numbers; nothing is drawn, and rich is not even imported, before half
+a second has passed.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
-from checker.observer import Observer, Progress
-from reports import units
-from reports.console import open_console
+from acked.checker.observer import Observer, Progress
+from acked.reports import units
+from acked.reports.console import open_console
 
 if TYPE_CHECKING:
     from rich.console import Console

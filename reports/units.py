@@ -1,4 +1,4 @@
-"""Numbers as people read them. What does not live here: what is counted, and where it is shown."""
+"""Numbers as people read them."""
 
 from __future__ import annotations
 

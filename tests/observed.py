@@ -1,7 +1,7 @@
 """Recorded runs of real clusters, and the search for a behaviour of `partition` that explains every line of one.
 
-What lives here: the format of `tests/data/observed/` (its README has it in words), what a line may be in the model, in which
-orders lines may be taken, and the search. What does not: logs. Somebody read them once and wrote down what they say.
+The format of `tests/data/observed/` (its README has it in words), what a line may be in the model, in which orders lines may
+be taken, and the search. Somebody read them once and wrote down what they say.
 
 A run is explained if there is a behaviour of the model in which every line is a step, or several, after which the model's
 state has what the line says; in an order in which the brokers may have done it. Steps that print nothing are part of the
@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from model.evaluate import Evaluator
-from model.partition.protocol import partition
-from model.partition.state import UNSENT
-from model.partition.versions import LATEST, VERSIONS
-from model.protocol import Instance
+from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.protocol import Instance
+from acked.model.partition.protocol import partition
+from acked.model.partition.state import UNSENT
+from acked.model.partition.versions import LATEST, VERSIONS
 
 FOLDER = Path(__file__).resolve().parent / "data" / "observed"
 

@@ -2,18 +2,18 @@
 
 What lives here: `explore`, which computes whole levels by the plain evaluator and only then derives from them, declaratively,
 what DESIGN section 4 says an engine must answer; and `assert_same_answer`, the comparison. It shares no code with the engines
-beyond the expressions and `model.evaluate`.
+beyond the expressions and `acked.model.formulas.evaluate`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checker.levels import StopPolicy
-from checker.question import Question
-from checker.result import Result, StopReason
-from invariants.property import Kind
-from model.evaluate import Evaluator
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.question import Question
+from acked.checker.question.result import Result, StopReason
+from acked.invariants.property import Kind
+from acked.model.formulas.evaluate import Evaluator
 
 Words = tuple[int, ...]
 

@@ -1,15 +1,12 @@
-"""Runs of `partition` that tests write down step by step: a release, its steps by their labels, the state afterwards.
-
-What lives here: playing such a run with the plain evaluator. What does not: what is expected of it.
-"""
+"""Runs of `partition` that tests write down step by step: a release, its steps by their labels, the state afterwards."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from model.evaluate import Evaluator
-from model.partition.protocol import partition
-from model.protocol import Instance
+from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.protocol import Instance
+from acked.model.partition.protocol import partition
 
 TINY = {"replicas": 2, "log_size": 1, "records": 1}
 

@@ -1,8 +1,7 @@
 """Hypothesis strategies for expressions, and what they mean by Python's own operators.
 
-What lives here: recipes (nested tuples that Hypothesis draws and prints well), `build`, which makes a folded expression of
-one, and `mean`, which computes its value without the evaluator. What does not: what is asserted (`model/test_expr.py`,
-`model/test_smt.py`, `checker/test_kernel.py`).
+Recipes (nested tuples that Hypothesis draws and prints well), `build`, which makes a folded expression of one, and `mean`,
+which computes its value without the evaluator.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from model.expr import Expr, Pool
-from model.state import Between, Struct, field
-from model.values import Int
+from acked.model.formulas.expr import Expr, Pool
+from acked.model.language.state import Between, Struct, field
+from acked.model.language.values import Int
 
 CARDINALITIES = (1, 2, 3, 5, 16, 200, 70_000)
 """Of the leaves that random expressions read; the first has one value only."""

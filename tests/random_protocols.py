@@ -1,8 +1,7 @@
 """Hypothesis strategies for small protocols: random fields, guards, updates and properties.
 
-What lives here: recipes (nested tuples that Hypothesis draws and prints well) and their reading as typed symbolic values. A
-recipe never leaves a domain: numbers are reduced by `%` to their target's range, ids come from parameters and fields. What
-does not: what is compared (`checker/test_random_protocols.py`).
+Recipes (nested tuples that Hypothesis draws and prints well) and their reading as typed symbolic values. A recipe never
+leaves a domain: numbers are reduced by `%` to their target's range, ids come from parameters and fields.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from checker.question import DEADLOCK, Question
-from invariants.property import Kind, Property
-from model.protocol import Protocol, action, require
-from model.quantify import every, implies, ite, some
-from model.state import Array, Between, Log, Optional, SetOf, Struct, field
-from model.values import Bool, Id, Int
+from acked.checker.question.question import DEADLOCK, Question
+from acked.invariants.property import Kind, Property
+from acked.model.language.protocol import Protocol, action, require
+from acked.model.language.quantify import every, implies, ite, some
+from acked.model.language.state import Array, Between, Log, Optional, SetOf, Struct, field
+from acked.model.language.values import Bool, Id, Int
 
 Recipe = tuple[Any, ...]
 SLOTS = 2
@@ -150,7 +149,7 @@ def state_of(scope: Scope, at: int) -> Any:
 
 def scope_literal(value: int) -> Any:
     """A literal of the trace that is under way."""
-    from model.context import literal
+    from acked.model.language.context import literal
 
     return literal(value)
 

@@ -1,7 +1,4 @@
-"""House rules that are cheap to check: docstrings, no machine's names in files, and a manifest that is up to date.
-
-What lives here: rules about files. What does not: the layering of imports (import-linter) and style (ruff).
-"""
+"""House rules that are cheap to check: docstrings, no machine's names in files, and a manifest that is up to date."""
 
 from __future__ import annotations
 
@@ -13,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
-CHECKOUT = Path(__file__).resolve().parents[1]
+from tests.places import CHECKOUT
+
 ROOMS = ("model", "invariants", "checker", "reports", "acked")
+"""The folders of what is imported as `acked`."""
+
 PRIVATE = re.compile(r"(?<![\w.])/(?:(?:h[o]me|U[s]ers)/\w|r[o]ot\b)")
 """The beginning of an absolute home path, written so that it does not match itself."""
 HOSTS = [
@@ -81,17 +81,37 @@ def test_the_search_for_home_folders_leaves_other_paths_alone(text: str) -> None
     assert not PRIVATE.search(text)
 
 
-def test_architecture_names_every_folder_and_module_and_no_other() -> None:
-    """ARCHITECTURE.md names folders as `model/` and modules as `model/expr.py`, in backticks, from the top."""
-    manifest = CHECKOUT / "ARCHITECTURE.md"
-    if not manifest.is_file():
-        pytest.fail("ARCHITECTURE.md does not exist: write the manifest of every top-level folder and module file.")
-    named = set(re.findall(r"`([\w.-]+(?:/[\w.-]+)*(?:/|\.py))`", manifest.read_text("utf-8")))
+MANIFEST = CHECKOUT / "ARCHITECTURE.md"
+
+
+def test_architecture_names_every_folder_and_lists_the_modules_of_every_package() -> None:
+    """A row of a table names a package as `checker/store/` and ends with its modules' names, all in backticks."""
+    rows = [line.split("|")[1:-1] for line in MANIFEST.read_text("utf-8").splitlines() if line.startswith("| ")]
+    listed: dict[str, set[str]] = {}
+    for row in (row for row in rows if len(row) == 4):
+        listed.setdefault(row[1].strip().strip("`/"), set()).update(re.findall(r"`(\w+)`", row[3]))
+    there: dict[str, set[str]] = {}
+    for path in modules():
+        folder = path.parent.relative_to(CHECKOUT).as_posix()
+        if path.relative_to(CHECKOUT).parts[0] in ROOMS and path.name != "__init__.py":
+            there.setdefault(folder, set()).add(path.stem)
+    assert {folder: names for folder, names in listed.items() if folder in there} == there
+    assert set(listed) - {"package", "---"} == set(there), "packages that are not there"
+
+
+def test_architecture_names_no_file_or_folder_that_is_not_there() -> None:
+    text = MANIFEST.read_text("utf-8")
+    named = set(re.findall(r"`([\w.-]+(?:/[\w.-]+)*(?:/|\.py))`", text))
     folders = {f"{path.relative_to(CHECKOUT).parts[0]}/" for path in files() if path.parent != CHECKOUT}
-    ours = {name(path) for path in modules() if path.relative_to(CHECKOUT).parts[0] in ROOMS}
     assert sorted(folders - named) == [], "folders that ARCHITECTURE.md does not name"
-    assert sorted(entry for entry in ours - named if not entry.endswith("/__init__.py")) == [], "unnamed modules"
     assert sorted(entry for entry in named if not (CHECKOUT / entry).exists()) == [], "named, but not there"
+
+
+def test_no_package_has_more_than_twenty_modules() -> None:
+    counts: dict[str, int] = {}
+    for path in modules():
+        counts[path.parent.relative_to(CHECKOUT).as_posix()] = counts.get(path.parent.relative_to(CHECKOUT).as_posix(), 0) + 1
+    assert {folder: count for folder, count in counts.items() if count > 20} == {}
 
 
 def test_ci_runs_the_command_that_the_readme_gives_for_tests() -> None:

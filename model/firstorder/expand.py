@@ -1,8 +1,8 @@
 """The finite expansion of first-order terms: the same text over a known number of ids and known constants.
 
-What lives here: `Expansion`, which turns terms of a `Reading` into expressions over the leaves of an `Instance` of the same
-protocol: quantifiers become conjunctions and disjunctions, functions become the leaves that they stand for. So what the
-prover reads can be compared with the protocol itself, state by state. What does not: the comparison (in the tests).
+`Expansion`, which turns terms of a `Reading` into expressions over the leaves of an `Instance` of the same protocol:
+quantifiers become conjunctions and disjunctions, functions become the leaves that they stand for. So what the prover reads
+can be compared with the protocol itself, state by state.
 
 A defined term is expanded by its definition: the value of which its axioms hold. `unique` says that there is exactly one.
 """
@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from model.context import Context, active, resolve
-from model.domain import OptionalDomain, SetDomain
-from model.expr import Expr
-from model.firstorder.reading import Family, FunctionStore, Reading
-from model.firstorder.terms import INT, Choice, Definition, Op, Relation, Symbol, Term
-from model.protocol import Instance
-from model.store import Store
-from model.values import Id
+from acked.model.firstorder.reading import Family, FunctionStore, Reading
+from acked.model.firstorder.terms import INT, Choice, Definition, Op, Relation, Symbol, Term
+from acked.model.formulas.expr import Expr
+from acked.model.language.context import Context, active, resolve
+from acked.model.language.domain import OptionalDomain, SetDomain
+from acked.model.language.protocol import Instance
+from acked.model.language.store import Store
+from acked.model.language.values import Id
 
 Environment = Mapping[int, Expr]
 """The value of every bound variable in scope, by its number."""

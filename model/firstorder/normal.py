@@ -1,9 +1,8 @@
 """Closed formulas as universally quantified clauses, the form in which solvers get them.
 
-What lives here: `clauses`, which moves negation inwards, gives a name to what an existential quantifier promises (Skolem
-functions), pulls universal quantifiers out, splits conjunctions, and replaces a variable that a clause equates with a term by
-that term. The clauses together are satisfiable exactly if the formula is. What does not: what formulas mean (`expand.py`) and
-solvers (`solve.py`).
+`clauses`, which moves negation inwards, gives a name to what an existential quantifier promises (Skolem functions), pulls
+universal quantifiers out, splits conjunctions, and replaces a variable that a clause equates with a term by that term. The
+clauses together are satisfiable exactly if the formula is.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from model.firstorder.terms import BOOL, INT, Logic, Op, Symbol, Term, Variable, walk
+from acked.model.firstorder.terms import BOOL, INT, Logic, Op, Symbol, Term, Variable, walk
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """What a solver is asked: assumptions and a conclusion that must follow, as clauses with hints.
 
-What lives here: `Query`, and `Questions`, which makes queries over one reading and normalises every formula once. What does
-not: which assumptions and conclusions (`checker/allconstants.py`) and the solver (`solve.py`).
+`Query`, and `Questions`, which makes queries over one reading and normalises every formula once.
 
 A query is unsatisfiable exactly if the conclusion follows. Its hints are marks (see `normal.marked`) on the constants of the
 query and on what the state holds for them; they tell a solver what is worth trying for a variable, and mean nothing.
@@ -14,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from model.domain import LeafDomain, OptionalDomain, Range
-from model.firstorder.normal import Clause, Normaliser, marked
-from model.firstorder.reading import Family, Reading
-from model.firstorder.terms import INT, Op, Symbol, Term, walk
-from model.values import Id
+from acked.model.firstorder.normal import Clause, Normaliser, marked
+from acked.model.firstorder.reading import Family, Reading
+from acked.model.firstorder.terms import INT, Op, Symbol, Term, walk
+from acked.model.language.domain import LeafDomain, OptionalDomain, Range
+from acked.model.language.values import Id
 
 
 @dataclass(frozen=True)

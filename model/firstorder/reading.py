@@ -1,8 +1,7 @@
 """A protocol read as first-order logic: any number of ids, unknown constants, states as functions.
 
-What lives here: `Reading`, which runs a protocol's own actions and a property's own predicate over functions instead of
-leaves; what stands behind structs then (`FunctionStore`), and how sets, optional ids and quantifiers are read. What does not:
-terms (`terms.py`), obligations and their proof (`checker/allconstants.py`).
+`Reading`, which runs a protocol's own actions and a property's own predicate over functions instead of leaves; what stands
+behind structs then (`FunctionStore`), and how sets, optional ids and quantifiers are read.
 
 An `Id` type becomes an uninterpreted sort, whose size nothing says; an `Int` is a mathematical integer, whose range is
 a clause to be proved like any other (`Reading.domains`). A constant is an unknown integer not below its least value. An
@@ -18,8 +17,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
-from model.context import Context, active, resolve
-from model.domain import (
+from acked.model.firstorder.terms import BOOL, INT, Choice, Logic, Relation, Sort, Symbol, Term
+from acked.model.formulas.errors import ModelError
+from acked.model.language.context import Context, active, resolve
+from acked.model.language.domain import (
     ArrayDomain,
     BoolDomain,
     Domain,
@@ -32,10 +33,8 @@ from model.domain import (
     StructDomain,
     as_leaf,
 )
-from model.errors import ModelError
-from model.firstorder.terms import BOOL, INT, Choice, Logic, Relation, Sort, Symbol, Term
-from model.protocol import Action, Guard, Protocol
-from model.values import Bool, Id, OptionalValue, SetValue, Value
+from acked.model.language.protocol import Action, Guard, Protocol
+from acked.model.language.values import Bool, Id, OptionalValue, SetValue, Value
 
 Key = tuple[Any, ...]
 """A path whose indices are None."""
@@ -175,7 +174,7 @@ class SymbolicSet(SetValue[Any]):
 class FunctionStore:
     """What every family holds while one action is traced; assignments take effect at once, as substitutions.
 
-    It keeps no history: what a finite instance of a protocol refuses (`model/state.py`) is not asked here again.
+    It keeps no history: what a finite instance of a protocol refuses (`model/language/state.py`) is not asked here again.
     """
 
     changes = ()
@@ -298,7 +297,7 @@ class Reading:
             if sort_of_leaf(family.domain) is INT
         }
 
-    # -- what the language asks for (see `model.context.Context.reading`) -----------------------------------------
+    # -- what the language asks for (see `Context.reading`) -------------------------------------------------------
 
     def optional_value(self, content: Any, item: type[Any]) -> OptionalValue[Any]:
         """An optional value of what a family holds."""

@@ -1,7 +1,5 @@
 """First-order terms and clauses as z3 terms.
 
-What lives here: the lowering. What does not: what is asked of a solver (`checker/allconstants.py`).
-
 Importing this module imports z3, which is slow: only what asks a solver may do so.
 """
 
@@ -11,8 +9,8 @@ from typing import Any
 
 import z3
 
-from model.firstorder.normal import Clause
-from model.firstorder.terms import BOOL, INT, Op, Sort, Symbol, Term, Variable, walk
+from acked.model.firstorder.normal import Clause
+from acked.model.firstorder.terms import BOOL, INT, Op, Sort, Symbol, Term, Variable, walk
 
 
 class Lowering:

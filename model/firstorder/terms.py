@@ -1,9 +1,8 @@
 """Terms of many-sorted first-order logic, built by the same calls as finite expressions.
 
-What lives here: `Term`, an interned node over Bool, Int and uninterpreted sorts, with quantifiers; `Logic`, which makes them
-and answers to the methods of `model.expr.Pool`, so that `Int`, `Id` and `Bool` of `model/values.py` work on terms
-as they are; `Choice` and `Relation`, an optional id and a set of ids. What does not: where a state's terms come from
-(`reading.py`), their finite expansion (`expand.py`) and solvers (`solve.py`).
+`Term`, an interned node over Bool, Int and uninterpreted sorts, with quantifiers; `Logic`, which makes them and answers to
+the methods of `acked.model.formulas.expr.Pool`, so that `Int`, `Id` and `Bool` of `model/language/values.py` work on terms as
+they are; `Choice` and `Relation`, an optional id and a set of ids.
 
 Every quantifier binds a variable of its own, so no variable is ever captured. A quantifier over Int carries its bounds, both
 included: what it ranges over is part of the term, and the term has a value under every finite interpretation. Inside the
@@ -18,8 +17,8 @@ from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Any, NoReturn, TypeAlias, cast
 
-from model.connectives import Connective, Connectives
-from model.errors import ModelError
+from acked.model.formulas.connectives import Connective, Connectives
+from acked.model.formulas.errors import ModelError
 
 
 @dataclass(frozen=True)

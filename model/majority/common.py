@@ -1,7 +1,6 @@
 """The vocabulary of `majority`: predicates and updates that voting, replicating and failing share.
 
-What lives here: who is up and may vote, majorities, comparing logs, taking up a newer term, and the renumbering of terms.
-What does not: actions (one module a concern beside this one).
+Who is up and may vote, majorities, comparing logs, taking up a newer term, and the renumbering of terms.
 """
 
 from __future__ import annotations
@@ -9,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from model.context import literal
-from model.majority.state import Offset, RecordId, Replica, State, Term, max_term, replicas
-from model.protocol import require
-from model.quantify import each, greatest, ite, some
-from model.ranks import ranks
-from model.state import none_of
-from model.values import Bool, Count
+from acked.model.language.context import literal
+from acked.model.language.protocol import require
+from acked.model.language.quantify import each, greatest, ite, some
+from acked.model.language.ranks import ranks
+from acked.model.language.state import none_of
+from acked.model.language.values import Bool, Count
+from acked.model.majority.state import Offset, RecordId, Replica, State, Term, max_term, replicas
 
 
 def offset(value: int) -> Offset:

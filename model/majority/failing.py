@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.majority.common import forget_matches, offset, renumber_terms
-from model.majority.state import CLEAN_CRASHES, NO_CRASHES, Offset, Replica, State, counts_losses, crashes
-from model.protocol import action, require
-from model.quantify import ite
-from model.state import none_of
-from model.telling import Fault
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import ite
+from acked.model.language.state import none_of
+from acked.model.language.telling import Fault
+from acked.model.majority.common import forget_matches, offset, renumber_terms
+from acked.model.majority.state import CLEAN_CRASHES, NO_CRASHES, Offset, Replica, State, counts_losses, crashes
 
 
 def _says_crash(t: Any) -> str:

@@ -1,11 +1,11 @@
-"""`majority`: the protocol put together. What does not live here: its rules (one module a concern)."""
+"""`majority`: the protocol put together."""
 
 from __future__ import annotations
 
-from model.majority import failing, replicating, voting
-from model.majority.state import CONSTANTS, Replica, State, initial, max_term
-from model.protocol import Protocol
-from model.ranks import told_without_ranks
+from acked.model.language.protocol import Protocol
+from acked.model.language.ranks import told_without_ranks
+from acked.model.majority import failing, replicating, voting
+from acked.model.majority.state import CONSTANTS, Replica, State, initial, max_term
 
 majority = Protocol(
     "majority",

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.majority.common import agree_until, how_many, majority, renumber_terms, says_heard, take_up
-from model.majority.state import Offset, Record, RecordId, Replica, State, log_size, records
-from model.protocol import action, require
-from model.quantify import each, ite, some
-from model.telling import PRODUCER, Tells, asks
-from model.values import Bool
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import each, ite, some
+from acked.model.language.telling import PRODUCER, Tells, asks
+from acked.model.language.values import Bool
+from acked.model.majority.common import agree_until, how_many, majority, renumber_terms, says_heard, take_up
+from acked.model.majority.state import Offset, Record, RecordId, Replica, State, log_size, records
 
 
 @action(

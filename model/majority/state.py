@@ -1,20 +1,19 @@
 """The constants and the state of `majority`: replicas with logs, terms and votes, and what was acknowledged.
 
-What lives here: what there is. What does not: what happens to it (`voting.py`, `replicating.py`, `failing.py`). There is no
-controller and no set of in-sync replicas: whoever a majority elects leads, and what a majority holds is committed. Terms are
-what Kafka calls leader epochs; KRaft (KIP-595) keeps the commit index of a replica under the name of high watermark, and so
-do we.
+There is no controller and no set of in-sync replicas: whoever a majority elects leads, and what a majority holds is
+committed. Terms are what Kafka calls leader epochs; KRaft (KIP-595) keeps the commit index of a replica under the name of
+high watermark, and so do we.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from model.context import Computed, Constant, choice, switch
-from model.errors import ModelError
-from model.ranks import highest_rank
-from model.state import Array, Between, Log, Optional, Present, SetOf, Struct, field
-from model.values import Bool, Id, Int
+from acked.model.formulas.errors import ModelError
+from acked.model.language.context import Computed, Constant, choice, switch
+from acked.model.language.ranks import highest_rank
+from acked.model.language.state import Array, Between, Log, Optional, Present, SetOf, Struct, field
+from acked.model.language.values import Bool, Id, Int
 
 replicas = Constant("replicas", 1, 5, "replicas that hold a copy of the log and vote", 3)
 log_size = Constant("log_size", 1, 4, "offsets a log has room for", 2)

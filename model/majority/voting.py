@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.majority.common import (
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import each, every, ite
+from acked.model.language.state import none_of
+from acked.model.language.telling import Fault, Tells, Those
+from acked.model.language.values import SetValue
+from acked.model.majority.common import (
     is_no_newer,
     majority,
     may_vote,
@@ -19,12 +24,7 @@ from model.majority.common import (
     says_set,
     take_up,
 )
-from model.majority.state import ONE_BY_ONE, Replica, State, votes
-from model.protocol import action, require
-from model.quantify import each, every, ite
-from model.state import none_of
-from model.telling import Fault, Tells, Those
-from model.values import SetValue
+from acked.model.majority.state import ONE_BY_ONE, Replica, State, votes
 
 
 def _says_vote(t: Any) -> str:

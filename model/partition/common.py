@@ -1,14 +1,19 @@
 """The vocabulary of `partition`: predicates and updates that several concerns share, named as Kafka names them.
 
-What lives here: who leads, who is alive, log ends and epochs of logs, the high watermark and what follows from its advance,
-changes of the ISR in the controller, and the renumbering of epochs. What does not: actions (one module a concern).
+Who leads, who is alive, log ends and epochs of logs, the high watermark and what follows from its advance, changes of the ISR
+in the controller, and the renumbering of epochs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from model.partition.settings import (
+from acked.model.language.protocol import require
+from acked.model.language.quantify import each, every, greatest, implies, ite, least, some, truth
+from acked.model.language.ranks import ranks
+from acked.model.language.state import none_of
+from acked.model.language.values import Bool, SetValue
+from acked.model.partition.settings import (
     ACKS_ALL,
     acks,
     asks_in_epoch,
@@ -27,12 +32,7 @@ from model.partition.settings import (
     shrink_bumps_epoch,
     strict_min_isr,
 )
-from model.partition.state import ACKED, FAILED, SENT, Epoch, Offset, RecordId, Replica, State, Status, status
-from model.protocol import require
-from model.quantify import each, every, greatest, implies, ite, least, some, truth
-from model.ranks import ranks
-from model.state import none_of
-from model.values import Bool, SetValue
+from acked.model.partition.state import ACKED, FAILED, SENT, Epoch, Offset, RecordId, Replica, State, Status, status
 
 # -- who is who -------------------------------------------------------------------------------------------------------
 

@@ -1,17 +1,16 @@
 """Settings that go against each other: what Kafka refuses, what it drops in silence, what it takes and ignores.
 
-What lives here: `settle`, which makes of what a spec says what a cluster would run with, and says so. What does not: the
-settings (`settings.py`) and the releases' defaults (`versions.py`).
+`settle`, which makes of what a spec says what a cluster would run with, and says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from model.errors import ModelError
-from model.partition import idempotence
-from model.partition.settings import ACKS_0, ACKS_1, ACKS_ALL, acks
-from model.partition.versions import KRAFT, ZOOKEEPER
+from acked.model.formulas.errors import ModelError
+from acked.model.partition import idempotence
+from acked.model.partition.settings import ACKS_0, ACKS_1, ACKS_ALL, acks
+from acked.model.partition.versions import KRAFT, ZOOKEEPER
 
 _KRAFT_ONLY = ("isr_checks_broker_epoch", "alter_bumps_epoch", "eligible_leader_replicas")
 """Rules that only a KRaft controller can apply: KIP-903, KAFKA-15021, KIP-966."""

@@ -6,10 +6,13 @@ every read is thereby checked of all.
 
 from __future__ import annotations
 
-from model.partition.common import epoch_start, presumes_leadership, renumber_epochs
-from model.partition.fetching import have_parted, require_fetch
-from model.partition.messages import FETCH_READ_BEFORE_TRUNCATION, LATEST_OFFSET, reads_from
-from model.partition.settings import (
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import smaller
+from acked.model.language.telling import CONSUMER
+from acked.model.partition.common import epoch_start, presumes_leadership, renumber_epochs
+from acked.model.partition.fetching import have_parted, require_fetch
+from acked.model.partition.messages import FETCH_READ_BEFORE_TRUNCATION, LATEST_OFFSET, reads_from
+from acked.model.partition.settings import (
     BY_DIVERGING_FETCH,
     FROM_FOLLOWERS,
     NO_CONSUMER,
@@ -20,10 +23,7 @@ from model.partition.settings import (
     truncation,
     truncation_before_hw,
 )
-from model.partition.state import Offset, Replica, State
-from model.protocol import action, require
-from model.quantify import smaller
-from model.telling import CONSUMER
+from acked.model.partition.state import Offset, Replica, State
 
 
 @action(

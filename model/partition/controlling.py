@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.partition.common import (
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import each, implies, ite, some, truth
+from acked.model.language.state import none_of
+from acked.model.language.telling import CONTROLLER, Ends, Fault
+from acked.model.language.values import Bool
+from acked.model.language.words import says_set
+from acked.model.partition.common import (
     elect,
     has_session,
     renumber_epochs,
@@ -17,9 +23,9 @@ from model.partition.common import (
     stop_waiting,
     take_out,
 )
-from model.partition.fetching import end_wait, have_parted, require_fetch, resign
-from model.partition.messages import ELECTION, FETCH_OUT_OF_RANGE, LEADERSHIP
-from model.partition.settings import (
+from acked.model.partition.fetching import end_wait, have_parted, require_fetch, resign
+from acked.model.partition.messages import ELECTION, FETCH_OUT_OF_RANGE, LEADERSHIP
+from acked.model.partition.settings import (
     CLEAN_CRASHES,
     LOSSY_OUTSIDE_ISR,
     NO_CRASHES,
@@ -40,14 +46,8 @@ from model.partition.settings import (
     unclean_election,
     zombies,
 )
-from model.partition.state import Offset, Replica, State
-from model.partition.words import says_no_answers
-from model.protocol import action, require
-from model.quantify import each, implies, ite, some, truth
-from model.state import none_of
-from model.telling import CONTROLLER, Ends, Fault
-from model.values import Bool
-from model.words import says_set
+from acked.model.partition.state import Offset, Replica, State
+from acked.model.partition.words import says_no_answers
 
 # -- a broker's life --------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.partition.common import (
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import each, ite, least, smaller, some, truth
+from acked.model.language.state import none_of
+from acked.model.language.telling import Fault
+from acked.model.language.values import Bool
+from acked.model.language.words import says_cut, says_list, says_set
+from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
     commit_isr,
@@ -27,7 +33,7 @@ from model.partition.common import (
     same_epoch_at,
     stop_waiting,
 )
-from model.partition.messages import (
+from acked.model.partition.messages import (
     FETCH,
     FETCH_DIVERGING,
     FETCH_DIVERGING_LATE,
@@ -37,7 +43,7 @@ from model.partition.messages import (
     WHERE_MY_EPOCH_ENDS,
     hears_who_leads,
 )
-from model.partition.settings import (
+from acked.model.partition.settings import (
     BY_CURRENT_EPOCH,
     BY_DIVERGING_FETCH,
     BY_LEADER_EPOCH,
@@ -57,14 +63,8 @@ from model.partition.settings import (
     truncation,
     truncation_fencing,
 )
-from model.partition.state import Epoch, Offset, Replica, State, known_as, offset
-from model.partition.words import answers_of, says_no_answers
-from model.protocol import action, require
-from model.quantify import each, ite, least, smaller, some, truth
-from model.state import none_of
-from model.telling import Fault
-from model.values import Bool
-from model.words import says_cut, says_list, says_set
+from acked.model.partition.state import Epoch, Offset, Replica, State, known_as, offset
+from acked.model.partition.words import answers_of, says_no_answers
 
 
 def cut(s: State, broker: Replica, to: Offset) -> None:

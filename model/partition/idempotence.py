@@ -1,8 +1,6 @@
 """What an idempotent producer cannot be had with: Kafka's own checks of enable.idempotence, in one place.
 
-What lives here: the conflicts. What does not: what becomes of them, which differs: a spec is refused or told
-(`conflicts.py`), settings of real files are judged by release (`checker/audit_settings.py`). Sources: KIP-98, KIP-679,
-KAFKA-5494, KAFKA-13673.
+Sources: KIP-98, KIP-679, KAFKA-5494, KAFKA-13673.
 """
 
 from __future__ import annotations

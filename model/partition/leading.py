@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.partition.common import (
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import each, every, ite, truth
+from acked.model.language.state import none_of
+from acked.model.language.telling import CONTROLLER, Fault
+from acked.model.language.values import Bool, SetValue
+from acked.model.language.words import says_brokers, says_set
+from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
     commit_isr,
@@ -23,8 +29,8 @@ from model.partition.common import (
     renumber_epochs,
     require_epoch_left,
 )
-from model.partition.fetching import drop_late_answer, have_parted
-from model.partition.messages import (
+from acked.model.partition.fetching import drop_late_answer, have_parted
+from acked.model.partition.messages import (
     ANSWERS,
     ASK_FOR_ISR,
     CHANGED_ISR,
@@ -34,7 +40,7 @@ from model.partition.messages import (
     REFUSED_ISR,
     hears_who_leads,
 )
-from model.partition.settings import (
+from acked.model.partition.settings import (
     BY_CURRENT_EPOCH,
     alter_bumps_epoch,
     answer_names_epoch,
@@ -49,14 +55,8 @@ from model.partition.settings import (
     waits_in_vain,
     zombies,
 )
-from model.partition.state import Replica, State
-from model.partition.words import says_answers
-from model.protocol import action, require
-from model.quantify import each, every, ite, truth
-from model.state import none_of
-from model.telling import CONTROLLER, Fault
-from model.values import Bool, SetValue
-from model.words import says_brokers, says_set
+from acked.model.partition.state import Replica, State
+from acked.model.partition.words import says_answers
 
 
 @action(

@@ -1,19 +1,15 @@
-"""Who tells whom in steps of `partition`: the messages that actions declare.
-
-What lives here: the texts, and messages that several actions share. What does not: the sentences about steps, which stand
-with their actions.
-"""
+"""Who tells whom in steps of `partition`: the messages that actions declare."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from model.partition.settings import ACKS_0, BY_DIVERGING_FETCH, acks, truncation
-from model.partition.state import ACKED, Replica
-from model.partition.words import waited_at
-from model.telling import CONSUMER, CONTROLLER, PRODUCER, Course, Ends, Message, Tells, Those, asks
-from model.words import says_set
+from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER, Course, Ends, Message, Tells, Those, asks
+from acked.model.language.words import says_set
+from acked.model.partition.settings import ACKS_0, BY_DIVERGING_FETCH, acks, truncation
+from acked.model.partition.state import ACKED, Replica
+from acked.model.partition.words import waited_at
 
 LEADERSHIP, ALTER_PARTITION, LATE_ANSWER = "leadership", "AlterPartition", "late answer"
 """Channels of what is on its way for more than a step."""

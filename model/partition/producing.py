@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from model.partition.common import (
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import each, every, implies, ite, least, some, truth
+from acked.model.language.telling import PRODUCER, Fault
+from acked.model.language.values import Bool
+from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
     answer_waiting,
@@ -19,8 +23,8 @@ from model.partition.common import (
     presumes_leadership,
     without_success,
 )
-from model.partition.messages import LOST_WRITE, WRITE, WRITE_ANSWERED_OR_NOT
-from model.partition.settings import (
+from acked.model.partition.messages import LOST_WRITE, WRITE, WRITE_ANSWERED_OR_NOT
+from acked.model.partition.settings import (
     ACKS_0,
     ACKS_1,
     ACKS_ALL,
@@ -37,11 +41,19 @@ from model.partition.settings import (
     sequence_check,
     unknown_producers_accepted,
 )
-from model.partition.state import ACKED, FAILED, SENT, UNSENT, Offset, Record, RecordId, Replica, State, status, waiting_at
-from model.protocol import action, require
-from model.quantify import each, every, implies, ite, least, some, truth
-from model.telling import PRODUCER, Fault
-from model.values import Bool
+from acked.model.partition.state import (
+    ACKED,
+    FAILED,
+    SENT,
+    UNSENT,
+    Offset,
+    Record,
+    RecordId,
+    Replica,
+    State,
+    status,
+    waiting_at,
+)
 
 
 def is_settled(s: State, record: RecordId) -> Bool:

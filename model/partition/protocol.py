@@ -1,14 +1,14 @@
-"""`partition`: the protocol put together. What does not live here: its rules (one module a concern) and its versions."""
+"""`partition`: the protocol put together."""
 
 from __future__ import annotations
 
-from model.partition import consuming, controlling, fetching, leading, producing
-from model.partition.conflicts import settle
-from model.partition.settings import CONSTANTS, max_leader_epoch
-from model.partition.state import Replica, State, initial
-from model.partition.versions import profile
-from model.protocol import Protocol
-from model.ranks import told_without_ranks
+from acked.model.language.protocol import Protocol
+from acked.model.language.ranks import told_without_ranks
+from acked.model.partition import consuming, controlling, fetching, leading, producing
+from acked.model.partition.conflicts import settle
+from acked.model.partition.settings import CONSTANTS, max_leader_epoch
+from acked.model.partition.state import Replica, State, initial
+from acked.model.partition.versions import profile
 
 partition = Protocol(
     "partition",

@@ -1,15 +1,15 @@
 """The constants of `partition`: sizes, what users configure, what may go wrong, and the rules that Kafka's releases changed.
 
-What lives here: each constant with its range, its default and one line of documentation. The default of a rule is that of the
-newest release with every known fix. What does not: which release has which rules (`versions.py`).
+Each constant with its range, its default and one line of documentation. The default of a rule is that of the newest release
+with every known fix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from model.context import Computed, Constant, choice, switch
-from model.ranks import highest_rank
+from acked.model.language.context import Computed, Constant, choice, switch
+from acked.model.language.ranks import highest_rank
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
 

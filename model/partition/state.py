@@ -1,14 +1,16 @@
 """The state of `partition`: what brokers, controller, producer and consumer know and believe.
 
-What lives here: there is no more in a state than the configuration needs; a part that it turns off has no field. What does
-not: what happens to it (one module a concern beside this one). What was left out on purpose, and why that is sound, is in
-`docs/abstractions.md`.
+There is no more in a state than the configuration needs; a part that it turns off has no field. What was left out on purpose,
+and why that is sound, is in `docs/abstractions.md`.
 """
 
 from __future__ import annotations
 
-from model.context import literal
-from model.partition.settings import (
+from acked.model.language.context import literal
+from acked.model.language.quantify import each
+from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field
+from acked.model.language.values import Bool, Id, Int, OptionalValue
+from acked.model.partition.settings import (
     asks_in_epoch,
     asynchronous_isr,
     awaits,
@@ -32,9 +34,6 @@ from model.partition.settings import (
     waits_in_vain,
     zombies,
 )
-from model.quantify import each
-from model.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field
-from model.values import Bool, Id, Int, OptionalValue
 
 
 class Replica(Id, size=replicas):

@@ -1,8 +1,7 @@
 """Releases of Kafka as settings of `partition`: which rules each has, and what it configures by default.
 
-What lives here: for each rule the release it came with, and the profile of a version and a control plane made from that. What
-does not: what a rule means (`settings.py`). Sources: the release notes, KIPs and JIRA ids that the rules name; defaults from
-the configuration classes at the release tags.
+For each rule the release it came with, and the profile of a version and a control plane made from that. Sources: the release
+notes, KIPs and JIRA ids that the rules name; defaults from the configuration classes at the release tags.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from model.context import Constant
-from model.errors import ModelError
-from model.partition import settings
-from model.protocol import Setting
+from acked.model.formulas.errors import ModelError
+from acked.model.language.context import Constant
+from acked.model.language.protocol import Setting
+from acked.model.partition import settings
 
 ZOOKEEPER, KRAFT = "zookeeper", "kraft"
 LATEST = "latest"

@@ -1,13 +1,10 @@
-"""What steps of `partition` tell of producers on the side: whoever waits is answered, or is not, in steps that are others'.
-
-What lives here: those parts of sentences. What does not: the sentences, which stand with their actions.
-"""
+"""What steps of `partition` say of producers on the side: whether a waiting producer is answered in another actor's step."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from model.partition.state import ACKED, FAILED
+from acked.model.partition.state import ACKED, FAILED
 
 
 def waited_at(t: Any, broker: int) -> list[int]:

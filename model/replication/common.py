@@ -1,20 +1,19 @@
 """What the variants of the replication family share: its vocabulary and the actions that none of them changes.
 
-What lives here: predicates and updates named as Kafka names them, the controller's two actions, becoming leader, writing,
-and the rules that the three variants before KIP-320 have in common. What does not: the rules a KIP changed; each
-variant's own file shows just those.
+Predicates and updates named as Kafka names them, the controller's two actions, becoming leader, writing, and the rules that
+the three variants before KIP-320 have in common.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from model.protocol import action, require
-from model.quantify import every, greatest, ite, smaller
-from model.replication.state import Epoch, Offset, Record, Replica, State, log_size, max_leader_epoch, max_records
-from model.telling import CONTROLLER, PRODUCER, Course, Fault, Tells, Those
-from model.values import Bool, OptionalValue, SetValue
-from model.words import says_cut, says_set
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import every, greatest, ite, smaller
+from acked.model.language.telling import CONTROLLER, PRODUCER, Course, Fault, Tells, Those
+from acked.model.language.values import Bool, OptionalValue, SetValue
+from acked.model.language.words import says_cut, says_set
+from acked.model.replication.state import Epoch, Offset, Record, Replica, State, log_size, max_leader_epoch, max_records
 
 # -- vocabulary ----------------------------------------------------------------------------------------------------
 

@@ -1,15 +1,15 @@
 """kip101: a new follower asks the leader where the follower's last leader epoch ends, and truncates there.
 
-What lives here: that one rule (KIP-101, Kafka 0.11). The high watermark remains the fallback where the leader cannot
-answer, and an epoch that the leader never saw still misleads the follower (KIP-279).
+What lives here: that one rule (KIP-101, Kafka 0.11). The high watermark remains the fallback where the leader cannot answer,
+and an epoch that the leader never saw still misleads the follower (KIP-279).
 """
 
 from __future__ import annotations
 
-from model.protocol import Protocol
-from model.quantify import ite, least
-from model.replication.common import BEFORE_KIP_320, agreed_end, become_follower, says_become_follower, takes_up
-from model.replication.state import BUDGETS, CONSTANTS, Epoch, Offset, Replica, State, initial
+from acked.model.language.protocol import Protocol
+from acked.model.language.quantify import ite, least
+from acked.model.replication.common import BEFORE_KIP_320, agreed_end, become_follower, says_become_follower, takes_up
+from acked.model.replication.state import BUDGETS, CONSTANTS, Epoch, Offset, Replica, State, initial
 
 kip101 = Protocol(
     "kip101",

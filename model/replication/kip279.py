@@ -6,8 +6,8 @@ logs hold the same record, which is what the rule states. Nothing fences a leade
 
 from __future__ import annotations
 
-from model.protocol import Protocol
-from model.replication.common import (
+from acked.model.language.protocol import Protocol
+from acked.model.replication.common import (
     BEFORE_KIP_320,
     agreed_end,
     become_follower,
@@ -15,7 +15,7 @@ from model.replication.common import (
     says_become_follower,
     takes_up,
 )
-from model.replication.state import BUDGETS, CONSTANTS, Epoch, Replica, State, initial
+from acked.model.replication.state import BUDGETS, CONSTANTS, Epoch, Replica, State, initial
 
 kip279 = Protocol(
     "kip279",

@@ -8,9 +8,9 @@ announced epoch, and truncates to the point where the logs agree. Elections, bec
 
 from __future__ import annotations
 
-from model.protocol import Protocol, require
-from model.quantify import every
-from model.replication.common import (
+from acked.model.language.protocol import Protocol, require
+from acked.model.language.quantify import every
+from acked.model.replication.common import (
     CHANGED_ISR,
     CONTROL_AND_WRITE,
     FETCH,
@@ -30,7 +30,7 @@ from model.replication.common import (
     says_shrink,
     takes_up,
 )
-from model.replication.state import BUDGETS, CONSTANTS, Epoch, Replica, State, initial
+from acked.model.replication.state import BUDGETS, CONSTANTS, Epoch, Replica, State, initial
 
 kip320 = Protocol(
     "kip320",

@@ -1,15 +1,17 @@
 """kip320-first-try: fencing by the epoch of the last record alone. Never shipped; kept as a negative control.
 
 What lives here: the first idea behind KIP-320. Leader and follower compare the epochs of records rather than the leader
-epochs that they are in, and a follower truncates when it finds that the logs differ. A follower of an old epoch can still
-be counted, and so a record that a majority of no current epoch holds is committed.
+epochs that they are in, and a follower truncates when it finds that the logs differ. A follower of an old epoch can still be
+counted, and so a record that a majority of no current epoch holds is committed.
 """
 
 from __future__ import annotations
 
-from model.protocol import Protocol, require
-from model.quantify import every, smaller
-from model.replication.common import (
+from acked.model.language.protocol import Protocol, require
+from acked.model.language.quantify import every, smaller
+from acked.model.language.values import Bool
+from acked.model.language.words import says_cut
+from acked.model.replication.common import (
     CHANGED_ISR,
     CONTROL_AND_WRITE,
     FETCH,
@@ -28,9 +30,7 @@ from model.replication.common import (
     take_up_request,
     takes_up,
 )
-from model.replication.state import BUDGETS, CONSTANTS, Epoch, Offset, Replica, State, initial
-from model.values import Bool
-from model.words import says_cut
+from acked.model.replication.state import BUDGETS, CONSTANTS, Epoch, Offset, Replica, State, initial
 
 kip320_first_try = Protocol(
     "kip320-first-try",

@@ -1,16 +1,15 @@
 """The state that all five variants of the replication family share, with its constants and types.
 
-What lives here: what there is. What does not: what happens to it (`common.py` and one file per variant). The family
-follows a published TLA+ model of Kafka replication in which followers read their leader's log directly: one partition,
-a controller that changes the quorum's state atomically, LeaderAndIsr requests that may be seen late or never, and no
-crashes.
+The family follows a published TLA+ model of Kafka replication in which followers read their leader's log directly: one
+partition, a controller that changes the quorum's state atomically, LeaderAndIsr requests that may be seen late or never, and
+no crashes.
 """
 
 from __future__ import annotations
 
-from model.context import Constant
-from model.state import Array, Between, Log, Optional, SetOf, Struct, all_of, field
-from model.values import Id, Int
+from acked.model.language.context import Constant
+from acked.model.language.state import Array, Between, Log, Optional, SetOf, Struct, all_of, field
+from acked.model.language.values import Id, Int
 
 replicas = Constant("replicas", 1, 12, "brokers that hold a copy of the partition")
 log_size = Constant("log_size", 1, 16, "offsets a log has room for")

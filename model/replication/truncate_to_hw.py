@@ -6,9 +6,9 @@ committed, and it keeps records that the leader never had (KIP-101 tells both st
 
 from __future__ import annotations
 
-from model.protocol import Protocol
-from model.replication.common import BEFORE_KIP_320, become_follower, says_become_follower, takes_up
-from model.replication.state import BUDGETS, CONSTANTS, Epoch, Replica, State, initial
+from acked.model.language.protocol import Protocol
+from acked.model.replication.common import BEFORE_KIP_320, become_follower, says_become_follower, takes_up
+from acked.model.replication.state import BUDGETS, CONSTANTS, Epoch, Replica, State, initial
 
 truncate_to_hw = Protocol(
     "truncate-to-hw",

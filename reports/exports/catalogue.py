@@ -1,12 +1,12 @@
-"""The formats of `acked export`, by name. What does not live here: any format."""
+"""The formats of `acked export`, by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from reports.exports import diagrams, markdown, tables, tla
-from reports.exports.exported import Exported
-from reports.svg import still
+from acked.reports.exports import diagrams, markdown, tables, tla
+from acked.reports.exports.exported import Exported
+from acked.reports.runs.still import still
 
 FORMATS: dict[str, Callable[[Exported], str]] = {
     "itf": tla.itf,

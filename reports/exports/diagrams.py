@@ -1,17 +1,14 @@
-"""Runs as diagrams in text: ShiViz logs, Mermaid sequence diagrams, Graphviz.
-
-What lives here: each format's grammar and escapes. What does not: who told whom (`reports/lanes.py`).
-"""
+"""Runs as diagrams in text: ShiViz logs, Mermaid sequence diagrams, Graphviz."""
 
 from __future__ import annotations
 
 import json
 import re
 
-from reports.console import harmless
-from reports.exports.exported import Exported
-from reports.lanes import lanes_of
-from reports.picture import Message
+from acked.reports.console import harmless
+from acked.reports.exports.exported import Exported
+from acked.reports.pictures.picture import Message
+from acked.reports.runs.lanes import lanes_of
 
 SHIVIZ_PARSER = r"(?<host>\S+) (?<clock>\{[^}]*\}) (?<event>.*)"
 """How ShiViz reads a line of ours; it stands on top of the log."""

@@ -1,12 +1,12 @@
-"""What is exported. What does not live here: the formats."""
+"""What is exported."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checker.question import Question
-from checker.result import Run
-from reports.view import TraceView
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run
+from acked.reports.runs.view import TraceView
 
 
 @dataclass(frozen=True)

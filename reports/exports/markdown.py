@@ -1,16 +1,13 @@
-"""A run as Markdown, for a comment on a pull request.
-
-What lives here: the comment's layout. What does not: the drawing inside it, which is the terminal's.
-"""
+"""A run as Markdown, for a comment on a pull request."""
 
 from __future__ import annotations
 
 import io
 import re
 
-from reports.console import harmless, open_console
-from reports.exports.exported import Exported
-from reports.terminal import print_trace
+from acked.reports.console import harmless, open_console
+from acked.reports.exports.exported import Exported
+from acked.reports.runs.terminal import print_trace
 
 WIDTH = 100
 

@@ -1,4 +1,4 @@
-"""A run as a table. What does not live here: which fields there are."""
+"""A run as a table."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import csv
 import io
 import re
 
-from reports.console import harmless
-from reports.exports.exported import Exported
-from reports.view import value_in_words
+from acked.reports.console import harmless
+from acked.reports.exports.exported import Exported
+from acked.reports.runs.view import value_in_words
 
 
 def csv_table(exported: Exported) -> str:

@@ -1,7 +1,6 @@
 """The formats of the TLA+ tools: Apalache's ITF and TLC's JSON.
 
-What lives here: their forms of our values, and the types that go with ITF; `checker/foreign.py` reads both back. What does
-not: the names of fields, which are the protocol's own.
+Their forms of our values, and the types that go with ITF; `checker/replay/foreign.py` reads both back.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from model.domain import (
+from acked.model.language.domain import (
     ArrayDomain,
     BoolDomain,
     Domain,
@@ -20,9 +19,9 @@ from model.domain import (
     SetDomain,
     StructDomain,
 )
-from reports.console import harmless
-from reports.exports.exported import Exported
-from reports.view import StepView
+from acked.reports.console import harmless
+from acked.reports.exports.exported import Exported
+from acked.reports.runs.view import StepView
 
 DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 

@@ -12,13 +12,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect, sync_playwright
 
-from checker.question import Question
-from checker.result import Run
-from checker.search import search
-from invariants.catalogue import properties_of
-from invariants.property import Property
-from model.catalogue import PROTOCOLS
-from reports.page import render, trace_data
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run
+from acked.checker.search.local import search
+from acked.invariants.catalogue import properties_of
+from acked.invariants.property import Property
+from acked.model.catalogue import PROTOCOLS
+from acked.reports.pages.page import render, trace_data
 
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 HOW_TO_GET_ONE = (

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from acked.server import ExplorerServer, page_of
-from acked.walk import Walk
-from checker.question import Question
-from invariants.catalogue import properties_of
-from model.catalogue import PROTOCOLS
+from acked.checker.question.question import Question
+from acked.explorer.server import ExplorerServer, page_of
+from acked.explorer.session import Walk
+from acked.invariants.catalogue import properties_of
+from acked.model.catalogue import PROTOCOLS
 
 pytestmark = pytest.mark.browser
 

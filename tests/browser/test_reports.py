@@ -1,7 +1,6 @@
 """Reports in a real browser: audit, durability table, coverage, and what the gate leaves for CI.
 
-What lives here: that they read well at any width, lead where they say, and take hostile texts for texts. What does not: what
-they say (`tests/e2e/`).
+That they read well at any width, lead where they say, and take hostile texts for texts.
 """
 
 from __future__ import annotations

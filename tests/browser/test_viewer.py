@@ -11,22 +11,21 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from checker.bounds import Bounds
-from checker.question import Question
-from checker.result import Run
-from checker.retrace import under
-from checker.search import search
-from checker.spec import load_spec
-from invariants.catalogue import properties_of
-from model.catalogue import PROTOCOLS
-from reports.hindrance import hindrance_in_words
-from reports.page import pair_data, render, trace_data
+from acked.checker.bounds import Bounds
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run
+from acked.checker.replay.retrace import under
+from acked.checker.search.local import search
+from acked.checker.spec.spec import load_spec
+from acked.invariants.catalogue import properties_of
+from acked.model.catalogue import PROTOCOLS
+from acked.reports.pages.page import pair_data, render, trace_data
+from acked.reports.runs.hindrance import hindrance_in_words
 from tests.e2e.driver import acked
-from tests.reports.locks import LABELS, run_of
+from tests.places import SPECS
+from tests.reports.gate.locks import LABELS, run_of
 
 pytestmark = pytest.mark.browser
-
-SPECS = Path(__file__).resolve().parents[2] / "specs"
 
 
 def step_of(page: Page) -> int:

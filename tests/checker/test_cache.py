@@ -1,8 +1,4 @@
-"""The cache believes nobody else: whose folder it is, who has the key, and what becomes of the command otherwise.
-
-What lives here: folders, keys, seals, and attacks on both kinds of entries. What does not: which questions share an entry
-(`test_native.py`, `tests/gate/test_batch.py`).
-"""
+"""The cache believes nobody else: whose folder it is, who has the key, and what becomes of the command otherwise."""
 
 from __future__ import annotations
 
@@ -20,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
+from acked.checker.batch.cache import ResultCache
+from acked.checker.cache import NotOurs, Store, cache_directory, cache_folder, cache_key, why_no_cache
+from acked.checker.errors import ConfigurationError
+from acked.checker.native import compile as native
+from acked.checker.native.compile import compile_kernel, kernel_key
+from acked.checker.question.question import Question
 from acked.cli import main
-from checker import native
-from checker.cache import NotOurs, Store, cache_directory, cache_folder, cache_key, why_no_cache
-from checker.errors import ConfigurationError
-from checker.native import compile_kernel, kernel_key
-from checker.question import Question
-from checker.resultcache import ResultCache
 from tests.checker.toys import always, ask, counters
 from tests.e2e.driver import CHECKOUT, COMMAND, acked, assert_one_sentence
 
@@ -262,7 +258,7 @@ def test_a_key_of_the_environment_is_taken_from_machine_to_machine(
 
 
 def test_processes_that_make_a_key_at_once_agree_on_it(home: Path) -> None:
-    asks = "from pathlib import Path; from checker.cache import cache_key; print(cache_key(Path('.')).hex())"
+    asks = "from pathlib import Path; from acked.checker.cache import cache_key; print(cache_key(Path('.')).hex())"
     command = [sys.executable, "-c", asks]
     started = [subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert len({process.communicate(timeout=60)[0] for process in started}) == 1

@@ -1,16 +1,16 @@
-"""Protocols whose spaces can be counted in one's head. What does not live here: tests."""
+"""Protocols whose spaces can be counted in one's head."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from checker.question import Question
-from checker.result import Result
-from invariants.property import Kind, Property
-from model.protocol import Protocol, require
-from model.state import Between, Struct, field
-from model.values import Bool, Id, Int
+from acked.checker.question.question import Question
+from acked.checker.question.result import Result
+from acked.invariants.property import Kind, Property
+from acked.model.language.protocol import Protocol, require
+from acked.model.language.state import Between, Struct, field
+from acked.model.language.values import Bool, Id, Int
 
 
 class Number(Int, lo=0, hi=9):

@@ -1,7 +1,7 @@
 """The workflow, the hook and the pytest settings of docs/ci.md are run as they stand there, in a project of a user.
 
-What lives here: the steps. What does not: what the gate decides (`tests/gate/`). The wheel is built from this checkout, and
-pip finds it where the environment says, so that the installation step is the documented one.
+The wheel is built from this checkout, and pip finds it where the environment says, so that the installation step is the
+documented one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 import yaml
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+from tests.places import CHECKOUT
+
 TEXT = (CHECKOUT / "docs" / "ci.md").read_text("utf-8")
 
 pytestmark = pytest.mark.slow

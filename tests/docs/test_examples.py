@@ -1,11 +1,10 @@
 """The documentation's examples are run: what the README and docs/ show is what the command does.
 
-What lives here: in a ```console block, a line that begins with `$ ` is a command and the lines up to the next one are
-its output: both streams, as on a terminal. `…` stands for any text within a line, and alone on a line for any number of
-lines. A command may go on after a backslash at the end of its line; `$?` is the exit code of the command before. The
-blocks of one document, or of one section of the README, share a temporary directory and run in order, except those directly
-below `<!-- not run -->`. A block of any kind directly below `<!-- file: NAME -->` is that file, written when its turn comes.
-What does not: other code blocks.
+In a ```console block, a line that begins with `$ ` is a command and the lines up to the next one are its output: both
+streams, as on a terminal. `…` stands for any text within a line, and alone on a line for any number of lines. A command may
+go on after a backslash at the end of its line; `$?` is the exit code of the command before. The blocks of one document, or of
+one section of the README, share a temporary directory and run in order, except those directly below `<!-- not run -->`. A
+block of any kind directly below `<!-- file: NAME -->` is that file, written when its turn comes.
 """
 
 from __future__ import annotations
@@ -23,7 +22,8 @@ from typing import Any
 
 import pytest
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+from tests.places import CHECKOUT
+
 DOCUMENTS = sorted((CHECKOUT / "docs").rglob("*.md"))
 README = CHECKOUT / "README.md"
 HEADING = re.compile(r"^## ", re.MULTILINE)

@@ -1,8 +1,7 @@
 """The pages made from specs say what the specs say and what the search finds now.
 
-What lives here: that docs/gallery.md, docs/claims.md and docs/quorums.md are what `docs/make_gallery.py` makes, and that
-pages and folders keep the shape that readers count on. What does not: that each spec meets its expectation
-(`tests/specs/test_reference.py`).
+That docs/gallery.md, docs/claims.md and docs/quorums.md are what `docs/make/gallery.py` makes, and that pages and folders
+keep the shape that readers count on.
 """
 
 from __future__ import annotations
@@ -12,18 +11,17 @@ import re
 import tomllib
 from collections import defaultdict
 from dataclasses import replace
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from checker.result import Verdict
-from checker.spec import Spec, load_spec
-from model.partition.versions import CHANGES, profile
-from reports.quorums import quorums_markdown
-from reports.specpages import Told, Untold, claims_markdown, gallery_markdown
+from acked.checker.question.result import Verdict
+from acked.checker.spec.spec import Spec, load_spec
+from acked.model.partition.versions import CHANGES, profile
+from acked.reports.pages.quorums import quorums_markdown
+from acked.reports.pages.spec_pages import Told, Untold, claims_markdown, gallery_markdown
+from tests.places import CHECKOUT
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 GALLERY = [load_spec(path) for path in sorted((CHECKOUT / "specs" / "gallery").glob("*.toml"))]
 CLAIMS = [load_spec(path) for path in sorted((CHECKOUT / "specs" / "claims").glob("*.toml"))]
 STANDSTILLS = [
@@ -72,7 +70,7 @@ def test_the_pages_are_what_specs_and_search_make_of_them() -> None:
     made = script().pages()
     assert set(made) == {"gallery.md", "claims.md", "quorums.md"}
     for name, text in made.items():
-        assert (CHECKOUT / "docs" / name).read_text("utf-8") == text, "run docs/make_gallery.py"
+        assert (CHECKOUT / "docs" / name).read_text("utf-8") == text, "run docs/make/gallery.py"
 
 
 # -- the gallery -------------------------------------------------------------------------------------------------------

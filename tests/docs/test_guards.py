@@ -1,7 +1,4 @@
-"""docs/guards.md says what `docs/make_guards.py` found: every clause is there once, and a sample is asked again.
-
-What does not live here: making the whole page, which takes minutes, and leaving clauses out as such (`checker/ablation.py`).
-"""
+"""docs/guards.md says what `docs/make/guards.py` found: every clause is there once, and a sample is asked again."""
 
 from __future__ import annotations
 
@@ -10,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from checker.coverage import clauses_of
-from checker.outcome import Task
-from checker.result import Verdict
-from checker.search import Bounds, search
-from checker.spec import load_spec
+from acked.checker.batch.outcome import Task
+from acked.checker.question.coverage import clauses_of
+from acked.checker.question.result import Verdict
+from acked.checker.search.local import Bounds, search
+from acked.checker.spec.spec import load_spec
+from tests.places import CHECKOUT
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 PAGE = (CHECKOUT / "docs" / "guards.md").read_text("utf-8")
 NEEDED = {
     (action, label): (broken, int(length), spec)
@@ -46,7 +43,7 @@ def test_no_clause_is_told_twice_and_the_page_counts_them() -> None:
 def test_every_clause_of_the_shipped_defaults_is_on_the_page() -> None:
     told = {*NEEDED, *OTHERS}
     for name in ("acks-all-min-2-clean", "kip966-fix", "idempotence-mends", "kip101-2-fix", "kip207-fix", "kafka18991-fix"):
-        assert set(clauses_of(load_spec(spec_file(name)).question().instance)) <= told, "run docs/make_guards.py"
+        assert set(clauses_of(load_spec(spec_file(name)).question().instance)) <= told, "run docs/make/guards.py"
 
 
 @pytest.mark.slow

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+from tests.places import CHECKOUT
 
 
 def test_the_simulation_reproduces_the_table_of_the_page() -> None:

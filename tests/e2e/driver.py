@@ -1,4 +1,4 @@
-"""Runs the installed command as a user does. What does not live here: tests."""
+"""Runs the installed command as a user does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 COMMAND = Path(sysconfig.get_path("scripts")) / "acked"
 
 TINY = """\

@@ -1,8 +1,4 @@
-"""`acked audit` and `acked matrix` as a user runs them: formats, files, exit codes.
-
-What lives here: the commands from outside. What does not: which answers are right (`tests/checker/test_audit.py`,
-`tests/checker/test_durability.py`).
-"""
+"""`acked audit` and `acked matrix` as a user runs them: formats, files, exit codes."""
 
 from __future__ import annotations
 
@@ -18,8 +14,8 @@ import pytest
 from jsonschema import Draft7Validator
 
 from tests.e2e.driver import acked, assert_one_sentence
+from tests.places import DATA
 
-DATA = Path(__file__).resolve().parents[1] / "data"
 AUDIT = DATA / "audit"
 TWO = ("--set", "replication.factor=2", "--set", "min.insync.replicas=2", "-q", "-j", "1", "--memory", "200MB")
 RELEASE = ("--kafka-version", "3.6", "--control-plane", "kraft")

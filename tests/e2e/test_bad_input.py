@@ -1,8 +1,7 @@
 """Everything that can be wrong with what a user gives: one exact code, one sentence that names it, nothing on stdout.
 
-What lives here: specs, options, paths and trace files that are refused, and caches and limits that must not change an answer.
-What does not: good input (`test_command.py`). The table runs in this process, where an unforeseen exception fails the test by
-itself; a sample of it is repeated with the real command.
+Specs, options, paths and trace files that are refused, and caches and limits that must not change an answer. The table runs
+in this process, where an unforeseen exception fails the test by itself; a sample of it is repeated with the real command.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ import pytest
 
 from acked.cli import main
 from tests.e2e.driver import COMMAND, TINY, acked, assert_one_sentence, environment
+from tests.places import CHECKOUT
 
 KINDS = "truncate-to-hw, kip101, kip279, kip320-first-try, kip320"
 
@@ -457,7 +457,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """A trace of 12 states with two properties asked, of which the last step violates the second."""
     folder = tmp_path_factory.mktemp("trace")
     spec = folder / "spec.toml"
-    text = (Path(__file__).parents[2] / "specs" / "answers" / "kip279-3222-committed-stay.toml").read_text()
+    text = (CHECKOUT / "specs" / "answers" / "kip279-3222-committed-stay.toml").read_text()
     spec.write_text(text.replace('["CommittedRecordsStay"]', '["HwWithinLog", "CommittedRecordsStay"]'))
     path = folder / "trace.json"
     assert main(["check", str(spec), "--quiet", "--format", "json", "--trace-out", str(path)]) == 13

@@ -1,8 +1,4 @@
-"""The command as a user or a CI job meets it: documents on stdout, messages on stderr, verdicts as exit codes.
-
-What lives here: what the command does with good input. What does not: bad input (`test_bad_input.py`) and how things look
-(`tests/reports/`).
-"""
+"""The command as a user or a CI job meets it: documents on stdout, messages on stderr, verdicts as exit codes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The commands gate, ablate and coverage as a CI job meets them: exit codes, files, the cache, --update.
-
-What lives here: the command lines. What does not: reasons (`tests/gate/`), the documented CI steps (`tests/docs/test_ci.py`).
-"""
+"""The commands gate, ablate and coverage as a CI job meets them: exit codes, files, the cache, --update."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`acked prove` as a user runs it: verdicts, exit codes, words, documents, files. What does not live here: the proofs."""
+"""`acked prove` as a user runs it: verdicts, exit codes, words, documents, files."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import invariants
 from acked.cli import main
 from tests.e2e.driver import COMMAND, TINY, acked, assert_one_sentence, environment, interrupted
+from tests.places import CHECKOUT
 
 BROKEN = """\
 title = "epochs are not compared"
@@ -277,7 +277,7 @@ def test_constants_given_beside_all_constants_are_refused() -> None:
 
 @pytest.mark.slow
 def test_an_older_variant_is_refuted_for_all_constants_and_lemma_sets_are_kept_in_a_file(tmp_path: Path) -> None:
-    shipped = Path(invariants.__file__).parent / "kip279_cores.json"
+    shipped = CHECKOUT / "invariants" / "replication" / "kip279_cores.json"
     known = json.loads(shipped.read_text())
     lost = ["BecomeLeader|WeakIsr", "LeaderWrite|IdFresh"]
     mine = tmp_path / "sets.json"
@@ -298,7 +298,7 @@ def test_an_older_variant_is_refuted_for_all_constants_and_lemma_sets_are_kept_i
 
 @pytest.mark.slow
 def test_a_proof_for_all_constants_without_time_ends_at_once_and_names_what_is_open(tmp_path: Path) -> None:
-    shipped = Path(invariants.__file__).parent / "kip320_cores.json"
+    shipped = CHECKOUT / "invariants" / "replication" / "kip320_cores.json"
     mine = tmp_path / "sets.json"
     mine.write_bytes(shipped.read_bytes())
     done = acked("prove", "kip320", "--all-constants", "--timeout", "0.001", "--lemma-sets", mine, "-q", "--format", "json")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.checker.spark_cluster import cluster, command_of, descendants
+from tests.checker.spark.spark_cluster import cluster, command_of, descendants
 from tests.e2e.driver import COMMAND, TINY, acked, heed_interrupts
 
 LARGE = ("kip320", "--quiet", "--format", "json")

@@ -1,8 +1,7 @@
 """Faults that the gate must find, each for a reason that is named: the list, and how one is tried.
 
-What lives here: faults in the text of a copied checkout, in specs, in expectations, in the cache and in the engine, with the
-reason for which the gate must be red. What does not: the assertions (`test_mutations.py`) and the table
-(`docs/make_gate_mutations.py`).
+Faults in the text of a copied checkout, in specs, in expectations, in the cache and in the engine, with the reason for which
+the gate must be red.
 """
 
 from __future__ import annotations
@@ -19,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+from tests.places import CHECKOUT
+
 COPIED = ("model", "invariants", "checker", "reports", "acked")
 
 HOLDS, PROMISES, LOSES, CONTROL = "counts.toml", "promises.toml", "loses.toml", "control.toml"
@@ -90,7 +90,7 @@ def emptied(function: str, spec: str, reason: str) -> Mutation:
     """The property's body is replaced by what always holds."""
     return Mutation(
         f"{function} is emptied",
-        "invariants/replication.py",
+        "invariants/replication/properties.py",
         rf"(def {function}\(.*?\) -> Bool:\n    \"\"\".*?\"\"\"\n)",
         r"\1    return every(Replica, lambda r: r == r)\n",
         spec,
@@ -102,7 +102,7 @@ def negated(function: str, spec: str) -> Mutation:
     """The property's body is negated."""
     return Mutation(
         f"{function} is negated",
-        "invariants/replication.py",
+        "invariants/replication/properties.py",
         rf"(def {function}\(.*?\) -> Bool:\n    \"\"\".*?\"\"\"\n    return )(.*?)\n\n\n",
         r"\1~(\2)\n\n\n",
         spec,
@@ -212,7 +212,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     emptied("committed_records_stay", PROMISES, "vacuous"),
     Mutation(
         "weak_isr is emptied, and was to be violated",
-        "invariants/replication.py",
+        "invariants/replication/properties.py",
         r"(def weak_isr\(.*?\) -> Bool:\n    \"\"\".*?\"\"\"\n)",
         r"\1    return every(Replica, lambda r: r == r)\n",
         LOSES,
@@ -222,7 +222,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     negated("hw_within_log", HOLDS),
     Mutation(
         "an antecedent becomes impossible",
-        "invariants/replication.py",
+        "invariants/replication/properties.py",
         r"implies\(presumes_leadership\(s, r\), _agree_below_hw\(s, r, s\.quorum",
         r"implies(presumes_leadership(s, r) & ~presumes_leadership(s, r), _agree_below_hw(s, r, s.quorum",
         PROMISES,
@@ -279,24 +279,27 @@ MUTATIONS: tuple[Mutation, ...] = (
     # -- the engine
     Mutation(
         "successors are lost",
-        "checker/loops.py",
+        "checker/native/loops.py",
         r"(    m = fire_all\(context, here, n\)\n)",
         r"\1    m = m - m // 16\n",
         PROMISES,
         "floor",
     ),
     Mutation(
-        "an emitted comparison is flipped", "checker/kernel.py", r"icmp slt (\{t\} \{args)", r"icmp sle \1", HOLDS, "verdict"
+        "an emitted comparison is flipped", "checker/native/kernel.py",
+        r"icmp slt (\{t\} \{args)", r"icmp sle \1", HOLDS, "verdict"
     ),
     Mutation(
-        "a level's count is off by one", "checker/levels.py", r"(\.sizes, report\.states)\)", r"\1 + 1)", HOLDS, "count"
+        "a level's count is off by one", "checker/question/ledger.py",
+        r"(\.sizes, report\.states)\)", r"\1 + 1)", HOLDS, "count"
     ),
     Mutation(
-        "levels are off by one", "checker/levels.py", r"(return len\(self\._counts\.sizes\))", r"\1 + 1", HOLDS, "count"
+        "levels are off by one", "checker/question/ledger.py",
+        r"(return len\(self\._counts\.sizes\))", r"\1 + 1", HOLDS, "count"
     ),
     Mutation(
         "the search ends early and calls it complete",
-        "checker/levels.py",
+        "checker/question/ledger.py",
         r"is_last = report\.next_states == 0",
         "is_last = report.next_states < 40 < self.distinct_states",
         HOLDS,
@@ -304,7 +307,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "violations are not looked at",
-        "checker/levels.py",
+        "checker/question/ledger.py",
         r"(        )fresh = self\._take_findings\(report\)",
         r"\1fresh = []",
         LOSES,
@@ -312,8 +315,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     Mutation(
         "the search's process dies",
-        "checker/batch.py",
-        r"(        from checker\.search import search\n)",
+        "checker/batch/local.py",
+        r"(        from acked\.checker\.search\.local import search\n)",
         r"\1        import os; os._exit(3)\n",
         HOLDS,
         "no-answer",
@@ -341,7 +344,7 @@ MUTATIONS: tuple[Mutation, ...] = (
 def copy_of_the_checkout(target: Path) -> Path:
     """A copy with a handful of small specs."""
     for name in COPIED:
-        shutil.copytree(CHECKOUT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(CHECKOUT / name, target / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     specs = target / "specs"
     specs.mkdir()
     shutil.copy(CHECKOUT / "specs/counts/kip320-2221.toml", specs / HOLDS)

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from checker.batch import BatchLimits, Under, answer_all
-from checker.bounds import Bounds
-from checker.coverage import clause_coverage, merged
-from checker.gate import judge
-from checker.outcome import Outcome, Probing, Task, from_document, to_document
-from checker.result import StopReason, Verdict
-from checker.resultcache import ResultCache
-from checker.search import search
-from checker.solvers import SolverPool
-from checker.spec import load_spec
-from checker.vacuity import vacuous
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import BatchLimits, Under, answer_all
+from acked.checker.batch.outcome import Outcome, Probing, Task, from_document, to_document
+from acked.checker.bounds import Bounds
+from acked.checker.gate.gate import judge
+from acked.checker.processes import ProcessPool
+from acked.checker.question.coverage import clause_coverage, merged
+from acked.checker.question.result import StopReason, Verdict
+from acked.checker.question.vacuity import vacuous
+from acked.checker.search.local import search
+from acked.checker.spec.spec import load_spec
+from tests.places import SPECS
 
-SPECS = Path(__file__).resolve().parents[2] / "specs"
 LIMITS = BatchLimits(1, 200 << 20)
 
 
@@ -80,14 +80,14 @@ def test_equal_tasks_are_searched_once_and_all_answered() -> None:
 
 
 def test_a_process_that_is_killed_costs_its_task_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    pools: list[SolverPool] = []
-    enter = SolverPool.__enter__
+    pools: list[ProcessPool] = []
+    enter = ProcessPool.__enter__
 
-    def remembered(pool: SolverPool) -> SolverPool:
+    def remembered(pool: ProcessPool) -> ProcessPool:
         pools.append(pool)
         return enter(pool)
 
-    monkeypatch.setattr(SolverPool, "__enter__", remembered)
+    monkeypatch.setattr(ProcessPool, "__enter__", remembered)
     killed: list[int] = []
 
     def kill(under: Under) -> None:
@@ -226,7 +226,7 @@ def test_a_gate_refuses_a_vacuous_promise_by_name() -> None:
 
 
 def test_coverage_agrees_with_the_plain_evaluator_in_every_reachable_state() -> None:
-    from model.evaluate import Evaluator
+    from acked.model.formulas.evaluate import Evaluator
     from tests.oracle import Space
 
     asked = small("WeakIsr", probing=Probing.COVERAGE)

@@ -16,16 +16,16 @@ import jsonschema
 import pytest
 import xmlschema
 
-from checker.batch import BatchLimits
-from checker.gate import GateReport, Selection, choose, run_gate
-from reports.annotations import commands
-from reports.failures import Told, tell
-from reports.gate import gate_document
-from reports.jobsummary import gate_markdown
-from reports.junit import junit_xml
-from reports.sarif import sarif_document
+from acked.checker.batch.local import BatchLimits
+from acked.checker.gate.gate import GateReport, Selection, choose, run_gate
+from acked.reports.gate.annotations import commands
+from acked.reports.gate.failures import Told, tell
+from acked.reports.gate.gate import gate_document
+from acked.reports.gate.job_summary import gate_markdown
+from acked.reports.gate.junit import junit_xml
+from acked.reports.gate.sarif import sarif_document
+from tests.places import CHECKOUT
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 DATA = CHECKOUT / "tests" / "data"
 PUBLISHED = {
     "sarif-schema-2.1.0.json": "c3b4bb2d6093897483348925aaa73af03b3e3f4bd4ca38cef26dcb4212a2682e",

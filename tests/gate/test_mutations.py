@@ -1,7 +1,6 @@
 """The gate itself is tried: every fault of the list turns it red, for the reason that is named.
 
-What lives here: the assertions, and that the table in `docs/` is the one measured. What does not: the faults
-(`mutations.py`).
+The assertions, and that the table in `docs/` is the one measured.
 """
 
 from __future__ import annotations
@@ -44,13 +43,13 @@ def test_a_fault_turns_the_gate_red_for_its_reason(number: int, mutation: Mutati
     assert mutation.reason in seen.departures(mutation.spec)
     if mutation.also is not None and mutation.also.__name__ not in ("_without_specs", "_slow"):
         assert any("it is not used" in warning for warning in seen.document["warnings"])
-    assert seen.row(number, mutation) in TABLE.read_text("utf-8"), "run docs/make_gate_mutations.py"
+    assert seen.row(number, mutation) in TABLE.read_text("utf-8"), "run docs/make/gate_mutations.py"
 
 
 def test_there_are_at_least_thirty_faults_of_every_kind() -> None:
     assert len(MUTATIONS) >= 30
     assert len({mutation.what for mutation in MUTATIONS}) == len(MUTATIONS)
     reasons = {mutation.reason for mutation in MUTATIONS}
-    from checker.expectation import Reason
+    from acked.checker.spec.expectation import Reason
 
     assert reasons == {reason.value for reason in Reason}

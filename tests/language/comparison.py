@@ -1,7 +1,6 @@
 """The comparison of a drawn protocol with its plain Python twin, engine by engine.
 
-What lives here: `compared`, which holds one seed's protocol against its twin in every way. What does not: which seeds are
-drawn, and the faults that this must catch (`test_twins.py`).
+`compared`, which holds one seed's protocol against its twin in every way.
 """
 
 from __future__ import annotations
@@ -13,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from checker.bmc import Bound, check_bounded
-from checker.bounds import Bounds
-from checker.errors import ConfigurationError
-from checker.induction import prove_by_induction
-from checker.levels import StopPolicy
-from checker.question import Question
-from checker.result import Result, Run, StopReason, Verdict
-from checker.search import search
-from checker.solvers import Limits
-from checker.spec import load_spec
-from checker.written import reached
-from model.errors import DomainOverflow
+from acked.checker.bounds import Bounds
+from acked.checker.errors import ConfigurationError
+from acked.checker.processes import Limits
+from acked.checker.proof.bmc import Bound, check_bounded
+from acked.checker.proof.induction import prove_by_induction
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.question import Question
+from acked.checker.question.result import Result, Run, StopReason, Verdict
+from acked.checker.question.user_properties import reached
+from acked.checker.search.local import search
+from acked.checker.spec.spec import load_spec
+from acked.model.formulas.errors import DomainOverflow
 from tests.language.drawing import Case, case_of, cases
 from tests.language.plain import Trap
 from tests.language.spaces import Space, key_of

@@ -1,8 +1,6 @@
 """Random protocols, each drawn once and written twice: as a user writes it, and in plain Python.
 
-What lives here: `Drawing`, which makes a protocol's source and its twin's from one stream of random choices, fields and
-actions. What does not: expressions (`expressions.py`), predicates (`predicates.py`), what plain Python makes of the twin
-(`plain.py`), and the comparison (`test_twins.py`).
+`Drawing`, which makes a protocol's source and its twin's from one stream of random choices, fields and actions.
 
 Every choice appends a text to either side, so what one side says the other says in its own words. Nothing here knows what
 the language makes of it.
@@ -42,11 +40,11 @@ ERRORS = {"optional": T.BELOW_ASSIGNED, "set": T.NONE_ADDED}
 SYMMETRIC = ("record ids", "exchange")
 
 HEAD = '''"""A drawn protocol."""
-from model.context import Constant, literal
-from model.protocol import Protocol, require
-from model.quantify import every, greatest, implies, ite, least, some
-from model.state import Array, Between, Log, Optional, SetOf, Struct, all_of, field, none_of
-from model.values import Bool, Id, Int, SetValue
+from acked.model.language.context import Constant, literal
+from acked.model.language.protocol import Protocol, require
+from acked.model.language.quantify import every, greatest, implies, ite, least, some
+from acked.model.language.state import Array, Between, Log, Optional, SetOf, Struct, all_of, field, none_of
+from acked.model.language.values import Bool, Id, Int, SetValue
 
 nodes = Constant("nodes", 1, 3, "ids")
 ghosts = Constant("ghosts", 0, 2, "ids of another sort, or none at all")

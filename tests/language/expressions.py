@@ -1,8 +1,7 @@
 """Random expressions of actions, each as two texts.
 
-What lives here: `Form`, a text in the language and one in plain Python; `Expressions`, which draws conditions and values of
-every kind over the fields of a `Scope`. What does not: what actions do (`statements.py`), protocols (`drawing.py`), and what
-the plain helpers mean (`plain.py`).
+`Form`, a text in the language and one in plain Python; `Expressions`, which draws conditions and values of every kind over
+the fields of a `Scope`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What the language of protocols means, in plain Python: numbers, None, sets, lists and dicts, and nothing of ours.
 
-What lives here: the helpers that drawn twins are written with, renaming of ids, and how often each trap of the language was
-met on the way. What does not: search (`spaces.py`), how protocols are drawn (`drawing.py`), and the comparison
-(`comparison.py`). Nothing in this file imports a protocol, a type or an engine, and a test sees to that.
+The helpers that drawn twins are written with, renaming of ids, and how often each trap of the language was met on the way.
+Nothing in this file imports a protocol, a type or an engine, and a test sees to that.
 
 A twin's state is a dict of plain values. A log is `{"end": n, "slots": [...]}`, where a slot without a record is None. An id
 that is none, such as that of a record past the end of a log, is `NO_ID`; it is in no set and equal to no id.

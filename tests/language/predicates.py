@@ -1,7 +1,6 @@
 """Random predicates, as people type them and in plain Python over decoded states.
 
-What lives here: `Predicates`. Parentheses are written only where they are needed, so what binds more tightly is drawn, too.
-What does not: actions (`expressions.py`).
+Parentheses are written only where they are needed, so what binds more tightly is drawn, too.
 """
 
 from __future__ import annotations

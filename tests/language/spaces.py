@@ -1,6 +1,5 @@
 """Breadth-first search over twins in plain Python, as slow and as obvious as can be.
 
-What lives here: `Twin`, `explore` and the `Space` that it finds. What does not: what the values of a state mean (`plain.py`).
 Nothing in this file imports a protocol, a type or an engine.
 """
 

@@ -1,7 +1,7 @@
 """Random statements: what actions do, each line as two texts.
 
-What lives here: `Statements`, which draws assignments to every kind of field, appends and truncations, and what is done with
-structs in variables. What does not: the expressions in them (`expressions.py`).
+`Statements`, which draws assignments to every kind of field, appends and truncations, and what is done with structs in
+variables.
 """
 
 from __future__ import annotations

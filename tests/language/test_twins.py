@@ -1,9 +1,8 @@
 """Protocols in the language mean what their plain Python twins mean: states, levels, verdicts, traces, orbits, proofs.
 
-What lives here: which protocols are drawn, how often each trap was met, and the misreadings of the past, which the
-comparison must catch. What does not: the comparison (`comparison.py`), how protocols are drawn (`drawing.py`), what plain
-Python makes of them (`plain.py`). The other oracle, `tests/oracle.py`, evaluates the language's own expressions and so cannot
-see what types, views and predicates make of a source; this one shares nothing with them.
+Which protocols are drawn, how often each trap was met, and the misreadings of the past, which the comparison must catch. The
+other oracle, `tests/oracle.py`, evaluates the language's own expressions and so cannot see what types, views and predicates
+make of a source; this one shares nothing with them.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from checker import predicate, question, symmetry
-from model import domain, protocol, values
-from model.domain import Range
-from model.quantify import ite
-from model.state import Struct
-from model.values import OptionalValue, SetValue
+from acked.checker.question import predicate, question, symmetry
+from acked.model.language import domain, protocol, values
+from acked.model.language.domain import Range
+from acked.model.language.quantify import ite
+from acked.model.language.state import Struct
+from acked.model.language.values import OptionalValue, SetValue
 from tests.language import drawing, expressions, plain, predicates, spaces, statements
 from tests.language.comparison import compared
 from tests.language.plain import Trap

@@ -6,11 +6,11 @@ import functools
 
 import pytest
 
-from checker.question import Question
-from invariants.catalogue import properties_of
-from model.catalogue import FAMILY as PROTOCOLS
-from model.protocol import Instance
-from model.state import Struct
+from acked.checker.question.question import Question
+from acked.invariants.catalogue import properties_of
+from acked.model.catalogue import FAMILY as PROTOCOLS
+from acked.model.language.protocol import Instance
+from acked.model.language.state import Struct
 from tests.oracle import Space
 
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
@@ -105,7 +105,7 @@ def test_every_field_of_the_state_is_documented(name: str) -> None:
     def undocumented(struct: type[Struct]) -> list[str]:
         return [f"{struct.__name__}.{key}" for key, item in struct.fields().items() if not item.doc]
 
-    from model.replication import state
+    from acked.model.replication import state
 
     structs = [item for item in vars(state).values() if isinstance(item, type) and issubclass(item, Struct)]
     assert PROTOCOLS[name].state in structs

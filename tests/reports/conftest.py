@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
-from checker.question import Question
-from checker.result import Result
-from checker.search import Bounds, search
-from invariants.catalogue import properties_of
-from model.catalogue import PROTOCOLS
-from reports.console import open_console
+from acked.checker.question.question import Question
+from acked.checker.question.result import Result
+from acked.checker.search.local import Bounds, search
+from acked.invariants.catalogue import properties_of
+from acked.model.catalogue import PROTOCOLS
+from acked.reports.console import open_console
 
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 

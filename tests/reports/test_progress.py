@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from checker.observer import Progress
-from reports import progress
-from reports.progress import ProgressReporter
+from acked.checker.observer import Progress
+from acked.reports import progress
+from acked.reports.progress import ProgressReporter
 
 
 class Clock:

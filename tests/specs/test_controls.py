@@ -1,7 +1,6 @@
 """Negative controls: every promise can be broken, and every clause of kip320's guards is known to be needed or not.
 
-What lives here: what happens when a guard clause is left out, clause by clause, and the one promise that no clause protects.
-What does not: that the controls in `specs/controls/` meet their expectations (`test_reference.py` runs every spec).
+What happens when a guard clause is left out, clause by clause, and the one promise that no clause protects.
 """
 
 from __future__ import annotations
@@ -10,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from checker.levels import StopPolicy
-from checker.question import Question
-from checker.result import Verdict
-from checker.search import Bounds, search
-from checker.spec import Spec, load_spec
-from invariants.catalogue import properties_of
-from invariants.property import Property
-from model.catalogue import PROTOCOLS
-from model.errors import DomainOverflow
-from model.protocol import Instance, Protocol, require
-from model.quantify import ite
-from model.replication.common import CONTROL_AND_WRITE, is_sent, take_up_request
-from model.replication.state import CONSTANTS, Epoch, Replica, State, initial
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.question import Question
+from acked.checker.question.result import Verdict
+from acked.checker.search.local import Bounds, search
+from acked.checker.spec.spec import Spec, load_spec
+from acked.invariants.catalogue import properties_of
+from acked.invariants.property import Property
+from acked.model.catalogue import PROTOCOLS
+from acked.model.formulas.errors import DomainOverflow
+from acked.model.language.protocol import Instance, Protocol, require
+from acked.model.language.quantify import ite
+from acked.model.replication.common import CONTROL_AND_WRITE, is_sent, take_up_request
+from acked.model.replication.state import CONSTANTS, Epoch, Replica, State, initial
+from tests.places import SPECS
 
-SPECS = Path(__file__).resolve().parents[2] / "specs"
 CONTROLS = sorted((SPECS / "controls").glob("*.toml"))
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 MEMORY = 1 << 30

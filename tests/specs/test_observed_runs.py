@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from model.protocol import Instance
+from acked.model.language.protocol import Instance
 from tests.observed import Event, Explainer, Explanation, RecordedRun, instance_for, parse_event, recorded
 
 UNTROUBLED = ("k4-s1", "k39-s1", "k4-s3", "k39-s3")

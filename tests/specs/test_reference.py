@@ -1,8 +1,7 @@
 """The acceptance test: state counts and verdicts that TLC gave for the public TLA+ family, and every bundled spec.
 
-What lives here: reference numbers that acked did not produce (`tests/data/state_counts.json` and the table below) and the
-expectations of `specs/`. What does not: the semantics of an answer on small spaces (`tests/checker/`), the command line
-(`tests/e2e/`).
+Reference numbers that acked did not produce (`tests/data/state_counts.json` and the table below) and the expectations of
+`specs/`.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from checker.levels import StopPolicy
-from checker.native import compile_for_long
-from checker.question import DEADLOCK, Question
-from checker.result import Result, StopReason, Verdict
-from checker.search import Bounds, search
-from checker.spec import Spec, load_spec
-from invariants.catalogue import properties_of
-from model.catalogue import FAMILY, PROTOCOLS
+from acked.checker.native.compile import compile_for_long
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.question import DEADLOCK, Question
+from acked.checker.question.result import Result, StopReason, Verdict
+from acked.checker.search.local import Bounds, search
+from acked.checker.spec.spec import Spec, load_spec
+from acked.invariants.catalogue import properties_of
+from acked.model.catalogue import FAMILY, PROTOCOLS
+from tests.places import CHECKOUT
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 SPECS = CHECKOUT / "specs"
 PATHS = sorted(SPECS.rglob("*.toml"))
 ROWS: list[dict[str, Any]] = json.loads((CHECKOUT / "tests" / "data" / "state_counts.json").read_text("utf-8"))

@@ -1,0 +1,1 @@
+"""What commands share: options, specs by name, engines, the run that a command is about."""

@@ -1,0 +1,109 @@
+"""Specs by name or path, and with what the command line changes in them.
+
+The specs that come with acked are in `acked/specs`, which in a checkout is a link to `specs/`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from acked.checker.errors import ConfigurationError, SpecUnreadable, SystemFailure
+from acked.checker.names import near
+from acked.checker.spec.spec import Spec, load_spec, protocol_in
+from acked.checker.spec.user_protocol import is_reference
+
+
+def bundled_specs() -> Path:
+    """The folder of the bundled specs; the name of a bundled spec is its file's name without `.toml`."""
+    folder = Path(__file__).parents[1] / "specs"
+    if folder.is_dir():
+        return folder
+    raise SystemFailure(f"The specs that come with acked are missing from {folder.parent}; reinstall acked.")
+
+
+def all_bundled() -> Iterator[Path]:
+    """Every bundled spec file, in order of name, those at the top first."""
+    # Strings, because most commands ask for this and there are hundreds.
+    found = [
+        (folder.count(os.sep), name.removesuffix(".toml"), folder)
+        for folder, _, names in os.walk(bundled_specs())
+        for name in names
+        if name.endswith(".toml")
+    ]
+    return (Path(folder, f"{stem}.toml") for _, stem, folder in sorted(found))
+
+
+def bundled_spec(name: str) -> Path | None:
+    """The bundled spec of a name, with or without its folder, such as `claims/acks-1-loses`; None if it is no such name.
+
+    A file of that name is what is meant, unless it would run another one: `ConfigurationError`, because whoever writes the
+    name of a bundled spec may know nothing of that file.
+    """
+    if name.endswith(".toml"):
+        return None
+    root = bundled_specs()
+    known = {path.relative_to(root).with_suffix("").as_posix() if "/" in name else path.stem: path for path in all_bundled()}
+    if name not in known or not os.path.isfile(name):
+        return known.get(name)
+    if is_reference(protocol := protocol_in(Path(name))):
+        raise ConfigurationError(
+            f"{name} is a bundled spec, and also a file here whose protocol is {protocol}; write ./{name} to run that"
+        )
+    return None
+
+
+def find_spec(name: str) -> Spec:
+    """A spec by path, or a bundled one by name, with or without its folder; `SpecUnreadable` if there is neither."""
+    if (bundled := bundled_spec(name)) is not None:
+        return load_spec(bundled)
+    path = Path(name)
+    # os.path.lexists, because Path's own raises for a name that is too long.
+    is_path = path.suffix == ".toml" or os.sep in name
+    if name and (os.path.lexists(path) or (is_path and not path.parent.is_dir())):
+        return load_spec(path)
+    known = [item.stem for item in all_bundled()]
+    if is_path:
+        beside = sorted(item.name for item in path.parent.glob("*.toml"))
+        hint = near(path.name, beside) or near(path.stem, known).replace("mean ", "mean the bundled spec ")
+        raise SpecUnreadable(f"there is no file {name}{hint}")
+    raise SpecUnreadable(
+        f"there is no file {name or repr(name)} and no bundled spec of that name{near(name, known)}; see `acked list specs`"
+    )
+
+
+def changed(spec: Spec, constants: dict[str, Any], deadlock: bool) -> Spec:
+    """The spec with other constants or another question; its expectation does not speak of that."""
+    from dataclasses import replace
+
+    from acked.checker.question.question import DEADLOCK
+    from acked.checker.spec.spec import bind_constants, refuse_unasked, settle
+
+    for name in constants:
+        if name not in spec.constants:
+            raise ConfigurationError(
+                f"{spec.protocol.name} has no constant {name!r}{near(name, spec.constants)}; "
+                f"it has {', '.join(spec.constants)}"
+            )
+    properties = spec.properties
+    if deadlock and DEADLOCK not in properties:
+        properties = (*properties, DEADLOCK)
+    bound = bind_constants(spec.protocol, {**spec.constants, **constants})
+    bound, warnings = settle(spec.protocol, constants, bound, None)
+    refuse_unasked(properties, bound)
+    # Without its path, because the file is not to blame for what the command line says.
+    return replace(spec, path=None, constants=bound, warnings=warnings, properties=properties, expect=None)
+
+
+def with_symmetry(spec: Spec) -> Spec:
+    """The spec with symmetry: the verdict and the length of the shortest run stay what they were, the counts do not."""
+    from dataclasses import replace
+
+    expect = spec.expect
+    if expect is not None:
+        expect = replace(
+            expect, distinct_states=None, generated_states=None, depth=None, at_least_distinct_states=None
+        )
+    return replace(spec, path=None, symmetry=True, expect=expect)

@@ -1,0 +1,299 @@
+"""The commands `states`, `query` and `stats`: reachable states as data."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from acked.asking.options import Binding
+from acked.asking.specs import changed, find_spec
+from acked.checker.errors import ConfigurationError, ExitCode, SystemFailure
+from acked.checker.files import check_writable, write_text
+
+if TYPE_CHECKING:
+    from acked.checker.dataset.parquet import Condition
+    from acked.checker.observer import Observer
+    from acked.checker.question.question import Question
+    from acked.checker.spark.session import SparkSettings
+    from acked.checker.spec.spec import Spec
+    from acked.checker.store.run_directory import RunDirectory
+
+_FORMS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
+_PICTURES = {".png": "png", ".svg": "svg"}
+
+
+class _Levels(click.ParamType[frozenset[int]]):
+    """Levels such as 1-4,7."""
+
+    name = "levels"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> frozenset[int]:
+        if isinstance(value, frozenset):
+            return value
+        found: set[int] = set()
+        for part in str(value).split(","):
+            match = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", part)
+            first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+            if not 1 <= first <= last:
+                self.fail(f"{part!r} names no levels; write, say, 1-4,7", param, ctx)
+            found.update(range(first, last + 1))
+        return frozenset(found)
+
+
+@click.command(short_help="Write the reachable states as Parquet.")
+@click.argument("spec")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The new folder for the dataset.")
+@click.option("-c", "--constant", "constants", type=Binding(), multiple=True, help="Change a constant of the spec.")
+@click.option("--transitions", is_flag=True, help="Also write every step from one state to another.")
+@click.option("--levels", type=_Levels(), help="Only these levels, e.g. 1-4,7.")
+@click.option("--where", help="Only states in which this holds, e.g. 'quorum.isr == {0}'; or SQL, with Java.")
+@click.option("--run-dir", type=click.Path(path_type=Path), help="Take the states of this run instead of searching.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+def states(
+    spec: str,
+    out: Path,
+    constants: tuple[tuple[str, int], ...],
+    transitions: bool,
+    levels: frozenset[int] | None,
+    where: str | None,
+    run_dir: Path | None,
+    quiet: bool,
+) -> int:
+    """Write the reachable states of SPEC as a Parquet dataset, one column per field of the state.
+
+    Spark, pandas, DuckDB and Polars read it as it is: states/*.parquet, transitions/*.parquet, levels.parquet. Violations do
+    not end the search. A condition that is not in the words of traces and of `acked explore` is taken as Spark SQL, such as
+    'size(quorum.isr) = 1'.
+    """
+    from acked.checker.dataset.parquet import Written, refuse_occupied, write_dataset
+    from acked.reports import units
+    from acked.reports.progress import ProgressReporter
+
+    refuse_occupied(out)
+    chosen = _spec(spec, constants)
+    question = replace(chosen, symmetry=False).question().without_graph_properties()  # Data is about every state.
+    condition, refusal = (None, "") if where is None else _condition(question, where)
+    with ProgressReporter(sys.stderr, quiet=quiet) as observer, _explored(question, run_dir, observer) as run:
+        observer.phase("writing states")
+        if where is None or condition is not None:
+            written = write_dataset(question, run, out, levels, transitions, where=condition)
+        else:
+            with _folder("acked-states-") as everything:
+                write_dataset(question, run, everything / "all", levels, transitions)
+                observer.phase("choosing states")
+                count = _thin_out(everything / "all", where, refusal, out)
+            written = Written(count, 0, run.known_levels)
+    more = f" and {units.plural(written.transitions, 'transition')}" if written.transitions else ""
+    click.echo(f"{units.plural(written.states, 'state')}{more} of {chosen.title!r} are in {out}")
+    return 0
+
+
+def _condition(question: Question, where: str) -> tuple[Condition | None, str]:
+    """The condition in our own words; if it is not in them, why, and then it may still be SQL."""
+    from acked.checker.dataset.parquet import Condition
+    from acked.checker.question.predicate import PredicateError
+
+    try:
+        return Condition(question, where), ""
+    except PredicateError as error:
+        return None, str(error)
+
+
+def _thin_out(dataset: Path, where: str, refusal: str, out: Path) -> int:
+    from acked.asking.engines import spark_driver
+    from acked.checker.dataset.sql import keep_where
+
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        temporary.mkdir()
+        with spark_driver(_settings(None)) as driver:
+            try:
+                count = keep_where(driver, dataset, where, temporary)
+            except ConfigurationError as error:
+                raise ConfigurationError(f"{error}; and as a predicate: {refusal}") from None
+        if out.is_dir():
+            out.rmdir()
+        os.replace(temporary, out)
+    except OSError as error:
+        raise SystemFailure(f"cannot write the states to {out}: {error.strerror}; choose another place") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return count
+
+
+@click.command(short_help="Ask SQL of the reachable states.")
+@click.argument("source", metavar="SPEC|DIR")
+@click.argument("sql")
+@click.option("-c", "--constant", "constants", type=Binding(), multiple=True, help="Change a constant of the spec.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write all rows to this .csv, .json or .parquet file.")
+@click.option("--rows", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Rows that are printed at most.")
+@click.option("--master", help="Spark's master; default: local[*].")
+@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+def query(
+    source: str,
+    sql: str,
+    constants: tuple[tuple[str, int], ...],
+    out: Path | None,
+    rows: int,
+    master: str | None,
+    quiet: bool,
+) -> int:
+    """Ask SQL of the reachable states of a spec, or of a dataset that `acked states` wrote.
+
+    The views are `states` (id, level, and the state's fields), `transitions` (source, target, level, action, arguments),
+    `levels` and `actions`. The language is Spark SQL: size(quorum.isr), replica[0].hw, exists(replica, r -> r.leader = 1).
+    """
+    from acked.asking.engines import spark_driver
+    from acked.checker.dataset.sql import about, answer_sql
+    from acked.reports.progress import ProgressReporter
+
+    form = None
+    if out is not None:
+        form = _FORMS.get(out.suffix)
+        if form is None:
+            raise ConfigurationError(f"--out {out} has no ending that says its format; use .csv, .json or .parquet")
+        check_writable(out, "rows")
+    settings = _settings(master)
+    with ProgressReporter(sys.stderr, quiet=quiet) as observer, _dataset(source, constants, sql, observer) as dataset:
+        about(dataset)
+        observer.phase("starting Spark")
+        with spark_driver(settings) as driver:
+            observer.phase("asking")
+            table = answer_sql(driver, dataset, sql, None if out is not None else rows + 1)
+    names = list(dict.fromkeys(table.column_names))
+    if len(names) < table.num_columns:
+        raise ConfigurationError("two columns of the result have the same name; give them names with AS")
+    if out is not None and form == "parquet":
+        import pyarrow.parquet as pq
+
+        _replace(out, lambda temporary: pq.write_table(table, temporary))
+    else:
+        from acked.reports.console import open_console
+        from acked.reports.tables.rows import as_csv, as_json, print_rows
+
+        listed = table.to_pylist()
+        if out is None:
+            print_rows(open_console(sys.stdout), names, listed[:rows], len(listed) > rows)
+        else:
+            write_text(out, as_csv(names, listed) if form == "csv" else as_json(listed), "rows")
+    if out is not None:
+        click.echo(f"{table.num_rows:,} rows are in {out}", err=True)
+    return 0
+
+
+@click.command(short_help="Draw levels, actions and growth of a search.")
+@click.argument("place", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Also draw it into this .png or .svg file.")
+def stats(place: Path, out: Path | None) -> int:
+    """Show the levels, actions and growth of a run directory or of a dataset that `acked states` wrote."""
+    from acked.checker.dataset.profile import read_profile
+    from acked.reports.console import open_console
+    from acked.reports.tables.profile import draw_profile, print_profile
+
+    form = _PICTURES.get(out.suffix) if out is not None else None
+    if out is not None:
+        if form is None:
+            raise ConfigurationError(f"--out {out} has no ending that says its format; use .png or .svg")
+        check_writable(out, "picture")
+    profile = read_profile(place)
+    print_profile(open_console(sys.stdout), profile)
+    if out is not None and form is not None:
+        _replace(out, lambda temporary: temporary.write_bytes(draw_profile(profile, form)))
+        click.echo(f"the picture is in {out}", err=True)
+    return int(ExitCode.HOLDS)
+
+
+# -- shared -------------------------------------------------------------------------------------------------------------
+
+
+def _spec(name: str, constants: tuple[tuple[str, int], ...]) -> Spec:
+    if repeated := {name for name, _ in constants if [other for other, _ in constants].count(name) > 1}:
+        raise ConfigurationError(f"constant {', '.join(sorted(repeated))} is given twice; give each once")
+    spec = find_spec(name)
+    return changed(spec, dict(constants), False) if constants else spec
+
+
+def _settings(master: str | None) -> SparkSettings:
+    from acked.checker.dataset.sql import CONF
+    from acked.checker.spark.session import SparkSettings
+
+    return SparkSettings(master or "local[*]", CONF)
+
+
+@contextmanager
+def _folder(prefix: str) -> Iterator[Path]:
+    try:
+        place = Path(tempfile.mkdtemp(prefix=prefix))
+    except OSError as error:
+        raise SystemFailure(f"there is no room for temporary files: {error.strerror}; set TMPDIR") from None
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+@contextmanager
+def _explored(question: Question, run_dir: Path | None, observer: Observer) -> Iterator[RunDirectory]:
+    """A run directory with the reachable states: the one that is named, or of a search that is done now."""
+    from acked.checker.question.ledger import StopPolicy
+    from acked.checker.question.result import StopReason
+    from acked.checker.search.local import search
+    from acked.checker.store.run_directory import RunDirectory
+
+    if run_dir is not None:
+        with RunDirectory.open(run_dir, question) as run:
+            yield run
+        return
+    with _folder("acked-run-") as place, RunDirectory.create(place, question) as run:
+        result = search(question, None, StopPolicy.EVERY_PROPERTY, observer, run)
+        if result.stopped is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        if result.stopped is StopReason.MEMORY:
+            raise SystemFailure(
+                "memory was full before all states were found; search with `acked check --engine spark --run-dir DIR`, "
+                "then use `acked states --run-dir DIR`"
+            )
+        yield run
+
+
+@contextmanager
+def _dataset(source: str, constants: tuple[tuple[str, int], ...], sql: str, observer: Observer) -> Iterator[Path]:
+    """A dataset: the folder that is named, or one that is made now for a spec."""
+    place = Path(source)
+    if place.is_dir():
+        if constants:
+            raise ConfigurationError(f"{source} is a dataset, whose constants are fixed; leave -c out, or name a spec")
+        yield place
+        return
+    from acked.checker.dataset.parquet import write_dataset
+
+    question = replace(_spec(source, constants), symmetry=False).question().without_graph_properties()
+    with _folder("acked-states-") as folder:
+        with _explored(question, None, observer) as run:
+            observer.phase("writing states")
+            write_dataset(question, run, folder / "all", transitions="transitions" in sql.lower())
+        yield folder / "all"
+
+
+def _replace(path: Path, write: Callable[[Path], Any]) -> None:
+    """Has a file written under a temporary name and gives it its own."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(temporary)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise SystemFailure(f"cannot write {path}: {error.strerror}; choose another place or make room") from None
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,138 @@
+"""The commands `new protocol` and `new spec`: a small example that works, to begin with.
+
+Filling in the starters in `acked/starters/`, and writing files that are not there yet.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING
+
+import click
+
+from acked.asking.options import Paragraphs
+from acked.checker.errors import ConfigurationError
+from acked.checker.files import check_writable, write_text
+
+if TYPE_CHECKING:
+    from acked.model.language.protocol import Protocol
+
+MOST_STATES = 1_000_000
+"""Where measuring the answer for a new spec ends."""
+
+
+@click.group(cls=Paragraphs, short_help="Write a small working protocol or spec to start from.")
+def new() -> None:
+    """Write a small working example: a protocol of your own, or a spec of a shipped one."""
+
+
+@new.command()
+@click.argument("name")
+@click.option("--out", type=click.Path(path_type=Path), default=Path(), help="The folder; default: the working directory.")
+def protocol(name: str, out: Path) -> None:
+    """Write NAME.py (a replicated log in small), NAME.toml (what it promises) and test_NAME.py (a test of that).
+
+    NAME is made of letters, digits, - and _. Files that exist are never overwritten. Then `acked check NAME.toml` answers,
+    and docs/tutorial.md goes on from there.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
+        raise ConfigurationError(f"{name!r} cannot name a protocol; use small letters, digits, - and _, such as my-log")
+    identifier = name.replace("-", "_")
+    said = {"name": name, "identifier": identifier, "module": identifier}
+    _refuse_shipped(name)
+    made = {
+        out / f"{identifier}.py": _filled("protocol.py.txt", said),
+        out / f"{identifier}.toml": _filled("protocol.toml.txt", said),
+        out / f"test_{identifier}.py": _filled("test.py.txt", said),
+    }
+    _write(made)
+    click.echo(f"now ask it: acked check {out / identifier}.toml")
+
+
+@new.command()
+@click.argument("name")
+@click.option("--protocol", "protocol_name", default="kip320", show_default=True, help="One of `acked list protocols`.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path(), help="The folder; default: the working directory.")
+def spec(name: str, protocol_name: str, out: Path) -> None:
+    """Write NAME.toml, a spec of a shipped protocol at small constants, with the answer that a search gave now.
+
+    A spec of your own protocol is written with it, by `acked new protocol`.
+    """
+    from acked.checker.bounds import Bounds
+    from acked.checker.question.question import Question
+    from acked.checker.search.local import search
+    from acked.checker.spec.spec import protocol_named
+    from acked.checker.spec.user_protocol import is_reference
+    from acked.invariants.catalogue import properties_of
+
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+        raise ConfigurationError(f"{name!r} cannot name a spec; use letters, digits, - and _, such as my-question")
+    if is_reference(protocol_name):
+        raise ConfigurationError("a spec of a protocol of your own is written by `acked new protocol`; begin with that one")
+    path = out / f"{name}.toml"
+    _refuse_existing([path])
+    asked = protocol_named(protocol_name)
+    constants = _small(asked)
+    promises = list(properties_of(asked).values())[:2]
+    question = Question(asked.instantiate(constants), tuple(promises))
+    result = search(question, Bounds(workers=1, max_states=MOST_STATES))
+    measured = [f'verdict = "{result.verdict.value}"', f"distinct_states = {result.distinct_states}"]
+    if result.violations:
+        measured.insert(1, f"violates = {json.dumps(list(result.violated))}")
+    elif result.never_fired:
+        measured.append(f"never_fired = {json.dumps(result.never_fired)}")
+    lines = [
+        f"{item.name} = {json.dumps(item.show(constants[item.name]))}  # {item.doc}; {item.range}"
+        for item in asked.constants
+        if item.name in constants
+    ]
+    said = {
+        "file": path.name,
+        "protocol": asked.name,
+        "title": f"A question about {asked.name}: what does it promise at these constants?",
+        "constants": "\n".join(lines),
+        "invariants": ", ".join(json.dumps(item.name) for item in promises),
+        "expectation": "\n".join(measured),
+    }
+    _write({path: _filled("spec.toml.txt", said)})
+    click.echo(f"now ask it: acked check {path}")
+
+
+def _small(asked: Protocol) -> dict[str, int]:
+    """Values at which a search takes no time: two brokers, and the least of whatever has no default."""
+    chosen = {}
+    for item in asked.constants:
+        if item.name == "replicas":
+            chosen[item.name] = 2
+        elif item.default is None or item.name in ("records", "log_size"):
+            chosen[item.name] = max(item.lo, 1)
+    return chosen
+
+
+def _refuse_shipped(name: str) -> None:
+    from acked.model.catalogue import PROTOCOLS
+
+    if name in PROTOCOLS:
+        raise ConfigurationError(f"{name} is a shipped protocol; choose another name for yours")
+
+
+def _filled(starter: str, said: dict[str, str]) -> str:
+    return Template(files("acked").joinpath("starters", starter).read_text("utf-8")).substitute(said)
+
+
+def _refuse_existing(paths: list[Path]) -> None:
+    for path in paths:
+        if path.exists() or path.is_symlink():
+            raise ConfigurationError(f"{path} exists already; choose another name, or another folder with --out")
+        check_writable(path, "file")
+
+
+def _write(made: dict[Path, str]) -> None:
+    _refuse_existing(list(made))
+    for path, text in made.items():
+        write_text(path, text, "file")
+        click.echo(f"wrote {path}", err=True)

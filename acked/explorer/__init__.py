@@ -1,0 +1,1 @@
+"""The explorer: what it answers, its server, and everything that the server refuses."""

@@ -1,0 +1,220 @@
+"""The explorer's server: one page and a few requests, for one person on this machine.
+
+HTTP, and everything that is refused: other hosts and origins, requests without the token, bodies that are too large. No path
+leads to a file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+import threading
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
+
+from acked.checker.errors import SystemFailure
+from acked.explorer.peer import user_behind
+from acked.explorer.session import Refused, Walk
+from acked.reports.console import harmless
+from acked.reports.pages.page import render
+from acked.reports.runs.view import subject_in_words
+
+LOOPBACK = "127.0.0.1"
+MOST_BYTES = 4 << 20
+"""The largest body; a trace of thousands of steps fits."""
+
+_SECONDS = 20
+"""How long a connection may say nothing."""
+
+_MOST_DIGITS = len(str(MOST_BYTES))
+
+_SECONDS_TO_OPEN = 120
+"""How long an invitation is good for; a browser may have to be started first."""
+
+
+class ExplorerServer(ThreadingHTTPServer):
+    """Listens on the loopback address only; `address` is what to open, with the random token that every request needs."""
+
+    daemon_threads = True
+    allow_reuse_address = False
+
+    def __init__(self, port: int, walk: Walk, page: Callable[[str], str]) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self.walk = walk
+        self.page = page
+        self._invitation: tuple[str, float] | None = None
+        self._inviting = threading.Lock()
+        try:
+            super().__init__((LOOPBACK, port), _Handler)
+        except (OSError, OverflowError) as error:
+            raise SystemFailure(f"cannot listen on port {port}: {error}; choose another with --port, or 0 for any") from None
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """What the browser may call us; any other name could be a foreign page's (DNS rebinding)."""
+        return tuple(f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost"))
+
+    @property
+    def address(self) -> str:
+        """What to open in a browser."""
+        return f"http://{self.hosts[0]}/?token={self.token}"
+
+    def invite(self) -> str:
+        """What a browser may be started with, whose command line others can read: an address that leads to `address` once.
+
+        It is good for two minutes and, where the system tells whose a connection is, for this user's alone.
+        """
+        with self._inviting:
+            self._invitation = (secrets.token_urlsafe(24), time.monotonic() + _SECONDS_TO_OPEN)
+            return f"http://{self.hosts[0]}/?once={self._invitation[0]}"
+
+    def accept(self, code: str, peer: tuple[str, int]) -> bool:
+        """Whether a code is the one of the invitation, which is then used up."""
+        with self._inviting:
+            if self._invitation is None:
+                return False
+            expected, end = self._invitation
+            if not secrets.compare_digest(code.encode(), expected.encode()) or time.monotonic() > end:
+                return False
+            user = user_behind(peer, (LOOPBACK, self.server_port))
+            if user is not None and user not in (os.getuid(), 0):
+                return False
+            self._invitation = None
+            return True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that hangs up is nobody's fault; everything else is a defect of ours, and is not kept quiet."""
+        error = sys.exception()
+        if not isinstance(error, (ConnectionError, TimeoutError)):
+            print(f"acked: internal error ({type(error).__name__}: {error}); please report it", file=sys.stderr)
+
+
+def page_of(walk: Walk, token: str) -> str:
+    """The live page."""
+    subject = harmless(subject_in_words(walk.question.instance))
+    name = walk.question.instance.protocol.name
+    trace = {"name": name, "subject": subject, "head": walk.head(), "packet": walk.beginning(), "end": None}
+    data = {"title": harmless(walk.title), "subject": subject, "story": None, "traces": [trace], "live": {"token": token}}
+    return render(data, live=True)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ExplorerServer
+    server_version = "acked"
+    sys_version = ""
+    protocol_version = "HTTP/1.1"
+    timeout = _SECONDS
+    headers_of_every_answer: ClassVar[dict[str, str]] = {
+        "Cache-Control": "no-store",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+        "Referrer-Policy": "no-referrer",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+    }
+
+    def do_GET(self) -> None:
+        """The page."""
+        try:
+            self._check_host()
+            address = urlsplit(self.path)
+            if address.path != "/":
+                raise Refused(404, "there is only one page here, /")
+            asked = parse_qs(address.query)
+            if "once" in asked:
+                self._redirect(asked["once"][0])
+                return
+            self._check_token(asked.get("token", [""])[0])
+            self._send(200, "text/html; charset=utf-8", self.server.page(self.server.token))
+        except Refused as refused:
+            self._refuse(refused)
+
+    def do_POST(self) -> None:
+        """A request of the page."""
+        try:
+            self._check_host()
+            self._check_origin()
+            self._check_token(self._header("X-Acked-Token"))
+            path = urlsplit(self.path).path
+            if not path.startswith("/api/"):
+                raise Refused(404, "requests go to /api/…")
+            answer = self.server.walk.answer(path.removeprefix("/api/"), self._body())
+            self._send(200, "application/json", json.dumps(answer, ensure_ascii=False))
+        except Refused as refused:
+            self._refuse(refused)
+
+    # -- what is refused --------------------------------------------------------------------------------------------
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the base class refuses by itself, such as other methods and malformed requests, in our words and headers."""
+        self._refuse(Refused(code, (message or HTTPStatus(code).phrase).replace("\n", " ")))
+
+    def _header(self, name: str, default: str = "") -> str:
+        """A header that may be sent once."""
+        given = self.headers.get_all(name, [])
+        if len(given) > 1:
+            raise Refused(400, f"the header {name} is sent {len(given)} times")
+        return given[0] if given else default
+
+    def _check_host(self) -> None:
+        if self._header("Host") not in self.server.hosts:
+            raise Refused(421, "this server answers only to its own address on this machine")
+
+    def _check_origin(self) -> None:
+        ours = [f"http://{host}" for host in self.server.hosts]
+        origin, site = self._header("Origin", ours[0]), self._header("Sec-Fetch-Site", "none")
+        if origin not in ours or site not in ("same-origin", "none"):
+            raise Refused(403, "requests of other pages are not answered")
+
+    def _check_token(self, token: str) -> None:
+        if not secrets.compare_digest(token.encode(), self.server.token.encode()):
+            raise Refused(403, "the token is missing or wrong; open the address that `acked explore` printed")
+
+    def _body(self) -> Any:
+        self._header("Content-Type")
+        if self.headers.get_content_type() != "application/json":
+            raise Refused(415, "a request's body is application/json")
+        length = self._header("Content-Length")
+        if not length.isascii() or not length.isdigit() or self._header("Transfer-Encoding"):
+            raise Refused(411, "a request says how long its body is")
+        if len(length) > _MOST_DIGITS or int(length) > MOST_BYTES:
+            raise Refused(413, f"the body is larger than {MOST_BYTES >> 20} MiB")
+        try:
+            return json.loads(self.rfile.read(int(length)))
+        except (ValueError, RecursionError):
+            raise Refused(400, "the body is not valid JSON") from None
+
+    # -- answers ----------------------------------------------------------------------------------------------------
+
+    def _redirect(self, code: str) -> None:
+        """From an invitation to the page's address, which thereby never was in a command line."""
+        if not self.server.accept(code, self.client_address[:2]):
+            raise Refused(403, "this address was good once, for one browser; open the one that `acked explore` printed")
+        self._send(303, "text/plain; charset=utf-8", "", Location=self.server.address)
+
+    def _refuse(self, refused: Refused) -> None:
+        self.close_connection = True  # Its body, if it has one, was not read.
+        self._send(refused.status, "application/json", json.dumps({"error": refused.message}, ensure_ascii=False))
+
+    def _send(self, status: int, kind: str, text: str, **more: str) -> None:
+        body = text.encode("utf-8", "surrogateescape")
+        self.request_version = self.protocol_version  # Of a malformed request it is not known, and there would be no headers.
+        self.send_response(status)
+        for name, value in {**self.headers_of_every_answer, **more}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is logged: the address holds the token."""

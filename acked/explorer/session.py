@@ -1,0 +1,237 @@
+"""Walking through a protocol's states on demand: what the explorer's server answers, without a word of HTTP.
+
+Paths (lists of action instances from the initial state, by number), checked step by step; random walks, the nearest state,
+depths, traces.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from acked.checker.errors import AckedError
+from acked.checker.explore.depths import Depths
+from acked.checker.explore.nearest import nearest
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run
+from acked.checker.replay.explain import Explainer
+from acked.checker.replay.trace_file import run_in
+from acked.model.formulas.errors import ModelError
+from acked.reports.runs.document import trace_document
+from acked.reports.runs.hindrance import clause_in_words
+from acked.reports.runs.lanes import lanes_of
+from acked.reports.runs.packet import Packer
+from acked.reports.runs.view import Past, StepView
+from acked.reports.units import count, plural
+
+MOST_STEPS = 5_000
+"""Steps of one path; more is no longer looked at by a person."""
+
+MOST_PARTS = 20_000
+"""Terms and conditions of a predicate, repeated ones each time: so many are read, compiled and searched for in seconds."""
+
+_REMEMBERED = 20_000
+"""States whose pasts are kept, so that a step onwards does not replay its whole path."""
+
+Path = tuple[int, ...]
+
+
+class Refused(Exception):
+    """A request that cannot be answered: an HTTP status and one sentence."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+
+
+class Walk:
+    """One question that is walked through; safe to use from several threads."""
+
+    def __init__(self, title: str, question: Question) -> None:
+        self.title = title
+        self.question = question
+        self._packer = Packer(question)
+        self._explainer = Explainer(question.instance)
+        self._depths = Depths(question.instance)
+        self._lock = threading.Lock()
+        self._finding = threading.Lock()
+        self._known: OrderedDict[Path, tuple[StepView, Past]] = OrderedDict()
+
+    @property
+    def requests(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
+        """What can be asked, by name."""
+        return {
+            "steps": self._steps,
+            "depth": self._depth,
+            "random": self._random,
+            "find": self._find,
+            "save": self._save,
+            "load": self._load,
+        }
+
+    def answer(self, what: str, body: Any) -> dict[str, Any]:
+        """Answers one request; `Refused` if no page of ours asks so.
+
+        What a person may well type or load in vain is answered, too: `refused` holds the sentence.
+        """
+        if what not in self.requests:
+            raise Refused(404, f"there is no request {what!r}")
+        if not isinstance(body, dict):
+            raise Refused(400, "the request is no JSON object")
+        try:
+            if what in ("depth", "find"):  # They may search for seconds, and nobody has to wait for them.
+                return self.requests[what](body)
+            with self._lock:
+                return self.requests[what](body)
+        except (AckedError, ModelError) as error:
+            return {"refused": str(error)}
+
+    def beginning(self) -> dict[str, Any]:
+        """The packet of the initial state."""
+        with self._lock:
+            return self._packet((), 0)
+
+    def head(self) -> dict[str, Any]:
+        """What holds for all steps; see `Packer.head`."""
+        return self._packer.head()
+
+    # -- requests -------------------------------------------------------------------------------------------------
+
+    def _steps(self, body: dict[str, Any]) -> dict[str, Any]:
+        path = self._path(body)
+        first = body.get("from", 0)
+        if isinstance(first, bool) or not isinstance(first, int) or not 0 <= first <= len(path) + 1:
+            raise Refused(400, f"“from” must be a number from 0 to {len(path) + 1}")
+        return {"packet": self._packet(path, first)}
+
+    def _depth(self, body: dict[str, Any]) -> dict[str, Any]:
+        """How deep the last state of a path lies: exactly, or at least so deep and at most as deep as the path is long."""
+        with self._lock:
+            path = self._path(body)
+            state = self.question.instance.schema.pack(self._at(path)[1].codes)
+        depth = self._depths.of(state)
+        most = depth.least if depth.is_exact else len(path)
+        return {"least": depth.least, "most": most, "states": self._depths.states}
+
+    def _random(self, body: dict[str, Any]) -> dict[str, Any]:
+        path, steps, seed = self._path(body), body.get("steps"), body.get("seed")
+        if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= 1000:
+            raise Refused(400, "“steps” must be a number from 1 to 1000")
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            raise Refused(400, "“seed” must be a number")
+        rng = random.Random(seed)
+        for _ in range(min(steps, MOST_STEPS - len(path))):
+            enabled = self.question.instance.enabled(self._at(path)[1].codes)
+            if not enabled:
+                return {"path": list(path), "says": "no action is enabled there"}
+            path = (*path, self._number(rng.choice(enabled).label))
+        return {"path": list(path)}
+
+    def _find(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The nearest state in which a predicate holds; one search at a time, which has an instance of its own."""
+        instance, predicate = self.question.instance, body.get("predicate")
+        if not isinstance(predicate, str):
+            raise Refused(400, "“predicate” must be a text")
+        with self._lock:
+            path = self._path(body)
+            state = instance.schema.pack(self._at(path)[1].codes)
+        with self._finding:
+            found = nearest(instance, state, predicate, most_parts=MOST_PARTS)
+        if found.run is None:
+            seen = plural(found.states, "state")
+            says = f"no state that can be reached from here: all {seen} were seen" if found.is_complete else (
+                f"not found among the nearest {seen}; there are more"
+            )
+            return {"path": None, "says": says}
+        longer = (*path, *(self._number(step.label) for step in found.run.actions))
+        if len(longer) > MOST_STEPS:
+            raise Refused(422, f"that path would have more than {count(MOST_STEPS)} steps")
+        steps = len(found.run.actions)
+        says = f"found {plural(steps, 'step')} away" if steps else "it holds in this very state"
+        return {"path": list(longer), "says": says}
+
+    def _save(self, body: dict[str, Any]) -> dict[str, Any]:
+        path = self._path(body)
+        run = self._run(path)
+        # A question of its own: a fingerprint speaks of one in which nothing else was traced before.
+        instance = self.question.instance
+        fresh = instance.protocol.instantiate(instance.constants, instance.dropped)
+        by_label = {step.label: step for step in fresh.actions}
+        same = Run(run.states, tuple(by_label[step.label] for step in run.actions))
+        return {"trace": trace_document(self.title, Question(fresh, self.question.properties), same, None)}
+
+    def _load(self, body: dict[str, Any]) -> dict[str, Any]:
+        trace = body.get("trace")
+        steps = trace.get("steps") if isinstance(trace, dict) else None
+        if isinstance(steps, list) and len(steps) > MOST_STEPS + 1:
+            raise Refused(422, f"the trace has more than {count(MOST_STEPS)} steps")
+        run = run_in(trace, self.question.instance)
+        return {"path": [self._number(step.label) for step in run.actions]}
+
+    # -- paths ----------------------------------------------------------------------------------------------------
+
+    def _path(self, body: dict[str, Any]) -> Path:
+        given = body.get("path")
+        if not isinstance(given, list) or len(given) > MOST_STEPS:
+            raise Refused(400, f"“path” must be a list of at most {count(MOST_STEPS)} numbers")
+        last = len(self.question.instance.actions) - 1
+        for number in given:
+            if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= last:
+                raise Refused(400, f"there is no action {number!r}; they are numbered 0 to {last}")
+        path = tuple(given)
+        self._at(path)
+        return path
+
+    def _number(self, label: str) -> int:
+        return next(at for at, step in enumerate(self.question.instance.actions) if step.label == label)
+
+    def _at(self, path: Path) -> tuple[StepView, Past]:
+        """The last step of a path; `Refused` if one of its actions is not enabled."""
+        known = len(path)
+        while known and path[:known] not in self._known:
+            known -= 1
+        if not known and () not in self._known:
+            instance = self.question.instance
+            (_, view), past = self._packer.first(instance.schema.unpack(instance.initial[0]))
+            self._keep((), view, past)
+        for length in range(known, len(path)):
+            self._step(path[: length + 1])
+        return self._known[path]
+
+    def _step(self, path: Path) -> Any:
+        """Takes the last step of a path whose other steps are known; returns it packed."""
+        instance = self.question.instance
+        past, action = self._known[path[:-1]][1], instance.actions[path[-1]]
+        false = self._explainer.refusal(action, past.codes).clauses
+        if false:
+            why = " and ".join(map(clause_in_words, false))
+            raise Refused(409, f"step {len(path)}: {action.label} is not enabled, {why}")
+        (packed, view), now = self._packer.next(past, action, instance.fire(action, past.codes))
+        self._keep(path, view, now)
+        return packed
+
+    def _keep(self, path: Path, view: StepView, past: Past) -> None:
+        self._known[path] = (view, past)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+
+    def _packet(self, path: Path, first: int) -> dict[str, Any]:
+        views = [self._at(path[:length])[0] for length in range(len(path) + 1)]
+        # What was packed on the way belongs to no packet; the steps that are asked for are packed again, together.
+        self._packer.packet([], lanes_of([]))
+        instance, steps = self.question.instance, []
+        for length in range(first, len(path) + 1):
+            if length:
+                steps.append(self._step(path[:length]))
+            else:
+                steps.append(self._packer.first(instance.schema.unpack(instance.initial[0]))[0][0])
+        return self._packer.packet(steps, lanes_of(views))
+
+    def _run(self, path: Path) -> Run:
+        instance = self.question.instance
+        states = [instance.schema.pack(self._at(path[:length])[1].codes) for length in range(len(path) + 1)]
+        return Run(tuple(states), tuple(instance.actions[number] for number in path))

@@ -1,0 +1,1 @@
+"""The inductive proof for all constants at once."""

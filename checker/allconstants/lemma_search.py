@@ -1,0 +1,169 @@
+"""Which few lemmas an obligation needs: small instances name candidates, z3's proof of the obligation says which it used.
+
+The search for lemma sets and for counterexamples (`CoreSearch`), and what a solver process does with the tasks of a proof for
+all constants (`Engine`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from acked.checker.allconstants.obligations import CLAUSES, Obligation, Obligations
+from acked.checker.allconstants.prover import Prover
+from acked.checker.allconstants.small_instances import SmallInstance
+from acked.checker.files import write_text
+from acked.checker.solver.lemma_sets import Core, StepCounterexample
+from acked.checker.solver.queries import OutOfTime
+from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
+from acked.model.catalogue import PROTOCOLS
+
+SEARCH_EFFORT = 4_000_000
+"""How long z3 may think about one candidate lemma set, in its own count of steps: about two seconds."""
+
+FIRST_EFFORT = SEARCH_EFFORT // 20
+"""The same for what is tried before a small instance is asked: most obligations need no more."""
+
+SMALL: tuple[tuple[int, int, int, int], ...] = ((2, 2, 2, 2), (3, 2, 2, 2), (3, 2, 2, 3))
+"""Instances on which lemma sets and counterexamples are looked for: replicas, log size, records, last leader epoch."""
+
+
+class CoreSearch:
+    """Looks for lemma sets: small instances name candidates, z3's proof of the obligation itself says which it used."""
+
+    def __init__(
+        self,
+        prover: Prover,
+        effort: int = SEARCH_EFFORT,
+        seconds: float = 0.0,
+        alive: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._prover = prover
+        self._obligations = prover.obligations
+        self._effort = effort
+        self._seconds = seconds
+        self._alive = alive
+        self._small: dict[tuple[int, ...], SmallInstance] = {}
+        self._ranges = tuple(name for name in self._obligations.clauses if name.startswith("Domain("))
+
+    def find(self, obligation: Obligation, suspect: bool = False) -> Core | StepCounterexample | None:
+        """Lemmas with which z3 proves the obligation, a counterexample on a small instance, or None.
+
+        A query that the limit in seconds cuts short ends the search: `OutOfTime`. There are dozens more like it.
+        A suspect obligation is first tried on the smallest instance: a refutation takes a moment, a vain proof does not.
+        """
+        if not obligation.may_use:
+            return self._verified(obligation, (), self._effort)
+        if suspect:
+            found = self._instance(SMALL[0]).lemmas_of_step(obligation.subject, obligation.clause)
+            if isinstance(found, StepCounterexample):
+                return found
+        own = (obligation.clause,) if obligation.clause not in self._ranges else ()
+        gathered = dict.fromkeys((*own, *self._ranges))
+        for names in ((), own, tuple(gathered)):
+            if (core := self._attempt(obligation, names, min(self._effort, FIRST_EFFORT))) is not None:
+                return core
+        for constants in SMALL:
+            found = self._instance(constants).lemmas_of_step(obligation.subject, obligation.clause)
+            if isinstance(found, StepCounterexample):
+                return found
+            for lemmas in found or []:
+                near = dict.fromkeys((*own, *lemmas))
+                gathered.update(near)
+                for extra in (self._ranges, ()):
+                    if (core := self._attempt(obligation, tuple(dict.fromkeys((*near, *extra))), self._effort)) is not None:
+                        return core
+            if (core := self._attempt(obligation, tuple(gathered), self._effort)) is not None:
+                return core
+        return self._attempt(obligation, tuple(self._obligations.clauses), self._effort)
+
+    def can_fire(self, action: str) -> bool:
+        """Whether the action is enabled in some state of a small instance in which every clause holds."""
+        return any(self._instance(constants).can_fire(action) for constants in SMALL[:2])
+
+    def _instance(self, constants: tuple[int, int, int, int]) -> SmallInstance:
+        if constants not in self._small:
+            asked = self._obligations
+            given = dict(zip((item.name for item in asked.protocol.constants), constants, strict=True))
+            self._small[constants] = SmallInstance(
+                asked.protocol, given, asked.properties, asked.drop, self._seconds, self._alive
+            )
+        return self._small[constants]
+
+    def _attempt(self, obligation: Obligation, names: Sequence[str], effort: int) -> Core | None:
+        """What is left of `names` after dropping one lemma at a time; None if they do not suffice."""
+        if not names:
+            return self._verified(obligation, (), effort)
+        used = self._prover.core(obligation, names, effort)
+        if used is None:
+            return None
+        core = self._verified(obligation, used, effort)
+        for name in used if core is None else ():
+            # Whatever else is in the way, fewer lemmas may do.
+            if (core := self._verified(obligation, tuple(item for item in used if item != name), effort)) is not None:
+                break
+        return None if core is None else self._least(obligation, core, effort)
+
+    def _least(self, obligation: Obligation, core: Core, effort: int) -> Core:
+        steps = self._prover.effort(obligation, core, effort)
+        for name in core.lemmas:
+            fewer = Core(tuple(item for item in core.lemmas if item != name), core.way)
+            # A proof that needs a lemma less seldom takes longer.
+            found = None if steps is None else self._prover.effort(obligation, fewer, 2 * steps + 10_000)
+            if found is not None:
+                core, steps = fewer, found
+        return core
+
+    def _verified(self, obligation: Obligation, lemmas: tuple[str, ...], effort: int) -> Core | None:
+        way = self._prover.solve(obligation, lemmas, effort)
+        return None if way is None else Core(lemmas, way)
+
+
+class Engine:
+    """Answers tasks about one protocol's obligations."""
+
+    def __init__(self, problem: FirstOrderProblem, seconds: float) -> None:
+        self._emit: Callable[[Any], None] = lambda _: None
+        self._obligations = Obligations(PROTOCOLS[problem.protocol], CLAUSES, problem.drop)
+        self._prover = Prover(self._obligations, seconds, self._alive)
+        self._search = CoreSearch(self._prover, SEARCH_EFFORT, seconds, self._alive)
+
+    def _alive(self) -> None:
+        self._emit(None)  # Each query may take its whole time.
+
+    def answer(self, task: ObligationTask | FiringTask, emit: Callable[[Any], None]) -> ObligationAnswer | bool:
+        """The answer to a task; `emit` is told of each query before it is asked."""
+        self._emit = emit
+        if isinstance(task, FiringTask):
+            try:
+                return self._search.can_fire(task.action)
+            except OutOfTime:
+                return False
+        started = time.perf_counter()
+        obligation = self._obligations.all[task.number]
+        reason = ""
+        core: Core | None = None
+        counterexample: StepCounterexample | None = None
+        try:
+            found = self._decided(obligation, task)
+        except OutOfTime as late:
+            reason = str(late)
+        else:
+            core = found if isinstance(found, Core) else None
+            counterexample = found if isinstance(found, StepCounterexample) else None
+        if task.smt2 is not None and core is not None:
+            write_text(Path(task.smt2), self._prover.smt2(obligation, core), "SMT-LIB text")
+        seconds = time.perf_counter() - started
+        used = core or Core(task.lemmas or ())
+        return ObligationAnswer(core is not None, used.lemmas, used.way, counterexample, seconds, reason)
+
+    def _decided(self, obligation: Obligation, task: ObligationTask) -> Core | StepCounterexample | None:
+        """With what it is proved, the known lemma set first; what refutes it; or None."""
+        if task.lemmas is not None or not task.search:
+            lemmas = task.lemmas or ()
+            way = self._prover.solve(obligation, lemmas, task.effort, task.way)
+            if way is not None:
+                return Core(lemmas, way)
+        return self._search.find(obligation, task.suspect) if task.search else None

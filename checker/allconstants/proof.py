@@ -1,0 +1,254 @@
+"""Proofs for all constants at once: any number of replicas, offsets, records and leader epochs.
+
+The proof as a whole (`prove_all_constants`), what became of every obligation, the lemma sets that ship, and the proof as text
+for other solvers.
+
+An obligation is proved, refuted by a step of a small instance, or left open; all but the first make the verdict `incomplete`.
+A refutation starts in a state in which all clauses hold, which need not be a reachable one.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum, unique
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from acked.checker.allconstants.obligations import CLAUSES, Obligation, Obligations
+from acked.checker.errors import ExitCode
+from acked.checker.processes import Limits, Lost, Note, ProcessPool, Service
+from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file
+from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
+from acked.model.language.protocol import Protocol
+
+LEMMA_SEARCH = Service("acked.checker.allconstants.lemma_search:Engine", "solver", ("z3",))
+"""Processes in which z3 decides obligations, and finds lemma sets for them."""
+
+PROOF_EFFORT = 40_000_000
+"""How long z3 may think about a proof with a known lemma set, in its own count of steps: ten times what the hardest takes.
+
+A count and not a time, so that the verdict does not depend on how busy the machine is.
+"""
+
+
+@unique
+class Verdict(Enum):
+    """`UNSAT` proves an obligation; `REFUTED` comes with a step of a small instance; `UNKNOWN` is never a pass."""
+
+    UNSAT = "unsat"
+    REFUTED = "sat"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class ObligationResult:
+    """What became of an obligation: the verdict, the lemmas that were assumed, the solver's time, and why it is open."""
+
+    subject: str
+    clause: str
+    verdict: Verdict
+    seconds: float
+    lemmas: tuple[str, ...]
+    way: int = 0
+    counterexample: StepCounterexample | None = None
+    reason: str = ""
+
+    @property
+    def key(self) -> str:
+        """`BecomeLeader|WeakIsr`."""
+        return f"{self.subject}|{self.clause}"
+
+
+@dataclass(frozen=True)
+class AllConstantsProof:
+    """Every obligation with its verdict. `seconds` is the whole time, reading the protocol included.
+
+    `vacuous` names actions that cannot happen where all clauses hold, `found` the obligations whose lemma sets were not known
+    before or did not suffice. If `interrupted`, obligations are missing.
+    """
+
+    protocol: str
+    drop: tuple[tuple[str, str], ...]
+    fingerprint: str
+    obligations: tuple[ObligationResult, ...]
+    vacuous: tuple[str, ...]
+    found: tuple[str, ...]
+    solver: str
+    seconds: float
+    interrupted: bool = False
+
+    @property
+    def open(self) -> tuple[ObligationResult, ...]:
+        """The obligations that are not proved."""
+        return tuple(item for item in self.obligations if item.verdict is not Verdict.UNSAT)
+
+    @property
+    def refuted(self) -> tuple[ObligationResult, ...]:
+        """The obligations that a step of a small instance refutes."""
+        return tuple(item for item in self.obligations if item.verdict is Verdict.REFUTED)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every obligation is proved, and none for want of a state in which its action can happen."""
+        return not self.open and not self.vacuous and not self.interrupted and bool(self.obligations)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """By verdict."""
+        if self.interrupted:
+            return ExitCode.INTERRUPTED
+        return ExitCode.HOLDS if self.holds else ExitCode.TOO_LARGE
+
+    def cores(self, known: CoreFile) -> CoreFile:
+        """The lemma sets with which obligations were proved, and for those that were left open the ones known before."""
+        proved = {item.key: Core(item.lemmas, item.way) for item in self.obligations if item.verdict is Verdict.UNSAT}
+        left = {item.key for item in self.obligations if item.verdict is Verdict.UNKNOWN} & set(known.cores)
+        keys = [item.key for item in self.obligations if item.key in proved or item.key in left]
+        return CoreFile(self.fingerprint, {key: proved.get(key) or known.cores[key] for key in keys})
+
+    def document(self) -> dict[str, Any]:
+        """The proof as plain data for JSON."""
+        return {
+            "protocol": self.protocol,
+            "drop": [f"{action}: {label}" for action, label in self.drop],
+            "method": "induction for all constants",
+            "verdict": "holds" if self.holds else "incomplete",
+            "interrupted": self.interrupted,
+            "solver": self.solver,
+            "fingerprint": self.fingerprint,
+            "seconds": round(self.seconds, 3),
+            "solver_seconds": round(sum(item.seconds for item in self.obligations), 3),
+            "proved": len(self.obligations) - len(self.open),
+            "open": [f"{item.subject}: {item.clause}" for item in self.open],
+            "vacuous": list(self.vacuous),
+            "lemma_sets_found": list(self.found),
+            "obligations": [_result_document(item) for item in self.obligations],
+        }
+
+
+def _result_document(item: ObligationResult) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "subject": item.subject,
+        "clause": item.clause,
+        "verdict": item.verdict.value,
+        "seconds": round(item.seconds, 4),
+        "lemmas": list(item.lemmas),
+    }
+    if item.reason:
+        made["reason"] = item.reason
+    if item.counterexample is not None:
+        found = item.counterexample
+        made["counterexample"] = {
+            "constants": dict(found.constants),
+            "step": found.step,
+            "before": found.before,
+            "after": found.after,
+        }
+    return made
+
+
+Progress = Callable[[ObligationResult, int, int], None]
+"""Called after each obligation with its result, how many are done, and how many there are."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """`cores` are lemma sets to begin with, those shipped if not given.
+
+    With `search`, an obligation that its set does not prove is tried on small instances, for another set or for a
+    counterexample. `effort` bounds each query in z3's own count of steps. `smt2` is a folder for the proved obligations.
+    """
+
+    cores: CoreFile | None = None
+    search: bool = True
+    effort: int = PROOF_EFFORT
+    smt2: Path | None = None
+
+
+def prove_all_constants(
+    protocol: Protocol,
+    limits: Limits,
+    options: Options | None = None,
+    drop: Iterable[tuple[str, str]] = (),
+    on_result: Progress = lambda *_: None,
+) -> AllConstantsProof:
+    """Every obligation of a shipped protocol with its verdict, decided by solver processes within the limits."""
+    chosen = options or Options()
+    started = time.perf_counter()
+    results: dict[int, ObligationResult] = {}
+    vacuous: tuple[str, ...] = ()
+    interrupted = False
+    dropped = tuple(drop)
+    asked: Obligations | None = None
+    known = CoreFile.load(shipped_file(protocol.name)) if chosen.cores is None else chosen.cores
+    try:
+        with ProcessPool(limits, LEMMA_SEARCH) as pool:
+            pool.load(FirstOrderProblem(protocol.name, dropped))
+            asked = Obligations(protocol, CLAUSES, dropped)
+            tasks = [_task(number, item, known, chosen) for number, item in enumerate(asked.all)]
+            for reply in pool.run(tasks):
+                if not isinstance(reply, Note):
+                    item = asked.all[reply.task]
+                    value = reply.reason if isinstance(reply, Lost) else reply.value
+                    results[reply.task] = _result(item, value)
+                    on_result(results[reply.task], len(results), len(tasks))
+            vacuous = _vacuous(pool, [step.name for step in asked.reading.steps])
+    except KeyboardInterrupt:
+        interrupted = True
+    made = tuple(results[number] for number in sorted(results))
+    found = (
+        item.key for item in made if item.verdict is Verdict.UNSAT and item.lemmas and _is_new(known, item)
+    )
+    return AllConstantsProof(
+        protocol.name,
+        dropped,
+        "" if asked is None else asked.fingerprint,
+        made,
+        vacuous,
+        tuple(found),
+        f"z3 {version('z3-solver')}",
+        time.perf_counter() - started,
+        interrupted,
+    )
+
+
+def _is_new(known: CoreFile, item: ObligationResult) -> bool:
+    return item.key not in known.cores or known.cores[item.key].lemmas != item.lemmas
+
+
+def _task(number: int, item: Obligation, known: CoreFile, options: Options) -> ObligationTask:
+    core = known.cores.get(item.key) if item.may_use else Core()
+    name = re.sub(r"[^A-Za-z0-9]+", "-", f"{item.subject} {item.clause}").strip("-")
+    smt2 = None if options.smt2 is None else str(options.smt2 / f"{number + 1:03}-{name}.smt2")
+    lemmas, way = (None, 0) if core is None else (core.lemmas, core.way)
+    # Where sets are known of the protocol and not of this obligation, it had none when they were found.
+    suspect = core is None and bool(known.cores)
+    return ObligationTask(number, lemmas, way, options.effort, options.search, suspect, smt2)
+
+
+def _result(item: Obligation, answer: ObligationAnswer | str) -> ObligationResult:
+    """What an answer, or the reason why there is none, amounts to."""
+    if isinstance(answer, str):
+        return ObligationResult(item.subject, item.clause, Verdict.UNKNOWN, 0.0, (), reason=answer)
+    verdict, reason = Verdict.UNSAT, ""
+    if answer.counterexample is not None:
+        verdict = Verdict.REFUTED
+    elif not answer.is_proved:
+        verdict = Verdict.UNKNOWN
+        reason = answer.reason or "neither a proof nor a counterexample was found within the limits"
+    return ObligationResult(
+        item.subject, item.clause, verdict, answer.seconds, answer.lemmas, answer.way, answer.counterexample, reason
+    )
+
+
+def _vacuous(pool: ProcessPool, actions: list[str]) -> tuple[str, ...]:
+    """The actions that are not seen to be possible where every clause holds."""
+    possible = set()
+    for reply in pool.run([FiringTask(name) for name in actions]):
+        if not isinstance(reply, (Note, Lost)) and reply.value:
+            possible.add(actions[reply.task])
+    return tuple(name for name in actions if name not in possible)

@@ -1,0 +1,169 @@
+"""What z3 says of first-order obligations: proofs, the lemmas that a proof uses, and texts for other solvers.
+
+`Prover`, the only place where all-constants obligations meet z3.
+
+z3 answers by instantiating quantifiers. "Unsatisfiable" is a proof; everything else is no answer. Every query has a context
+of its own and is bounded in z3's own count of steps: what it answers depends neither on what was asked before nor on how busy
+the machine is. Where a limit in seconds is set and cuts a query short, `OutOfTime` is raised. Importing this module imports
+z3, which is slow: only solver processes do so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from acked.checker.allconstants.obligations import Obligation, Obligations
+from acked.checker.solver.lemma_sets import Core
+from acked.checker.solver.queries import ask, bound
+from acked.model.firstorder.query import Query
+from acked.model.firstorder.solve import Lowering
+
+
+@dataclass(frozen=True)
+class Way:
+    """How z3 is asked: its random seed, how eagerly it looks at what is not yet decided, and with how many hints."""
+
+    seed: int
+    relevancy: int
+    more_hints: bool
+
+
+WAYS: tuple[Way, ...] = tuple(
+    Way(seed, relevancy, more) for seed, relevancy in ((0, 2), (1, 1), (2, 2)) for more in (False, True)
+)
+"""Tried one after the other; a proof by any of them is a proof."""
+
+
+class Prover:
+    """Asks z3 about obligations; no query may take more than `seconds` (0 for no such limit).
+
+    `alive` is called before each query, which may take its whole time.
+    """
+
+    def __init__(self, obligations: Obligations, seconds: float = 0.0, alive: Callable[[], None] = lambda: None) -> None:
+        self.obligations = obligations
+        self._seconds = seconds
+        self._alive = alive
+
+    def solve(self, obligation: Obligation, lemmas: Sequence[str], effort: int, first: int = 0) -> int | None:
+        """The number of the first way in which z3 proves the obligation with these lemmas; None if none leads to a proof.
+
+        Way `first` is tried before the others. `effort` bounds each way in z3's own count of steps.
+        """
+        query = self.obligations.query(obligation, lemmas)
+        order = [first, *(number for number in range(len(WAYS)) if number != first)]
+        return next((number for number in order if self._effort(query, number, effort) is not None), None)
+
+    def effort(self, obligation: Obligation, core: Core, limit: int) -> int | None:
+        """How many steps z3 needs for the proof with these lemmas, in the one way; None if it needs more than the limit."""
+        return self._effort(self.obligations.query(obligation, core.lemmas), core.way, limit)
+
+    def _effort(self, query: Query, way: int, effort: int) -> int | None:
+        self._alive()
+        lowering = Lowering()
+        solver = _solver(lowering, WAYS[way], effort, self._seconds)
+        solver.add([lowering.clause(item) for item in query.clauses(WAYS[way].more_hints)])
+        before = _steps(solver)
+        return _steps(solver) - before if ask(solver, self._seconds) == z3.unsat else None
+
+    def core(self, obligation: Obligation, lemmas: Sequence[str], effort: int) -> tuple[str, ...] | None:
+        """Of these lemmas those that z3's proof uses; None if it finds none."""
+        query = self.obligations.query(obligation, lemmas)
+        for way in WAYS:
+            lowering = Lowering()
+            labels: dict[str, Any] = {}
+            self._alive()
+            solver = _solver(lowering, way, effort, self._seconds)
+            solver.add([lowering.clause(item) for item in query.hints])
+            for part in query.parts:
+                for clause in part.clauses:
+                    formula = lowering.clause(clause)
+                    if part.label:
+                        label = labels.setdefault(part.label, z3.Bool(f"use {part.label}", lowering.context))
+                        formula = z3.Implies(label, formula)
+                    solver.add(formula)
+            solver.add([lowering.clause(item) for item in query.more_hints] if way.more_hints else [])
+            if ask(solver, self._seconds, *labels.values()) == z3.unsat:
+                used = {label.get_id() for label in solver.unsat_core()}
+                return tuple(name for name, label in labels.items() if label.get_id() in used)
+        return None
+
+    def smt2(self, obligation: Obligation, core: Core) -> str:
+        """The obligation as a standalone SMT-LIB text: unsatisfiable exactly if it holds."""
+        lowering = Lowering()
+        solver = _solver(lowering, WAYS[core.way])
+        query = self.obligations.query(obligation, core.lemmas)
+        solver.add([lowering.clause(item) for item in query.clauses(WAYS[core.way].more_hints)])
+        return self._text(obligation, core, "UFLIA", solver)
+
+    def _text(self, obligation: Obligation, core: Core, logic: str, solver: Any) -> str:
+        used = ", ".join(core.lemmas) or "none"
+        head = (
+            f"; {self.obligations.protocol.name}, for all constants: {obligation.subject} and {obligation.clause}\n"
+            f"; clauses assumed: {used}\n(set-info :status unsat)\n(set-logic {logic})\n"
+        )
+        text = "\n".join(line for line in solver.to_smt2().splitlines() if not line.startswith((";", "(set-info")))
+        return f"{head}{text}\n"
+
+    def grounded(self, obligation: Obligation, core: Core, effort: int) -> str | None:
+        """The obligation without quantifiers, as a standalone SMT-LIB text; None if z3 does not prove it with this effort.
+
+        Clauses are replaced by those of their instances that z3's proof needed. That an instance follows from its clause
+        is plain substitution, done here and not by the solver; so whoever refutes the text has checked the obligation.
+        """
+        way, lowering = WAYS[core.way], Lowering()
+        formulas = [lowering.clause(item) for item in self.obligations.query(obligation, core.lemmas).clauses(way.more_hints)]
+        instances: dict[int, Any] = {}
+
+        def note(hint: Any, _: Any, __: Any) -> None:
+            if hint.decl().name() == "inst":
+                values = next(arg.children() for arg in hint.children() if z3.is_app(arg) and arg.decl().name() == "bind")
+                made = lowering.instance(hint.arg(0), values)
+                if made is not None:
+                    instances[made.get_id()] = made
+
+        self._alive()
+        solver = _solver(lowering, way, effort, self._seconds)
+        solver.add(formulas)
+        listener = z3.OnClause(solver, note)
+        if ask(solver, self._seconds) != z3.unsat:
+            return None
+        del listener
+        ground = [item for item in formulas if not z3.is_quantifier(item)]
+        used = _used(lowering, ground, list(instances.values()), effort)
+        if used is None:
+            return None
+        final = z3.SimpleSolver(ctx=lowering.context)
+        final.add([*ground, *used])
+        return self._text(obligation, core, "QF_UFLIA", final)
+
+
+def _solver(lowering: Lowering, way: Way, effort: int = 0, seconds: float = 0.0) -> Any:
+    """A solver in a context of its own, so that nothing asked before has a say in what it finds."""
+    solver = z3.SimpleSolver(ctx=lowering.context)
+    solver.set("mbqi", False)
+    solver.set("auto_config", False)
+    solver.set("random_seed", way.seed)
+    solver.set("relevancy", way.relevancy)
+    return bound(solver, seconds, effort)
+
+
+def _used(lowering: Lowering, ground: list[Any], instances: list[Any], effort: int) -> list[Any] | None:
+    """Of these instances those that z3 needs beside the ground formulas."""
+    solver = _solver(lowering, WAYS[0], effort)
+    solver.add(ground)
+    labels = {f"use {number}": item for number, item in enumerate(instances)}
+    for label, item in labels.items():
+        solver.add(z3.Implies(z3.Bool(label, lowering.context), item))
+    if solver.check(*(z3.Bool(label, lowering.context) for label in labels)) != z3.unsat:
+        return None
+    return [labels[item.decl().name()] for item in solver.unsat_core()]
+
+
+def _steps(solver: Any) -> int:
+    """z3's own count of steps so far."""
+    return int(solver.statistics().get_key_value("rlimit count"))

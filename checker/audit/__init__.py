@@ -1,0 +1,1 @@
+"""Kafka's own settings, from files to answers, and the durability table."""

@@ -1,0 +1,277 @@
+"""What a yes hangs on, and what to change: settings that a senior operator would change first, each change searched.
+
+Changes, their order of preference and their price, and finding those that help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from acked.checker.audit import keys
+from acked.checker.audit.entry import REPLICATION_FACTOR
+from acked.checker.audit.faults import CrashKind, Faults
+from acked.checker.audit.gather import Given
+from acked.checker.audit.keys import Release
+from acked.checker.audit.questions import Asked, Question, Reply, Scene, Searches, reply_of, task_of, worst_of
+from acked.checker.audit.release import Context, planes_in
+from acked.checker.audit.settings import Configuration, configure
+from acked.checker.batch.outcome import Task
+from acked.checker.errors import ConfigurationError
+from acked.model.partition.versions import KRAFT, LATEST, VERSIONS
+
+VERSION_KEY = "kafka version"
+"""What a change of the release is called among settings."""
+
+_AT_ONCE = 4
+"""Changes that are searched together before it is asked whether one of them will do."""
+
+_WHOLE = (CrashKind.NONE, CrashKind.CLEAN)
+"""Crashes that leave every log as it is."""
+
+One = tuple[str, str]
+"""A setting and its new value; an empty value takes it out."""
+
+Several = tuple[One, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Settings and their new values. `turns` are the other answers that it spoils, `price` is what it costs, in words."""
+
+    settings: Several
+    turns: tuple[tuple[Asked, Reply], ...] = ()
+    price: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """`acks=all, min.insync.replicas=2`."""
+        return ", ".join(f"{key}={value}" if value else f"no {key}" for key, value in self.settings)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What was found out about a yes, by search.
+
+    `tried` are the changes of one setting that were searched, `causes` those of them that make it a no; `remedy` is the
+    change that is recommended, None if none of the changes tried makes it a no.
+    """
+
+    tried: tuple[Change, ...]
+    causes: tuple[Change, ...]
+    remedy: Change | None
+
+
+@dataclass(frozen=True)
+class Open:
+    """A question under faults, whose answer a change should make, or leave, a no."""
+
+    question: Question
+    faults: Faults
+
+
+# -- what could be changed, and in which order --------------------------------------------------------------------------
+
+
+def preferred(configuration: Configuration, asked: Asked, faults: Faults) -> list[One]:
+    """Values that one setting could have instead, in the order in which an operator would rather have them.
+
+    acks and idempotence, then clean elections, replicas, min.insync.replicas, a feature of the release. Where logs stay
+    whole, neither duplicates nor the order hang on how many copies there are.
+    """
+    replicas = configuration[REPLICATION_FACTOR].number
+    least = configuration[keys.MIN_ISR].number
+    found: list[One] = [(keys.ACKS, "all")]
+    if configuration.release.since("0.11"):
+        found.append((keys.IDEMPOTENCE, "true"))
+    # What switches idempotence off, or makes Kafka refuse it.
+    found += [(keys.RETRIES, str(keys.MAX_INT))] * (configuration[keys.RETRIES].number == 0)
+    found += [(keys.IN_FLIGHT, "5")] * (configuration[keys.IN_FLIGHT].number > 5)
+    found.append((keys.UNCLEAN, "false"))
+    if asked in (Asked.DUPLICATES, Asked.REORDERING) and faults.crashes in _WHOLE:
+        return _new(found, configuration)
+    found += [(REPLICATION_FACTOR, str(number)) for number in range(replicas + 1, 4)]
+    if asked is Asked.WRITES:
+        found += [(keys.MIN_ISR, str(number)) for number in range(min(least, replicas) - 1, 0, -1)]
+    else:
+        found += [(keys.MIN_ISR, str(number)) for number in range(least + 1, max(replicas, 3))]
+    if configuration.release.since("4.0") and configuration.plane == KRAFT:
+        found.append((keys.ELR, "1"))
+    if keys.SELECTOR in configuration.values:
+        found.append((keys.SELECTOR, ""))
+    return _new(found, configuration)
+
+
+def costly(configuration: Configuration, asked: Asked, faults: Faults) -> list[One]:
+    """Values that buy the answer with something else, and are proposed only where nothing better helps."""
+    replicas = configuration[REPLICATION_FACTOR].number
+    found: list[One] = []
+    if replicas == 3:
+        found.append((REPLICATION_FACTOR, "4"))
+    if asked is Asked.WRITES:
+        found.append((keys.ACKS, "1"))
+    else:
+        found.append((keys.MIN_ISR, str(replicas)))
+    if asked in (Asked.DUPLICATES, Asked.REORDERING):
+        found += [(keys.IN_FLIGHT, "1"), (keys.RETRIES, "0")]
+    if faults.crashes not in _WHOLE:
+        found.append((keys.FLUSH_MESSAGES, "1"))
+    return _new(found, configuration)
+
+
+def _new(found: Iterable[One], configuration: Configuration) -> list[One]:
+    now = {key: value.value for key, value in configuration.values.items()}
+    return [(key, value) for key, value in dict.fromkeys(found) if now.get(key, "") != value]
+
+
+def price_of(change: Several, configuration: Configuration) -> tuple[str, ...]:
+    """What settings that are proposed last cost, and an upgrade that moves to another control plane."""
+    factor = dict(change).get(REPLICATION_FACTOR, configuration[REPLICATION_FACTOR].value)
+    prices: Mapping[One, str] = {
+        (keys.RETRIES, "0"): "a record whose request fails once, as at a change of leader, is not written then",
+        (keys.IN_FLIGHT, "1"): "throughput falls to one request per round trip",
+        (keys.FLUSH_MESSAGES, "1"): "every record then waits for the disk, and Kafka's documentation advises against it",
+        (keys.ACKS, "1"): "a record that was acknowledged can then be lost with its leader",
+        (REPLICATION_FACTOR, "4"): "a fourth copy of everything",
+        (keys.MIN_ISR, factor): "with one broker down nothing is accepted then",
+    }
+    found = [prices[one] for one in change if one in prices]
+    if VERSION_KEY in dict(change) and configuration.plane not in planes_in(keys.release(dict(change)[VERSION_KEY])):
+        found.append("a migration from ZooKeeper to KRaft")
+    return tuple(found)
+
+
+def _upgrades(release: Release) -> list[One]:
+    later = [version for version in VERSIONS if version != LATEST and not release.since(version)]
+    return [(VERSION_KEY, version) for version in later]
+
+
+def _sets(items: Sequence[One], size: int) -> list[Several]:
+    """So many items, of different keys, the preferred ones first."""
+    return [chosen for chosen in combinations(items, size) if len({key for key, _ in chosen}) == size]
+
+
+# -- which help ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Adviser:
+    """Finds what one configuration's answers hang on."""
+
+    given: Given
+    context: Context
+    configuration: Configuration
+    scene: Scene
+    searches: Searches
+
+    def prepare(self, open_: Sequence[Open]) -> None:
+        """Searches at once what `advise` will ask first of each."""
+        self._decide((item, change) for item in open_ for change in self._singles(item))
+
+    def advise(self, item: Open, others: Sequence[Open]) -> Advice:
+        """What makes a yes a no; `others` are the answers that are a no and should stay so."""
+        tried = self._searched(item, self._singles(item))
+        causes = [change for change in tried if self._reply(item, change) is Reply.NO]
+        if causes:
+            return Advice(_changes(tried), _changes(causes), self._gentlest(item, others, causes))
+        for stage in self._stages(item):
+            remedy = self._least_release(item, others, self._gentlest(item, others, stage))
+            singles = [change for change in stage if len(change) == 1 and change[0][0] != VERSION_KEY]
+            tried += self._searched(item, singles)
+            if remedy is not None:
+                causes = [change for change in singles if self._reply(item, change) is Reply.NO]
+                return Advice(_changes(tried), _changes(causes), remedy)
+        return Advice(_changes(tried), (), None)
+
+    def _singles(self, item: Open) -> list[Several]:
+        good = preferred(self.configuration, item.question.asked, item.faults)
+        return [(one,) for one in good if not self._is_costly(item, (one,))]
+
+    def _is_costly(self, item: Open, change: Several) -> bool:
+        """Whether a part of a change buys the answer with something else, or all replicas would have to be in sync."""
+        now = {key: value.value for key, value in self.configuration.values.items()} | dict(change)
+        every = item.question.asked is not Asked.WRITES and int(now[keys.MIN_ISR]) >= int(now[REPLICATION_FACTOR])
+        last = costly(self.configuration, item.question.asked, item.faults)
+        return any(one in last and one[0] != keys.MIN_ISR for one in change) or (every and keys.MIN_ISR in dict(change))
+
+    def _stages(self, item: Open) -> Iterator[list[Several]]:
+        """Ever larger changes; a later release before three settings, and what is costly after all that is not."""
+        good = preferred(self.configuration, item.question.asked, item.faults)
+        every = list(dict.fromkeys([*good, *costly(self.configuration, item.question.asked, item.faults)]))
+        upgrades = _upgrades(self.context.release)
+        gentle = [change for size in (2, 3) for change in _sets(good, size) if not self._is_costly(item, change)]
+        harsh = [change for size in (1, 2) for change in _sets(every, size) if self._is_costly(item, change)]
+        yield [change for change in gentle if len(change) == 2]
+        yield [(upgrade,) for upgrade in upgrades]
+        yield [(upgrade, *change) for upgrade in upgrades[-1:] for change in self._singles(item)]
+        yield [change for change in gentle if len(change) == 3]
+        for size in (2, 3):
+            yield [(upgrade, *change) for upgrade in upgrades[-1:] for change in gentle if len(change) == size]
+        yield [change for change in harsh if len(change) == 1]
+        yield [change for change in harsh if len(change) == 2]
+
+    def _least_release(self, item: Open, others: Sequence[Open], remedy: Change | None) -> Change | None:
+        """The same change with the first release that will do, where one was tried with the newest alone."""
+        if remedy is None or len(remedy.settings) == 1 or remedy.settings[0][0] != VERSION_KEY:
+            return remedy
+        upgrades = _upgrades(self.context.release)
+        return self._gentlest(item, others, [(upgrade, *remedy.settings[1:]) for upgrade in upgrades]) or remedy
+
+    def _searched(self, item: Open, changes: Sequence[Several]) -> list[Several]:
+        """Those of some changes that Kafka would take, searched."""
+        self._decide((item, change) for change in changes)
+        return [change for change in changes if self._task(item, change) is not None]
+
+    def _gentlest(self, item: Open, others: Sequence[Open], changes: Sequence[Several]) -> Change | None:
+        """Of changes that help the first that spoils no other answer; if all do, the one that spoils the fewest."""
+        best: Change | None = None
+        for at, change in enumerate(changes):
+            if at % _AT_ONCE == 0:
+                self._decide((item, each) for each in changes[at : at + _AT_ONCE])
+            if self._reply(item, change) is not Reply.NO:
+                continue
+            self._decide((other, change) for other in others)
+            turned = self._turned(others, change)
+            if best is None or len(turned) < len(best.turns):
+                best = Change(change, turned, price_of(change, self.configuration))
+            if not turned:
+                break
+        return best
+
+    def _turned(self, others: Sequence[Open], change: Several) -> tuple[tuple[Asked, Reply], ...]:
+        replies: dict[Asked, list[Reply]] = {}
+        for other in others:
+            replies.setdefault(other.question.asked, []).append(self._reply(other, change) or Reply.UNDECIDED)
+        worst = {asked: worst_of(found) for asked, found in replies.items()}
+        return tuple((asked, reply) for asked, reply in worst.items() if reply is not Reply.NO)
+
+    def _decide(self, asked: Iterable[tuple[Open, Several]]) -> None:
+        self.searches.decide(self._task(item, change) for item, change in asked)
+
+    def _reply(self, item: Open, change: Several) -> Reply | None:
+        """The answer after a change; None where Kafka would refuse it, or where no record would be accepted any more."""
+        task = self._task(item, change)
+        if task is None:
+            return None
+        outcome = self.searches[task].outcome
+        if outcome is not None and "Produce" in outcome.never_fired:
+            return None
+        return reply_of(outcome)
+
+    def _task(self, item: Open, change: Several) -> Task | None:
+        wanted = dict(change)
+        release, plane, given = self.context.release, self.context.plane, self.given
+        if VERSION_KEY in wanted:
+            release = keys.release(wanted.pop(VERSION_KEY))
+            # Who upgrades also raises the protocol, and moves to the control plane that the release has.
+            plane = plane if plane in planes_in(release) else planes_in(release)[0]
+            given = given.but(dict.fromkeys((keys.IBP, keys.METADATA_VERSION), ""))
+        try:
+            return task_of(item.question, configure(given.but(wanted), release, plane), self.scene, item.faults)
+        except ConfigurationError:
+            return None
+
+
+def _changes(found: Iterable[Several]) -> tuple[Change, ...]:
+    return tuple(Change(change) for change in dict.fromkeys(found))

@@ -1,0 +1,196 @@
+"""The audit of a configuration: the answers to the questions, in every release that may be meant, and what they hang on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from acked.checker.audit.advice import Advice, Adviser, Open
+from acked.checker.audit.entry import REPLICATION_FACTOR
+from acked.checker.audit.faults import Faults
+from acked.checker.audit.gather import Finding, Given
+from acked.checker.audit.keys import Release
+from acked.checker.audit.questions import (
+    QUESTIONS,
+    Asked,
+    OnDecided,
+    Question,
+    Reply,
+    Scene,
+    Searches,
+    reply_of,
+    task_of,
+    worst_of,
+)
+from acked.checker.audit.release import Context
+from acked.checker.audit.settings import Configuration, Refused, configure
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import BatchLimits
+from acked.checker.batch.outcome import Broken, Outcome, Task
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one question under one kind of faults, in one context.
+
+    `task` is what was searched and `outcome` what was found (None: `failure` says why); `replicas` is the topic's number, of
+    which a search may take fewer. `advice` is None where none was asked for, or none is needed. `elsewhere` are the answers
+    in the other contexts that may be meant.
+    """
+
+    question: Question
+    faults: Faults
+    context: Context
+    task: Task
+    outcome: Outcome | None
+    failure: str
+    replicas: int
+    advice: Advice | None = None
+    elsewhere: tuple[Answer, ...] = ()
+
+    @property
+    def reply(self) -> Reply:
+        """What was decided in this context."""
+        return reply_of(self.outcome)
+
+    @property
+    def worst(self) -> Reply:
+        """What was decided in this context and elsewhere."""
+        return worst_of([self.reply, *(answer.reply for answer in self.elsewhere)])
+
+    @property
+    def is_empty(self) -> bool:
+        """No record is ever accepted: the answer is a no because nothing happens."""
+        return self.outcome is not None and self.reply is Reply.NO and "Produce" in self.outcome.never_fired
+
+    @property
+    def story(self) -> Broken | None:
+        """The shortest run that shows a yes."""
+        return self.outcome.violations[0] if self.outcome is not None and self.outcome.violations else None
+
+    @property
+    def bounds(self) -> str:
+        """What was explored, in words."""
+        constants = dict(self.task.constants)
+        of = f" of the {self.replicas}" if self.replicas > constants["replicas"] else ""
+        sizes = f"{constants['replicas']}{of} brokers, {constants['log_size']} offsets, {constants['records']} records"
+        if constants["replicas"] == 1:
+            sizes = sizes.replace("brokers", "broker")
+        for number, name in ((constants["log_size"], "offset"), (constants["records"], "record")):
+            if number == 1:
+                sizes = sizes.replace(f"1 {name}s", f"1 {name}")
+        others = ", the other brokers keeping up" if self.question.asked is Asked.WRITES else ""
+        renamed = ", states that differ only in the names of brokers counted once" if self.task.symmetry else ""
+        return f"{sizes}, any number of leader epochs{others}{renamed}"
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Everything there is to say of a configuration.
+
+    `others` are the other contexts that may be meant, for each the reason why Kafka would not start there, or an empty text;
+    `everywhere` are the questions that were asked of them too. `is_advised` tells whether advice was asked for.
+    """
+
+    configuration: Configuration
+    context: Context
+    scene: Scene
+    answers: tuple[Answer, ...]
+    others: tuple[tuple[Context, str], ...] = ()
+    everywhere: tuple[Asked, ...] = ()
+    is_advised: bool = True
+    warnings: tuple[str, ...] = ()
+
+    def all_of(self, asked: Asked) -> tuple[Answer, ...]:
+        """The answers to a question, under each kind of faults."""
+        return tuple(answer for answer in self.answers if answer.question.asked is asked)
+
+    def of(self, asked: Asked, faults: Faults | None = None) -> Answer:
+        """The answer to a question, by default under the first kind of faults."""
+        return next(answer for answer in self.all_of(asked) if faults is None or answer.faults == faults)
+
+    def worst(self, required: Iterable[Asked]) -> Reply:
+        """Yes if one of the answers is yes under any faults in any context, else undecided if one is, else no."""
+        return worst_of(answer.worst for asked in required for answer in self.all_of(asked))
+
+    @property
+    def passed_over(self) -> tuple[Finding, ...]:
+        """What may decide an answer and was left out, because the user wanted it so."""
+        return tuple(finding for finding in self.configuration.findings if finding.is_passed_over)
+
+
+@dataclass
+class Auditor:
+    """Answers the questions about one configuration, asking no search twice.
+
+    `others` are further contexts that may be meant.
+    """
+
+    given: Given
+    release: Release
+    plane: str | None = None
+    scene: Scene = field(default_factory=Scene)
+    limits: BatchLimits | None = None
+    cache: ResultCache | None = None
+    on_decided: OnDecided = lambda done, total: None
+    others: Sequence[Context] = ()
+
+    def run(
+        self, asked: Sequence[Asked] = tuple(Asked), advise: bool = True, everywhere: Sequence[Asked] | None = None
+    ) -> Audit:
+        """The answers; with `advise` also causes and the smallest change for each yes.
+
+        `everywhere` are the questions that are asked of the other contexts too, by default all.
+        """
+        searches = Searches(self.limits, self.cache, self.on_decided)
+        configuration = configure(self.given, self.release, self.plane)
+        context = Context(self.release, configuration.plane)
+        everywhere = tuple(question for question in asked if everywhere is None or question in everywhere)
+        possible, refused = self._elsewhere()
+        here = self._open(asked)
+        tasks = [task_of(item.question, configuration, self.scene, item.faults) for item in here]
+        there = [
+            (item, other, task_of(item.question, other_configuration, self.scene, item.faults))
+            for other, other_configuration in possible
+            for item in self._open(everywhere)
+        ]
+        searches.decide([*tasks, *(task for _, _, task in there)])
+        replicas = configuration[REPLICATION_FACTOR].number
+
+        def answer(item: Open, where: Context, task: Task, elsewhere: tuple[Answer, ...] = ()) -> Answer:
+            found = searches[task]
+            return Answer(
+                item.question, item.faults, where, task, found.outcome, found.failure, replicas, elsewhere=elsewhere
+            )
+
+        answers = [
+            answer(item, context, task, tuple(answer(one, other, it) for one, other, it in there if one == item))
+            for item, task in zip(here, tasks, strict=True)
+        ]
+        if advise:
+            answers = _advised(Adviser(self.given, context, configuration, self.scene, searches), answers)
+        warnings = tuple(self.cache.warnings) if self.cache is not None else ()
+        others = (*((other, "") for other, _ in possible), *refused)
+        return Audit(configuration, context, self.scene, tuple(answers), others, everywhere, advise, warnings)
+
+    def _open(self, asked: Iterable[Asked]) -> list[Open]:
+        questions = [question for question in QUESTIONS if question.asked in asked]
+        return [Open(question, faults) for question in questions for faults in self.scene.under(question.asked)]
+
+    def _elsewhere(self) -> tuple[list[tuple[Context, Configuration]], list[tuple[Context, str]]]:
+        """The other contexts with what is in effect there, and those in which Kafka would not start."""
+        possible, refused = [], []
+        for other in self.others:
+            try:
+                possible.append((other, configure(self.given, other.release, other.plane)))
+            except Refused as error:
+                refused.append((other, str(error)))
+        return possible, refused
+
+
+def _advised(adviser: Adviser, answers: Sequence[Answer]) -> list[Answer]:
+    bad = [answer for answer in answers if answer.reply is Reply.YES]
+    kept = [Open(answer.question, answer.faults) for answer in answers if answer.reply is Reply.NO]
+    adviser.prepare([Open(answer.question, answer.faults) for answer in bad])
+    advice = {id(answer): adviser.advise(Open(answer.question, answer.faults), kept) for answer in bad}
+    return [replace(answer, advice=advice.get(id(answer))) for answer in answers]

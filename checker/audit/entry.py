@@ -1,0 +1,54 @@
+"""One setting as it was found: its key, its value, and where it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, unique
+
+REPLICATION_FACTOR = "replication.factor"
+"""What the number of a topic's replicas is called here: Kafka has no key for it."""
+
+IMAGE = "container image"
+"""The release that the tag of a container image names, as a setting; Kafka has no key for it either."""
+
+OPTION = "--set"
+"""What stands for the file of a setting that was given on the command line."""
+
+
+@unique
+class Scope(Enum):
+    """Whose setting it is; None stands for: as its key says."""
+
+    BROKER = "broker"
+    DYNAMIC_BROKER = "dynamic broker"
+    TOPIC = "topic"
+    PRODUCER = "producer"
+    CONSUMER = "consumer"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One setting as it was found: `line` counts from 1; `entity` is the topic or broker it is of, if it says so.
+
+    `instead_of` are the settings of files that it takes the place of, because somebody asks what would be.
+    """
+
+    key: str
+    value: str
+    file: str
+    line: int
+    scope: Scope | None = None
+    entity: str | None = None
+    instead_of: tuple[Entry, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """`server.properties:12`."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    @property
+    def source(self) -> str:
+        """`server.properties:12`, or `--set, instead of 1 (server.properties:12)`."""
+        if not self.instead_of:
+            return self.where
+        return f"{self.where}, instead of {' and '.join(f'{old.value} ({old.where})' for old in self.instead_of)}"

@@ -1,0 +1,230 @@
+"""From settings as they were found to those that count: what is known, whose it is, which of several, what takes its place.
+
+Recognising and refusing names, precedence, settings that stand for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum, unique
+
+from acked.checker.audit import keys
+from acked.checker.audit.entry import OPTION, REPLICATION_FACTOR, Entry, Scope
+from acked.checker.audit.foreign import INSTEAD
+from acked.checker.audit.keys import KEYS
+from acked.checker.audit.names import DECIDING, MOST_UNKNOWN, is_known, meant, named_within
+from acked.checker.errors import ConfigurationError, SpecUnreadable
+from acked.checker.names import near
+
+
+@unique
+class Level(Enum):
+    """How much a finding matters."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about the settings themselves; `rule` is its name for machines.
+
+    `is_passed_over` tells that a setting that may decide an answer was left out, because the user wanted it so.
+    """
+
+    rule: str
+    level: Level
+    text: str
+    entry: Entry | None = None
+    is_passed_over: bool = False
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was found, one entry a key; what Kafka passes over is left out."""
+
+    entries: Mapping[str, Entry]
+    findings: tuple[Finding, ...]
+
+    def but(self, changes: Mapping[str, str]) -> Given:
+        """With other values; an empty one takes the setting out."""
+        gone = {*changes, *(_HIDES[key] for key in changes if key in _HIDES)}
+        kept = {key: entry for key, entry in self.entries.items() if key not in gone}
+        for key, value in changes.items():
+            if value:
+                kept[key] = Entry(key, value, "the change", 0)
+        return replace(self, entries=kept)
+
+
+_HIDES = {keys.FLUSH_MESSAGES: keys.TOPIC_FLUSH_MESSAGES}
+"""A broker's setting, and the topic's own that would count before it: who changes the one means both."""
+
+_PRECEDENCE = (Scope.TOPIC, Scope.DYNAMIC_BROKER, Scope.BROKER, Scope.PRODUCER, Scope.CONSUMER)
+
+
+def gather(
+    entries: Iterable[Entry], topic: str | None = None, overrides: Iterable[Entry] = (), is_lenient: bool = False
+) -> Given:
+    """The entry that counts for each known key: a topic's before a broker's, the later of two in one file, overrides first.
+
+    A name that nobody knows and that resembles a setting which decides an answer is an error, or a warning if `is_lenient`;
+    a file in which no name is known is one always.
+    """
+    entries = list(entries)
+    findings: list[Finding] = []
+    instead = _instead(overrides)
+    _check_names(entries, findings, is_lenient)
+    known = [entry for found in entries if (entry := _recognised(found, findings, is_lenient)) is not None]
+    hidden = {*instead, *(_HIDES[key] for key in instead if key in _HIDES)}
+    known = _of_one_topic(known, topic, hidden)
+    counted: dict[tuple[str, Scope], Entry] = {}
+    for entry in known:
+        if entry.key in hidden:
+            continue
+        assert entry.scope is not None
+        before = counted.get((entry.key, entry.scope))
+        counted[entry.key, entry.scope] = entry if before is None else _later(before, entry, findings)
+    chosen: dict[str, Entry] = {}
+    for scope in reversed(_PRECEDENCE):
+        chosen.update({key: entry for (key, of), entry in counted.items() if of is scope})
+    for key, entry in instead.items():
+        old = [item for item in known if item.key in (key, _HIDES.get(key)) and item.value != entry.value]
+        chosen[key] = replace(entry, instead_of=tuple({(item.value, item.where): item for item in old}.values()))
+    findings += _overridden(instead, chosen)
+    return Given({key: entry for key, entry in chosen.items() if entry.value or key not in _UNSET_IF_EMPTY}, tuple(findings))
+
+
+_UNSET_IF_EMPTY = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION)
+"""Settings whose empty value says what leaving them out says."""
+
+
+# -- names --------------------------------------------------------------------------------------------------------------
+
+
+def _check_names(entries: Iterable[Entry], findings: list[Finding], is_lenient: bool) -> None:
+    """Looks at names that are not known: the error or the warnings that they deserve."""
+    strange: dict[str, Entry] = {}
+    of_files: dict[str, list[Entry]] = {}
+    for entry in entries:
+        of_files.setdefault(entry.file, []).append(entry)
+        if not is_known(entry.key):
+            strange.setdefault(entry.key, entry)
+    if len(strange) > MOST_UNKNOWN:
+        entry = list(strange.values())[MOST_UNKNOWN]
+        raise SpecUnreadable(f"{entry.where}: more than {MOST_UNKNOWN:,} names are no settings of Kafka's; {INSTEAD}")
+    likely = {name: wanted for name in strange if (wanted := meant(name) or named_within(strange[name].value)) is not None}
+    for file, found in of_files.items():
+        if not any(is_known(entry.key) for entry in found) and (is_lenient or not any(e.key in likely for e in found)):
+            raise SpecUnreadable(f"{file} names no setting of Kafka's; the first that it seems to name is {found[0].key!r}; "
+                                 f"{INSTEAD}")  # fmt: skip
+    wrong = {name: wanted for name, wanted in likely.items() if wanted in DECIDING}
+    if wrong and not is_lenient:
+        name, wanted = next(iter(wrong.items()))
+        more = f" ({len(wrong) - 1} more like it)" if len(wrong) > 1 else ""
+        raise ConfigurationError(
+            f"{strange[name].where}: {name} is no setting of Kafka's, and {wanted} seems to be meant{more}; "
+            "write that, or have it passed over with --lenient"
+        )
+    for name, wanted in likely.items():
+        by_wish = " (--lenient)" if name in wrong else ""
+        text = f"{name} is no setting of Kafka's and is passed over{by_wish}; {wanted} is meant, perhaps"
+        findings.append(Finding("misspelt", Level.WARNING, text, strange[name], name in wrong))
+
+
+def _recognised(entry: Entry, findings: list[Finding], is_lenient: bool) -> Entry | None:
+    """The entry with its scope and its value in its usual form; None if it is passed over."""
+    key = KEYS.get(entry.key)
+    if key is None:
+        if entry.key in ("include", "includeoptional"):
+            text = f"Kafka does not read {entry.value}: its settings know no {entry.key}; name that file here if it counts"
+            findings.append(Finding("include", Level.WARNING, text, entry))
+        return None
+    scope = key.scopes[0] if entry.scope is None else entry.scope
+    if scope not in key.scopes:
+        text = f"{entry.key} is no setting of a {scope.value} but of a {key.scopes[0].value}"
+        decides = entry.key in DECIDING
+        if decides and not is_lenient:
+            raise ConfigurationError(f"{entry.where}: {text}; move it there, or have it passed over with --lenient")
+        findings.append(Finding("misplaced", Level.WARNING, f"{text}, and is passed over", entry, decides))
+        return None
+    return replace(entry, scope=scope, value=_value(entry))
+
+
+def _value(entry: Entry) -> str:
+    try:
+        return KEYS[entry.key].read(entry.value)
+    except ValueError as error:
+        raise ConfigurationError(f"{entry.where}: {entry.key} is {entry.value!r} and must be {error}") from None
+
+
+# -- what takes the place of settings -----------------------------------------------------------------------------------
+
+
+def _instead(overrides: Iterable[Entry]) -> dict[str, Entry]:
+    instead: dict[str, Entry] = {}
+    for found in overrides:
+        entry = replace(found, scope=KEYS[found.key].scopes[0], value=_value(found))
+        before = instead.setdefault(entry.key, entry)
+        if before.value != entry.value:
+            raise ConfigurationError(f"{entry.where} sets {entry.key} to {before.value} and to {entry.value}; leave one out")
+    return instead
+
+
+def _overridden(instead: Mapping[str, Entry], chosen: Mapping[str, Entry]) -> list[Finding]:
+    """What is asked about in the place of what the files say, with both values and places."""
+    findings = []
+    for key in instead:
+        entry = chosen[key]
+        for old in entry.instead_of:
+            text = f"{key}={entry.value} ({entry.where}) is asked about instead of {old.key}={old.value} ({old.where})"
+            findings.append(Finding("overridden", Level.NOTE, text, old))
+    if keys.DEFAULT_FACTOR in instead and REPLICATION_FACTOR in chosen:
+        factor = chosen[REPLICATION_FACTOR]
+        text = (
+            f"{keys.DEFAULT_FACTOR} ({OPTION}) changes nothing: it is for topics that are made without a number, and this "
+            f"one has {factor.value} ({factor.where}); set {REPLICATION_FACTOR}"
+        )
+        findings.append(Finding("override-unused", Level.WARNING, text))
+    return findings
+
+
+# -- which of several counts --------------------------------------------------------------------------------------------
+
+
+def _of_one_topic(entries: list[Entry], topic: str | None, hidden: Container[str]) -> list[Entry]:
+    """Without the settings of other topics than the one that is meant; those that differ in `hidden` keys only are alike."""
+    topics = list(dict.fromkeys(e.entity for e in entries if e.scope is Scope.TOPIC and e.entity is not None))
+    if topic is not None and topic not in topics:
+        raise ConfigurationError(f"no file describes a topic {topic!r}{near(topic, topics)}; they describe {_list(topics)}")
+    if topic is None and len(topics) > 1:
+        shown = [entry for entry in entries if entry.key not in hidden]
+        settings = [frozenset((e.key, e.value) for e in shown if e.entity == name) for name in topics]
+        if len(set(settings)) > 1:
+            raise ConfigurationError(f"the files describe several topics; name one with --topic: {_list(topics)}")
+        topic = topics[0]
+    return [e for e in entries if e.scope is not Scope.TOPIC or e.entity is None or topic is None or e.entity == topic]
+
+
+def _list(names: Iterable[str]) -> str:
+    shown = list(names)
+    return ", ".join(shown[:8]) + (", …" if len(shown) > 8 else "") if shown else "none"
+
+
+def _later(before: Entry, entry: Entry, findings: list[Finding]) -> Entry:
+    """The one of two entries of a key and a scope that counts."""
+    if before.value == entry.value:
+        return before
+    if entry.key == REPLICATION_FACTOR and before.file == entry.file and before.entity == entry.entity:
+        raise ConfigurationError(
+            f"{entry.where}: a partition has {entry.value} replicas and another {before.value} ({before.where}), and neither "
+            f"number is the worse in all answers; audit one at a time, with {OPTION} {REPLICATION_FACTOR}={before.value}"
+        )
+    if before.file != entry.file or before.entity != entry.entity:
+        raise ConfigurationError(
+            f"{before.where} sets {entry.key} to {before.value} and {entry.where} to {entry.value}; audit one at a time"
+        )
+    text = f"{entry.key} is named twice, as {before.value} in line {before.line} and as {entry.value}; the later one counts"
+    findings.append(Finding("named-twice", Level.WARNING, text, entry))
+    return entry

@@ -1,0 +1,216 @@
+"""The five questions of an audit as searches of `partition`.
+
+The questions, under what they are asked, what of a configuration a search takes, and asking no search twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import Enum, unique
+
+from acked.checker.audit import keys
+from acked.checker.audit.entry import REPLICATION_FACTOR
+from acked.checker.audit.faults import BEFORE_KIP_380, CrashKind, Faults
+from acked.checker.audit.settings import Configuration
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import Answered, BatchLimits, answer_all
+from acked.checker.batch.outcome import Outcome, Task
+from acked.checker.question.result import Verdict
+from acked.model.partition import settings
+from acked.model.partition.protocol import partition
+from acked.model.partition.versions import KRAFT, VERSIONS
+
+MOST_STATES = 20_000_000
+"""Distinct states after which a question is left undecided, unless the user says otherwise."""
+
+FEW_BROKERS = 3
+"""Brokers that a question about the order of records is asked with, unless it is to be thorough.
+
+It takes the most states; states that differ only in the names of brokers are visited once for it.
+"""
+
+
+@unique
+class Asked(Enum):
+    """What people ask, in their order."""
+
+    LOSS = "loss"
+    DUPLICATES = "duplicates"
+    REORDERING = "reordering"
+    VANISHING = "vanishing"
+    WRITES = "writes"
+
+
+@dataclass(frozen=True)
+class Question:
+    """One of the five: the property whose violation is a yes, and the sizes it takes to see one.
+
+    Two records, because logs that part hold different ones at an offset: with one record KAFKA-13141 loses none.
+    """
+
+    asked: Asked
+    text: str
+    property: str
+    log_size: int
+    records: int
+
+
+QUESTIONS: tuple[Question, ...] = (
+    Question(Asked.LOSS, "Can a record that was acknowledged be lost?", "AckedRecordsSurvive", 1, 2),
+    Question(Asked.DUPLICATES, "Can a record be duplicated?", "NoDuplicates", 2, 1),
+    Question(Asked.REORDERING, "Can records be reordered?", "NoReordering", 2, 2),
+    Question(Asked.VANISHING, "Can a record be read and then vanish?", "ReadsStay", 1, 2),
+    Question(Asked.WRITES, "Can the partition stop accepting writes with one broker down?", "WritesWithOneDown", 1, 1),
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Under what the questions are asked: faults, bounds, and whether with all brokers where fewer usually do.
+
+    Every question is asked under each of `faults`, that of lost records also under each of `of_loss`.
+    """
+
+    faults: tuple[Faults, ...] = (Faults(),)
+    of_loss: tuple[Faults, ...] = ()
+    log_size: int | None = None
+    records: int | None = None
+    is_thorough: bool = False
+    max_states: int = MOST_STATES
+
+    def under(self, asked: Asked) -> tuple[Faults, ...]:
+        """The faults that a question is asked under."""
+        return (*self.faults, *self.of_loss) if asked is Asked.LOSS else self.faults
+
+    @property
+    def all_faults(self) -> tuple[Faults, ...]:
+        """The faults that any question is asked under."""
+        return (*self.faults, *self.of_loss)
+
+
+BY_DEFAULT = Scene(of_loss=(Faults(CrashKind.ONE_MACHINE),))
+"""What is asked where the user does not say: a process that dies keeps its log, a machine that dies does not."""
+
+
+@unique
+class Reply(Enum):
+    """Yes is a run that shows it; no is every reachable state."""
+
+    YES = "yes"
+    NO = "no"
+    UNDECIDED = "undecided"
+
+
+def reply_of(outcome: Outcome | None) -> Reply:
+    """What an outcome decides; an unfinished search decides nothing."""
+    if outcome is None or outcome.verdict is Verdict.INCOMPLETE:
+        return Reply.UNDECIDED
+    return Reply.YES if outcome.verdict is Verdict.VIOLATED else Reply.NO
+
+
+def worst_of(replies: Iterable[Reply]) -> Reply:
+    """Yes if one of them is yes, else undecided if one is, else no."""
+    found = set(replies)
+    return next(reply for reply in (Reply.YES, Reply.UNDECIDED, Reply.NO) if reply in found or reply is Reply.NO)
+
+
+# -- a configuration as constants ---------------------------------------------------------------------------------------
+
+
+def task_of(question: Question, configuration: Configuration, scene: Scene, faults: Faults | None = None) -> Task:
+    """The search that answers a question about a configuration, by default under the first of the scene's faults."""
+    faults = faults or scene.faults[0]
+    constants = constants_of(configuration, faults)
+    constants["log_size"] = max(scene.log_size or 0, question.log_size)
+    constants["records"] = max(scene.records or 0, question.records)
+    if question.asked is Asked.VANISHING:
+        follows = keys.SELECTOR in configuration.values and not configuration.reads_from_leader  # a setting from 2.4 on
+        constants["consumer"] = settings.FROM_FOLLOWERS if follows else settings.FROM_LEADER
+    if question.asked is Asked.WRITES and faults.crashes is CrashKind.NONE:
+        constants |= CrashKind.CLEAN.constants()  # The question itself takes a broker down.
+    if question.asked is Asked.REORDERING and not scene.is_thorough:
+        spare = max(constants["replicas"] - FEW_BROKERS, 0)
+        constants["replicas"] -= spare
+        constants["min_insync_replicas"] = max(1, constants["min_insync_replicas"] - spare)
+    constants["in_flight"] = min(constants["in_flight"], constants["records"])
+    bound = _as_one(partition.bind(constants))
+    is_renamed = question.asked is Asked.REORDERING and constants["replicas"] > 1
+    return Task(
+        partition.name, tuple(bound.items()), (question.property,), max_states=scene.max_states, symmetry=is_renamed
+    )
+
+
+def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]:
+    """What is in effect as constants of `partition`, without sizes of logs."""
+    constants = {name: setting.value for name, setting in partition.profile(configuration.rules, configuration.plane).items()}
+    replicas = configuration[REPLICATION_FACTOR].number
+    acks = {"0": settings.ACKS_0, "1": settings.ACKS_1, "all": settings.ACKS_ALL}[configuration[keys.ACKS].value]
+    idempotence = configuration.values.get(keys.IDEMPOTENCE)
+    elr = configuration.values.get(keys.ELR)
+    constants |= faults.constants(VERSIONS.index(configuration.rules) < VERSIONS.index(BEFORE_KIP_380))
+    constants |= {
+        "replicas": replicas,
+        "min_insync_replicas": min(configuration[keys.MIN_ISR].number, replicas + 1, settings.min_insync_replicas.hi),
+        "acks": acks,
+        # acks=0 waits for no answer, so there is never a reason to send again.
+        "retries": int(configuration[keys.RETRIES].number > 0 and acks != settings.ACKS_0),
+        "idempotence": int(idempotence is not None and idempotence.on),
+        "in_flight": min(configuration[keys.IN_FLIGHT].number, settings.in_flight.hi),
+        "unclean_election": int(configuration[keys.UNCLEAN].on),
+    }
+    if elr is not None and configuration.plane == KRAFT:
+        constants["eligible_leader_replicas"] = elr.number
+    if configuration[keys.FLUSH_MESSAGES].value == "1" and faults.crashes is not CrashKind.NONE:
+        # What is acknowledged or fetched has been flushed before: no crash loses a suffix.
+        constants |= CrashKind.CLEAN.constants()
+    return constants
+
+
+NEEDS = {
+    settings.answer_names_epoch: settings.late_answers,
+    settings.epoch_cache_truncated: settings.epoch_cache,
+    settings.query_waits_for_epoch: settings.offset_queries,
+    settings.client_epoch: settings.offset_queries,
+    settings.five_in_flight: settings.idempotence,
+    settings.sequence_check: settings.idempotence,
+    settings.unknown_producers_accepted: settings.idempotence,
+    settings.reregistration_noticed: settings.unnoticed_restarts,
+    settings.assignment_keeps_elr: settings.directories_move,
+}
+"""Rules that say nothing while another constant is off; `in_flight_refused` is about settings alone and never does."""
+
+
+def _as_one(constants: dict[str, int]) -> dict[str, int]:
+    """The same for all constants that make the same steps: releases that a question cannot tell apart are searched once."""
+    same = {rule.name: rule.default for rule, switch in NEEDS.items() if not constants[switch.name]}
+    same[settings.in_flight_refused.name] = settings.in_flight_refused.default
+    return constants | {name: value for name, value in same.items() if value is not None}
+
+
+# -- asking -------------------------------------------------------------------------------------------------------------
+
+OnDecided = Callable[[int, int], None]
+"""Told how many searches are done, of how many."""
+
+
+@dataclass
+class Searches:
+    """Decides searches, none of them twice."""
+
+    limits: BatchLimits | None = None
+    cache: ResultCache | None = None
+    on_decided: OnDecided = lambda done, total: None
+    _known: dict[Task, Answered] = field(default_factory=dict, init=False)
+
+    def decide(self, tasks: Iterable[Task | None]) -> None:
+        """Searches those that are not known yet; the first are begun first."""
+        wanted = [task for task in dict.fromkeys(tasks) if task is not None and task not in self._known]
+        if not wanted:
+            return
+        for done, answered in enumerate(answer_all(wanted, self.limits, self.cache), 1):
+            self._known[wanted[answered.task]] = answered
+            self.on_decided(done, len(wanted))
+
+    def __getitem__(self, task: Task) -> Answered:
+        return self._known[task]

@@ -1,0 +1,1 @@
+"""Many questions at once, in processes or Spark tasks, with a cache of answers."""

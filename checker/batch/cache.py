@@ -1,0 +1,136 @@
+"""The cache of answers: what was decided once need not be searched again, and nothing else is ever believed.
+
+A question's *expressions* name its answer, with its constants, properties, bounds, the version of acked and the sources of
+the checker. To make them takes tracing the protocol, so a second, smaller entry remembers which expressions a task has under
+given sources of `model/` and `invariants/`. Every entry is sealed with the user's key (`cache.py`) and names what it answers;
+one that is corrupt, belongs to another question or was written without the key is passed over with a warning, and written
+anew. One of another key is passed over in silence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from acked.checker.batch.outcome import Outcome, Task, from_document, to_document
+from acked.checker.cache import NotOurs, Store
+from acked.checker.errors import AckedError
+from acked.checker.spec.user_protocol import is_reference
+from acked.model.formulas.errors import ModelError
+
+PACKAGE = Path(__file__).parents[2]
+"""The folder of our packages."""
+
+_FORMAT = "acked-answer/1"
+
+
+class ResultCache:
+    """Answers in a folder. `warnings` collects one sentence for every entry that was passed over."""
+
+    def __init__(self, folder: Path, version: str) -> None:
+        self._store = Store.of(folder)
+        self.warnings: list[str] = []
+        self._engine = f"{version} {sources_hash(('checker',))}"
+        self._model = f"{version} {sources_hash(('model', 'invariants', 'checker'))}"
+
+    def get(self, task: Task) -> Outcome | None:
+        """The stored answer to a task, if there is one that can be believed."""
+        if is_reference(task.protocol):
+            # A user's file may import others, so only its expressions tell whether it is what it was.
+            try:
+                return self.get_by_expressions(task, task.question().fingerprint)
+            except (AckedError, ModelError):
+                return None
+        memo = self._memo_key(task)
+        fingerprint = self._read("memo", memo)
+        if not isinstance(fingerprint, str):
+            return None
+        return self.get_by_expressions(task, fingerprint)
+
+    def get_by_expressions(self, task: Task, fingerprint: str) -> Outcome | None:
+        """The stored answer to a task whose expressions are known (`Question.fingerprint`)."""
+        key = self._key(task, fingerprint)
+        content = self._read("answers", key)
+        if content is None:
+            return None
+        try:
+            outcome = from_document(content)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self._warn("answers", key, "is no answer")
+            return None
+        if outcome.fingerprint != fingerprint:
+            self._warn("answers", key, "answers another question")
+            return None
+        return outcome
+
+    def put(self, task: Task, outcome: Outcome) -> None:
+        """Keeps an answer that any machine would give; a folder that cannot be written costs time, nothing else."""
+        if outcome.is_repeatable:
+            self._write("answers", self._key(task, outcome.fingerprint), to_document(outcome))
+            self._write("memo", self._memo_key(task), outcome.fingerprint)
+
+    def remember(self, task: Task, fingerprint: str) -> None:
+        """Keeps which expressions a task has."""
+        self._write("memo", self._memo_key(task), fingerprint)
+
+    def path_of(self, task: Task, fingerprint: str) -> Path:
+        """Where the answer to a task is kept."""
+        return self._store.path(_name("answers", self._key(task, fingerprint)))
+
+    # -- keys and files -------------------------------------------------------------------------------------------
+
+    def _key(self, task: Task, fingerprint: str) -> str:
+        return _hash(_FORMAT, self._engine, fingerprint, json.dumps(task.document(), sort_keys=True))
+
+    def _memo_key(self, task: Task) -> str:
+        return _hash(_FORMAT, self._model, json.dumps(task.document(), sort_keys=True))
+
+    def _read(self, kind: str, key: str) -> Any:
+        try:
+            content = self._store.read(_name(kind, key))
+        except OSError:
+            self._warn(kind, key, "cannot be read")
+            return None
+        except NotOurs:
+            self._warn(kind, key, "is damaged, or was edited or made without the key of this cache")
+            return None
+        if content is None:
+            return None
+        try:
+            entry = json.loads(content)
+            if entry["key"] != key:
+                self._warn(kind, key, "belongs to another question")
+                return None
+            return entry["content"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            self._warn(kind, key, "is no entry of this cache")
+            return None
+
+    def _write(self, kind: str, key: str, content: Any) -> None:
+        self._store.write(_name(kind, key), json.dumps({"key": key, "content": content}).encode())
+
+    def _warn(self, kind: str, key: str, what: str) -> None:
+        self.warnings.append(f"the cache entry {self._store.path(_name(kind, key))} {what}; it is not used")
+
+
+def _name(kind: str, key: str) -> str:
+    return f"{kind}/{key}.json"
+
+
+@cache
+def sources_hash(packages: Iterable[str]) -> str:
+    """A hash of the text of every module of some of our packages."""
+    digest = hashlib.sha256()
+    for package in packages:
+        for path in sorted((PACKAGE / package).rglob("*.py")):
+            digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()

@@ -1,0 +1,169 @@
+"""Many questions at once: answered by processes, each with its bound of memory, and from the cache where it has them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.outcome import Outcome, Task
+from acked.checker.bounds import Bounds, default_memory, default_workers
+from acked.checker.cache import open_cache
+from acked.checker.errors import AckedError
+from acked.checker.observer import Observer, Progress
+from acked.checker.processes import Done, Limits, Lost, Note, ProcessPool, Reply, Service
+from acked.model.formulas.errors import DomainOverflow, ModelError
+
+ROOM_FOR_CODE = 3 << 30
+"""Bytes of address space that a search's process has besides its states: libraries, compilation, threads."""
+
+_REPORT_EVERY = 0.5
+"""Seconds between two reports of a search's progress."""
+
+
+SEARCH = Service("acked.checker.batch.local:Engine", "search")
+"""Processes that search."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What every process of a batch is given first: bytes of states for its searches."""
+
+    memory: int
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A task that has no answer, because of what it asks: `reason` is the error's sentence.
+
+    `is_overflow` tells that the protocol left a field's domain.
+    """
+
+    reason: str
+    is_overflow: bool = False
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What became of a task: an outcome, or `failure` says why there is none. `task` is its number.
+
+    `is_overflow` tells that there is none because the protocol left a field's domain.
+    """
+
+    task: int
+    outcome: Outcome | None
+    failure: str = ""
+    is_cached: bool = False
+    is_overflow: bool = False
+
+
+@dataclass(frozen=True)
+class Under:
+    """How a task gets on that is still being answered."""
+
+    task: int
+    progress: Progress
+
+
+class Runner(Protocol):
+    """What searches: processes here (`BatchLimits`), or Spark's tasks (`many.SparkBatch`)."""
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[Reply]:
+        """Every task ends with a `Done`, whose value is an `Outcome` or a `Refused`, or with a `Lost`."""
+        ...
+
+
+@dataclass(frozen=True)
+class BatchLimits:
+    """Processes of this machine: how many at a time, and bytes of states for each search."""
+
+    jobs: int
+    memory: int
+
+    @classmethod
+    def default(cls, jobs: int | None = None, memory: int | None = None) -> BatchLimits:
+        """A process a core, sharing most of the memory at hand."""
+        number = jobs or default_workers()
+        return cls(number, memory or max(default_memory() // number, 64 << 20))
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[Reply]:
+        """Has processes search, which end with the last task; a process that dies is replaced."""
+        open_cache()  # If it must not be used, that is told here, and not by every process.
+        jobs = min(self.jobs, len(tasks))
+        with ProcessPool(Limits(jobs, float("inf"), 2 * self.memory + ROOM_FOR_CODE), SEARCH) as pool:
+            pool.load(Setup(self.memory))
+            yield from pool.run(tasks)
+
+
+def answer_all(
+    tasks: Sequence[Task],
+    runner: Runner | None = None,
+    cache: ResultCache | None = None,
+    on_progress: Callable[[Under], None] | None = None,
+) -> Iterator[Answered]:
+    """Answers every task, cached ones first, then as they are finished; equal tasks are searched once.
+
+    The order in which they are begun is the order given: put the long ones first. A process that dies costs its task,
+    which is answered by a failure. By default the processes are of this machine, one a core.
+    """
+    wanted: dict[Task, list[int]] = {}
+    for number, task in enumerate(tasks):
+        wanted.setdefault(task, []).append(number)
+    open_: list[Task] = []
+    for task, numbers in wanted.items():
+        stored = cache.get(task) if cache is not None else None
+        if stored is None:
+            open_.append(task)
+        else:
+            yield from (Answered(number, stored, is_cached=True) for number in numbers)
+    if not open_:
+        return
+    for reply in (runner or BatchLimits.default()).run(open_):
+        task = open_[reply.task]
+        if isinstance(reply, Note):
+            if on_progress is not None:
+                on_progress(Under(wanted[task][0], reply.value))
+            continue
+        yield from _answered(reply, task, wanted[task], cache)
+
+
+def _answered(reply: Done | Lost, task: Task, numbers: Sequence[int], cache: ResultCache | None) -> Iterator[Answered]:
+    value = Refused(reply.reason) if isinstance(reply, Lost) else reply.value
+    if isinstance(value, Refused):
+        yield from (Answered(number, None, value.reason, is_overflow=value.is_overflow) for number in numbers)
+        return
+    if cache is not None:
+        cache.put(task, value)
+    yield from (Answered(number, value) for number in numbers)
+
+
+class Engine:
+    """What a process of the batch does with a task."""
+
+    def __init__(self, setup: Setup, _: float) -> None:
+        self._memory = setup.memory
+
+    def answer(self, task: Task, tell: Callable[[Progress], None]) -> Outcome | Refused:
+        """Searches; what is wrong with the task itself is said in one sentence."""
+        from acked.checker.search.local import search
+
+        try:
+            bounds = Bounds(1, self._memory, task.max_depth, task.max_states)
+            return Outcome.of(search(task.question(), bounds, task.policy, _Teller(tell)))
+        except (AckedError, ModelError, DomainOverflow) as error:
+            return Refused(str(error), isinstance(error, DomainOverflow))
+
+
+class _Teller(Observer):
+    """Hands progress on, but not more often than anybody can read it."""
+
+    def __init__(self, tell: Callable[[Progress], None]) -> None:
+        self._tell = tell
+        self._next = time.monotonic() + _REPORT_EVERY
+
+    def progress(self, now: Progress) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + _REPORT_EVERY
+            self._tell(now)

@@ -1,0 +1,1 @@
+"""Reachable states as Parquet, and SQL over them."""

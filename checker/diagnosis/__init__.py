@@ -1,0 +1,1 @@
+"""Why a property is violated, and what would have prevented it."""

@@ -1,0 +1,1 @@
+"""Looking around a state space: nearest states, depths, small graphs, random runs."""

@@ -1,0 +1,271 @@
+"""Random runs, for constants that no search reaches: what was seen of a protocol, and a violation if there was one.
+
+`simulate`, which has native walkers go their ways, and the shortening of what they find. A simulation that finds nothing
+proves nothing, and its count of distinct states is an estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from datasketches import hll_sketch
+
+from acked.checker.bounds import default_workers
+from acked.checker.errors import ConfigurationError
+from acked.checker.names import choices, near
+from acked.checker.native import walks
+from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor
+from acked.checker.native.shape import shape_of
+from acked.checker.native.shard import address, alone, reserve
+from acked.checker.question.plan import BATCH
+from acked.checker.question.question import OVERFLOW_BIT, Question
+from acked.checker.question.result import ActionCount, Run, Violation, Words
+from acked.invariants.property import Kind
+from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.protocol import ActionInstance
+
+_GOLD = 0x9E3779B97F4A7C15
+_WORD = (1 << 64) - 1
+_SMALL = 1 << 16
+_SKETCH = 14
+"""The sketch has 2^14 counters: its standard error is below 1 %."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to simulate: runs of at most `depth` steps each; an action's weight is 1 unless `weights` says otherwise."""
+
+    runs: int
+    depth: int
+    seed: int
+    weights: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What was seen. `number` is the number of the violating run, `length` its steps before they were made fewer.
+
+    `distinct` is an estimate of the distinct states that were seen, with the bounds of its 95 % interval.
+    """
+
+    plan: Plan
+    runs: int
+    steps: int
+    stuck: int
+    actions: Mapping[str, ActionCount]
+    distinct: tuple[float, float, float]
+    violation: Violation | None
+    number: int | None
+    length: int | None
+
+
+@dataclass(frozen=True)
+class _Batch:
+    steps: int
+    stuck: int
+    enabled: tuple[int, ...]
+    hashes: list[int]
+    broken: tuple[int, int, int, list[int]] | None
+    """(steps, number of the run, ending, actions) of the shortest violating run, the first of equally short ones."""
+
+
+def simulate(question: Question, plan: Plan, workers: int | None = None) -> Simulation:
+    """Runs until one batch has found a violation, or all have been made; the answer depends on the plan alone."""
+    weights = _weights(question, plan.weights)
+    kernel, shape = load_kernel(question.plan), shape_of(question.plan)
+    threads = workers or default_workers()
+    code = ObjectCode(processor(), (compile_functions(walks.FUNCTIONS, {"W": shape.words}),))
+    walkers = [_Walkers(question, plan, weights, kernel, Kernel(code)) for _ in range(threads)]
+    sketch = hll_sketch(_SKETCH)
+    sketch.update(0)  # the initial state
+    done: list[_Batch] = []
+    batches = [(begin, min(BATCH, plan.runs - begin)) for begin in range(0, plan.runs, BATCH)]
+    with ThreadPoolExecutor(threads) as pool:
+        for at in range(0, len(batches), threads):
+            wave = batches[at : at + threads]
+            for made in pool.map(lambda pair: pair[0].walk(*pair[1]), zip(walkers, wave, strict=False)):
+                done.append(made)
+                for value in made.hashes:
+                    sketch.update(value)
+                if made.broken is not None:
+                    break
+            if done[-1].broken is not None:
+                break
+    return _answer(question, plan, done, sketch, sum(count for _, count in batches[: len(done)]))
+
+
+class _Walkers:
+    """The memory and the native code of one thread."""
+
+    def __init__(self, question: Question, plan: Plan, weights: Sequence[int], kernel: Kernel, code: Kernel) -> None:
+        shape = shape_of(question.plan)
+        self._question, self._plan = question, plan
+        self._words = shape.words
+        self._shard = alone(shape, kernel, _SMALL)
+        self._code = code  # whose function is called below
+        self._walk_on = code.function("walk_on", 4)
+        actions, places = max(shape.actions, 1), BATCH * plan.depth
+        sizes = {
+            walks.HERE: BATCH * shape.words,
+            walks.NEXT: BATCH * shape.words,
+            walks.ACTIONS_TAKEN: places // 4 + 1,
+            walks.HASHES: places,
+            walks.WEIGHTS: actions,
+            walks.HEAD: actions,
+        }
+        self._arrays = {slot: reserve(sizes.get(slot, BATCH)) for slot in range(walks.WALK_SLOTS)}
+        self._walk = reserve(walks.WALK_SLOTS)
+        for slot, array in self._arrays.items():
+            self._walk[slot] = address(array)
+        for at, weight in enumerate(weights):
+            self._arrays[walks.WEIGHTS][at] = weight
+
+    def walk(self, begin: int, count: int) -> _Batch:
+        """The runs begin … begin+count-1."""
+        initial, depth = self._question.instance.initial[0], self._plan.depth
+        here, random = self._arrays[walks.HERE], self._arrays[walks.RANDOM]
+        for j in range(count):
+            here[j * self._words : (j + 1) * self._words] = list(initial)
+            random[j] = _start(self._plan.seed, begin + j)
+            self._arrays[walks.ENDING][j] = walks.ALIVE
+        self._shard.begin_level()
+        reached = self._walk_on(address(self._shard.context), address(self._walk), count, depth)
+        lengths = np.ctypeslib.as_array(self._arrays[walks.LENGTH])[:count]
+        endings = np.ctypeslib.as_array(self._arrays[walks.ENDING])[:count]
+        hashes = np.ctypeslib.as_array(self._arrays[walks.HASHES])[: BATCH * max(reached, 1)]
+        seen = np.unique(hashes.reshape(-1, BATCH)[:, :count])
+        broken = None
+        if (endings >= walks.BROKEN).any():
+            at = min((int(lengths[j]), int(j)) for j in np.flatnonzero(endings >= walks.BROKEN))[1]
+            taken = np.ctypeslib.as_array(self._arrays[walks.ACTIONS_TAKEN]).view(np.uint16)
+            actions = [int(taken[t * BATCH + at]) for t in range(int(lengths[at]))]
+            broken = (int(lengths[at]), begin + at, int(endings[at]), actions)
+        enabled = tuple(int(number) for number in self._shard.enabled[: len(self._question.instance.actions)])
+        # As signed numbers, which is what the sketch takes.
+        signed = seen[seen != 0].view(np.int64).tolist()
+        return _Batch(sum(enabled), int((endings == walks.STUCK).sum()), enabled, signed, broken)
+
+
+def _start(seed: int, run: int) -> int:
+    """Where the random numbers of a run begin."""
+    x = (seed * _GOLD + run * 0xD6E8FEB86659FD93 + 1) & _WORD
+    x = ((x ^ x >> 32) * 0xD6E8FEB86659FD93) & _WORD
+    return (x ^ x >> 32) & _WORD
+
+
+def _weights(question: Question, weights: Mapping[str, int]) -> list[int]:
+    names = [item.name for item in question.instance.action_rules]
+    for name in weights:
+        if name not in names:
+            raise ConfigurationError(
+                f"{question.instance.protocol.name} has no action {name!r}{near(name, names)}; it has {choices(names)}"
+            )
+    return [weights.get(step.action.name, 1) for step in question.instance.actions]
+
+
+def _answer(question: Question, plan: Plan, done: Sequence[_Batch], sketch: hll_sketch, runs: int) -> Simulation:
+    instance = question.instance
+    counts = {item.name: 0 for item in instance.action_rules}
+    for batch in done:
+        for step, number in zip(instance.actions, batch.enabled, strict=True):
+            counts[step.action.name] += number
+    broken = done[-1].broken
+    violation = None
+    if broken is not None:
+        _, _, ending, actions = broken
+        violation = shortened(question, [instance.actions[number] for number in actions], ending - walks.BROKEN)
+    return Simulation(
+        plan,
+        runs,
+        sum(batch.steps for batch in done),
+        sum(batch.stuck for batch in done),
+        {name: ActionCount(number) for name, number in counts.items()},
+        (sketch.get_estimate(), sketch.get_lower_bound(2), sketch.get_upper_bound(2)),
+        violation,
+        None if broken is None else broken[1],
+        None if broken is None else broken[0],
+    )
+
+
+def shortened(question: Question, steps: Sequence[ActionInstance], found: int) -> Violation:
+    """A violating run without every step that it can do without; `found` numbers state properties, then checks of steps.
+
+    What is left violates the same property, and no single step of it can be left out. It need not be a shortest run.
+    """
+    states = len(question.state_properties)
+    if found == states + OVERFLOW_BIT:
+        _refuse_overflow(question, steps)
+    position = question.state_properties[found] if found < states else question.step_properties[found - states - 1]
+    replay = _Replay(question, position)
+    kept = list(steps)
+    size = max(len(kept) // 2, 1)
+    while True:
+        at = 0
+        while at < len(kept):
+            shorter = replay.until_broken([*kept[:at], *kept[at + size :]])
+            if shorter is not None:
+                kept = shorter
+            else:
+                at += size
+        if size == 1:
+            break
+        size //= 2
+    # Leaving one out may have made another one needless.
+    while (again := _without_one(replay, kept)) is not None:
+        kept = again
+    return Violation(question.properties[position], replay.run(kept))
+
+
+def _without_one(replay: _Replay, steps: list[ActionInstance]) -> list[ActionInstance] | None:
+    tried = (replay.until_broken(steps[:at] + steps[at + 1 :]) for at in range(len(steps)))
+    return next((made for made in tried if made is not None), None)
+
+
+def _refuse_overflow(question: Question, steps: Sequence[ActionInstance]) -> None:
+    """`DomainOverflow`, which the last of the steps raises."""
+    codes = question.instance.schema.unpack(question.instance.initial[0])
+    for step in steps:
+        codes = question.instance.fire(step, codes)
+
+
+class _Replay:
+    """Fires steps by the plain evaluator and looks at one property."""
+
+    def __init__(self, question: Question, position: int) -> None:
+        self._question, self._position = question, position
+        self._is_step = question.properties[position].kind is Kind.STEP
+        self._in_state = None if self._is_step else Evaluator([question.holds_in_state(position)])
+        self._known: dict[str, tuple[Evaluator, Evaluator | None]] = {}
+
+    def until_broken(self, steps: Sequence[ActionInstance]) -> list[ActionInstance] | None:
+        """The steps up to the one that breaks the property; None if one is not possible or nothing is broken."""
+        instance = self._question.instance
+        codes = instance.schema.unpack(instance.initial[0])
+        if self._in_state is not None and not self._in_state(codes)[0]:
+            return []
+        for at, step in enumerate(steps):
+            if step.label not in self._known:
+                holds = Evaluator([self._question.holds_in_step(self._position, step)]) if self._is_step else None
+                self._known[step.label] = (Evaluator([step.guard, *(code for _, code in step.updates)]), holds)
+            rule, holds = self._known[step.label]
+            is_enabled, *values = rule(codes)
+            if not is_enabled:
+                return None
+            if holds is not None and not holds(codes)[0]:
+                return list(steps[: at + 1])
+            for (leaf, _), value in zip(step.updates, values, strict=True):
+                codes[leaf] = value
+            if self._in_state is not None and not self._in_state(codes)[0]:
+                return list(steps[: at + 1])
+        return None
+
+    def run(self, steps: Sequence[ActionInstance]) -> Run:
+        """The run of steps that are possible."""
+        instance = self._question.instance
+        states: list[Words] = [instance.initial[0]]
+        for step in steps:
+            states.append(instance.schema.pack(instance.fire(step, instance.schema.unpack(states[-1]))))
+        return Run(tuple(states), tuple(steps))

@@ -1,0 +1,1 @@
+"""Specs against their expectations, and which guard clause protects what."""

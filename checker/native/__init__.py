@@ -1,0 +1,1 @@
+"""Machine code for guards, successors and loops."""

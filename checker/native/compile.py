@@ -1,0 +1,210 @@
+"""From expressions to running machine code: compilation, and loading.
+
+`compile_kernel`, which returns portable bytes of object code, and `Kernel`, the same loaded into this process.
+
+Compiled objects are cached (`cache.py`) by a hash of the expressions, of this code, of LLVM's version and of the processor.
+An entry that is damaged, or not ours, is made anew.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from acked.checker.cache import NotOurs, open_cache
+from acked.checker.native import kernel, language, loops
+from acked.checker.native.kernel import fire_ir, long_ir, vector_ir
+from acked.checker.question import orbits, symmetry
+from acked.checker.question.plan import KernelPlan
+
+_CODEGEN_FAST, _CODEGEN_LESS, _CODEGEN_GOOD = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class ObjectCode:
+    """Relocatable object files of one kernel, for processors like `processor`."""
+
+    processor: str
+    objects: tuple[bytes, ...]
+    is_for_long: bool = False
+    """Whether it was worth a long compilation; see `compile_for_long`."""
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def _target_machine(optimize: int) -> Any:
+    _initialize()
+    # Large: the loader may put constants further from the code than a 32-bit displacement reaches, because searches reserve
+    # gigabytes of address space in between.
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=optimize,
+        reloc="pic",
+        codemodel="large",
+    )
+
+
+def processor() -> str:
+    """The processor that compiled code is for: name and features."""
+    return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+
+
+def literals(plan: KernelPlan) -> dict[str, int]:
+    """The constants that the loops are compiled with."""
+    return {"W": plan.instance.schema.words}
+
+
+def _emit(ir: str, codegen: int, passes: int | None) -> bytes:
+    # In a thread of its own, which a Ctrl-C does not reach: LLVM's objects do not survive one in the wrong moment.
+    with ThreadPoolExecutor(1) as apart:
+        return apart.submit(_emit_here, ir, codegen, passes).result()
+
+
+def _emit_here(ir: str, codegen: int, passes: int | None) -> bytes:
+    module = llvm.parse_assembly(ir)
+    module.verify()
+    machine = _target_machine(codegen)
+    if passes is not None:
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=passes))
+        builder.getModulePassManager().run(module, builder)
+    return bytes(machine.emit_object(module))
+
+
+@cache
+def _source_hash() -> str:
+    modules = (kernel, loops, language, orbits, symmetry, sys.modules[KernelPlan.__module__])
+    sources = [Path(module.__file__ or "").read_bytes() for module in modules]
+    return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()
+
+
+def kernel_key(plan: KernelPlan) -> str:
+    """What the compiled code depends on, as a hash."""
+    checks = [(check.action, check.bit) for check in plan.step_checks]
+    expressions = [*plan.state_violations, *(check.violated for check in plan.step_checks)]
+    llvm_version = f"{llvmlite.__version__} {llvm.llvm_version_info}"
+    parts = [plan.instance.fingerprint(expressions), str(checks), _source_hash(), llvm_version, processor()]
+    if plan.is_symmetric:
+        parts += [symmetry.signature(plan.instance, sort) for sort in plan.instance.protocol.symmetric]
+    return hashlib.sha256("\n".join([*parts, str(literals(plan))]).encode()).hexdigest()
+
+
+def compile_kernel(plan: KernelPlan) -> ObjectCode:
+    """Object code of the kernel, from the cache if it is there; the code for long searches if that is there."""
+    key = kernel_key(plan)
+    long = _from_cache(f"{key}-long")
+    if long is not None:
+        return _for_long(plan, long)
+    # The vector code is one long basic block that needs no IR passes; the successors of single states gain nothing from
+    # codegen optimisation; the loops are written with variables in memory and need the whole pipeline.
+    vector = _cached(f"{key}-vector", lambda: _emit(vector_ir(plan), _CODEGEN_GOOD, None))
+    fire = _cached(f"{key}-fire", lambda: _emit(fire_ir(plan), _CODEGEN_FAST, None))
+    return ObjectCode(processor(), (vector, fire, _loops(plan)))
+
+
+def compile_for_long(plan: KernelPlan) -> ObjectCode:
+    """Object code of the kernel that takes up to some seconds to compile and makes up for it in a long search; cached too."""
+    return _for_long(plan, _cached(f"{kernel_key(plan)}-long", lambda: _emit(long_ir(plan), _CODEGEN_LESS, None)))
+
+
+def _for_long(plan: KernelPlan, kernel: bytes) -> ObjectCode:
+    return ObjectCode(processor(), (kernel, _loops(plan)), is_for_long=True)
+
+
+def _loops(plan: KernelPlan) -> bytes:
+    key = hashlib.sha256(f"{_source_hash()} {llvmlite.__version__} {processor()} {literals(plan)}".encode()).hexdigest()
+    return _cached(f"{key}-loops", lambda: _emit(language.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2))
+
+
+def _from_cache(name: str) -> bytes | None:
+    store = open_cache()
+    try:
+        return None if store is None else store.read(f"{name}.o")
+    except (OSError, NotOurs):
+        return None
+
+
+def _cached(name: str, make: Callable[[], bytes]) -> bytes:
+    stored = _from_cache(name)
+    if stored is not None:
+        return stored
+    made, store = make(), open_cache()
+    if store is not None:
+        store.write(f"{name}.o", made)
+    return made
+
+
+class Kernel:
+    """Object code loaded into this process; functions are called with addresses and numbers, without the GIL.
+
+    `size` is in bytes.
+    """
+
+    def __init__(self, code: ObjectCode) -> None:
+        _initialize()
+        self.is_for_long = code.is_for_long
+        self.size = sum(map(len, code.objects))
+        empty = llvm.parse_assembly("")
+        self._engine = llvm.create_mcjit_compiler(empty, _target_machine(_CODEGEN_FAST))
+        for data in code.objects:
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function is."""
+        return int(self._engine.get_function_address(name))
+
+    def function(self, name: str, arguments: int) -> Callable[..., int]:
+        """A function of so many 64-bit arguments (numbers or addresses)."""
+        prototype = ctypes.CFUNCTYPE(ctypes.c_uint64, *[ctypes.c_uint64] * arguments)
+        return prototype(self.address(name))
+
+
+def load_kernel(plan: KernelPlan) -> Kernel:
+    """Compiles (or takes from the cache) and loads."""
+    return Kernel(compile_kernel(plan))
+
+
+def compile_functions(functions: Sequence[Callable[..., Any]], constants: Mapping[str, int]) -> bytes:
+    """Object code of functions in the subset of `language.py` that no kernel contains, from the cache if it is there."""
+    modules = sorted({function.__module__ for function in functions})
+    sources = [Path(sys.modules[name].__file__ or "").read_bytes() for name in modules]
+    parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), llvmlite.__version__, processor()]
+    key = hashlib.sha256("\n".join([*parts, str(sorted(constants.items()))]).encode()).hexdigest()
+    return _cached(f"{key}-functions", lambda: _emit(language.translate(functions, constants), _CODEGEN_GOOD, 2))
+
+
+@dataclass(frozen=True)
+class PortableCode:
+    """A kernel as LLVM IR, for processors unlike this one: texts with the optimisation of their compilation."""
+
+    parts: tuple[tuple[str, int, int | None], ...]
+
+
+def portable_code(plan: KernelPlan) -> PortableCode:
+    """The kernel of a plan as text, for long searches."""
+    return PortableCode(
+        (
+            (long_ir(plan), _CODEGEN_LESS, None),
+            (language.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2),
+        )
+    )
+
+
+def compile_portable(code: PortableCode) -> ObjectCode:
+    """Object code for this processor."""
+    return ObjectCode(processor(), tuple(_emit(*part) for part in code.parts))

@@ -1,0 +1,187 @@
+"""The native loops that move states between memory, files and workers in other processes.
+
+Functions in the subset of `language.py`: packed states to records of bytes, grouped by bucket, and back; and the expansion of
+a level whose successors belong to workers that share no memory.
+
+A *bucket* is a range of hashes; how many there are is fixed for a run, who owns which may change. A *record* is a state
+without the bytes that no leaf uses: of every word the lowest `WIDTHS >> 4w & 15` bytes, 11 bytes for a state of 87 bits.
+A *parcel* is a record and the number of the action that led to the state, in `ACTION_BYTES` bytes.
+"""
+
+# The loops are translated, not run, so the type checker sees them only as far as the subset's names go.
+from __future__ import annotations
+
+from acked.checker.native.language import P8, P16, P64, U64, at, call, minimum, p8, p16, p64, unrolled
+from acked.checker.native.loops import ACTS, HASHES, OUT, hash_state, owner_of
+from acked.checker.question.plan import BATCH
+
+# Slots of a worker's exchange: its shard, who owns which bucket, and for every worker the box of what is sent to it and the
+# bytes in that box. CHOSEN is scratch: for every worker the numbers of this batch's candidates that belong to it.
+SHARD, BUCKETS, OWNERS, WORKER, WORKERS, BOXES, FILLED, BOX_BYTES, CHOSEN, WORST = range(10)
+# Functions of `loops.py`.
+EVALUATE, NOTE_STATES, FIRE_ALL, HASH_ALL, SETTLE = range(10, 15)
+# The system's clock and what it is asked for, memory for its answer (seconds, nanoseconds), what it showed last, and
+# nanoseconds spent so far.
+CLOCK, MONOTONIC, MOMENT, NOW, ELSEWHERE, IN_KERNEL, IN_ROUTING, IN_TABLE = range(15, 23)
+EXCHANGE_SLOTS = 23
+
+# Literals of the compiled protocol; the values here only name them.
+W = WIDTHS = RECORD = ACTION_BYTES = 1
+
+
+def count_buckets(states: P64, n: U64, buckets: U64, numbers: P16, counts: P64) -> None:
+    """The bucket of every state, and how many states each bucket has."""
+    for j in range(n):
+        b = owner_of(hash_state(at(states, j * W)), buckets)
+        numbers[j] = b
+        counts[b] += 1
+
+
+def put_record(target: P8, state: P64) -> None:
+    """Writes the bytes of a state that are in use."""
+    o = 0
+    for w in unrolled(W):
+        x = state[w]
+        for b in unrolled(8):
+            if b < (WIDTHS >> (4 * w)) & 15:
+                target[o] = x >> (8 * b)
+                o += 1
+
+
+def get_record(source: P8, state: P64) -> None:
+    """Reads what `put_record` wrote."""
+    o = 0
+    for w in unrolled(W):
+        x = 0
+        for b in unrolled(8):
+            if b < (WIDTHS >> (4 * w)) & 15:
+                x = x | (source[o] << (8 * b))
+                o += 1
+        state[w] = x
+
+
+def group(states: P64, n: U64, numbers: P16, places: P64, out: P8) -> None:
+    """Writes records bucket by bucket; `places` says where in `out` the next record of every bucket goes."""
+    for j in range(n):
+        b = numbers[j]
+        o = places[b]
+        places[b] = o + RECORD
+        put_record(at(out, o), at(states, j * W))
+
+
+def read_records(data: P8, n: U64, states: P64) -> None:
+    """Records back to states."""
+    for j in range(n):
+        get_record(at(data, j * RECORD), at(states, j * W))
+
+
+def read_parcels(data: P8, n: U64, states: P64, acts: P16) -> None:
+    """Parcels back to states and actions."""
+    for j in range(n):
+        parcel = at(data, j * (RECORD + ACTION_BYTES))
+        get_record(parcel, at(states, j * W))
+        action = 0
+        for b in unrolled(ACTION_BYTES):
+            action = action | (parcel[RECORD + b] << (8 * b))
+        acts[j] = action
+
+
+def keep_owned(states: P64, n: U64, workers: U64, worker: U64) -> U64:
+    """Moves the states whose hash range is this worker's to the front; returns how many."""
+    kept = 0
+    for j in range(n):
+        h = hash_state(at(states, j * W))
+        for w in unrolled(W):
+            states[kept * W + w] = states[j * W + w]
+        kept += 1 if owner_of(h, workers) == worker else 0
+    return kept
+
+
+def deal_candidates(exchange: P64, n: U64) -> U64:
+    """Puts the candidates of OUT that others own into their boxes, and own ones to the front; returns how many these are.
+
+    Every worker's candidates are listed first, so that no branch asks who the owner is.
+    """
+    context = p64(exchange[SHARD])
+    out = p64(context[OUT])
+    acts = p16(context[ACTS])
+    hashes = p64(context[HASHES])
+    owners = p16(exchange[OWNERS])
+    buckets = exchange[BUCKETS]
+    workers = exchange[WORKERS]
+    me = exchange[WORKER]
+    worst = exchange[WORST]
+    chosen = p64(exchange[CHOSEN])
+    filled = p64(exchange[FILLED])
+    counts = at(chosen, workers * worst)
+    for t in range(workers):
+        counts[t] = 0
+    for j in range(n):
+        t = owners[owner_of(hashes[j], buckets)]
+        k = counts[t]
+        counts[t] = k + 1
+        chosen[t * worst + k] = j
+    for t in range(workers):
+        if t != me:
+            box = p8(exchange[BOXES] + t * exchange[BOX_BYTES])
+            o = filled[t]
+            for i in range(counts[t]):
+                j = chosen[t * worst + i]
+                parcel = at(box, o)
+                put_record(parcel, at(out, j * W))
+                for b in unrolled(ACTION_BYTES):
+                    parcel[RECORD + b] = acts[j] >> (8 * b)
+                o += RECORD + ACTION_BYTES
+            filled[t] = o
+    kept = 0
+    while kept < counts[me]:
+        j = chosen[me * worst + kept]
+        for w in unrolled(W):
+            out[kept * W + w] = out[j * W + w]
+        acts[kept] = acts[j]
+        hashes[kept] = hashes[j]
+        kept += 1
+    return kept
+
+
+def book(exchange: P64, slot: U64) -> None:
+    """Adds the time since the last call to a slot. The clock is asked a few times a batch, which costs nothing beside it."""
+    moment = p64(exchange[MOMENT])
+    call(exchange[CLOCK], exchange[MONOTONIC], moment)
+    now = moment[0] * 1000000000 + moment[1]
+    exchange[slot] += now - exchange[NOW]
+    exchange[NOW] = now
+
+
+def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
+    """Checks and expands states begin..end-1 of an array; returns where it stopped: a box may overflow, or memory is full."""
+    context = p64(exchange[SHARD])
+    filled = p64(exchange[FILLED])
+    i = begin
+    while i < end:
+        for t in range(exchange[WORKERS]):
+            if filled[t] + exchange[WORST] * (RECORD + ACTION_BYTES) > exchange[BOX_BYTES]:
+                return i
+        n = minimum(BATCH, end - i)
+        here = at(states, i * W)
+        book(exchange, ELSEWHERE)
+        call(exchange[EVALUATE], context, here, n)
+        call(exchange[NOTE_STATES], context, here, n)
+        m = call(exchange[FIRE_ALL], context, here, n)
+        book(exchange, IN_KERNEL)
+        call(exchange[HASH_ALL], p64(context[OUT]), p64(context[HASHES]), m)
+        m = deal_candidates(exchange, m)
+        book(exchange, IN_ROUTING)
+        settled = call(exchange[SETTLE], context, p64(context[OUT]), p16(context[ACTS]), 0, m)
+        book(exchange, IN_TABLE)
+        if settled < m:
+            return i
+        i += n
+    return i
+
+
+FUNCTIONS = (
+    hash_state, owner_of, put_record, get_record, count_buckets, group, read_records, read_parcels, keep_owned,
+    deal_candidates, book, expand_apart,
+)  # fmt: skip
+"""Everything that is translated, callees first."""

@@ -1,0 +1,54 @@
+"""The numbers of a kernel: all that a worker needs to know about the question besides object code.
+
+`Shape`, small enough to travel to another process, which so needs neither the protocol nor its properties.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acked.checker.question.plan import KernelPlan
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes that a kernel was made for; `checks` is 1 + the highest bit that a check of steps uses.
+
+    `word_bits` are the bits that leaves use of every word, `block` the states of one vector, `column_bytes` the bytes of one
+    leaf's column of a batch. `is_symmetric`: the kernel has `representatives`, which successors go through.
+    """
+
+    words: int
+    leaves: int
+    actions: int
+    properties: int
+    checks: int
+    block: int
+    column_bytes: int
+    word_bits: tuple[int, ...]
+    is_symmetric: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Rows of bits that the guards of a batch fill."""
+        return self.actions + self.properties
+
+
+def shape_of(plan: KernelPlan) -> Shape:
+    """The shape of a plan."""
+    schema = plan.instance.schema
+    used = [0] * schema.words
+    for leaf in schema.leaves:
+        if leaf.bits:
+            used[leaf.word] = max(used[leaf.word], leaf.shift + leaf.bits)
+    return Shape(
+        words=schema.words,
+        leaves=len(schema.leaves),
+        actions=len(plan.instance.actions),
+        properties=len(plan.state_violations),
+        checks=1 + max((check.bit for check in plan.step_checks), default=0),
+        block=plan.block,
+        column_bytes=plan.column_bytes,
+        word_bits=tuple(used),
+        is_symmetric=plan.is_symmetric,
+    )

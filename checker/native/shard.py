@@ -1,0 +1,299 @@
+"""The memory of a search, what each worker has of it, and the calls into the native loops.
+
+`Visited`, the states and the table of all workers, and `Shard`, what one worker found and works with.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import sys
+from collections.abc import Iterable, Sequence
+
+from acked.checker.errors import SystemFailure
+from acked.checker.native import loops
+from acked.checker.native.compile import Kernel
+from acked.checker.native.kernel import FIRE_GROUP
+from acked.checker.native.shape import Shape
+from acked.checker.question.plan import BATCH
+
+Words = tuple[int, ...]
+
+FIRST_BUCKETS = 1 << 9
+_PAGE = 2 << 20
+_NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
+
+
+def numbers(values: Iterable[int]) -> ctypes.Array[ctypes.c_uint64]:
+    """A small array of 64-bit numbers; plain ctypes, because importing an array library takes longer than most searches."""
+    listed = list(values)
+    return (ctypes.c_uint64 * max(len(listed), 1))(*listed)
+
+
+def reserve(count: int, huge: bool = False) -> ctypes.Array[ctypes.c_uint64]:
+    """Address space for `count` 64-bit numbers, zero until written; physical memory comes with the first touch."""
+    region = mmap.mmap(-1, max(count, 1) * 8, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
+    if huge and hasattr(mmap, "MADV_HUGEPAGE"):
+        try:
+            region.madvise(mmap.MADV_HUGEPAGE)
+        except OSError:
+            pass  # A kernel without huge pages is only slower.
+    return (ctypes.c_uint64 * max(count, 1)).from_buffer(region)
+
+
+def address(array: ctypes.Array[ctypes.c_uint64]) -> int:
+    """Where an array's memory begins."""
+    return ctypes.addressof(array)
+
+
+class Visited:
+    """The states of all workers, and the table that finds them, within a budget of bytes.
+
+    Every worker has address space for all the states that the budget allows, whoever finds them. Where there is too little
+    address space, or more than 4 × 10^9 / workers states are allowed, one that finds far more than its share may be short.
+
+    Raises OSError, ValueError or OverflowError where the system has no address space for them.
+    """
+
+    def __init__(self, words: int, workers: int, memory: int) -> None:
+        self.words, self.workers = words, workers
+        # A state costs its words, and 8 bytes a slot at the greatest load.
+        per_state = 8 * words + 8 * loops.LOAD_DENOMINATOR / loops.LOAD_NUMERATOR
+        most = max(int((memory - 8 * loops.SLOTS * loops.PAD * workers) / per_state), 1)
+        self.most = min(most, loops.INDEX_MASK - BATCH)
+        slots = self.most * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR
+        self.buckets = slots // loops.SLOTS // workers + 2
+        self.stride = -(-8 * loops.SLOTS * (self.buckets + loops.PAD + 1) // _PAGE) * _PAGE
+        self.table = reserve(self.stride // 8 * workers, huge=True)
+        self.room = min(self.most, loops.INDEX_MASK // workers - BATCH)
+        try:
+            self.states = self._reserve_states()
+        except (OSError, ValueError, OverflowError):
+            if workers == 1:
+                raise
+            self.room = min(self.room, self.most // workers * 5 // 4 + BATCH)
+            self.states = self._reserve_states()
+        self.bases = reserve(workers)
+        self.offers = reserve(loops.OFFER_SLOTS * workers)
+        self.shared = reserve(loops.SHARED_SLOTS)
+
+    def _reserve_states(self) -> ctypes.Array[ctypes.c_uint64]:
+        return reserve((self.room + BATCH) * self.workers * self.words, huge=True)
+
+    @property
+    def apart(self) -> int:
+        """How many states after one worker's first the next worker's first stands."""
+        return self.room + BATCH
+
+
+class Shard:
+    """What one worker found, in order of discovery, and what it works with; see `team` and `alone`."""
+
+    def __init__(self, shape: Shape, kernel: Kernel, visited: Visited, worker: int) -> None:
+        self.words = shape.words
+        self._properties = shape.properties
+        self._checks = shape.checks
+        self._actions = actions = shape.actions
+        begin = visited.apart * worker * self.words * 8
+        self.states = (ctypes.c_uint64 * (visited.apart * self.words)).from_buffer(visited.states, begin)
+        self._visited = visited
+        worst = BATCH * max(actions, 1)
+        self._columns = reserve(shape.leaves * shape.column_bytes // 8)
+        self._rows = reserve(max(shape.rows, 1) * BATCH // 64)
+        self._scratch = {
+            loops.LIST: reserve((BATCH + FIRE_GROUP) // 4),
+            loops.OUT: reserve((worst + FIRE_GROUP + loops.GROUP) * self.words),
+            loops.ACTS: reserve(worst // 4 + 1),
+            loops.HASHES: reserve(worst),
+            loops.FLAGS: reserve(BATCH + FIRE_GROUP),
+            loops.SPARE: reserve(loops.SPARE_SLOTS),
+            loops.SEEN: reserve(loops.RING + 1),
+            loops.HOMES: reserve(loops.RING + 1),
+            loops.FILL: reserve((visited.buckets + loops.PAD) // 8 + 2),
+        }
+        self._fires = numbers(kernel.address(f"fire_{k}") for k in range(actions))
+        # What is written all the time, or read by others, has pages of its own, so that workers share no line by chance.
+        self.enabled = reserve(actions)
+        self.new = reserve(actions)
+        self._best_states = numbers([0] * self._properties * (self.words + 1))
+        self._best_steps = numbers([0] * self._checks * (self.words + 2))
+        self._best_source = numbers([0] * (self.words + 2))
+        begin = loops.OFFER_SLOTS * 8 * worker
+        self._offer = (ctypes.c_uint64 * loops.OFFER_SLOTS).from_buffer(visited.offers, begin)
+        self._offer[loops.OFFER_NEXT] = loops.OFFER_CLOSED
+        self._offer[loops.OFFER_STATES] = address(self.states)
+        self.context = reserve(loops.CONTEXT_SLOTS)
+        self._fill_context(shape, kernel, visited, worker)
+        self._kernel = kernel  # whose code the functions below are
+        self._expand = kernel.function("expand", 3)
+        self._inspect = kernel.function("inspect", 3)
+        self._receive = kernel.function("receive", 4)
+        self._grow = kernel.function("grow", 1)
+        self._settle_rest = kernel.function("settle_rest", 1)
+        self._find_source = kernel.function("find_source", 4)
+        self._link = kernel.function("link", 6)
+
+    def _fill_context(self, shape: Shape, kernel: Kernel, visited: Visited, worker: int) -> None:
+        workers = visited.workers
+        values = {
+            loops.STATES: address(self.states),
+            loops.ROOM: visited.room,
+            loops.ALL_STATES: address(visited.states),
+            loops.FIRST: visited.apart * worker,
+            loops.FINDER: (1 << 64) // visited.apart + 1 if workers > 1 else 0,
+            loops.BASES: address(visited.bases),
+            loops.TABLE: address(visited.table),
+            loops.STRIDE: visited.stride,
+            loops.BUCKETS: FIRST_BUCKETS if visited.buckets > 2 * FIRST_BUCKETS else visited.buckets,
+            loops.MAX_BUCKETS: visited.buckets,
+            loops.MAX_STATES: visited.most,
+            loops.WORKERS: workers,
+            loops.WORKER: worker,
+            loops.SHARED: address(visited.shared),
+            loops.OFFERS: address(visited.offers),
+            loops.COLUMNS: address(self._columns),
+            loops.ROWS: address(self._rows),
+            loops.UNPACK: kernel.address("unpack"),
+            loops.GUARDS: kernel.address("guards"),
+            loops.FIRES: address(self._fires),
+            loops.ENABLED: address(self.enabled),
+            loops.NEW: address(self.new),
+            loops.BEST_STATES: address(self._best_states),
+            loops.BEST_STEPS: address(self._best_steps),
+            loops.BEST_SOURCE: address(self._best_source),
+            loops.ACTIONS: shape.actions,
+            loops.PROPERTIES: shape.properties,
+            loops.BLOCK: shape.block,
+            loops.REPRESENT: kernel.address("representatives") if shape.is_symmetric else 0,
+        }
+        values.update({slot: address(array) for slot, array in self._scratch.items()})
+        for slot, value in values.items():
+            self.context[slot] = value
+        kernel.function("set_limit", 1)(address(self.context))
+
+    # -- the search's calls ---------------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """How many states the shard holds."""
+        return int(self.context[loops.COUNT])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the memory budget stopped the last call."""
+        return bool(self.context[loops.STATUS] == loops.FULL)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether a worker put off what it found, because there was no room in the table."""
+        return bool(self._visited.shared[loops.CROWDED])
+
+    @property
+    def is_at_most(self) -> bool:
+        """Whether the table has room for as many states as the budget allows, so that it need not grow."""
+        return bool(self.context[loops.LIMIT] == self.context[loops.MAX_STATES])
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the table could not be rearranged; never seen, and reported rather than risked."""
+        return bool(self.context[loops.STATUS] == loops.BROKEN)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of its states and of its part of the table in use."""
+        return 8 * (self.count * self.words + (self.context[loops.BUCKETS] + loops.PAD) * loops.SLOTS)
+
+    def begin_level(self) -> None:
+        """States found from now on belong to the next level; counters and violations start anew."""
+        self._visited.bases[self.context[loops.WORKER]] = self.context[loops.FIRST] + self.count
+        for array in (self.enabled, self.new, self._best_states, self._best_steps):
+            ctypes.memset(array, 0, ctypes.sizeof(array))
+
+    def insert(self, states: Sequence[Words]) -> None:
+        """Inserts initial states."""
+        words = numbers(word for state in states for word in state)
+        actions = numbers([0] * len(states))  # kept in a variable: an address does not keep its array alive
+        if self._receive(address(self.context), address(words), address(actions), len(states)) != len(states):
+            raise SystemFailure("the initial states do not fit; use more --memory")
+
+    def take(self, states: int, count: int) -> bool:
+        """Inserts states that stand at an address, of an earlier level; False if there is no room, see `make_room`."""
+        actions = numbers([0] * (count // 4 + 1))
+        return self._receive(address(self.context), states, address(actions), count) == count
+
+    def expand(self, begin: int, end: int) -> int:
+        """Checks and expands states begin..end-1, helped by the others and helping; where it stopped (room, or budget)."""
+        return self._expand(address(self.context), begin, end)
+
+    def inspect(self, begin: int, end: int) -> None:
+        """Checks states begin..end-1 and the steps from them without inserting anything."""
+        self._inspect(address(self.context), begin, end)
+
+    def settle_rest(self) -> None:
+        """Inserts what was put off, while no other shard is at work; what does not fit now exceeds the budget."""
+        if not self._settle_rest(address(self.context)):
+            self.context[loops.STATUS] = loops.FULL
+        self._visited.shared[loops.CROWDED] = 0
+
+    def grow(self) -> None:
+        """Makes this worker's part of the table larger; only while no shard is at work, and every shard must do it."""
+        self._grow(address(self.context))
+        self._visited.shared[loops.CROWDED] = 0
+
+    @property
+    def free(self) -> int:
+        """How many states fit into the table, of all workers together, before it must grow."""
+        return max(int(self.context[loops.LIMIT]) - int(self._visited.shared[loops.BOOKED]), 0)
+
+    def hasten(self, kernel: Kernel) -> None:
+        """Has successors made by another kernel of the same plan from now on; only while no shard is at work."""
+        self._faster = kernel  # whose code the successors are
+        self._fires[: self._actions] = [kernel.address(f"fire_{k}") for k in range(self._actions)]
+
+    def violating_states(self) -> dict[int, Words]:
+        """By state property: the least state of the level, among those expanded, that violates it."""
+        rows = _rows(self._best_states, self.words + 1)[: self._properties]
+        return {p: tuple(row[1:]) for p, row in enumerate(rows) if row[0]}
+
+    def violating_steps(self) -> dict[int, tuple[Words, int]]:
+        """By check of steps: the least (source, action) of the level that violates it."""
+        rows = _rows(self._best_steps, self.words + 2)
+        return {bit: (tuple(row[2:]), row[1]) for bit, row in enumerate(rows) if row[0]}
+
+    def link(self, begin: int, end: int, edges: int, acts: int, verdicts: int) -> int:
+        """Lists the steps from states begin..end-1 at three addresses; see `loops.link`."""
+        return self._link(address(self.context), begin, end, edges, acts, verdicts)
+
+    def find_source(self, begin: int, end: int, target: Words) -> tuple[Words, int] | None:
+        """The least (state, action) among states begin..end-1 whose successor is `target`."""
+        ctypes.memset(self._best_source, 0, ctypes.sizeof(self._best_source))
+        wanted = numbers(target)
+        self._find_source(address(self.context), begin, end, address(wanted))
+        row = list(self._best_source)
+        return (tuple(row[2:]), row[1]) if row[0] else None
+
+
+def alone(shape: Shape, kernel: Kernel, memory: int) -> Shard:
+    """What one worker works with that shares nothing, within a budget of bytes; errors as `Visited`."""
+    return team(shape, kernel, 1, memory)[0]
+
+
+def team(shape: Shape, kernel: Kernel, workers: int, memory: int) -> list[Shard]:
+    """What so many workers of one search work with, within a budget of bytes for all; errors as `Visited`."""
+    visited = Visited(shape.words, workers, memory)
+    return [Shard(shape, kernel, visited, worker) for worker in range(workers)]
+
+
+def make_room(shards: Sequence[Shard], states: int) -> bool:
+    """Has the table grow until so many more states fit, while no shard is at work; False if the budget is too small."""
+    while shards[0].free < states:
+        for shard in shards:
+            shard.grow()
+        if any(shard.is_full or shard.is_broken for shard in shards):
+            return False
+    return True
+
+
+def _rows(array: ctypes.Array[ctypes.c_uint64], width: int) -> list[list[int]]:
+    values = list(array)
+    return [values[at : at + width] for at in range(0, len(values) - width + 1, width)]

@@ -1,0 +1,1 @@
+"""Bounded model checking, induction, suggested conjuncts, variants against properties."""

@@ -1,0 +1,197 @@
+"""What a symbolic engine answers."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, unique
+
+from acked.checker.errors import ExitCode
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run, Verdict, Violation
+from acked.invariants.property import Kind, Property
+
+INITIAL = "initial state"
+"""The subject of the obligation that every claim holds initially."""
+
+
+@unique
+class Method(Enum):
+    """How an answer is sought."""
+
+    BMC = "bmc"
+    INDUCTION = "induction"
+
+
+@unique
+class ObligationVerdict(Enum):
+    """`UNDECIDED` is a solver's "unknown", a timeout or a solver that died; it is never a pass."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNDECIDED = "undecided"
+
+
+@unique
+class Reachability(Enum):
+    """Whether a counterexample to induction can occur."""
+
+    REACHABLE = "reachable"
+    UNREACHABLE = "unreachable"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class InductionCounterexample:
+    """A run from a state that need not be reachable: everything assumed holds before its last step, `claims` break by it."""
+
+    claims: tuple[str, ...]
+    run: Run
+    reachability: Reachability = Reachability.UNKNOWN
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """One query: that an action instance preserves the claims, or that they hold initially.
+
+    `subject` is the action's name or INITIAL, `label` the instance that stands for `instances` of them (more than one if they
+    differ only in the names of ids). `goals` counts the claims that were put to the solver, `open_claims` names those that
+    were not decided, for `reason`. `can_fire` says that the assumptions are satisfiable, None where that was not asked.
+    """
+
+    subject: str
+    label: str
+    instances: int
+    verdict: ObligationVerdict
+    seconds: float
+    goals: int
+    counterexamples: tuple[InductionCounterexample, ...] = ()
+    open_claims: tuple[str, ...] = ()
+    reason: str = ""
+    can_fire: bool | None = None
+    used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @builtins.property
+    def broken(self) -> tuple[str, ...]:
+        """The claims that some counterexample breaks."""
+        return tuple(dict.fromkeys(name for item in self.counterexamples for name in item.claims))
+
+
+@dataclass(frozen=True)
+class ActionProof:
+    """What was decided of one action, or of the initial state: the sum of its obligations."""
+
+    name: str
+    obligations: tuple[Obligation, ...]
+
+    @builtins.property
+    def verdict(self) -> ObligationVerdict:
+        """Refuted if some obligation is, else undecided if some obligation is."""
+        verdicts = {item.verdict for item in self.obligations}
+        for verdict in (ObligationVerdict.REFUTED, ObligationVerdict.UNDECIDED):
+            if verdict in verdicts:
+                return verdict
+        return ObligationVerdict.PROVED
+
+    @builtins.property
+    def seconds(self) -> float:
+        """Solver seconds, over all processes."""
+        return sum(item.seconds for item in self.obligations)
+
+    @builtins.property
+    def broken(self) -> tuple[str, ...]:
+        """The claims that the action breaks."""
+        return tuple(dict.fromkeys(name for item in self.obligations for name in item.broken))
+
+    @builtins.property
+    def open_claims(self) -> tuple[str, ...]:
+        """The claims that were left open."""
+        return tuple(dict.fromkeys(name for item in self.obligations for name in item.open_claims))
+
+    @builtins.property
+    def never_fires(self) -> bool:
+        """Whether no instance can fire under the assumptions, so that the proof says nothing about the action."""
+        return bool(self.obligations) and all(item.can_fire is False for item in self.obligations)
+
+
+@dataclass(frozen=True)
+class Induction:
+    """A proof by induction, or what is left of one.
+
+    `candidates` are the properties asked and `lemmas` what was assumed and proved along with them. `symmetry` is empty if one
+    instance stands for all that differ in the names of ids, which was checked; else it says why not. `needed` names, if that
+    was asked, lemmas that suffice: the proofs of the properties use no others, nor do the proofs of these.
+    """
+
+    k: int
+    candidates: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    actions: tuple[ActionProof, ...]
+    symmetry: str
+    instances: int
+    needed: tuple[str, ...] | None = None
+
+    @builtins.property
+    def is_proof(self) -> bool:
+        """Whether every obligation is proved."""
+        return all(item.verdict is ObligationVerdict.PROVED for item in self.actions)
+
+    @builtins.property
+    def obligations(self) -> tuple[Obligation, ...]:
+        """All of them, in the protocol's order of actions."""
+        return tuple(item for action in self.actions for item in action.obligations)
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Bounded model checking: no run of up to `depth` actions violates anything, unless a violation is given.
+
+    `depths` holds the seconds that each number of actions took; `reason` says why it ended before the bound asked for.
+    """
+
+    bound: int
+    depth: int
+    depths: tuple[float, ...]
+    symmetry: str
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ProofResult:
+    """The answer of a symbolic engine; `seconds` is the work without start-up, `lemmas` what induction had to help it."""
+
+    question: Question
+    method: Method
+    workers: int
+    seconds: float
+    induction: Induction | None = None
+    bounded: Bounded | None = None
+    violations: tuple[Violation, ...] = ()
+    interrupted: bool = False
+    lemmas: tuple[Property, ...] = ()
+    notes: tuple[str, ...] = ()
+    engine: str = "z3"
+
+    @builtins.property
+    def verdict(self) -> Verdict:
+        """What was decided; that no violation was found up to a bound decides nothing."""
+        if self.violations:
+            return Verdict.VIOLATED
+        if self.induction is not None and self.induction.is_proof and not self.interrupted:
+            return Verdict.HOLDS
+        return Verdict.INCOMPLETE
+
+    @builtins.property
+    def exit_code(self) -> ExitCode:
+        """By verdict; of several violations the shortest counts, ties by the spec's order."""
+        if self.violations:
+            shortest = min(self.violations, key=lambda violation: violation.trace_length)
+            return {
+                Kind.STATE: ExitCode.INVARIANT,
+                Kind.STEP: ExitCode.STEP_OR_LIVENESS,
+                Kind.DEADLOCK: ExitCode.DEADLOCK,
+            }[shortest.property.kind]
+        if self.interrupted:
+            return ExitCode.INTERRUPTED
+        return ExitCode.HOLDS if self.verdict is Verdict.HOLDS else ExitCode.TOO_LARGE

@@ -1,0 +1,241 @@
+"""A protocol's own words: conditions on a state and a few ids and numbers, out of which conjuncts are made.
+
+An atom is a predicate that the protocol's own rules can call (a function of a state and typed arguments that returns a Bool,
+found in the modules of its actions), or compares two things that its state holds: numbers of one unit, ids of one type, sets
+and their members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations, permutations, product
+from typing import Any, get_type_hints
+
+from acked.model.language.domain import (
+    ArrayDomain,
+    BoolDomain,
+    Domain,
+    IdDomain,
+    LogDomain,
+    OptionalDomain,
+    Range,
+    SetDomain,
+    StructDomain,
+)
+from acked.model.language.protocol import Protocol
+from acked.model.language.quantify import each
+from acked.model.language.values import Bool, Id, Int, OptionalValue
+
+Binding = Mapping[str, Any]
+"""The value of every variable, by its name."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A universally quantified variable."""
+
+    name: str
+    over: type[Any]
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A condition; `holds` makes it of a state and the variables' values. `is_own` says that the protocol itself names it."""
+
+    text: str
+    variables: tuple[Variable, ...]
+    holds: Callable[[Any, Binding], Bool]
+    is_own: bool = False
+
+
+@dataclass(frozen=True)
+class _Thing:
+    """Something that a state holds, or a variable; `kind` is number, id, set, bool or log, `item` its unit or type."""
+
+    text: str
+    kind: str
+    item: type[Any]
+    variables: tuple[Variable, ...]
+    get: Callable[[Any, Binding], Any]
+    is_optional: bool = False
+
+
+def variables_of(protocol: Protocol) -> tuple[Variable, ...]:
+    """Two variables of every type of ids, one of every unit that numbers an array or a log.
+
+    They are called by the first letter of their type, with a number where there are two.
+    """
+    types: dict[type[Any], None] = {}
+
+    def walk(domain: Domain) -> None:
+        if isinstance(domain, StructDomain):
+            for inner in domain.struct.domains().values():
+                walk(inner)
+        elif isinstance(domain, ArrayDomain):
+            index = domain.index
+            if isinstance(index, (IdDomain, Range)):
+                types[index.item] = None
+            walk(domain.element)
+        elif isinstance(domain, LogDomain):
+            types[domain.offset] = None
+        elif isinstance(domain, (IdDomain, SetDomain, OptionalDomain)) and issubclass(domain.item, Id):
+            types[domain.item] = None
+
+    walk(StructDomain(protocol.state))
+    made: list[Variable] = []
+    for item in types:
+        letter = item.__name__[0].lower()
+        name = letter if letter not in {variable.name[0] for variable in made} else item.__name__.lower()
+        names = (f"{name}1", f"{name}2") if issubclass(item, Id) else (name,)
+        made += [Variable(each_name, item) for each_name in names]
+    return tuple(made)
+
+
+def bindings(variables: tuple[Variable, ...]) -> list[dict[str, Any]]:
+    """Every choice of values, under the constants of the current trace."""
+    return [
+        {item.name: value for item, value in zip(variables, values, strict=True)}
+        for values in product(*(each(item.over) for item in variables))
+    ]
+
+
+def atoms_of(protocol: Protocol) -> tuple[Atom, ...]:
+    """All atoms over the variables, those that the protocol names first."""
+    variables = variables_of(protocol)
+    things = [_variable(item) for item in variables]
+    things += _things(StructDomain(protocol.state), "", (), lambda s, _: s, variables)
+    made = [*_predicates(protocol, variables), *_comparisons(things, variables)]
+    return tuple({item.text: item for item in made}.values())
+
+
+def _variable(item: Variable) -> _Thing:
+    kind = "id" if issubclass(item.over, Id) else "number"
+    return _Thing(item.name, kind, item.over, (item,), lambda _, values: values[item.name])
+
+
+def _things(
+    domain: Domain,
+    text: str,
+    used: tuple[Variable, ...],
+    get: Callable[[Any, Binding], Any],
+    variables: tuple[Variable, ...],
+) -> Iterator[_Thing]:
+    """What stands below a place in the state."""
+    if isinstance(domain, StructDomain):
+        for name, inner in domain.struct.domains().items():
+            path = f"{text}.{name}" if text else name
+            yield from _things(inner, path, used, _attribute(get, name), variables)
+    elif isinstance(domain, ArrayDomain):
+        for item in _of_type(variables, getattr(domain.index, "item", None), used):
+            yield from _things(domain.element, f"{text}[{item.name}]", (*used, item), _element(get, item), variables)
+    elif isinstance(domain, LogDomain):
+        yield _Thing(text, "log", domain.offset, used, get)
+        yield _Thing(f"{text}.end", "number", domain.offset, used, _attribute(get, "end"))
+        for item in _of_type(variables, domain.offset, used):
+            yield from _things(
+                StructDomain(domain.record), f"{text}.at({item.name})", (*used, item), _record(get, item), variables
+            )
+    elif isinstance(domain, OptionalDomain):
+        kind = "id" if issubclass(domain.item, Id) else "number"
+        yield _Thing(text, kind, domain.item, used, get, is_optional=True)
+    elif isinstance(domain, Range):
+        yield _Thing(text, "number", domain.item, used, get)
+    elif isinstance(domain, (IdDomain, SetDomain)):
+        yield _Thing(text, "id" if isinstance(domain, IdDomain) else "set", domain.item, used, get)
+    elif isinstance(domain, BoolDomain):
+        yield _Thing(text, "bool", Bool, used, get)
+
+
+def _of_type(variables: tuple[Variable, ...], over: object, used: tuple[Variable, ...]) -> list[Variable]:
+    return [item for item in variables if item.over is over and item not in used]
+
+
+def _attribute(get: Callable[[Any, Binding], Any], name: str) -> Callable[[Any, Binding], Any]:
+    return lambda s, values: getattr(get(s, values), name)
+
+
+def _element(get: Callable[[Any, Binding], Any], item: Variable) -> Callable[[Any, Binding], Any]:
+    return lambda s, values: get(s, values)[values[item.name]]
+
+
+def _record(get: Callable[[Any, Binding], Any], item: Variable) -> Callable[[Any, Binding], Any]:
+    return lambda s, values: get(s, values).at(values[item.name])
+
+
+def _comparisons(things: list[_Thing], variables: tuple[Variable, ...]) -> Iterator[Atom]:
+    for a in things:
+        if a.is_optional:
+            yield _atom(f"{a.text} is none", lambda x, _: x.is_none, a, a)
+        if a.kind == "bool":
+            yield _atom(a.text, lambda x, _: x, a, a)
+        if a.kind == "log":
+            for item in _of_type(variables, a.item, a.variables):
+                yield _atom(f"{a.text}.has({item.name})", lambda x, o: x.has(o), a, _variable(item))
+    for a, b in combinations(things, 2):
+        if a.item is not b.item and not (a.kind == b.kind == "log"):
+            continue
+        match a.kind, b.kind:
+            case "number", "number":
+                yield _atom(f"{a.text} == {b.text}", _equal, a, b)
+                yield _atom(f"{a.text} < {b.text}", _less, a, b)
+            case "id", "id":
+                yield _atom(f"{a.text} == {b.text}", _equal, a, b)
+            case "set", "set":
+                yield _atom(f"{a.text} within {b.text}", lambda x, y: x.issubset(y), a, b)
+                yield _atom(f"{b.text} within {a.text}", lambda x, y: x.issubset(y), b, a)
+            case "log", "log":
+                for item in _of_type(variables, a.item, ()):
+                    text = f"{a.text} and {b.text} hold the same record at {item.name}"
+                    yield _same_record(text, a, b, item)
+    for member, group in product(things, things):
+        if member.kind == "id" and group.kind == "set" and not member.is_optional and member.item is group.item:
+            yield _atom(f"{member.text} in {group.text}", lambda x, y: y.contains(x), member, group)
+
+
+def _atom(text: str, make: Callable[[Any, Any], Bool], a: _Thing, b: _Thing) -> Atom:
+    used = tuple(dict.fromkeys((*a.variables, *b.variables)))
+    return Atom(text, used, lambda s, values: make(a.get(s, values), b.get(s, values)))
+
+
+def _same_record(text: str, a: _Thing, b: _Thing, at: Variable) -> Atom:
+    used = tuple(dict.fromkeys((*a.variables, *b.variables, at)))
+    return Atom(text, used, lambda s, values: a.get(s, values).same_record_at(b.get(s, values), values[at.name]))
+
+
+def _equal(a: Any, b: Any) -> Bool:
+    made: Bool = b == a if isinstance(b, OptionalValue) else a == b
+    return made
+
+
+def _less(a: Any, b: Any) -> Bool:
+    made: Bool = b > a if isinstance(b, OptionalValue) else a < b
+    return made
+
+
+def _predicates(protocol: Protocol, variables: tuple[Variable, ...]) -> Iterator[Atom]:
+    """The predicates that the functions of the protocol's actions can call, applied to different variables."""
+    found: dict[str, Callable[..., Bool]] = {}
+    for action in protocol.actions:
+        for name, item in vars(action.function).get("__globals__", action.function.__globals__).items():
+            if callable(item) and hasattr(item, "__annotations__") and not name.startswith("_"):
+                found.setdefault(name, item)
+    for name, function in sorted(found.items()):
+        try:
+            hints = get_type_hints(function)
+        except (NameError, TypeError):
+            continue
+        result = hints.pop("return", None)
+        types = list(hints.values())
+        if result is not Bool or not types or types[0] is not protocol.state:
+            continue
+        if not all(isinstance(item, type) and issubclass(item, (Id, Int)) for item in types[1:]):
+            continue
+        for chosen in permutations(variables, len(types) - 1):
+            if all(item.over is over for item, over in zip(chosen, types[1:], strict=True)):
+                text = f"{name}({', '.join(item.name for item in chosen)})"
+                yield Atom(text, chosen, _applied(function, chosen), is_own=True)
+
+
+def _applied(function: Callable[..., Bool], chosen: tuple[Variable, ...]) -> Callable[[Any, Binding], Bool]:
+    return lambda s, values: function(s, *(values[item.name] for item in chosen))

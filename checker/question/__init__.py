@@ -1,0 +1,1 @@
+"""What is asked, and the form of an answer: properties, predicates, fairness, symmetry, the ledger of levels."""

@@ -1,0 +1,103 @@
+"""Which guard clauses ever mattered: whether each was false somewhere, and whether it alone forbade its action somewhere.
+
+Probes for every clause, and what searches found of them, merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from acked.checker.question.question import Probe
+from acked.model.formulas.expr import Expr
+from acked.model.language.protocol import ActionInstance, Guard, Instance
+
+_FALSE, _DECISIVE, _FIXED = "false: ", "decisive: ", "fixed: "
+
+
+@dataclass(frozen=True)
+class ClauseCoverage:
+    """A clause of an action: whether it was false in some reachable state, and whether there was one in which it alone was.
+
+    `is_fixed` tells that it only says which bindings of the parameters exist: of those that do, it is true in every state.
+    """
+
+    action: str
+    label: str
+    was_false: bool
+    was_decisive: bool
+    is_fixed: bool = False
+
+    @property
+    def name(self) -> str:
+        """As spec files name it."""
+        return f"{self.action}: {self.label}"
+
+
+def clauses_of(instance: Instance) -> list[tuple[str, str]]:
+    """Every guard clause as (action, label), in the protocol's order."""
+    return list(dict.fromkeys((step.action.name, guard.label) for step in instance.actions for guard in step.guards))
+
+
+def coverage_probes(instance: Instance) -> tuple[Probe, ...]:
+    """Two probes per clause of the instance, or one that is never met if the parameters alone decide the clause."""
+    varying = {
+        (step.action.name, guard.label) for step in instance.actions for guard in step.guards if not guard.condition.is_const
+    }
+    made = []
+    for action, label in clauses_of(instance):
+        if (action, label) in varying:
+            made += [_probe(_FALSE, action, label, _is_false), _probe(_DECISIVE, action, label, _is_decisive)]
+        else:
+            made.append(Probe(f"{_FIXED}{action}: {label}", in_state=lambda instance: instance.pool.false))
+    return tuple(made)
+
+
+def clause_coverage(probes: Mapping[str, int | None]) -> list[ClauseCoverage]:
+    """What a search found of every clause."""
+    found = []
+    for name, met in probes.items():
+        kind, clause = name.split(": ", 1)
+        action, _, label = clause.partition(": ")
+        if f"{kind}: " == _FALSE:
+            found.append(ClauseCoverage(action, label, met is not None, probes[_DECISIVE + clause] is not None))
+        elif f"{kind}: " == _FIXED:
+            found.append(ClauseCoverage(action, label, False, False, is_fixed=True))
+    return found
+
+
+def merged(parts: Iterable[Iterable[ClauseCoverage]]) -> list[ClauseCoverage]:
+    """A clause counts as false, or decisive, if it was so in any of the searches."""
+    together: dict[str, ClauseCoverage] = {}
+    for item in (item for part in parts for item in part):
+        old = together.get(item.name, item)
+        together[item.name] = ClauseCoverage(
+            item.action,
+            item.label,
+            old.was_false or item.was_false,
+            old.was_decisive or item.was_decisive,
+            old.is_fixed and item.is_fixed,
+        )
+    return list(together.values())
+
+
+def _probe(kind: str, action: str, label: str, make: Callable[[Instance, ActionInstance, Guard], Expr]) -> Probe:
+    def in_state(instance: Instance) -> Expr:
+        return instance.pool.any(
+            make(instance, step, guard)
+            for step in instance.actions
+            if step.action.name == action
+            for guard in step.guards
+            if guard.label == label
+        )
+
+    return Probe(f"{kind}{action}: {label}", in_state=in_state)
+
+
+def _is_false(instance: Instance, step: ActionInstance, guard: Guard) -> Expr:
+    return instance.pool.not_(guard.condition)
+
+
+def _is_decisive(instance: Instance, step: ActionInstance, guard: Guard) -> Expr:
+    others = [other.condition for other in step.guards if other is not guard]
+    return instance.pool.all([*others, instance.pool.not_(guard.condition)])

@@ -1,0 +1,76 @@
+"""What a kernel evaluates, before there is machine code: guards, violated-conditions, checks of steps, and their limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acked.model.formulas.errors import ModelError
+from acked.model.formulas.expr import Expr, Op, evaluation_order
+from acked.model.language.protocol import Instance
+
+BATCH = 1024
+"""States that one call of the kernel handles at most; a multiple of every block size."""
+
+MAX_ACTIONS = (1 << 16) - 1
+"""Candidates carry the number of their action in 16 bits."""
+MAX_CHECK_BIT = 63
+"""The checks of a step are bits of one word."""
+
+
+@dataclass(frozen=True)
+class StepCheck:
+    """A condition under which action instance `action` is in error: bit `bit` of its flags."""
+
+    action: int
+    bit: int
+    violated: Expr
+
+
+@dataclass(frozen=True)
+class KernelPlan:
+    """What the kernel evaluates: the protocol, violated-conditions of state properties, and checks of steps."""
+
+    instance: Instance
+    state_violations: tuple[Expr, ...]
+    step_checks: tuple[StepCheck, ...]
+    is_symmetric: bool = False
+    """Whether every successor is replaced by the representative of its orbit (`orbits.py`)."""
+
+    def __post_init__(self) -> None:
+        if len(self.instance.actions) > MAX_ACTIONS:
+            raise ModelError(
+                f"{self.instance.protocol.name} has {len(self.instance.actions)} action instances under these constants and "
+                f"{MAX_ACTIONS} are supported; choose smaller constants"
+            )
+        if any(check.bit > MAX_CHECK_BIT for check in self.step_checks):
+            raise ModelError(f"more than {MAX_CHECK_BIT} step properties are asked at once; ask them in several specs")
+
+    @property
+    def lane_bits(self) -> int:
+        """The width of a lane: 8, 16, 32 or 64 bits, signed."""
+        nodes = evaluation_order([*(item.guard for item in self.instance.actions), *self.state_violations])
+        fields = [leaf.cardinality - 1 for leaf in self.instance.schema.leaves]
+        # A machine shift by the lane's width or more is undefined, even where the result would fit the lane.
+        shifts = [node.args[1].hi + 1 for node in nodes if node.op in (Op.SHL, Op.SHR)]
+        hi = max([node.hi for node in nodes] + fields, default=0)
+        lo = min((node.lo for node in nodes), default=0)
+        return next(
+            bits
+            for bits in (8, 16, 32, 64)
+            if -(1 << bits - 1) <= lo and hi < 1 << bits - 1 and max(shifts, default=0) <= bits
+        )
+
+    @property
+    def block(self) -> int:
+        """States per vector: 512 bits of lanes."""
+        return 512 // self.lane_bits
+
+    @property
+    def rows(self) -> int:
+        """Rows of bits that `guards` writes."""
+        return len(self.instance.actions) + len(self.state_violations)
+
+    @property
+    def column_bytes(self) -> int:
+        """Bytes of one leaf's column."""
+        return BATCH * self.lane_bits // 8

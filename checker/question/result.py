@@ -1,0 +1,133 @@
+"""What an engine answers."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, unique
+
+from acked.checker.errors import ExitCode
+from acked.checker.question.question import Question
+from acked.invariants.property import Kind, Property
+from acked.model.language.protocol import ActionInstance
+
+Words = tuple[int, ...]
+
+
+@unique
+class Verdict(Enum):
+    """`HOLDS` is said only if every reachable state was seen and something was asked."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    INCOMPLETE = "incomplete"
+
+
+@unique
+class StopReason(Enum):
+    """Why a search ended."""
+
+    COMPLETE = "every reachable state was seen"
+    VIOLATION = "a property is violated"
+    MAX_DEPTH = "the depth bound was reached"
+    MAX_STATES = "the bound on states was reached"
+    BUDGET = "every reachable state was seen, and what cannot be reached from some of them only a bound of the model forbids"
+    MEMORY = "the memory budget was reached"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of the protocol: packed states, and between each two the action instance that was fired.
+
+    An infinite one is given as a lasso: it goes on from its last state as from the one of number `loop`, which is the same.
+    If that is the last one itself, nothing happens any more.
+    """
+
+    states: tuple[Words, ...]
+    actions: tuple[ActionInstance, ...]
+    loop: int | None = None
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A property and the canonical run that violates it: in its last state, by its last step, or, a lasso, for ever."""
+
+    property: Property
+    run: Run
+
+    @builtins.property  # the field of that name hides the decorator here
+    def trace_length(self) -> int:
+        """States in the run."""
+        return len(self.run.states)
+
+
+@dataclass(frozen=True)
+class ActionCount:
+    """How often an action was fired, and how often into a state not reached in an earlier level."""
+
+    enabled: int = 0
+    new: int = 0
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer of an exhaustive search; counts cover exactly the levels 1..depth (see `ledger.py`)."""
+
+    question: Question
+    engine: str
+    workers: int
+    stopped: StopReason
+    distinct_states: int
+    generated_states: int
+    depth: int
+    level_sizes: tuple[int, ...]
+    actions: dict[str, ActionCount]
+    violations: tuple[Violation, ...]
+    seconds: float
+    memory_bytes: int
+    notes: tuple[str, ...] = field(default=())
+    stored_levels: int = 0
+    """Levels that were read from a run directory: `seconds` is not the time that they took."""
+    undecided: tuple[str, ...] = ()
+    """Properties that would be violated, were it not for a bound of the model."""
+    probes: Mapping[str, int | None] = field(default_factory=dict)
+    """By name of a probe of the question: the first level that meets it, or None if none of those covered does."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the search decided."""
+        if self.violations:
+            return Verdict.VIOLATED
+        asks = self.question.properties or any(probe.is_sought for probe in self.question.probes)
+        if self.stopped is StopReason.COMPLETE and asks:
+            return Verdict.HOLDS
+        return Verdict.INCOMPLETE
+
+    @property
+    def violated(self) -> dict[str, int]:
+        """The states of the shortest run of every violated property."""
+        return {violation.property.name: violation.trace_length for violation in self.violations}
+
+    @property
+    def never_fired(self) -> list[str]:
+        """Actions that were enabled nowhere in what was covered."""
+        return [name for name, count in self.actions.items() if count.enabled == 0]
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """By verdict; of several violations the shortest counts, ties by the spec's order."""
+        if self.violations:
+            shortest = min(self.violations, key=lambda violation: violation.trace_length)
+            return {
+                Kind.STATE: ExitCode.INVARIANT,
+                Kind.STEP: ExitCode.STEP_OR_LIVENESS,
+                Kind.DEADLOCK: ExitCode.DEADLOCK,
+                Kind.REACH: ExitCode.HOLDS,
+                Kind.RECOVERABLE: ExitCode.STEP_OR_LIVENESS,
+                Kind.LIVENESS: ExitCode.STEP_OR_LIVENESS,
+            }[shortest.property.kind]
+        if self.stopped is StopReason.INTERRUPTED:
+            return ExitCode.INTERRUPTED
+        return ExitCode.HOLDS if self.verdict is Verdict.HOLDS else ExitCode.TOO_LARGE

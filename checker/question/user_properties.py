@@ -1,0 +1,125 @@
+"""Properties that specs and users write themselves, as predicates: invariants, and states that are looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from acked.checker.question.predicate import PredicateError, meaning
+from acked.checker.question.question import Probe
+from acked.invariants.property import Kind, Liveness, Property
+from acked.model.formulas.errors import ModelError
+from acked.model.formulas.expr import Expr, Pool
+from acked.model.language.context import current
+from acked.model.language.layout import Schema
+from acked.model.language.protocol import Instance
+from acked.model.language.quantify import implies, truth
+from acked.model.language.state import leaves_of
+from acked.model.language.values import Bool
+
+SOUGHT = "Sought"
+"""The name of a predicate that somebody typed without naming it."""
+
+_RECOVERABLE, _WITHOUT = "recoverable", " without "
+"""What the names of such promises begin with."""
+
+_REACHES = "reaches: "
+
+ALWAYS = "True"
+"""The predicate of every state."""
+
+
+def written_invariant(name: str, text: str, doc: str = "") -> Property:
+    """The promise that a predicate holds in every reachable state."""
+    return Property(name, Kind.STATE, _of_state(text), doc or text, "", "", text)
+
+
+def sought(name: str, text: str) -> Property:
+    """What `find` looks for: a state in which a predicate holds."""
+    return Property(name, Kind.REACH, _of_state(text), text, "", "", text)
+
+
+def recoverable(text: str, without: Sequence[str] = ()) -> Property:
+    """The promise that from every reachable state some continuation leads to one in which a predicate holds.
+
+    The actions named in `without` do not count: what only they would mend is not recoverable.
+    """
+    aid = f", without {', '.join(without)}," if without else ""
+    promise = f"from every state that can be reached, the cluster can still get{aid} to one in which {text}"
+    name = f"{_RECOVERABLE}{_WITHOUT if without else ''}{', '.join(without)}: {text}"
+    return Property(name, Kind.RECOVERABLE, _of_state(text), promise, "the spec itself", "", text, tuple(without))
+
+
+def recoverable_named(name: str) -> Property | None:
+    """The promise that `recoverable` gave this name; None if it gave it to none."""
+    head, colon, text = name.partition(": ")
+    if not colon or not (head == _RECOVERABLE or head.startswith(_RECOVERABLE + _WITHOUT)):
+        return None
+    without = head.removeprefix(_RECOVERABLE).removeprefix(_WITHOUT)
+    return recoverable(text, without.split(", ") if without else ())
+
+
+def liveness(
+    name: str, trigger: str | None, goal: str, fairness: tuple[Sequence[str], Sequence[str]] = ((), ()), doc: str = ""
+) -> Property:
+    """The promise that a goal comes at or after every state of a trigger; without one, that it ever comes.
+
+    It is made of the runs that are fair to the actions of `fairness`: weakly to the first, strongly to the second ones.
+    """
+    asks = "sooner or later" if trigger is None else f"after every state in which {trigger}, at once or later,"
+    if trigger == ALWAYS:
+        asks = "again and again"
+    kinds = zip(("weakly", "strongly"), fairness, strict=True)
+    fair = [f"{kind} fair to {', '.join(texts)}" for kind, texts in kinds if texts]
+    runs = f"in every run that is {' and '.join(fair)}" if fair else "in every run, one that stands still for ever included"
+    promise = f"{asks} a state comes in which {goal}, {runs}"
+    said = Liveness(_of_state(goal), trigger, goal, *map(tuple, fairness))
+    asked = _of_state(trigger or ALWAYS)
+    return Property(name, Kind.LIVENESS, asked, doc or promise, "the spec itself", "", liveness=said)
+
+
+def check_written(properties: Iterable[Property], instance: Instance) -> None:
+    """`PredicateError` if the text of one means nothing in an instance; names the property."""
+    check_texts(properties, instance.schema)
+
+
+def check_texts(properties: Iterable[Property], schema: Schema) -> None:
+    """Like `check_written`, where nothing but the fields is known."""
+    pool = Pool()
+    codes = [pool.field(at, leaf.cardinality) for at, leaf in enumerate(schema.leaves)]
+    for item in properties:
+        for text in item.texts:
+            try:
+                meaning(text, schema, codes)
+            except PredicateError as error:
+                name = "" if item.name == SOUGHT else f"{item.name}: "
+                raise PredicateError(f"{name}{error}") from None
+
+
+def reach_probes(wanted: Iterable[Property]) -> tuple[Probe, ...]:
+    """Probes that are met where what is sought is reached."""
+    return tuple(_probe(item) for item in wanted)
+
+
+def reached(met: Iterable[tuple[str, int | None]]) -> dict[str, int | None]:
+    """By name of what a spec seeks: the states of the shortest run there, from the probes of a search."""
+    return {name.removeprefix(_REACHES): level for name, level in met if name.startswith(_REACHES)}
+
+
+def _probe(item: Property) -> Probe:
+    def in_state(instance: Instance) -> Expr:
+        return instance.state_predicate(item.name, item.predicate)
+
+    return Probe(_REACHES + item.name, in_state, is_sought=True)
+
+
+def _of_state(text: str) -> Callable[[Any], Bool]:
+    def predicate(state: Any) -> Bool:
+        if current().reading is not None:
+            raise ModelError("a predicate written in a spec is about given constants and has no meaning for all of them")
+        meant = meaning(text, *leaves_of(state))
+        if current().antecedents_alone and meant.silent is not None:
+            return implies(~Bool(meant.silent), truth(True))
+        return Bool(meant.true)
+
+    return predicate

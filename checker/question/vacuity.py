@@ -1,0 +1,48 @@
+"""Whether a promise says anything: the probes that look for a state or step in which it does.
+
+A probe per property, met where an antecedent of the property is true (`acked.model.language.quantify.exercised`), and which
+properties turned out to be vacuous. A property that is true whatever the state says nothing either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from acked.checker.question.question import Probe
+from acked.invariants.property import Kind, Property
+from acked.model.formulas.expr import Expr
+from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.quantify import exercised
+
+_NAME = "says something: "
+
+
+def vacuity_probes(properties: Iterable[Property]) -> tuple[Probe, ...]:
+    """A probe per property; none for a deadlock, of which every state says something, nor for a goal that must just come."""
+    asked = [item for item in properties if item.kind in (Kind.STATE, Kind.STEP, Kind.LIVENESS)]
+    return tuple(_probe(item) for item in asked if item.liveness is None or item.liveness.trigger_text is not None)
+
+
+def vacuous(probes: Mapping[str, int | None]) -> list[str]:
+    """The properties whose probe was met nowhere in what was covered."""
+    return [name.removeprefix(_NAME) for name, met in probes.items() if name.startswith(_NAME) and met is None]
+
+
+def _probe(item: Property) -> Probe:
+    if item.kind is Kind.LIVENESS:
+        return Probe(_NAME + item.name, in_state=lambda instance: instance.state_predicate(item.name, item.predicate))
+    if item.kind is Kind.STATE:
+
+        def in_state(instance: Instance) -> Expr:
+            if instance.state_predicate(item.name, item.predicate) is instance.pool.true:
+                return instance.pool.false
+            return instance.state_predicate(item.name, exercised(item.predicate))
+
+        return Probe(_NAME + item.name, in_state=in_state)
+
+    def in_step(instance: Instance, step: ActionInstance) -> Expr:
+        if instance.step_predicate(item.name, item.predicate, step) is instance.pool.true:
+            return instance.pool.false
+        return instance.step_predicate(item.name, exercised(item.predicate), step)
+
+    return Probe(_NAME + item.name, in_step=in_step)

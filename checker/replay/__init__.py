@@ -1,0 +1,1 @@
+"""A given run, followed by the plain evaluator: traces, other tools' traces, lassos, why a clause is false."""

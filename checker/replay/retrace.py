@@ -1,0 +1,149 @@
+"""Following given states under a protocol: which action makes each step, and what forbids the first that is none.
+
+It serves the traces of other tools, which may name no actions, and the question what other rules say to a run.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from acked.checker.question.result import Run, Words
+from acked.checker.replay.explain import Explainer, FalseClause
+from acked.model.formulas.errors import DomainOverflow, ModelError
+from acked.model.language.protocol import ActionInstance, Instance
+
+
+@dataclass(frozen=True)
+class Hint:
+    """What is known of a step beforehand: the name of its action, and parameters by name; both may be missing."""
+
+    action: str | None = None
+    arguments: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Hindrance:
+    """Why step `index` is no step of the protocol.
+
+    `step` is the action instance that comes nearest, None if the protocol has none at all; `clauses` are those of its clauses
+    that are false, `elsewhere` the fields that it would set otherwise, each as (field, its value there, the value asked for).
+    """
+
+    index: int
+    step: ActionInstance | None
+    clauses: tuple[FalseClause, ...]
+    elsewhere: tuple[tuple[str, Any, Any], ...]
+
+
+@dataclass(frozen=True)
+class Retrace:
+    """The longest beginning of the given states that is a run, and what ends it if that is not all of them."""
+
+    run: Run
+    hindrance: Hindrance | None
+
+
+def retrace(instance: Instance, states: Sequence[Words], hints: Iterable[Hint | None] = ()) -> Retrace:
+    """Follows packed states, the first of which must be initial (index 0 is hindered otherwise, without a step)."""
+    if states[0] not in instance.initial:
+        return Retrace(Run((), ()), Hindrance(0, None, (), ()))
+    known = [*hints]
+    actions: list[ActionInstance] = []
+    for index in range(1, len(states)):
+        codes = instance.schema.unpack(states[index - 1])
+        target = instance.schema.unpack(states[index])
+        hint = (known[index - 1] if index <= len(known) else None) or Hint()
+        steps = [step for step in instance.enabled(codes) if _fire(instance, step, codes) == target]
+        if not steps:
+            return Retrace(Run(tuple(states[:index]), tuple(actions)), _hindrance(instance, index, codes, target, hint))
+        actions.append(max(steps, key=lambda step: _likeness(step, hint)))  # the first of equally likely ones
+    return Retrace(Run(tuple(states), tuple(actions)), None)
+
+
+def under(other: Instance, instance: Instance, run: Run) -> Retrace:
+    """What another set of rules over the same state says to a run; `ModelError` if its states do not fit there."""
+    schema = other.schema
+    decoded = [instance.schema.decode(instance.schema.unpack(words)) for words in run.states]
+    hints = [Hint(step.action.name, step.arguments) for step in run.actions]
+    found = retrace(other, [schema.pack(schema.encode(state)) for state in decoded], hints)
+    if found.hindrance is None:
+        return found
+    return replace(found, hindrance=as_told(other, found.run.actions, found.hindrance))
+
+
+def as_told(instance: Instance, taken: Sequence[ActionInstance], hindrance: Hindrance) -> Hindrance:
+    """The hindrance after the steps `taken`, its clauses with the values that people are told the run with.
+
+    The search may number leader epochs by rank (`Protocol.told_with`). What does not come out alike stays as it is.
+    """
+    telling = instance.as_told()
+    if telling is instance or hindrance.step is None or not hindrance.clauses:
+        return hindrance
+    known = {step.label: step for step in telling.actions}
+    codes = telling.schema.encode(instance.schema.decode(instance.schema.unpack(instance.initial[0])))
+    try:
+        for step in taken:
+            codes = telling.fire(known[step.label], codes)
+        clauses = Explainer(telling).refusal(known[hindrance.step.label], codes).clauses
+    except (DomainOverflow, KeyError):  # A run too long for the bounds of the telling.
+        return hindrance
+    same = [clause.label for clause in clauses] == [clause.label for clause in hindrance.clauses]
+    return replace(hindrance, clauses=clauses) if same else hindrance
+
+
+def _fire(instance: Instance, step: ActionInstance, codes: Sequence[int]) -> list[int] | None:
+    try:
+        return instance.fire(step, codes)
+    except ModelError:  # A disabled action may well leave a field's domain.
+        return None
+
+
+def _likeness(step: ActionInstance, hint: Hint) -> tuple[bool, float]:
+    same = hint.arguments is None or step.arguments == hint.arguments
+    likeness = difflib.SequenceMatcher(None, step.action.name, hint.action).ratio() if hint.action else 0.0
+    return same, likeness
+
+
+def _hindrance(
+    instance: Instance, index: int, codes: Sequence[int], target: Sequence[int], hint: Hint
+) -> Hindrance:
+    """Nearest is who would lead there but for its clauses; else who is asked for; else who changes what should change."""
+    explainer = Explainer(instance)
+    before = instance.schema.decode(codes)
+    nearest: tuple[tuple[Any, ...], ActionInstance, tuple[tuple[str, Any, Any], ...]] | None = None
+    for step in instance.actions:
+        reached = _fire(instance, step, codes)
+        if reached is None:
+            continue
+        leaves = [at for at, (got, asked) in enumerate(zip(reached, target, strict=True)) if got != asked]
+        there, asked = instance.schema.decode(reached), instance.schema.decode(target)
+        elsewhere = tuple(
+            (instance.schema.leaves[at].name, _value(there, at, instance), _value(asked, at, instance)) for at in leaves
+        )
+        false = len(explainer.refusal(step, codes).clauses)
+        same, likeness = _likeness(step, hint)
+        if hint.action is None:
+            # Of equally near ones the action with more parameters: it says more about the step.
+            rank: tuple[Any, ...] = (bool(leaves), len(leaves), false, -len(step.arguments))
+        else:
+            rank = (bool(leaves), not same, -likeness, len(leaves), false)
+        # What changes nothing of what should change is no help, unless it was asked for.
+        if there == before and not (same and hint.action):
+            continue
+        if nearest is None or rank < nearest[0]:
+            nearest = (rank, step, elsewhere)
+    if nearest is None:
+        return Hindrance(index, None, (), ())
+    _, step, elsewhere = nearest
+    return Hindrance(index, step, explainer.refusal(step, codes).clauses, elsewhere)
+
+
+def _value(state: Any, at: int, instance: Instance) -> Any:
+    for part in instance.schema.leaves[at].path:
+        if isinstance(part, int) and part >= len(state):
+            return None
+        state = state[part]
+    return state

@@ -1,0 +1,266 @@
+"""Trace files: reading one back and replaying it with the plain evaluator.
+
+`read_trace`, which believes nothing that the file says: the run is fired step by step and every state compared; and nothing
+that it names is run, but shipped protocols, unless whoever reads it says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from acked.checker.errors import ConfigurationError, SpecUnreadable
+from acked.checker.files import read_text
+from acked.checker.question.fairness import check_fairness, check_present
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run, Words
+from acked.checker.question.user_properties import check_written, liveness, recoverable_named, sought, written_invariant
+from acked.checker.replay.lasso import refusal_of
+from acked.checker.spec.spec import bind_constants, clause_named, property_named, protocol_named
+from acked.checker.spec.user_protocol import is_reference
+from acked.invariants.catalogue import properties_of
+from acked.invariants.property import Kind, Property
+from acked.model.formulas.errors import ModelError
+from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.domain import is_name
+from acked.model.language.protocol import ActionInstance, Instance, Protocol
+
+FORMAT = "acked-trace/1"
+
+
+@dataclass(frozen=True)
+class ReplayedTrace:
+    """A trace file that is a run of its spec."""
+
+    title: str
+    question: Question
+    run: Run
+    violates: str | None
+    document: Mapping[str, Any]
+
+
+def read_trace(path: Path, rules: Protocol | None = None, trusts: bool = False) -> ReplayedTrace:
+    """Reads and replays a trace; `SpecUnreadable` says which part is not a trace, or which step is no step.
+
+    `rules` are what the user says that it is a run of. Without them the trace's own word counts for shipped protocols, and
+    for a file beside it or in the working directory only if the user `trusts` it: a protocol file is run.
+    """
+    document = _json(path)
+    try:
+        return replay(document, rules, path.parent if trusts else None)
+    except (SpecUnreadable, ConfigurationError) as error:
+        raise SpecUnreadable(f"{path}: {error}") from None
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a JSON file calls itself a trace of ours; `SpecUnreadable` if it is no JSON file."""
+    return _is_trace(_json(path))
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(read_text(path, "trace file"))
+    except ValueError as error:
+        raise SpecUnreadable(f"{path} is no trace file: not valid JSON ({error})") from None
+    except RecursionError:
+        raise SpecUnreadable(f"{path} is no trace file: its JSON is nested too deeply") from None
+
+
+def _is_trace(document: Any) -> bool:
+    return isinstance(document, dict) and document.get("format") == FORMAT
+
+
+def _spec_of(document: Any) -> Mapping[str, Any]:
+    if not _is_trace(document):
+        raise SpecUnreadable(f"not a trace file: its format should be {FORMAT!r}")
+    spec: Mapping[str, Any] = _part(document, "spec", dict)
+    return spec
+
+
+def replay(document: Any, rules: Protocol | None = None, folder: Path | None = None) -> ReplayedTrace:
+    """Replays a trace document; `SpecUnreadable` or `ConfigurationError` if it is not a run of its spec.
+
+    `rules` are the protocol that it must be of. Without them a protocol that is not shipped is run from its file in `folder`,
+    else in the working directory; without `folder` it is refused.
+    """
+    spec = _spec_of(document)
+    protocol = _protocol(_part(spec, "protocol", str), rules, folder)
+    constants = bind_constants(protocol, _part(spec, "constants", dict))
+    names = _part(spec, "properties", list)
+    if len(set(map(str, names))) < len(names):
+        raise SpecUnreadable("not a trace file: 'properties' names one twice")
+    written = _written(spec)
+    written += [made for name in names if (made := recoverable_named(str(name))) is not None]
+    written += _liveness(spec, protocol)
+    properties = tuple(property_named(protocol, str(name), written) for name in names)
+    dropped = [clause_named(protocol, str(text)) for text in (_part(spec, "drop", list) if "drop" in spec else [])]
+    try:
+        question = Question(protocol.instantiate(constants, dropped), properties)
+        check_written(properties, question.instance)
+        for item in properties:
+            check_present(question.instance, item)
+    except ModelError as error:
+        raise ConfigurationError(str(error)) from None
+    followed = _follow(question.instance, _part(document, "steps", list))
+    loop = document.get("loop")
+    if loop is not None and type(loop) is not int:
+        raise SpecUnreadable("not a trace file: 'loop' must be the number of a step")
+    run = replace(followed, loop=loop)
+    violates = spec.get("violates")
+    if violates is not None:
+        _confirm(question, violates, run)
+    elif loop is not None:
+        raise SpecUnreadable("the trace has a loop, but claims to violate nothing")
+    title = spec.get("title")
+    return ReplayedTrace(title if isinstance(title, str) else protocol.name, question, run, violates, document)
+
+
+def run_in(document: Any, instance: Instance) -> Run:
+    """The steps of a trace document as a run of an instance at hand, whatever the document says of promises.
+
+    Nothing is loaded and no predicate is read. `ConfigurationError` if the trace is of another instance, before anything
+    else is looked at; `SpecUnreadable` if it is no run of this one.
+    """
+    spec, protocol = _spec_of(document), instance.protocol
+    is_same = _part(spec, "protocol", str) == protocol.shown_reference
+    if is_same:
+        constants = bind_constants(protocol, _part(spec, "constants", dict))
+        texts = _part(spec, "drop", list) if "drop" in spec else []
+        dropped = frozenset(clause_named(protocol, str(text)) for text in texts)
+        is_same = (constants, dropped) == (instance.constants, instance.dropped)
+    if not is_same:
+        raise ConfigurationError("the trace is of another protocol, or of other constants")
+    return _follow(instance, _part(document, "steps", list))
+
+
+def _follow(instance: Instance, steps: list[Any]) -> Run:
+    """The run that the steps of a document tell, each fired."""
+    if not steps:
+        raise SpecUnreadable("the trace has no steps")
+    states = [_state(instance, step, 0) for step in steps[:1]]
+    if states[0] not in instance.initial:
+        raise SpecUnreadable("step 0 is not an initial state of the protocol")
+    actions: list[ActionInstance] = []
+    for index, step in enumerate(steps[1:], start=1):
+        codes = instance.schema.unpack(states[-1])
+        action = _action(instance, step, index, codes)
+        try:
+            reached = instance.schema.pack(instance.fire(action, codes))
+        except ModelError as error:
+            raise SpecUnreadable(f"step {index} is no step: {error}") from None
+        if reached != _state(instance, step, index):
+            raise SpecUnreadable(f"the state of step {index} is not what {action.label} leads to")
+        actions.append(action)
+        states.append(reached)
+    return Run(tuple(states), tuple(actions))
+
+
+def _confirm(question: Question, name: Any, run: Run) -> None:
+    """`SpecUnreadable` unless the last state, or the last step, or the lasso violates the property of that name."""
+    states, actions = run.states, run.actions
+    position = next((at for at, item in enumerate(question.properties) if item.name == name), None)
+    if position is None:
+        raise SpecUnreadable(f"the trace claims to violate {name!r}, which it does not ask")
+    item = question.properties[position]
+    if item.kind is Kind.LIVENESS:
+        if refusal := refusal_of(question, item, run):
+            raise SpecUnreadable(f"the trace claims to violate {name!r}, but it {refusal}")
+        return
+    if run.loop is not None:
+        raise SpecUnreadable(f"the trace has a loop, but {name!r} is not about runs without end")
+    # The plan's own expressions, because making new ones before the plan would change the question's fingerprint.
+    plan, instance = question.plan, question.instance
+    if position in question.state_properties:
+        where, state = "state", states[-1]
+        conditions = [plan.state_violations[question.state_properties.index(position)]]
+    elif position in question.graph_properties:
+        # That no continuation leads there is not decided anew; but the state itself must not be one.
+        where, state = "state", states[-1]
+        conditions = [instance.pool.not_(instance.state_predicate(item.name, item.predicate))]
+    else:
+        where, state = "step", states[-2] if actions else states[-1]
+        last = [number for number, step in enumerate(instance.actions) if actions and step is actions[-1]]
+        bit = question.step_properties.index(position) + 1
+        conditions = [check.violated for check in plan.step_checks if check.action in last and check.bit == bit]
+    if not any(Evaluator(conditions)(instance.schema.unpack(state))):
+        raise SpecUnreadable(f"the trace claims to violate {name!r}, which holds in its last {where}")
+
+
+def _protocol(name: str, rules: Protocol | None, folder: Path | None) -> Protocol:
+    if rules is not None:
+        if name != rules.shown_reference:
+            raise ConfigurationError(f"the trace is of another protocol, {name}, than {rules.shown_reference}")
+        return rules
+    if is_reference(name):
+        if folder is None:
+            raise SpecUnreadable(
+                f"its protocol is a Python file's, {name}, and no trace has a file run; name the spec with --spec SPEC, "
+                "or add --trust if that file may be run"
+            )
+        file = name.rpartition(":")[0]
+        if Path(file).name != file:
+            raise SpecUnreadable("not a trace file: its protocol's file must be named without a folder")
+        if not (folder / file).exists():
+            folder = Path()
+    return protocol_named(name, folder)
+
+
+def _written(spec: Mapping[str, Any]) -> list[Property]:
+    """The invariants that the trace's spec wrote itself, and what it was to reach."""
+    made = []
+    for key, make in (("invariants", written_invariant), ("reach", sought)):
+        texts = _part(spec, key, dict) if key in spec else {}
+        if not all(isinstance(text, str) for text in texts.values()):
+            raise SpecUnreadable(f"not a trace file: {key!r} must hold a predicate under each name")
+        made += [make(name, text) for name, text in texts.items()]
+    return made
+
+
+def _liveness(spec: Mapping[str, Any], protocol: Protocol) -> list[Property]:
+    """The promises of liveness that the trace's spec wrote itself, under its fairness."""
+    texts = _part(spec, "liveness", dict) if "liveness" in spec else {}
+    fairness = _part(spec, "fairness", dict) if texts else {}
+    weak, strong = ([str(text) for text in _part(fairness, key, list)] if texts else [] for key in ("weak", "strong"))
+    check_fairness(protocol, weak, strong)
+    made = []
+    for name, said in texts.items():
+        pair = said if isinstance(said, list) else [None, said]
+        if len(pair) != 2 or not isinstance(pair[1], str) or not isinstance(pair[0], str | None):
+            raise SpecUnreadable("not a trace file: 'liveness' must hold a goal, or a trigger and a goal, under each name")
+        if not is_name(name) or name in properties_of(protocol):
+            raise SpecUnreadable(f"not a trace file: {name!r} is no name for a promise of its own")
+        made.append(liveness(name, pair[0], pair[1], (weak, strong)))
+    return made
+
+
+def _part(document: Mapping[str, Any], key: str, kind: type) -> Any:
+    if not isinstance(document.get(key), kind):
+        raise SpecUnreadable(f"not a trace file: {key!r} is missing or is not a {kind.__name__}")
+    return document[key]
+
+
+def _state(instance: Instance, step: Any, index: int) -> Words:
+    schema = instance.schema
+    try:
+        return schema.pack(schema.encode(step["state"]))
+    except (KeyError, TypeError):
+        raise SpecUnreadable(f"step {index} has no state") from None
+    except ModelError as error:
+        raise SpecUnreadable(f"the state of step {index} is no state of the protocol: {error}") from None
+
+
+def _action(instance: Instance, step: Any, index: int, codes: list[int]) -> ActionInstance:
+    if not isinstance(step, dict) or not isinstance(step.get("params"), dict):
+        raise SpecUnreadable(f"step {index} has no action with params")
+    name, arguments = step.get("action"), step["params"]
+    for item in instance.actions:
+        if item.action.name == name and item.arguments == arguments:
+            holds = Evaluator([guard.condition for guard in item.guards])(codes)
+            false = [guard.label for guard, value in zip(item.guards, holds, strict=True) if not value]
+            if false:
+                raise SpecUnreadable(f"step {index} is no step: {item.label} is not enabled, {false[0]!r} does not hold")
+            return item
+    raise SpecUnreadable(f"step {index} is no step: {name!r} with {arguments} is never enabled in this protocol")

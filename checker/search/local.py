@@ -1,0 +1,349 @@
+"""The local search: level by level, one shard per worker, all of it in native code between two levels.
+
+What workers do at once and when they wait for each other, the bounds of a run, and the walk back from a violation to an
+initial state.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, TypeVar
+
+from acked.checker.bounds import Bounds, give_way
+from acked.checker.errors import SystemFailure
+from acked.checker.native.compile import Kernel, ObjectCode, compile_for_long, load_kernel
+from acked.checker.native.shape import shape_of
+from acked.checker.native.shard import Shard, address, alone, make_room, team
+from acked.checker.observer import Observer, Progress
+from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
+from acked.checker.question.question import Question
+from acked.checker.question.result import Result, Run, StopReason, Violation, Words
+from acked.checker.store.recorder import Recorder, load_levels
+from acked.checker.store.run_directory import RunDirectory
+from acked.checker.store.trace_back import Walker, shortest_run
+from acked.invariants.property import Kind
+
+if TYPE_CHECKING:
+    from acked.checker.search.state_graph import Lost
+
+CHUNK = 1 << 18
+"""States that a worker expands between two looks at the clock, the keyboard and the other workers."""
+
+LONG = 150
+"""A search is long, and worth a long compilation, once it has generated so many states for every byte of its quickly compiled
+code: by then it has taken about as long as that compilation will. Counted, not timed: a busy machine is slow at both."""
+
+T = TypeVar("T")
+
+
+class LocalSearch:
+    """One exhaustive search in this process; `run` may be called once.
+
+    With a run directory, completed levels are written there; if it has some already, the search goes on after them. With
+    `keeps_states`, the shards still hold what was visited when `run` has returned.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        bounds: Bounds | None = None,
+        policy: StopPolicy = StopPolicy.FIRST_VIOLATION,
+        observer: Observer | None = None,
+        stored: RunDirectory | None = None,
+        keeps_states: bool = False,
+    ) -> None:
+        self.question = question
+        self._keeps_states = keeps_states
+        self.bounds = bounds or Bounds()
+        self.observer = observer or Observer()
+        self.ledger = Ledger(question, policy, self.bounds.max_depth, self.bounds.max_states)
+        self.shards: list[Shard] = []
+        self._stored = stored
+        self._stored_levels = len(stored.reports) if stored is not None else 0
+        self._recorder: Recorder | None = None
+        self._walker: Walker | None = None
+        self._levels: list[list[tuple[int, int]]] = []
+        self._started = 0.0
+        self._better: Future[ObjectCode] | None = None
+
+    def run(self) -> Result:
+        """Searches until the space, a bound, a violation or Ctrl-C ends it."""
+        violations: tuple[Violation, ...] = ()
+        notes: list[str] = []
+        runs: dict[int, Run] = {}
+        self._started = time.perf_counter()
+        seconds = 0.0
+        try:
+            self._set_up()
+            with (
+                ThreadPoolExecutor(self.bounds.workers) as self._pool,
+                ThreadPoolExecutor(1, initializer=give_way) as self._compiler,
+            ):
+                begins = self._begin()
+                self.observer.phase("searching")
+                self._started = time.perf_counter()
+                try:
+                    if begins is not None:
+                        with ExitStack() as stack:
+                            if self._recorder is not None:
+                                stack.enter_context(self._recorder)
+                            self._search(begins)
+                finally:
+                    seconds = time.perf_counter() - self._started
+                if self.question.graph_properties and self.ledger.stopped is StopReason.COMPLETE:
+                    self.observer.phase("looking for dead ends and loops")
+                    lost = self._lost()
+                    runs = {item.position: item.run for item in lost if item.run is not None}
+                    notes += [sentence for item in lost for sentence in item.why]
+                    self.ledger.take_lost({item.position: item.finding for item in lost})
+                if self.ledger.findings:
+                    self.observer.phase("rebuilding the shortest run")
+                violations = tuple(
+                    Violation(self.question.properties[found.position], runs[found.position])
+                    if found.position in runs
+                    else shortest_run(self.question, found, self._source)
+                    for found in self.ledger.reported()
+                )
+        except KeyboardInterrupt:
+            notes = self.ledger.interrupt()
+        memory = sum(shard.memory_bytes for shard in self.shards)
+        if not self._keeps_states:
+            self.shards.clear()  # gigabytes, perhaps, that a search after this one in the same process wants to have
+        return self.ledger.result(
+            "local",
+            self.bounds.workers,
+            violations,
+            seconds=seconds,
+            memory_bytes=memory,
+            notes=notes,
+            stored_levels=self._stored_levels,
+        )
+
+    def _set_up(self) -> None:
+        self.observer.phase("compiling")
+        self.question.refuse_asymmetry()
+        if self._stored is not None:
+            self.question.refuse_graph_properties("in a stored run", "leave --run-dir, --resume and --master out")
+        plan, workers = self.question.plan, self.bounds.workers
+        kernel, shape = load_kernel(plan), shape_of(plan)
+        self._kernel = kernel
+        try:
+            self.shards = team(shape, kernel, workers, self.bounds.memory)
+        except (OSError, ValueError, OverflowError) as error:
+            raise SystemFailure(
+                f"cannot reserve address space for {workers} workers and {self.bounds.memory} bytes of states ({error}); "
+                "use fewer --workers or less --memory"
+            ) from None
+        if self._stored is not None:
+            self._recorder = Recorder(self._stored, shape, workers)
+            self._walker = Walker(shape, kernel, self._recorder.codecs[0])
+
+    # -- levels ---------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> list[int] | None:
+        """Finds the first level's states, or takes up what is stored; where the level to expand begins in every shard.
+
+        None if what is stored answers the question, or does not fit into memory.
+        """
+        stored = self._stored
+        if stored is not None and stored.commits:
+            assert self._recorder is not None
+            self.observer.phase("reading the completed levels")
+            for report in stored.reports:
+                if not self.ledger.commit(report):
+                    stored.verify(self._recorder.codecs[0])
+                    return None
+            levels = load_levels(stored, self._recorder.codecs, self.shards, self._pool)
+            if levels is None:
+                self.ledger.abandon(StopReason.MEMORY)
+                return None
+            self._levels = levels[:-1]
+            self._walker = None  # All levels are in memory, where steps back are faster.
+            return [begin for begin, _ in levels[-1]]
+        if not make_room(self.shards, len(self.question.initial)):
+            self.ledger.abandon(StopReason.MEMORY)
+            return None
+        self.shards[0].insert(self.question.initial)
+        self._walker = None
+        return [0] * len(self.shards)
+
+    def _search(self, begins: list[int]) -> None:
+        if self._stored is not None and not self._stored.commits:
+            self._record(None, begins)
+        while True:
+            ends = [shard.count for shard in self.shards]
+            self._levels.append(list(zip(begins, ends, strict=True)))
+            for shard in self.shards:
+                shard.begin_level()
+            is_expanded = self._expand_level(begins, ends)
+            report = self._report(begins, ends, is_expanded)
+            goes_on = self.ledger.commit(report)
+            if is_expanded:
+                self._record(report, ends)
+            if not goes_on:
+                return
+            self._hasten()
+            begins = ends
+
+    def _record(self, report: LevelReport | None, begins: Sequence[int]) -> None:
+        """Has a completed step written, and the states found since with it."""
+        if self._recorder is not None:
+            bytes_per_state = 8 * self.question.instance.schema.words
+            self._recorder.record(
+                report,
+                [
+                    (address(shard.states) + begin * bytes_per_state, shard.count - begin)
+                    for shard, begin in zip(self.shards, begins, strict=True)
+                ],
+            )
+
+    def _expand_level(self, begins: Sequence[int], ends: Sequence[int]) -> bool:
+        """Expands a level; False if the memory budget is reached: all its states are checked, not all successors known."""
+        done = list(begins)
+        is_put_off = False
+        while is_put_off or any(at < end for at, end in zip(done, ends, strict=True)):
+            done = self._each(
+                lambda worker, shard: shard.expand(done[worker], min(done[worker] + CHUNK, ends[worker]))  # noqa: B023
+            )
+            is_put_off = self.shards[0].is_crowded
+            if is_put_off:
+                self._relieve()
+            if any(shard.is_broken for shard in self.shards):
+                raise SystemFailure(
+                    "the table of visited states could not be rearranged; please report this with the spec"
+                )
+            if any(shard.is_full for shard in self.shards):
+                self._each(lambda worker, shard: shard.inspect(done[worker], ends[worker]))  # noqa: B023
+                return False
+            if not is_put_off:
+                self._tell(sum(ends) - sum(done))
+        return True
+
+    def _relieve(self) -> None:
+        """Makes room for what workers put off, or has them find that there is none."""
+        if self.shards[0].is_at_most:
+            # Workers keep room for states that turn out to be known. One after the other, none keeps what another needs, and
+            # whether a level fits does not depend on who was first.
+            for shard in self.shards:
+                shard.settle_rest()
+        else:
+            self._each(lambda _, shard: shard.grow())
+
+    def _hasten(self) -> None:
+        """Takes the code for long searches as soon as it is there, and has it made once this is one."""
+        if self._kernel.is_for_long:
+            return
+        if self._better is None:
+            if self.ledger.generated_states > LONG * self._kernel.size:
+                self._better = self._compiler.submit(compile_for_long, self.question.plan)
+        elif self._better.done():
+            self._kernel = Kernel(self._better.result())
+            for shard in self.shards:
+                shard.hasten(self._kernel)
+
+    def _report(self, begins: Sequence[int], ends: Sequence[int], is_expanded: bool) -> LevelReport:
+        return LevelReport.of(
+            [
+                LevelReport(
+                    states=end - begin,
+                    next_states=shard.count - end,
+                    enabled=tuple(shard.enabled[: len(self.question.instance.actions)]),
+                    new=tuple(shard.new[: len(self.question.instance.actions)]),
+                    bad_states=shard.violating_states(),
+                    bad_steps=shard.violating_steps(),
+                    is_expanded=is_expanded,
+                )
+                for begin, end, shard in zip(begins, ends, self.shards, strict=True)
+            ]
+        )
+
+    def _tell(self, frontier: int) -> None:
+        fired = sum(sum(shard.enabled) for shard in self.shards)
+        self.observer.progress(
+            Progress(
+                depth=self.ledger.depth + 1,
+                distinct_states=sum(shard.count for shard in self.shards),
+                generated_states=self.ledger.generated_states + fired,
+                frontier=frontier,
+                seconds=time.perf_counter() - self._started,
+                memory_bytes=sum(shard.memory_bytes for shard in self.shards),
+            )
+        )
+
+    def _each(self, work: Callable[[int, Shard], T]) -> list[T]:
+        """The work done by every worker at once; a Ctrl-C waits until the native calls are back."""
+        if len(self.shards) == 1:
+            return [work(0, self.shards[0])]
+        futures: list[Future[T]] = [
+            self._pool.submit(work, worker, shard) for worker, shard in enumerate(self.shards)
+        ]
+        return _results(futures)
+
+    @property
+    def levels(self) -> list[list[tuple[int, int]]]:
+        """Of every level, the first counted: where its states begin and end in each shard; see `keeps_states`."""
+        return self._levels
+
+    # -- what the whole graph decides -------------------------------------------------------------------------------
+
+    def _lost(self) -> list[Lost]:
+        from acked.checker.search import liveness, recoverability
+        from acked.checker.search.state_graph import StateGraph
+
+        sizes = [sum(end - begin for begin, end in ranges) for ranges in self._levels]
+        shard = self.shards[0] if len(self.shards) == 1 else self._merged()
+        ends = [sum(sizes[: at + 1]) for at in range(len(sizes))]
+        steps = self.ledger.generated_states - self.ledger.level_sizes[0]
+        graph = StateGraph(self.question, shard, ends, steps)
+        decides = {Kind.RECOVERABLE: recoverability.decide, Kind.LIVENESS: liveness.decide}
+        found = [decides[self.question.properties[at].kind](graph, at) for at in self.question.graph_properties]
+        return [lost for lost in found if lost is not None]
+
+    def _merged(self) -> Shard:
+        """All states in one shard, level by level."""
+        plan = self.question.plan
+        merged = alone(shape_of(plan), self._kernel, self.bounds.memory)
+        for ranges in self._levels:
+            for shard, (begin, end) in zip(self.shards, ranges, strict=True):
+                if not merged.take(address(shard.states) + 8 * merged.words * begin, end - begin):
+                    raise SystemFailure("the states do not fit into one table; use --workers 1, or more --memory")
+        return merged
+
+    # -- traces ---------------------------------------------------------------------------------------------------
+
+    def _source(self, depth: int, target: Words) -> tuple[Words, int]:
+        """The least (state of level `depth`, action) that leads to `target`."""
+        if self._walker is not None and self._stored is not None:
+            edge = self._walker.source_in(self._stored.path / "levels", depth, self._stored.files_of(depth), target)
+            if edge is None:
+                raise SystemFailure(
+                    f"{self._stored.path} has no state of level {depth} that leads to the violation; begin anew"
+                )
+            return edge
+        ranges = self._levels[depth - 1]
+        found = self._each(lambda worker, shard: shard.find_source(*ranges[worker], target))
+        return min(edge for edge in found if edge is not None)
+
+
+def _results(futures: Iterable[Future[T]]) -> list[T]:
+    pending = list(futures)
+    try:
+        return [future.result() for future in pending]
+    except KeyboardInterrupt:
+        for future in pending:
+            future.exception()
+        raise
+
+
+def search(
+    question: Question,
+    bounds: Bounds | None = None,
+    policy: StopPolicy = StopPolicy.FIRST_VIOLATION,
+    observer: Observer | None = None,
+    stored: RunDirectory | None = None,
+) -> Result:
+    """Answers a question by exhaustive search on this machine, going on from what is stored and adding to it, if asked to."""
+    return LocalSearch(question, bounds, policy, observer, stored).run()

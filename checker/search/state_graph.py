@@ -1,0 +1,138 @@
+"""The graph of all states and steps, for what only the whole of it decides.
+
+The graph as arrays, what can be reached in it, and `Lost`, what is known of a promise that it does not keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from acked.checker.errors import SystemFailure
+from acked.checker.native.shard import Shard
+from acked.checker.question.ledger import Finding
+from acked.checker.question.plan import BATCH
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What became of one property that does not hold: a finding, or none where only a bound of the model is to blame.
+
+    `run` shows it where the shortest way to the finding's state does not; `why` are sentences about it.
+    """
+
+    position: int
+    finding: Finding | None
+    why: tuple[str, ...]
+    run: Run | None = None
+
+
+class StateGraph:
+    """All states of a shard, in order of discovery, and every step between them.
+
+    `ends` says where each level ends.
+    """
+
+    def __init__(self, question: Question, shard: Shard, ends: Sequence[int], steps: int) -> None:
+        self.question, self.ends = question, np.asarray(ends, np.int64)
+        self.count = shard.count
+        self._words = question.instance.schema.words
+        properties = len(question.plan.state_violations)
+        edges, acts = np.zeros(max(steps, 1), np.uint64), np.zeros(max(steps, 1), np.uint16)
+        batches = -(-self.count // BATCH)
+        rows = np.zeros((batches, properties, BATCH // 64), np.uint64)
+        done = 0
+        for begin in range(0, self.count, _CHUNK):
+            end = min(begin + _CHUNK, self.count)
+            verdicts = rows[begin // BATCH :].ctypes.data
+            done += shard.link(begin, end, edges[done:].ctypes.data, acts[done:].ctypes.data, verdicts)
+        if done != steps:
+            raise SystemFailure(f"{steps} steps were counted and {done} found again; please report this with the spec")
+        self.sources = (edges[:done] >> np.uint64(32)).astype(np.int64)
+        self.targets = (edges[:done] & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        self.actions = acts[:done]
+        asked = sum(len(conditions) for conditions in question.graph_conditions.values())
+        wanted = rows[:, properties - asked - 1 :, :]
+        bits = np.unpackbits(np.ascontiguousarray(wanted).view(np.uint8), axis=2, bitorder="little")
+        self._holds = bits.transpose(1, 0, 2).reshape(wanted.shape[1], -1)[:, : self.count].astype(bool)
+        view = np.frombuffer(memoryview(shard.states).cast("B"), np.uint64, self.count * self._words)
+        self.states = view.reshape(self.count, self._words)
+
+    def conditions(self, position: int) -> np.ndarray:
+        """Of a property: a row per condition of `Question.graph_conditions` that says of every state whether it is true."""
+        first = 0
+        for other, conditions in self.question.graph_conditions.items():
+            if other == position:
+                return self._holds[first : first + len(conditions)]
+            first += len(conditions)
+        raise KeyError(position)
+
+    @property
+    def held_up(self) -> np.ndarray:
+        """Of every state whether some action is not enabled there for want of nothing but what bounds the model."""
+        held_up: np.ndarray = self._holds[-1]
+        return held_up
+
+    def closure(self, start: np.ndarray, counted: np.ndarray, backward: bool = False) -> np.ndarray:
+        """Which states can be reached from those of `start` (a mask), themselves included; or, backward, can reach them.
+
+        `counted` is a mask of the steps that may be taken.
+        """
+        here, there = (self.targets, self.sources) if backward else (self.sources, self.targets)
+        here, there = here[counted], there[counted]
+        order, first = by_end(here, self.count)
+        there = there[order]
+        reached = start.copy()
+        frontier = np.flatnonzero(start)
+        while len(frontier):
+            found = there[places_of(frontier, first)]
+            found = np.unique(found[~reached[found]])
+            reached[found] = True
+            frontier = found
+        return reached
+
+    def without(self, names: Collection[str]) -> np.ndarray:
+        """A mask of the steps by other actions than these."""
+        steps = self.question.instance.actions
+        return np.array([step.action.name not in names for step in steps], bool)[self.actions]
+
+    def shallowest(self, chosen: np.ndarray) -> tuple[int, int]:
+        """(level, index) of the least state among the chosen ones (a mask) of the first level that has one."""
+        numbers = np.flatnonzero(chosen)
+        levels = np.searchsorted(self.ends, numbers, side="right")
+        best = numbers[levels == levels.min()]
+        for word in range(self._words):
+            values = self.states[best, word]
+            best = best[values == values.min()]
+        return int(levels.min()) + 1, int(best[0])
+
+    def words_of(self, index: int) -> tuple[int, ...]:
+        """The packed state of an index."""
+        return tuple(int(word) for word in self.states[index])
+
+
+def by_end(ends: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The steps in order of one of their ends, and where in that order those of each of the `count` states begin."""
+    first = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(ends, minlength=count), out=first[1:])
+    return np.argsort(ends, kind="stable"), first
+
+
+def places_of(states: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Where in the order of `by_end` the steps of these states are, one state after the other."""
+    lengths = first[states + 1] - first[states]
+    offsets = np.repeat(first[states] - np.cumsum(lengths) + lengths, lengths)
+    places: np.ndarray = offsets + np.arange(lengths.sum())
+    return places
+
+
+def labels_of_bounds(question: Question) -> str:
+    """The clauses that bound the model, for a sentence."""
+    labels = {guard.label for step in question.instance.actions for guard in step.guards}
+    return ", ".join(sorted(question.instance.protocol.budgets & labels))

@@ -1,0 +1,1 @@
+"""What runs in a z3 process, and what is sent to it."""

@@ -1,0 +1,75 @@
+"""Which few lemmas an obligation needs: the file of lemma sets beside the lemmas, and what refutes an obligation.
+
+A lemma set is a hint. Soundness never rests on it: a wrong one leaves an obligation open.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from acked.checker.files import open_file, write_text
+
+LEMMA_SETS = Path(__file__).parents[2] / "invariants" / "replication"
+"""Where the lemma sets are that ship."""
+
+
+def shipped_file(protocol: str) -> Path:
+    """The file of a protocol's lemma sets, beside the lemmas."""
+    return LEMMA_SETS / f"{protocol.replace('-', '_')}_cores.json"
+
+
+@dataclass(frozen=True)
+class StepCounterexample:
+    """A state of a small instance, reachable or not, in which all lemmas hold, and a step of it that breaks a clause.
+
+    `codes` are the state's leaves; `after` is empty if the step leaves a domain.
+    """
+
+    constants: Mapping[str, int]
+    step: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+    breaks: str
+    codes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Core:
+    """The lemmas that an obligation needs, and the number of the way in which the solver proved it with them."""
+
+    lemmas: tuple[str, ...] = ()
+    way: int = 0
+
+
+@dataclass(frozen=True)
+class CoreFile:
+    """The lemma sets of a protocol's obligations; `fingerprint` is of the protocol and the lemmas they were found for."""
+
+    fingerprint: str = ""
+    cores: Mapping[str, Core] = field(default_factory=dict)
+
+    @staticmethod
+    def load(path: Path) -> CoreFile:
+        """The file's content; nothing if there is none or it is not of this kind, since a missing hint only costs time."""
+        try:
+            with open_file(path) as file:
+                document = json.loads(file.read().decode())
+            cores = {
+                str(key): Core(tuple(map(str, item["lemmas"])), int(item["way"])) for key, item in document["cores"].items()
+            }
+            return CoreFile(str(document["fingerprint"]), cores)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return CoreFile()
+
+    def save(self, path: Path) -> None:
+        """Writes the file, one obligation a line."""
+        lines = ",\n".join(
+            f'    {json.dumps(key)}: {{"lemmas": {json.dumps(list(core.lemmas))}, "way": {core.way}}}'
+            for key, core in self.cores.items()
+        )
+        text = f'{{\n  "fingerprint": {json.dumps(self.fingerprint)},\n  "cores": {{\n{lines}\n  }}\n}}\n'
+        write_text(path, text, "lemma sets")

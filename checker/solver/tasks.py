@@ -1,0 +1,157 @@
+"""What is asked of a solver process and what it answers, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from acked.checker.processes import Service
+from acked.checker.solver.lemma_sets import StepCounterexample
+
+SOLVER = Service("acked.checker.solver.engine:Engine", "solver", ("z3",))
+"""Processes in which z3 answers these tasks about one `Problem`."""
+
+
+@dataclass(frozen=True)
+class Hint:
+    """How a goal may be proved with little: the claims that are assumed (numbers), and the pieces of it that are asked.
+
+    `pieces` counts among the pieces of the goal's claim; each of the others is the image of one of these.
+    """
+
+    assumed: tuple[int, ...]
+    pieces: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class StepTask:
+    """One obligation of an induction: after `step` from any state where the `assumed` claims hold, the `goals` hold.
+
+    Claims and steps are numbers of the `Problem`. With `k` > 1 the assumed claims hold in k states that follow one another,
+    the last of which the step leaves. `witness` asks whether the assumptions are satisfiable at all, `every_claim` for all
+    goals that break and not just for one counterexample, `plain` for one that is easy to read, `minimize` for the lemmas that
+    each goal needs. `hints` go by goal: a number of `goals`, or the name of a field that must stay in its domain.
+    """
+
+    step: int
+    assumed: tuple[int, ...]
+    goals: tuple[int, ...]
+    k: int = 1
+    witness: bool = False
+    every_claim: bool = False
+    plain: bool = True
+    minimize: bool = False
+    smt2: str | None = None
+    hints: Mapping[int | str, Hint] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class InitialTask:
+    """To write down that the goals hold in every initial state, which needs no solver to be decided."""
+
+    goals: tuple[int, ...]
+    smt2: str
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A counterexample to induction: the goals that it breaks, its states before the last (leaf codes), and its steps."""
+
+    claims: tuple[str, ...]
+    states: tuple[tuple[int, ...], ...]
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StepAnswer:
+    """`goals` counts what was put to the solver; `undecided` names the goals that it left open, `reason` says why.
+
+    `used` names the assumed claims that the proof of each goal needs, if that was asked.
+    """
+
+    goals: int
+    broken: tuple[Broken, ...]
+    undecided: tuple[str, ...]
+    reason: str
+    seconds: float
+    can_fire: bool | None
+    used: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class BoundedTask:
+    """The shortest run of at most `depth` actions that violates one of the claims (numbers of the `Problem`)."""
+
+    claims: tuple[int, ...]
+    depth: int
+    smt2: str | None = None
+
+
+@dataclass(frozen=True)
+class DepthNote:
+    """No run of exactly `depth` actions violates a claim."""
+
+    depth: int
+    seconds: float
+    total_seconds: float
+
+
+@dataclass(frozen=True)
+class BoundedAnswer:
+    """A run (leaf codes and numbers of steps), or None: then no run of up to `depth` actions violates a claim.
+
+    `reason` says why the solver gave up before the bound; it is empty if it did not.
+    """
+
+    depth: int
+    states: tuple[tuple[int, ...], ...] | None
+    steps: tuple[int, ...] | None
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class FirstOrderProblem:
+    """A shipped protocol, read as first-order logic; `drop` names (action, label) guard clauses to leave out."""
+
+    protocol: str
+    drop: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class ObligationTask:
+    """One obligation for all constants, by its number; `lemmas` are a set to try first, None if none is known.
+
+    `effort` bounds each query in z3's own count of steps. With `search`, other sets and counterexamples are looked for.
+    A suspect obligation is one that may well be false. `smt2` names the file to write.
+    """
+
+    number: int
+    lemmas: tuple[str, ...] | None
+    way: int
+    effort: int
+    search: bool
+    suspect: bool = False
+    smt2: str | None = None
+
+
+@dataclass(frozen=True)
+class ObligationAnswer:
+    """Whether an obligation is proved, with which lemmas and in which way; or a step of a small instance that refutes it.
+
+    `reason` says what kept the solver from going on, if anything did.
+    """
+
+    is_proved: bool
+    lemmas: tuple[str, ...]
+    way: int
+    counterexample: StepCounterexample | None
+    seconds: float
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class FiringTask:
+    """Whether an action can happen where every clause holds, on a small instance."""
+
+    action: str

@@ -1,0 +1,1 @@
+"""The same search over Spark's executors."""

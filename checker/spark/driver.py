@@ -1,0 +1,375 @@
+"""The search over Spark: the same levels and answers as the local search, the states spread over executors.
+
+One barrier job holds all levels; its tasks keep the visited set in native memory (`task.py`), and the driver sees counts
+and violations, never the states. Each level is committed to the run directory; when a task is lost, the job is begun again
+from the last commit, with fewer tasks if slots are gone.
+
+A barrier job cannot lose one task and go on, so a loss costs reading back what is stored; in return no level pays for Spark's
+scheduling. A task per bucket and level, which Spark could rerun alone, took two to three times as long.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from acked.checker.errors import SystemFailure
+from acked.checker.native.compile import Kernel, ObjectCode, compile_for_long, portable_code
+from acked.checker.native.shape import shape_of
+from acked.checker.native.shard import address, numbers
+from acked.checker.observer import Observer, Progress
+from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
+from acked.checker.question.question import Question
+from acked.checker.question.result import Result, Violation, Words
+from acked.checker.spark.session import SparkDriver, remote
+from acked.checker.spark.task import TaskPlan
+from acked.checker.store.level_file import LevelFile, StateCodec, exchange_code
+from acked.checker.store.run_directory import RunDirectory, report_from_json
+from acked.checker.store.trace_back import Edge, shortest_run
+
+POLL_SECONDS = 0.0004
+FRUITLESS_ATTEMPTS = 3
+"""So many attempts in a row that complete no level end the search."""
+SLOT_PATIENCE = (2.0, 5.0)
+"""Seconds that a lost slot may take to come back before the search goes on with fewer: as long as the search has taken so
+far, but not less than the one and not more than the other. A short search is sooner done without the slot."""
+LOOK_SECONDS = 0.5
+"""How often Spark is asked, while the driver waits for tasks, whether it still has their slots."""
+
+LATE_SECONDS = 10.0
+"""How long a search whose memory is full waits for executors that had not come when it began."""
+
+
+class _Lost(Exception):
+    """The job of an attempt ended before the search did."""
+
+
+class _Outgrown(Exception):
+    """Memory is full, and the cluster has slots that had not come when the attempt began."""
+
+
+class SparkSearch:
+    """One exhaustive search over Spark; `run` may be called once.
+
+    There are as many tasks as slots and buckets allow, and at most `tasks`, if given. `memory` is bytes for each task; None
+    for a fair part of what its machine has. `timings` tells afterwards, for every worker of the last attempt, where its time
+    went.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        stored: RunDirectory,
+        driver: SparkDriver,
+        policy: StopPolicy = StopPolicy.FIRST_VIOLATION,
+        observer: Observer | None = None,
+        *,
+        tasks: int | None = None,
+        memory: int | None = None,
+        max_depth: int | None = None,
+        max_states: int | None = None,
+    ) -> None:
+        self.question = question
+        self.stored = stored
+        self._stored_levels = len(stored.reports)
+        self.driver = driver
+        self.observer = observer or Observer()
+        self.ledger = Ledger(question, policy, max_depth, max_states)
+        self.memory = memory
+        self._most_tasks = min(stored.buckets, stored.buckets if tasks is None else tasks)
+        self.workers = 0
+        self.timings: list[dict[str, float]] = []
+        self.notes: list[str] = []
+        self._memory_bytes = 0
+        self._seconds = 0.0
+        self._started: float | None = None
+
+    def run(self) -> Result:
+        """Searches until the space, a bound, a violation or Ctrl-C ends it."""
+        violations: tuple[Violation, ...] = ()
+        try:
+            self._set_up()
+            if all(self.ledger.commit(report) for report in self.stored.reports):
+                self._search()
+            else:
+                self.stored.verify(self._codec)
+            if self.ledger.findings:
+                self.observer.phase("rebuilding the shortest run")
+            violations = tuple(
+                shortest_run(self.question, found, self._source) for found in self.ledger.reported()
+            )
+        except KeyboardInterrupt:
+            self.notes += self.ledger.interrupt()
+        return self.ledger.result(
+            "spark",
+            self.workers,
+            violations,
+            seconds=self._seconds,
+            memory_bytes=self._memory_bytes,
+            notes=self.notes,
+            stored_levels=self._stored_levels,
+        )
+
+    def _set_up(self) -> None:
+        self.observer.phase("compiling")
+        self.question.refuse_asymmetry()
+        self.question.refuse_graph_properties("over Spark", "use --engine local")
+        plan = self.question.plan
+        self._shape = shape_of(plan)
+        self._code: ObjectCode = compile_for_long(plan)
+        self._moves = exchange_code(self._shape)
+        # Executors of one machine have its processor.
+        self._portable = None if self.driver.settings.is_local else portable_code(plan)
+        self._codec = StateCodec(self._shape, self.stored.buckets, Kernel(self._moves))
+        self.stored.agree_on_layout(self._codec)
+        if not self.stored.commits:
+            self.stored.commit(None, self._store_initial())
+
+    def _store_initial(self) -> tuple[LevelFile, ...]:
+        states = self.question.initial
+        words = numbers(word for state in states for word in state)
+        path = self.stored.path / "levels" / f"00001-{self.stored.new_attempt()}-0.states"
+        return (self._codec.write(path, 1, address(words), len(states)),)
+
+    # -- attempts ---------------------------------------------------------------------------------------------------
+
+    def _search(self) -> None:
+        self.observer.phase("waiting for executors")
+        self.workers = min(self.driver.slots(), self._most_tasks)
+        fruitless = 0
+        while True:
+            known = self.stored.known_levels
+            try:
+                self._attempt()
+                return
+            except _Outgrown:
+                before, self.workers = self.workers, min(self.driver.slots(), self._most_tasks)
+                self.notes.append(
+                    f"memory was full at level {self.stored.known_levels}; went on from it with {self.workers} instead of "
+                    f"{before} tasks, which the cluster offers by now"
+                )
+            except _Lost as lost:
+                fruitless = 0 if self.stored.known_levels > known else fruitless + 1
+                if fruitless == FRUITLESS_ATTEMPTS:
+                    raise SystemFailure(
+                        f"Spark's tasks failed {fruitless} times in a row at level {self.stored.known_levels}: {lost}; "
+                        f"what Spark said is in {self.driver.log}, and --resume {self.stored.path} goes on from there"
+                    ) from None
+                self.observer.phase("waiting for executors")
+                before = self.workers
+                self.workers = min(self.driver.slots(self.workers, self._patience), self._most_tasks)
+                fewer = f" with {self.workers} instead of {before} tasks" if self.workers != before else ""
+                self.notes.append(f"tasks were lost at level {self.stored.known_levels} ({lost}); went on from it{fewer}")
+
+    def _could_grow(self) -> bool:
+        if self.driver.settings.is_local or self.workers >= self._most_tasks:
+            return False
+        self.observer.phase("memory is full: waiting for more executors")
+        return self.driver.slots(self.workers + 1, LATE_SECONDS) > self.workers
+
+    @property
+    def _patience(self) -> float:
+        least, most = SLOT_PATIENCE
+        return min(max(self._seconds, least), most)
+
+    def _attempt(self) -> None:
+        attempt = self.stored.new_attempt()
+        meeting = self.stored.path / "scratch" / attempt
+        plan = self._plan(attempt)
+        meeting.mkdir()
+        self.observer.phase("starting tasks")
+        job = _Job(self.driver, plan)
+        try:
+            self._gather(job, meeting, "ready-{}", lambda _: None)
+            self._touch(meeting / "begin")
+            self.observer.phase("searching")
+            begun = time.perf_counter()
+            self._started = self._started or begun
+            try:
+                while self._level(job, meeting):
+                    pass
+            finally:
+                self._seconds += time.perf_counter() - begun
+        finally:
+            self._touch(meeting / "stop")
+            job.end()
+            shutil.rmtree(meeting, ignore_errors=True)
+
+    def _plan(self, attempt: str) -> TaskPlan:
+        return TaskPlan(
+            run=str(self.stored.path.resolve()),
+            attempt=attempt,
+            shape=self._shape,
+            code=self._code,
+            exchange=self._moves,
+            portable=self._portable,
+            buckets=self.stored.buckets,
+            layout=self._codec.fingerprint,
+            workers=self.workers,
+            memory=self.memory,
+            levels=tuple(commit.files for commit in self.stored.commits),
+        )
+
+    def _level(self, job: _Job, meeting: Path) -> bool:
+        """Waits for a level and commits it; whether there is another one to come."""
+        number = self.stored.known_levels
+        parts: list[LevelReport] = []
+        files: list[LevelFile] = []
+        self.timings, self._memory_bytes = [], 0
+
+        def take(body: dict[str, Any]) -> None:
+            parts.append(report_from_json(body["report"]))
+            if body["file"] is not None:
+                files.append(LevelFile(*body["file"]))
+            self.timings.append(body["timing"])
+            self._memory_bytes += body["memory"]
+
+        self._gather(job, meeting, f"done-{number:05}-{{}}", take)
+        report = LevelReport.of(parts)
+        if not report.is_expanded and self._could_grow():
+            raise _Outgrown
+        goes_on = self.ledger.commit(report)
+        if not goes_on:
+            # Before the commit, at which the tasks would begin the next level.
+            self._touch(meeting / "stop")
+        if report.is_expanded:
+            self.stored.commit(report, tuple(files))
+        self._tell(report)
+        return goes_on
+
+    def _gather(self, job: _Job, meeting: Path, name: str, take: Callable[[dict[str, Any]], None]) -> None:
+        """Takes what every worker announces under a name, in the workers' order."""
+        looks, looked = 0, time.monotonic()
+        for worker in range(self.workers):
+            path = meeting / name.format(worker)
+            while not path.exists():
+                looks += 1
+                if looks % 64 == 0:
+                    self._refuse_failure(meeting)
+                    if time.monotonic() - looked > LOOK_SECONDS:
+                        job.refuse_lost_slots()
+                        looked = time.monotonic()
+                if job.is_over:
+                    self._refuse_failure(meeting)
+                    if not path.exists():
+                        raise _Lost(job.reason)
+                time.sleep(POLL_SECONDS)
+            take(json.loads(path.read_bytes()))
+
+    def _refuse_failure(self, meeting: Path) -> None:
+        """Raises what a task could not go on from and said so."""
+        for worker in range(self.workers):
+            path = meeting / f"failed-{worker}"
+            if path.exists():
+                raise SystemFailure(json.loads(path.read_bytes())["error"])
+
+    def _touch(self, path: Path) -> None:
+        try:
+            path.write_bytes(b"{}")
+        except OSError:
+            if path.parent.exists():
+                raise SystemFailure(f"cannot write {path}; make room, or choose another --run-dir") from None
+
+    def _tell(self, report: LevelReport) -> None:
+        self.observer.progress(
+            Progress(
+                depth=self.ledger.depth,
+                distinct_states=sum(self.ledger.level_sizes) + report.next_states,
+                generated_states=self.ledger.generated_states + sum(report.enabled),
+                frontier=report.next_states,
+                seconds=time.perf_counter() - (self._started or 0.0),
+                memory_bytes=self._memory_bytes,
+            )
+        )
+
+    # -- traces -----------------------------------------------------------------------------------------------------
+
+    def _source(self, depth: int, target: Words) -> Edge:
+        """The least (state of level `depth`, action) that leads to `target`, found on the executors."""
+        files = self.stored.files_of(depth)
+        payload = pickle.dumps(self._plan("none"), pickle.HIGHEST_PROTOCOL)
+        work = [(depth, (file,), target) for file in files]
+        found = self.driver.collect(work, len(work), remote("acked.checker.spark.task:find_source", payload))
+        if errors := [text for kind, text in found if kind == "error"]:
+            raise SystemFailure(errors[0])
+        edges: list[Edge] = [edge for kind, edge in found if kind == "found"]
+        if not edges:
+            raise SystemFailure(f"{self.stored.path} has no state of level {depth} that leads to the violation; begin anew")
+        return min(edges)
+
+
+class _Job:
+    """The barrier job of one attempt, in a thread of its own."""
+
+    def __init__(self, driver: SparkDriver, plan: TaskPlan) -> None:
+        self._driver = driver
+        self._workers = plan.workers
+        self._function = remote("acked.checker.spark.task:run", pickle.dumps(plan, pickle.HIGHEST_PROTOCOL))
+        self._error: Exception | None = None
+        self._has_slots = True
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._driver.collect(range(self._workers), self._workers, self._function, is_barrier=True)
+        except Exception as error:  # whatever Spark or a task says; told by `reason`
+            self._error = error
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the job has ended, well or not."""
+        return not self._thread.is_alive()
+
+    @property
+    def reason(self) -> str:
+        """Why it ended, in one line."""
+        if self._error is None:
+            return "the tasks ended before the search did"
+        self._driver.note_failure(str(self._error))
+        return reason_of(str(self._error))
+
+    def refuse_lost_slots(self) -> None:
+        """Raises if Spark has fewer slots than the job has tasks.
+
+        A slot may be gone that was counted when the job began. Spark fails a task that was running there, but a barrier stage
+        that has not begun waits for the slot without an end and without a word.
+        """
+        if self._driver.slots_now() < self._workers:
+            self._has_slots = False
+            raise _Lost("an executor was lost")
+
+    def end(self) -> None:
+        """Waits for the tasks, which were told to stop, and makes them stop if they do not.
+
+        A stage that has never begun is not waited for: should Spark begin it later, its tasks find their attempt gone.
+        """
+        self._thread.join(5.0 if self._has_slots else 0.0)
+        if self._thread.is_alive():
+            self._driver.cancel()
+            self._thread.join(20.0 if self._has_slots else 1.0)
+
+
+def reason_of(text: str) -> str:
+    """What a failed job says, in a few words."""
+    known = (
+        ("ExecutorLostFailure", "an executor was lost"),
+        ("sparktask.Orphaned", "the Python daemon of an executor died"),
+        ("Python worker exited unexpectedly", "a Python worker died"),
+        ("EOFException", "a Python worker died"),
+        ("Connection reset", "a Python worker died"),
+        ("Could not recover from a failed barrier", "a task of the barrier stage failed"),
+        ("cancelled", "the job was cancelled"),
+    )
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    raised = [line for line in lines if line.startswith(("RuntimeError: ", "ModuleNotFoundError: ", "ImportError: "))]
+    if raised:
+        return raised[-1].partition(": ")[2]
+    return next((words for sign, words in known if sign in text), lines[0][:200] if lines else "no reason given")
+

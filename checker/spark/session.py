@@ -1,0 +1,310 @@
+"""Spark's driver: a Java process and a context, started quietly with settings that work, ended with all that it started."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.checker.spark.java import find_java
+
+LOOPBACK = "127.0.0.1"
+CONNECT_SECONDS = 5.0
+SLOT_SECONDS = 60.0
+"""How long a cluster may take to offer its first slot."""
+
+STEADY_SECONDS = 2.0
+"""Executors of a cluster come one by one: no further one for so long, and those that came are all."""
+
+PACKAGE = Path(__file__).parents[2]
+"""The folder of the package `acked`."""
+
+_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)\])?|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+")
+
+_OURS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # The first barrier job would wait 15 seconds for its check of slots.
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+@dataclass(frozen=True)
+class SparkSettings:
+    """Where Spark runs and with which settings of the user's."""
+
+    master: str = "local[*]"
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether everything happens on this machine, in one Java process."""
+        return self.master.startswith("local")
+
+    def __post_init__(self) -> None:
+        if not _MASTER.fullmatch(self.master):
+            raise ConfigurationError(
+                f"--master {self.master!r} is no Spark master; write local[2], spark://HOST:PORT, yarn or k8s://HOST:PORT"
+            )
+        for name in self.conf:
+            if not name.startswith("spark."):
+                raise ConfigurationError(
+                    f"--conf {name}: Spark's settings begin with “spark.”; write, say, spark.driver.memory=2g"
+                )
+
+
+class SparkDriver:
+    """A Spark context of its own, for a `with` block, which ends it and its Java process.
+
+    Everything that Spark says goes to the file `log`.
+    """
+
+    def __init__(self, settings: SparkSettings, log: Path) -> None:
+        self.settings = settings
+        self.log = log
+        self.context: Any = None
+        self._gateway: Any = None
+        self._handler: Any = None
+
+    def __enter__(self) -> Self:
+        java = find_java()
+        self._check_master()
+        try:
+            self._start(java)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _start(self, java: Path) -> None:
+        import pyspark
+        from py4j.protocol import Py4JError
+        from pyspark import SparkConf, SparkContext
+        from pyspark.errors import PySparkException, PySparkRuntimeError
+        from pyspark.java_gateway import launch_gateway
+
+        if SparkContext._active_spark_context is not None:
+            raise SystemFailure("a Spark context is already active in this process; stop it first")
+        home = str(Path(pyspark.__file__).parent)
+        python = sys.executable if self.settings.is_local else os.environ.get("PYSPARK_PYTHON", sys.executable)
+        environment = {
+            "JAVA_HOME": str(java),
+            "SPARK_HOME": home,
+            "PYSPARK_PYTHON": python,
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
+            # A worker must not take a folder `acked/` of the place where it is started for ours.
+            "PYTHONSAFEPATH": "1",
+        }
+        if self._is_loopback and "SPARK_LOCAL_IP" not in os.environ:
+            # Without it Spark looks its host's name up, which fails where that does not resolve.
+            environment["SPARK_LOCAL_IP"] = LOOPBACK
+        conf = SparkConf(loadDefaults=False)
+        settings = {**_OURS, "spark.master": self.settings.master, "spark.app.name": "acked"}
+        if self._is_loopback:
+            settings |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+        for name, value in {**settings, **self.settings.conf}.items():
+            conf.set(name, value)
+        self._handler = signal.getsignal(signal.SIGINT) if _is_main_thread() else None
+        try:
+            with open(self.log, "ab") as log, _environment(environment):
+                streams = {"stdout": log, "stderr": log}
+                self._gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
+                self.context = SparkContext(conf=conf, gateway=self._gateway, environment={"PYTHONSAFEPATH": "1"})
+        except OSError as error:
+            raise SystemFailure(f"cannot start Spark: {error.strerror}: {error.filename}") from None
+        except PySparkRuntimeError:
+            raise SystemFailure(f"Spark's Java process ended at its start; what it said is in {self.log}") from None
+        except (Py4JError, PySparkException) as error:
+            self._note(str(error))
+            raise SystemFailure(
+                f"Spark cannot start on {self.settings.master}: {_reason(str(error))}; what it said is in {self.log}"
+            ) from None
+
+    @property
+    def _is_loopback(self) -> bool:
+        match = re.match(r"spark://(\[?[^\]]+\]?):\d+", self.settings.master)
+        return self.settings.is_local or (match is not None and match[1] in (LOOPBACK, "localhost"))
+
+    def _check_master(self) -> None:
+        """Spark would try for a minute."""
+        if not self.settings.master.startswith("spark://"):
+            return
+        reason = ""
+        for place in self.settings.master.removeprefix("spark://").split(","):
+            host, _, port = place.rpartition(":")
+            try:
+                socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+                return
+            except (OSError, OverflowError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+        raise SystemFailure(
+            f"no Spark master answers at {self.settings.master}: {reason}; start it, or name another --master"
+        )
+
+    def _note(self, text: str) -> None:
+        try:
+            with open(self.log, "a", encoding="utf-8") as log:
+                log.write(f"{text}\n")
+        except OSError:
+            pass  # The sentence that follows matters more.
+
+    def note_failure(self, text: str) -> None:
+        """Keeps what a job failed with for those who want all of it."""
+        self._note(text)
+
+    def stop(self) -> None:
+        """Ends the context and the Java process; nothing that was started here goes on."""
+        from pyspark import SparkContext
+
+        process = getattr(self._gateway, "proc", None)
+        if self.context is not None:
+            _within(15.0, self.context.stop)
+            self.context = None
+        if self._gateway is not None:
+            _within(5.0, self._gateway.shutdown)
+            self._gateway = None
+            SparkContext._gateway = None
+            SparkContext._jvm = None
+        if process is not None:
+            process.stdin.close()  # The Java process ends when its input does.
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+            self._handler = None
+
+    def collect(
+        self, items: Sequence[Any], partitions: int, function: Callable[..., Any], *, is_barrier: bool = False
+    ) -> list[Any]:
+        """What a function of partitions yields for the items; in one barrier stage, if asked to."""
+        data = self.context.parallelize(items, partitions)
+        if is_barrier:
+            data = data.barrier()
+        return list(data.mapPartitions(function).collect())
+
+    def cancel(self) -> None:
+        """Ends all jobs."""
+        _within(5.0, self.context.cancelAllJobs)
+
+    def slots(self, wanted: int = 1, patience: float = SLOT_SECONDS) -> int:
+        """How many tasks can run at once; waits for the first, and for up to `patience` seconds for as many as wanted."""
+        deadline = time.monotonic() + (patience if wanted > 1 else SLOT_SECONDS)
+        last, since = 0, time.monotonic()
+        while True:
+            now = self.slots_now()
+            if now != last:
+                last, since = now, time.monotonic()
+            is_steady = self.settings.is_local or time.monotonic() - since > STEADY_SECONDS
+            if now and (now >= wanted > 1 or (is_steady and wanted == 1) or time.monotonic() > deadline):
+                return now
+            if time.monotonic() > deadline and not now:
+                raise SystemFailure(
+                    f"{self.settings.master} has offered no slot for {SLOT_SECONDS:.0f} seconds; see whether it has workers "
+                    "with free cores and memory"
+                )
+            time.sleep(0.05)
+
+    def slots_now(self) -> int:
+        """How many tasks can run at once, as Spark sees it at this moment."""
+        scala = self.context._jsc.sc()
+        return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Environment variables for the processes that are started in the block."""
+    hidden = ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "SPARK_REMOTE", "SPARK_TESTING")
+    before = {name: os.environ.get(name) for name in (*values, *hidden)}
+    os.environ.update(values)
+    for name in hidden:
+        os.environ.pop(name, None)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _within(seconds: float, work: Callable[[], Any]) -> None:
+    """Does something that may hang or fail because its other side is gone."""
+
+    def attempt() -> None:
+        try:
+            work()
+        except Exception:
+            pass  # What is to be stopped has stopped.
+
+    thread = threading.Thread(target=attempt, daemon=True)
+    thread.start()
+    thread.join(seconds)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _reason(text: str) -> str:
+    """The one line of a Java error that says what is wrong."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
+    causes = [line for line in lines if re.match(r"(: )?[\w.$]+(Exception|Error): ", line)]
+    chosen = (causes or lines or ["no reason given"])[0].removeprefix(": ")
+    return re.sub(r"^(?:[\w$]+\.)+([\w$]+): ", "", chosen)[:300].rstrip(".")
+
+
+def remote(entry: str, payload: bytes) -> Callable[..., Any]:
+    """A function for executors that calls `entry`, "module:function", with the payload and what Spark gives it.
+
+    It travels by value and imports acked only there, where compiled code is kept between tasks: from where the driver has it,
+    else what is installed there, and never what lies about in the executor's folder.
+    """
+    package = str(PACKAGE)
+
+    def call(*arguments: Any) -> Any:
+        import importlib
+        import importlib.util
+        import os
+        import sys
+
+        if "acked" not in sys.modules:
+            start = os.path.join(package, "__init__.py")
+            if os.path.exists(start):
+                spec = importlib.util.spec_from_file_location("acked", start, submodule_search_locations=[package])
+                assert spec is not None
+                assert spec.loader is not None
+                sys.modules["acked"] = importlib.util.module_from_spec(spec)
+                spec.loader.exec_module(sys.modules["acked"])
+            else:
+                try:
+                    importlib.import_module("acked")
+                except ImportError:
+                    raise RuntimeError(
+                        f"acked is neither at {package} nor installed in {sys.executable} on this executor"
+                    ) from None
+        module, _, function = entry.partition(":")
+        return getattr(importlib.import_module(module), function)(payload, *arguments)
+
+    return call

@@ -1,0 +1,1 @@
+"""Spec files, the protocols that they name, and what they expect."""

@@ -1,0 +1,109 @@
+"""Protocols from a user's own Python file: `toylog.py:toylog`.
+
+A protocol file is Python, and reading it runs it, as a test runner does with tests. Whatever goes wrong in it is told in one
+sentence with its line.
+
+Only a person's word has a file run: who names the protocol, a spec that names it, or a folder of such specs on the command
+line, or says --trust. What is data has none run: a trace names shipped protocols or is held against the rules that the person
+named, and traces of other tools, run directories, datasets, lemma sets and the cache name no file at all.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from acked.checker.errors import ConfigurationError, SpecUnreadable
+from acked.checker.files import read_text
+from acked.checker.names import choices, near
+from acked.model.catalogue import PROTOCOLS
+from acked.model.language.domain import is_name
+from acked.model.language.protocol import Protocol
+
+_SEPARATOR = ".py:"
+
+
+def is_reference(name: str) -> bool:
+    """Whether a protocol is named by a file: `toylog.py:toylog`."""
+    return _SEPARATOR in name or name.endswith(".py")
+
+
+def load_protocol(reference: str, folder: Path) -> Protocol:
+    """The protocol that a file defines under a name; a relative path begins in `folder`.
+
+    `SpecUnreadable` if the file cannot be read, `ConfigurationError` for everything that is wrong in it.
+    """
+    file, separator, name = reference.rpartition(":")
+    if not separator or not file.endswith(".py") or not is_name(name):
+        raise ConfigurationError(f"{reference!r} names no protocol of a file; write, say, toylog.py:toylog")
+    path = (folder / file).resolve()
+    module = _run(path)
+    made = vars(module).get(name)
+    known = [key for key, value in vars(module).items() if isinstance(value, Protocol)]
+    if not isinstance(made, Protocol):
+        what = "has no protocol" if made is None else "has something else than a protocol called"
+        raise ConfigurationError(f"{path} {what} {name!r}{near(name, known)}; its protocols are {choices(known) or 'none'}")
+    if made.name in PROTOCOLS:
+        raise ConfigurationError(f"{path}: {made.name} is the name of a shipped protocol; give yours another one")
+    made.reference = f"{path}:{name}"
+    return made
+
+
+def _run(path: Path) -> ModuleType:
+    """The module of a file, run once in this process for each of its texts."""
+    text = read_text(path, "protocol file")
+    digest = hashlib.sha256(f"{path} {text}".encode()).hexdigest()
+    name = f"acked_protocol_{digest[:16]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    try:
+        tree = ast.parse(text, str(path))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _refusal(path, error) from None
+    _refuse_identity(path, tree)
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module
+    try:
+        # What it prints is no part of an answer.
+        with contextlib.redirect_stdout(sys.stderr):
+            exec(compile(tree, str(path), "exec"), vars(module))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        del sys.modules[name]
+        raise _refusal(path, error) from None
+    return module
+
+
+def _refuse_identity(path: Path, tree: ast.Module) -> None:
+    """`ConfigurationError` where an action asks whether a field `is None`: to Python it never is, whatever the state."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    lines = [line for item in functions if any(map(_is_action, item.decorator_list)) for line in item.body]
+    for node in (node for line in lines for node in ast.walk(line) if isinstance(node, ast.Compare)):
+        if isinstance(node.left, (ast.Attribute, ast.Subscript)) and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            text = ast.unparse(node.left)
+            raise ConfigurationError(
+                f"{path}:{node.lineno}: `is` asks Python and not the state; write {text}.is_none, {text}.is_some or =="
+            )
+
+
+def _is_action(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return getattr(called, "attr", getattr(called, "id", "")) == "action"
+
+
+def _refusal(path: Path, error: BaseException) -> ConfigurationError | SpecUnreadable:
+    if isinstance(error, SyntaxError):
+        return SpecUnreadable(f"{path}:{error.lineno or 1}: this is not valid Python: {error.msg}")
+    if isinstance(error, (ValueError, RecursionError, MemoryError)) and error.__traceback__ is None:
+        return SpecUnreadable(f"{path}: this is not valid Python: {error}")
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]
+    where = f"{path}:{lines[-1]}" if lines else str(path)
+    what = str(error).splitlines()[0] if str(error) else "it raises without a message"
+    return ConfigurationError(f"{where}: {type(error).__name__}: {what}")

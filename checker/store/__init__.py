@@ -1,0 +1,1 @@
+"""Completed levels on disk, and the way back through them."""

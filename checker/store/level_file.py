@@ -1,0 +1,240 @@
+"""Level files: the states of one level, or of one worker's part of it, grouped by bucket, with checksums.
+
+`StateCodec`, which turns packed states into such files and back in native code, for any number of workers.
+
+A file is a sequence of blocks of at most `BLOCK_STATES` states. A block is a header and then the records of bucket 0, of
+bucket 1, and so on (`native/exchange.py` says what a record is). The header, little-endian: the magic bytes, then 32-bit
+numbers: the level, the number of buckets, bytes per record, words per state, states in the block; per bucket its states;
+per bucket the CRC-32 of its records; and the CRC-32 of everything before it. So the owner of some of the buckets reads and
+checks only those, and no bit can turn without being noticed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from acked.checker.errors import SystemFailure
+from acked.checker.files import open_file
+from acked.checker.native import exchange
+from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
+from acked.checker.native.shape import Shape
+from acked.checker.native.shard import address, numbers, reserve
+
+Numbers = ctypes.Array[ctypes.c_uint64]
+
+MAGIC = b"acked-lv"
+BLOCK_STATES = 1 << 17
+"""States of a block: its records stay in the second-level cache while they are grouped."""
+MAX_BUCKETS = 1 << 15
+
+_FIXED = struct.Struct("<8s5I")
+_CRC = struct.Struct("<I")
+
+
+class DamagedFile(SystemFailure):
+    """A file of a run directory is not what was written."""
+
+
+@dataclass(frozen=True)
+class LevelFile:
+    """A finished level file; `digest` is the CRC-32 of its headers, and so of everything in it."""
+
+    name: str
+    states: int
+    size: int
+    digest: int
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records of neighbouring buckets as they stand in a file."""
+
+    count: int
+    data: bytes
+
+
+def constants_of(shape: Shape) -> dict[str, int]:
+    """The literals that `native/exchange.py` is compiled with."""
+    widths = [(bits + 7) // 8 for bits in shape.word_bits]
+    return {
+        "W": shape.words,
+        "WIDTHS": sum(width << 4 * w for w, width in enumerate(widths)),
+        "RECORD": sum(widths),
+        "ACTION_BYTES": 1 if shape.actions <= 1 << 8 else 2,
+    }
+
+
+def exchange_code(shape: Shape) -> ObjectCode:
+    """Object code of `native/exchange.py` for states of this shape."""
+    return ObjectCode(processor(), (compile_functions(exchange.FUNCTIONS, constants_of(shape)),))
+
+
+class StateCodec:
+    """Writes and reads level files for states of one shape. Not for two threads at once: it owns scratch memory."""
+
+    def __init__(self, shape: Shape, buckets: int, native: Kernel) -> None:
+        constants = constants_of(shape)
+        self.words = shape.words
+        self.buckets = buckets
+        self.record = constants["RECORD"]
+        self.native = native
+        self._numbers = reserve(BLOCK_STATES // 4)
+        self._counts = numbers([0] * buckets)
+        self._records = reserve(BLOCK_STATES * self.record // 8 + 1)
+        self._bytes = (ctypes.c_char * ctypes.sizeof(self._records)).from_buffer(self._records)
+        self._count = native.function("count_buckets", 5)
+        self._group = native.function("group", 5)
+        self._read = native.function("read_records", 3)
+        self._keep = native.function("keep_owned", 4)
+        self._hash = native.function("hash_state", 1)
+
+    @property
+    def fingerprint(self) -> str:
+        """Says how states are laid out in files and dealt to buckets; files of another layout cannot be read."""
+        samples = [numbers([k * 0x9E3779B97F4A7C15 % (1 << 64)] * self.words) for k in range(3)]
+        hashes = [self._hash(address(sample)) & (1 << 64) - 1 for sample in samples]
+        return f"{self.words} {self.record} {zlib.crc32(repr(hashes).encode()):08x}"
+
+    # -- writing ----------------------------------------------------------------------------------------------------
+
+    def write(self, path: Path, level: int, states: int, count: int) -> LevelFile:
+        """Writes `count` states that stand at the address `states`, under a temporary name that is then changed."""
+        temporary = path.with_name(f".{path.name}.part")
+        digest = size = 0
+        try:
+            with open(temporary, "wb", buffering=0) as file:
+                for begin in range(0, count, BLOCK_STATES):
+                    n = min(BLOCK_STATES, count - begin)
+                    header, body = self._block(level, states + 8 * self.words * begin, n)
+                    digest = zlib.crc32(header, digest)
+                    size += write_all(file, [header, body])
+            os.replace(temporary, path)
+        except OSError as error:
+            try:
+                os.unlink(temporary)
+            except OSError:
+                pass  # The first error tells more.
+            raise cannot_write(path, error) from None
+        return LevelFile(path.name, count, size, digest)
+
+    def _block(self, level: int, states: int, n: int) -> tuple[bytes, memoryview]:
+        ctypes.memset(self._counts, 0, ctypes.sizeof(self._counts))
+        self._count(states, n, self.buckets, address(self._numbers), address(self._counts))
+        counts = list(self._counts)
+        places, at = [], 0
+        for count in counts:
+            places.append(at)
+            at += count * self.record
+        cursors = numbers(places)  # kept in a variable: an address does not keep its array alive
+        self._group(states, n, address(self._numbers), address(cursors), address(self._records))
+        body = memoryview(self._bytes).cast("B")[:at]
+        sums = [zlib.crc32(body[place : place + count * self.record]) for place, count in zip(places, counts, strict=True)]
+        header = _FIXED.pack(MAGIC, level, self.buckets, self.record, self.words, n)
+        header += struct.pack(f"<{2 * self.buckets}I", *counts, *sums)
+        return header + _CRC.pack(zlib.crc32(header)), body
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    def read(self, path: Path, level: int, expected: LevelFile, wanted: Sequence[bool] | None = None) -> Iterator[Records]:
+        """The records of the wanted buckets (all if None), in runs; `DamagedFile` if anything is not as it was written."""
+        try:
+            with open_file(path) as file:
+                if os.fstat(file.fileno()).st_size != expected.size:
+                    raise damaged(path, "has another length than was written")
+                digest = states = 0
+                while states < expected.states:
+                    header, counts, sums = self._header(path, file, level)
+                    digest = zlib.crc32(header, digest)
+                    states += sum(counts)
+                    yield from self._runs(path, file, counts, sums, wanted)
+        except FileNotFoundError:
+            raise damaged(path, "is missing") from None
+        except OSError as error:
+            raise SystemFailure(f"cannot read {path}: {error.strerror}; see to the disk, or begin anew") from None
+        if digest != expected.digest or states != expected.states:
+            raise damaged(path, "is a level file, but not the one that was written")
+
+    def _header(self, path: Path, file: BinaryIO, level: int) -> tuple[bytes, list[int], list[int]]:
+        length = _FIXED.size + 8 * self.buckets
+        raw = file.read(length + _CRC.size)
+        if len(raw) < length + _CRC.size or zlib.crc32(raw[:length]) != _CRC.unpack(raw[length:])[0]:
+            raise damaged(path, "is damaged: the checksum of a header does not match")
+        magic, *facts, states = _FIXED.unpack_from(raw)
+        if magic != MAGIC or facts != [level, self.buckets, self.record, self.words]:
+            raise damaged(path, "is a level file, but not of this level and layout")
+        listed = struct.unpack_from(f"<{2 * self.buckets}I", raw, _FIXED.size)
+        if sum(listed[: self.buckets]) != states:
+            raise damaged(path, "is damaged: its counts do not add up")
+        return raw, list(listed[: self.buckets]), list(listed[self.buckets :])
+
+    def _runs(
+        self, path: Path, file: BinaryIO, counts: list[int], sums: list[int], wanted: Sequence[bool] | None
+    ) -> Iterator[Records]:
+        bucket = 0
+        while bucket < self.buckets:
+            is_wanted, first = wanted is None or wanted[bucket], bucket
+            while bucket < self.buckets and (wanted is None or wanted[bucket]) == is_wanted:
+                bucket += 1
+            count = sum(counts[first:bucket])
+            if not is_wanted:
+                file.seek(count * self.record, os.SEEK_CUR)
+                continue
+            data = file.read(count * self.record)
+            view, at = memoryview(data), 0
+            for number in range(first, bucket):
+                end = at + counts[number] * self.record
+                if zlib.crc32(view[at:end]) != sums[number]:
+                    raise damaged(path, "is damaged: the checksum of its states does not match")
+                at = end
+            if count:
+                yield Records(count, data)
+
+    def unpack(self, records: Records) -> Numbers:
+        """The states of some records, as words."""
+        states = numbers_like(records.count * self.words)
+        self._read(bytes_address(records.data), records.count, address(states))
+        return states
+
+    def keep_owned(self, states: Numbers, count: int, workers: int, worker: int) -> int:
+        """Moves the states of one of several local workers to the front; how many there are."""
+        return self._keep(address(states), count, workers, worker)
+
+
+def numbers_like(count: int) -> Numbers:
+    """Zeros, as many as asked for."""
+    return (ctypes.c_uint64 * max(count, 1))()
+
+
+def bytes_address(data: bytes) -> int:
+    """Where the bytes of an object are, for as long as it lives."""
+    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
+
+
+def write_all(file: BinaryIO, parts: Sequence[bytes | memoryview]) -> int:
+    """Writes everything (one call may write less than it was given); returns the number of bytes."""
+    total = 0
+    for part in parts:
+        view = memoryview(part)
+        while len(view):
+            written = file.write(view)
+            view = view[written:]
+            total += written
+    return total
+
+
+def damaged(path: Path, what: str) -> DamagedFile:
+    """The sentence about a file that cannot be trusted."""
+    return DamagedFile(f"{path} {what}; this run cannot be resumed, begin anew in another --run-dir")
+
+
+def cannot_write(path: Path, error: OSError) -> SystemFailure:
+    """The sentence about a file that cannot be written."""
+    return SystemFailure(f"cannot write {path}: {error.strerror}; make room, or choose another --run-dir")
+

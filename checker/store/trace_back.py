@@ -1,0 +1,103 @@
+"""From a violation back to an initial state.
+
+`shortest_run`, the canonical run that every engine reports, and `Walker`, which takes one step back on stored levels, file by
+file, with memory for one block.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from acked.checker.errors import SystemFailure
+from acked.checker.native.compile import Kernel
+from acked.checker.native.shape import Shape
+from acked.checker.native.shard import address, alone
+from acked.checker.question.ledger import Finding
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run, Violation, Words
+from acked.checker.store.level_file import BLOCK_STATES, LevelFile, StateCodec
+from acked.model.formulas.evaluate import Evaluator
+
+Edge = tuple[Words, int]
+"""A state and the number of an action instance."""
+
+
+def shortest_run(question: Question, found: Finding, source: Callable[[int, Words], Edge]) -> Violation:
+    """The canonical run to a violation; `source(level, state)` is the least (state, action) of a level that leads there.
+
+    Where a search saw representatives only, their run is turned into one of the protocol.
+    """
+    instance = question.instance
+    states, actions = [found.state], []
+    for level in range(found.depth - 1, 0, -1):
+        state, action = source(level, states[-1])
+        states.append(state)
+        actions.append(instance.actions[action])
+    states.reverse()
+    actions.reverse()
+    if question.is_symmetric:
+        run = real_run(question, states)
+        if found.action is not None:
+            run = with_step(question, run, found)
+        return Violation(question.properties[found.position], run)
+    if found.action is not None:
+        step = instance.actions[found.action]
+        actions.append(step)
+        states.append(instance.schema.pack(instance.fire(step, instance.schema.unpack(states[-1]))))
+    return Violation(question.properties[found.position], Run(tuple(states), tuple(actions)))
+
+
+def real_run(question: Question, representatives: Sequence[Words]) -> Run:
+    """A run of the protocol through the orbits of these states, by the plain evaluator; always the first action that fits."""
+    instance, orbits = question.instance, question.orbits
+    state = min(item for item in instance.initial if orbits.representative(item) == representatives[0])
+    states, actions = [state], []
+    for wanted in representatives[1:]:
+        codes = instance.schema.unpack(states[-1])
+        for step in instance.enabled(codes):
+            target = instance.schema.pack(instance.fire(step, codes))
+            if orbits.representative(target) == wanted:
+                states.append(target)
+                actions.append(step)
+                break
+        else:
+            raise SystemFailure("a run of representatives is no run of the protocol; please report this with the spec")
+    return Run(tuple(states), tuple(actions))
+
+
+def with_step(question: Question, run: Run, found: Finding) -> Run:
+    """The run with the first step from its end that breaks the step property."""
+    instance = question.instance
+    codes = instance.schema.unpack(run.states[-1])
+    bit = 1 + question.step_properties.index(found.position)
+    enabled = {id(step) for step in instance.enabled(codes)}
+    for check in question.plan.step_checks:
+        step = instance.actions[check.action]
+        if check.bit == bit and id(step) in enabled and Evaluator([check.violated])(codes)[0]:
+            target = instance.schema.pack(instance.fire(step, codes))
+            return Run((*run.states, target), (*run.actions, step))
+    raise SystemFailure("a step that breaks a property breaks it under no names; please report this with the spec")
+
+
+class Walker:
+    """Looks for sources in level files; not for two threads at once."""
+
+    def __init__(self, shape: Shape, kernel: Kernel, codec: StateCodec) -> None:
+        self.codec = codec
+        # Memory for a block and a table that stays empty.
+        self._shard = alone(shape, kernel, BLOCK_STATES * 8 * (shape.words + 2))
+
+    def source_in(self, folder: Path, level: int, files: Iterable[LevelFile], target: Words) -> Edge | None:
+        """The least (state, action) among the states of these files of a level that leads to `target`."""
+        best: Edge | None = None
+        words = self.codec.words
+        for file in files:
+            for records in self.codec.read(folder / file.name, level, file):
+                states = self.codec.unpack(records)
+                ctypes.memmove(address(self._shard.states), address(states), records.count * words * 8)
+                found = self._shard.find_source(0, records.count, target)
+                if found is not None and (best is None or found < best):
+                    best = found
+        return best

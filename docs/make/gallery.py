@@ -1,0 +1,85 @@
+"""Writes docs/gallery.md, docs/claims.md and docs/quorums.md from their specs, when one of them changes.
+
+    python docs/make/gallery.py
+
+Only specs that are violated are searched, for their runs; the numbers of the others are those that their files pin, which the
+tests compare with the search.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from acked.checker.bounds import Bounds, default_workers  # noqa: E402
+from acked.checker.files import write_text  # noqa: E402
+from acked.checker.question.result import Verdict  # noqa: E402
+from acked.checker.search.local import search  # noqa: E402
+from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+from acked.reports.pages.quorums import quorums_markdown  # noqa: E402
+from acked.reports.pages.spec_pages import Told, Untold, claims_markdown, gallery_markdown  # noqa: E402
+from acked.reports.runs.view import steps_of  # noqa: E402
+
+
+def settings_of(spec: Spec) -> str:
+    """What the spec's file says of version and constants, as it writes them."""
+    assert spec.path is not None
+    document = tomllib.loads(spec.path.read_text("utf-8"))
+    constants = [f"`{name} = {_value(value)}`" for name, value in document["constants"].items()]
+    release = f"version {document['version']}" if "version" in document else f"`{spec.protocol.name}`"
+    return ", ".join([release, *constants])
+
+
+def _value(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value).lower()
+
+
+def told(spec: Spec) -> Told:
+    """The spec with its shortest violating run in sentences."""
+    if spec.expect is not None and spec.expect.verdict is Verdict.HOLDS:
+        return Told(spec, settings_of(spec))
+    question = spec.question()
+    result = search(question, Bounds(default_workers()))
+    if not result.violations:
+        raise SystemExit(f"{spec.path}: {result.verdict.value}, expected violated; run docs/make/pin_specs.py")
+    return Told(spec, settings_of(spec), tuple(step.sentence for step in steps_of(question, result.violations[0].run)[1:]))
+
+
+def answers(folder: str) -> Iterator[Told]:
+    """Every spec of a folder of `specs/`, in order of name."""
+    for path in sorted((ROOT / "specs" / folder).glob("*.toml")):
+        yield told(load_spec(path))
+
+
+def standstills() -> Iterator[Told]:
+    """The specs of `specs/recoverable` that are about a known bug."""
+    for path in sorted((ROOT / "specs" / "recoverable").glob("*.toml")):
+        spec = load_spec(path)
+        if spec.gallery is not None:
+            yield told(spec)
+
+
+def untold() -> list[Untold]:
+    """The rows that have no spec."""
+    return [Untold(**row) for row in tomllib.loads((ROOT / "docs" / "open_rows.toml").read_text("utf-8"))["row"]]
+
+
+def pages() -> dict[str, str]:
+    """What each page should be, by its name in `docs/`."""
+    claims = list(answers("claims"))
+    made = {
+        "gallery.md": gallery_markdown(answers("gallery"), standstills(), untold()),
+        "claims.md": claims_markdown(claims),
+        "quorums.md": quorums_markdown(claims),
+    }
+    return {name: "\n".join(lines) + "\n" for name, lines in made.items()}
+
+
+if __name__ == "__main__":
+    for page, text in pages().items():
+        write_text(ROOT / "docs" / page, text, "page")

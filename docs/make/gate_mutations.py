@@ -1,0 +1,38 @@
+"""Writes gate_mutations.md: what the gate says of every fault in tests/gate/mutations.py. Takes some minutes."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.gate.mutations import MUTATIONS, attempt, copy_of_the_checkout, run_gate
+
+HEAD = """\
+# What the gate finds
+
+Each row is a fault put into a copy of the checkout or of a spec, the reason for which `acked gate` was then red, and what it
+said. `docs/make/gate_mutations.py` writes this table, `tests/gate/test_mutations.py` compares it.
+
+| | fault | in | reason | the gate's words |
+|--:|---|---|---|---|
+"""
+
+
+def main() -> None:
+    """Tries every fault."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        cache = folder / "cache"
+        run_gate(copy_of_the_checkout(folder / "sound"), cache)
+        rows = []
+        for number, mutation in enumerate(MUTATIONS, 1):
+            rows.append(attempt(mutation, folder / str(number), cache).row(number, mutation))
+            print(rows[-1], flush=True)
+    Path(__file__).parents[1].joinpath("gate_mutations.md").write_text(HEAD + "\n".join(rows) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""Writes docs/guards.md: what every guard clause of `partition` is there for, by leaving each out of specs that hold.
+
+    python docs/make/guards.py
+
+The specs are those of specs/gallery and specs/claims that hold. A clause is left out only where it alone forbade its action
+in some reachable state: elsewhere nothing changes without it. Small specs are asked first, and none once a promise broke.
+Takes a while: run it when a rule of the protocol has changed on purpose.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from acked.checker.batch.local import Answered, BatchLimits, answer_all  # noqa: E402
+from acked.checker.batch.outcome import Outcome, Probing, Task  # noqa: E402
+from acked.checker.files import write_text  # noqa: E402
+from acked.checker.question.coverage import clause_coverage, clauses_of  # noqa: E402
+from acked.checker.question.result import Verdict  # noqa: E402
+from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+
+MOST_STATES = 300_000
+"""Distinct states of the largest spec that is asked."""
+
+ROOM = 8
+"""How many times the states of its spec a search without a clause may see before it is given up."""
+
+Clause = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What became of a spec without a clause: `broken` is the promise, `length` the actions of the shortest run.
+
+    Without a promise the clause keeps a field in its domain, or the search was given up, or (`spec` is empty) nothing broke.
+    """
+
+    spec: str = ""
+    broken: str = ""
+    length: int = 0
+    is_bound: bool = False
+    is_given_up: bool = False
+
+
+def chosen() -> list[Spec]:
+    """The specs of `partition` that hold, small ones first."""
+    paths = [path for folder in ("gallery", "claims") for path in (ROOT / "specs" / folder).glob("*.toml")]
+    specs = [spec for spec in map(load_spec, sorted(paths)) if _states(spec) <= MOST_STATES and not spec.drop]
+    return sorted((spec for spec in specs if spec.protocol.name == "partition"), key=_states)
+
+
+def _states(spec: Spec) -> int:
+    if spec.expect is None or spec.expect.verdict is not Verdict.HOLDS or spec.expect.distinct_states is None:
+        return MOST_STATES + 1
+    return spec.expect.distinct_states
+
+
+def outcome_of(answered: Answered, name: str) -> Outcome:
+    """The outcome; the script ends if there is none."""
+    if answered.outcome is None:
+        raise SystemExit(f"{name} has no answer: {answered.failure}")
+    return answered.outcome
+
+
+def decisive(specs: Sequence[Spec]) -> dict[Clause, list[int]]:
+    """By clause the specs in which it alone forbade its action somewhere; every clause of any spec is a key."""
+    where: dict[Clause, list[int]] = defaultdict(list)
+    tasks = [Task.of(spec, Probing.COVERAGE) for spec in specs]
+    outcomes = {answered.task: outcome_of(answered, specs[answered.task].name) for answered in answer_all(tasks, LIMITS)}
+    for number, spec in enumerate(specs):
+        if outcomes[number].verdict is not Verdict.HOLDS:
+            raise SystemExit(f"{spec.name} is {outcomes[number].verdict.value} with every clause; run docs/make/pin_specs.py")
+        for item in clause_coverage(outcomes[number].probes):
+            numbers = where[item.action, item.label]
+            # What only the parameters decide may be left out, too: it says which bindings there are.
+            if item.was_decisive or item.is_fixed:
+                numbers.append(number)
+    return where
+
+
+def without(specs: Sequence[Spec], clause: Clause, number: int) -> Task:
+    """The question of a spec without a clause."""
+    spec = specs[number]
+    return replace(Task.of(spec), drop=(clause,), max_states=ROOM * _states(spec) + 10_000)
+
+
+def found_in(answered: Answered, name: str) -> Found | None:
+    """What one answer says of the clause; None if nothing broke."""
+    if answered.outcome is None:
+        if answered.is_overflow:
+            return Found(name, is_bound=True)
+        raise SystemExit(f"{name} has no answer: {answered.failure}")
+    if answered.outcome.violations:
+        first = answered.outcome.violations[0]
+        return Found(name, first.property, first.trace_length - 1)
+    if answered.outcome.verdict is Verdict.INCOMPLETE:
+        return Found(name, is_given_up=True)
+    return None
+
+
+def ablated(specs: Sequence[Spec], where: Mapping[Clause, Sequence[int]]) -> dict[Clause, Found]:
+    """What the first spec says that has something to say, clause by clause, in rounds of one spec for each."""
+    results: dict[Clause, Found] = {}
+    last_resort: dict[Clause, Found] = {}
+    for turn in range(max(map(len, where.values()))):
+        left = {clause: numbers for clause, numbers in where.items() if clause not in results and turn < len(numbers)}
+        asked = [(clause, numbers[turn]) for clause, numbers in left.items()]
+        tasks = [without(specs, clause, number) for clause, number in asked]
+        for answered in answer_all(tasks, LIMITS):
+            clause, number = asked[answered.task]
+            found = found_in(answered, specs[number].name)
+            if found is not None and found.broken:
+                results[clause] = found
+            elif found is not None:
+                last_resort.setdefault(clause, found)
+        print(f"round {turn + 1}: {len(asked)} searches, {len(results)} clauses needed so far", file=sys.stderr, flush=True)
+    return {clause: results.get(clause) or last_resort.get(clause) or Found() for clause in where}
+
+
+def page(specs: Sequence[Spec], where: Mapping[Clause, Sequence[int]], results: Mapping[Clause, Found]) -> Iterator[str]:
+    """The page, line by line."""
+    kinds: dict[str, list[Clause]] = defaultdict(list)
+    for clause, numbers in where.items():
+        kinds[kind_of(results[clause], bool(numbers))].append(clause)
+    yield "# What the guards of `partition` are for"
+    yield ""
+    yield "Made by `python docs/make/guards.py`. Each labelled clause of every action is left out of the specs of"
+    yield f"`specs/gallery` and `specs/claims` that hold (the {len(specs)} up to {MOST_STATES:,} states), small ones first,"
+    yield "until a promise breaks:"
+    yield "`acked ablate SPEC` does the same for one spec, and tells the run."
+    yield ""
+    yield f"{len(where)} clauses: {', '.join(f'{len(kinds[kind])} {kind}' for kind in KINDS)}."
+    for kind, text in KINDS.items():
+        yield from ("", f"## {kind.capitalize()}", "", text, "")
+        if kind == "needed":
+            yield from ("| without the clause | breaks | in actions | asked of |", "|---|---|---|---|")
+        for action, label in sorted(kinds[kind]):
+            found = results[action, label]
+            if kind == "needed":
+                yield f"| `{action}: {label}` | {found.broken} | {found.length} | `{found.spec}` |"
+            else:
+                yield f"- `{action}: {label}`" + (f" (`{found.spec}`)" if found.spec else "")
+
+
+KINDS = {
+    "needed": "Without the clause a promise breaks that held.",
+    "bounds": "Without the clause a field leaves its domain: it says how large the question is (or that a part is there).",
+    "not needed here": (
+        "Nothing that was asked breaks, although the clause alone forbade its action somewhere. It shapes what happens "
+        "(which step is the one that Kafka takes), keeps equal cases from being told twice, or protects a promise that no "
+        "small spec asks."
+    ),
+    "never decisive": (
+        "In no reachable state of these specs did the clause alone forbid its action: others imply it there, or the "
+        "configuration that needs it is not among them."
+    ),
+    "given up": "Without the clause there are too many states to see them all, and nothing broke in those that were seen.",
+}
+"""What may become of a clause, with what that means."""
+
+
+def kind_of(found: Found, was_decisive: bool) -> str:
+    """Which of `KINDS`."""
+    if found.broken:
+        return "needed"
+    if found.is_bound:
+        return "bounds"
+    if found.is_given_up:
+        return "given up"
+    return "not needed here" if was_decisive else "never decisive"
+
+
+LIMITS = BatchLimits.default()
+
+if __name__ == "__main__":
+    asked = chosen()
+    places = decisive(asked)
+    missing = {clause for spec in asked for clause in clauses_of(spec.question().instance)} - set(places)
+    assert not missing, missing
+    write_text(ROOT / "docs" / "guards.md", "\n".join(page(asked, places, ablated(asked, places))) + "\n", "page")

@@ -1,0 +1,66 @@
+"""Measures specs again and writes the numbers into their [expect]: trace length, states, actions that never fired.
+
+    python docs/make/pin_specs.py specs/claims specs/gallery
+
+Run it when a rule of a protocol has changed on purpose. What a spec says about the verdict and the violated property it never
+changes: where these are not met it says so, leaves the file as it is and exits with 1. [expect] must be a file's last table.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from acked.checker.bounds import Bounds, default_workers  # noqa: E402
+from acked.checker.files import write_text  # noqa: E402
+from acked.checker.question.ledger import StopPolicy  # noqa: E402
+from acked.checker.question.result import Result, Verdict  # noqa: E402
+from acked.checker.search.local import search  # noqa: E402
+from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+
+
+def pins(result: Result) -> list[str]:
+    """The lines that follow verdict and violates."""
+    shortest = [min(item.trace_length for item in result.violations)] if result.violations else []
+    lines = [*(f"trace_length = {length}" for length in shortest), f"distinct_states = {result.distinct_states}"]
+    if result.verdict is Verdict.HOLDS and result.never_fired:
+        lines.append("never_fired = [" + ", ".join(f'"{name}"' for name in result.never_fired) + "]")
+    return lines
+
+
+def disagreement(spec: Spec, result: Result) -> str:
+    """Where the result is not what the spec says, in words; nothing if it is."""
+    if spec.expect is None:
+        return "says nothing about the verdict"
+    found = tuple(item.property.name for item in result.violations)
+    if (result.verdict, set(found)) == (spec.expect.verdict, set(spec.expect.violates)):
+        return ""
+    return f"{result.verdict.value} {' '.join(found)}, expected {spec.expect.verdict.value} {' '.join(spec.expect.violates)}"
+
+
+def pin(path: Path) -> bool:
+    """Whether the spec's verdict is met; its numbers are then as measured."""
+    spec = load_spec(path)
+    policy = StopPolicy.EVERY_PROPERTY if spec.wants_every_property else StopPolicy.FIRST_VIOLATION
+    result = search(spec.question(), Bounds(default_workers()), policy)
+    if wrong := disagreement(spec, result):
+        print(f"{path}: {wrong}", flush=True)
+        return False
+    before = path.read_text("utf-8")
+    head, table, expected = before.rpartition("[expect]\n")
+    said = [line for line in expected.splitlines() if line.startswith(("verdict", "violates"))]
+    after = head + table + "\n".join([*said, *pins(result)]) + "\n"
+    if after != before:
+        write_text(path, after, "spec file")
+    print(f"{path}: {result.verdict.value}, {result.distinct_states:,} states, {result.seconds:.2f} s", flush=True)
+    return True
+
+
+if __name__ == "__main__":
+    places = [Path(name) for name in sys.argv[1:]]
+    paths = [path for place in places for path in (sorted(place.rglob("*.toml")) if place.is_dir() else [place])]
+    met = [pin(path) for path in paths]
+    sys.exit(0 if all(met) else 1)

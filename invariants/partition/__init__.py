@@ -1,0 +1,1 @@
+"""The properties of `partition`, and the lemmas behind their proofs."""

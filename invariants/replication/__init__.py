@@ -1,0 +1,1 @@
+"""The family's properties, their domains' lemmas, and the lemmas of kip320's proof."""

@@ -1,0 +1,99 @@
+"""Not, and, or: how they fold, for every pool of interned formulas.
+
+`Connectives`, from which the pool of bounded expressions (`expr.py`) and that of first-order terms (`firstorder/terms.py`)
+take what they have in common.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Generic, Literal, Protocol, TypeVar
+
+
+class Formula(Protocol):
+    """What a node must tell so that it can be folded; equal nodes are one object."""
+
+    @property
+    def is_const(self) -> bool:
+        """Whether the node is a literal."""
+
+    @property
+    def negated(self: Node) -> Node | None:
+        """What stands below a negation; None of any other node."""
+
+    @property
+    def truth(self) -> bool:
+        """The value of a literal."""
+
+
+Node = TypeVar("Node", bound=Formula)
+Connective = Literal["not", "and", "or"]
+
+
+class Connectives(ABC, Generic[Node]):
+    """The part of a pool that makes formulas of formulas."""
+
+    true: Node
+    false: Node
+
+    @abstractmethod
+    def _connect(self, connective: Connective, args: tuple[Node, ...]) -> Node:
+        """The interned node; nothing is left to fold."""
+
+    @abstractmethod
+    def lt(self, a: Node, b: Node) -> Node:
+        """a < b."""
+
+    def le(self, a: Node, b: Node) -> Node:
+        """a <= b."""
+        return self.not_(self.lt(b, a))
+
+    def not_(self, a: Node) -> Node:
+        """not a."""
+        if a.is_const:
+            return self.false if a.truth else self.true
+        below = a.negated
+        return self._connect("not", (a,)) if below is None else below
+
+    def and_(self, a: Node, b: Node) -> Node:
+        """a and b."""
+        if a.is_const:
+            a, b = b, a
+        if b.is_const:
+            return a if b.truth else self.false
+        if a is b:
+            return a
+        return self.false if self.not_(a) is b else self._connect("and", (a, b))
+
+    def or_(self, a: Node, b: Node) -> Node:
+        """a or b."""
+        if a.is_const:
+            a, b = b, a
+        if b.is_const:
+            return self.true if b.truth else a
+        if a is b:
+            return a
+        return self.true if self.not_(a) is b else self._connect("or", (a, b))
+
+    def all(self, conditions: Iterable[Node]) -> Node:
+        """The conjunction; true of nothing."""
+        result = self.true
+        for condition in conditions:
+            result = self.and_(result, condition)
+        return result
+
+    def any(self, conditions: Iterable[Node]) -> Node:
+        """The disjunction; false of nothing."""
+        result = self.false
+        for condition in conditions:
+            result = self.or_(result, condition)
+        return result
+
+    def choose(self, condition: Node, then: Node, other: Node) -> Node | None:
+        """`then` where the condition holds, else `other`, both formulas, if one of the two is a literal."""
+        if then.is_const:
+            return self.or_(condition, other) if then.truth else self.and_(self.not_(condition), other)
+        if other.is_const:
+            return self.or_(self.not_(condition), then) if other.truth else self.and_(condition, then)
+        return None

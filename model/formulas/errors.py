@@ -1,0 +1,15 @@
+"""The errors a protocol author can cause, each one sentence with its fix."""
+
+from __future__ import annotations
+
+
+class ModelError(Exception):
+    """A protocol, a property or a constant is wrong; the message is one sentence that says what and how to mend it."""
+
+
+class DomainOverflow(ModelError):
+    """An action fired in a reachable state assigns a value outside its field's domain."""
+
+
+class StepError(ModelError):
+    """A step does what no step may do; it is no error of an action instance that can never be enabled."""

@@ -1,0 +1,1 @@
+"""What protocols are written in: typed values, states, quantifiers, labelled guards, actions."""

@@ -1,0 +1,206 @@
+"""Constants, and the context in which a protocol's functions are traced.
+
+`Constant` (declared once, bound per run) and `Context`, the dynamic scope that gives the free functions of the language
+(`require`, `every`, `ite`) their pool and the constants' values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from acked.model.formulas.errors import ModelError
+from acked.model.formulas.expr import Expr, Pool
+
+if TYPE_CHECKING:
+    from acked.model.firstorder.reading import Reading
+    from acked.model.language.protocol import Guard
+
+
+class _Unbound:
+    """A number that only a spec's constants make one: Python may neither compare it nor ask whether it is 0."""
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int):
+            raise ModelError(f"{_called(self)} is compared with {other} before it has a value; write .value == {other}")
+        return vars(self) == vars(other) if type(other) is type(self) else NotImplemented
+
+    def __bool__(self) -> NoReturn:
+        raise ModelError(f"{_called(self)} is always true to Python, whatever its value; write .value, or .on of a switch")
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+
+def _called(bound: _Unbound) -> str:
+    constant = bound.constant if isinstance(bound, Size) else bound
+    return f"constant {constant.name}" if isinstance(constant, Constant) else "a computed number"
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(_Unbound):
+    """A number that a spec chooses: `lo <= value <= hi`. Usable as a bound of types and inside actions.
+
+    `default` is what a spec that does not name it gets (None: it must); `names`, if any, are what the values lo, lo + 1, …
+    are called in specs and answers.
+    """
+
+    name: str
+    lo: int
+    hi: int
+    doc: str
+    default: int | None = None
+    names: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> int:
+        """The number under the constants of the current trace."""
+        return resolve(self)
+
+    def read(self, given: Any) -> int:
+        """The number that a spec's value stands for; `ModelError` if it stands for none."""
+        if isinstance(given, str) and given in self.names:
+            return self.lo + self.names.index(given)
+        if isinstance(given, bool) or not isinstance(given, int) or not self.lo <= given <= self.hi:
+            raise ModelError(f"constant {self.name} is {given!r} and must be {self.range}")
+        return given
+
+    @property
+    def range(self) -> str:
+        """What the values are, in words."""
+        if self.names:
+            return "one of " + ", ".join(f'"{name}"' for name in self.names)
+        return f"an integer from {self.lo} to {self.hi}"
+
+    def show(self, value: int) -> Any:
+        """A value as a spec writes it."""
+        return self.names[value - self.lo] if self.names else value
+
+    # Of a symbolic number the sum is symbolic: its own type makes it.
+    def __add__(self, offset: int) -> Size:
+        return Size(self, offset) if isinstance(offset, int) else NotImplemented
+
+    def __sub__(self, offset: int) -> Size:
+        return Size(self, -offset) if isinstance(offset, int) else NotImplemented
+
+    def __index__(self) -> int:
+        return resolve(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Switch(Constant):
+    """A rule that is on or off: true or false in a spec, 1 or 0 here."""
+
+    @property
+    def on(self) -> bool:
+        """Whether the rule is on under the constants of the current trace."""
+        return bool(resolve(self))
+
+    def read(self, given: Any) -> int:
+        """Like `Constant.read`, of true and false."""
+        if isinstance(given, bool) or given in (0, 1):
+            return int(given)
+        raise ModelError(f"constant {self.name} is {given!r} and must be {self.range}")
+
+    @property
+    def range(self) -> str:
+        """What the values are, in words."""
+        return "true or false"
+
+    def show(self, value: int) -> Any:
+        """A value as a spec writes it."""
+        return bool(value)
+
+
+def switch(name: str, doc: str, default: bool | None = None) -> Switch:
+    """Declares a `Switch`."""
+    return Switch(name, 0, 1, doc, None if default is None else int(default))
+
+
+def choice(name: str, names: tuple[str, ...], doc: str, default: str | None = None) -> Constant:
+    """Declares a constant whose values 0, 1, … have names."""
+    return Constant(name, 0, len(names) - 1, doc, None if default is None else names.index(default), names)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed(_Unbound):
+    """A bound that follows from the constants by more than an addition."""
+
+    make: Callable[[Mapping[str, int]], int]
+
+    @property
+    def value(self) -> int:
+        """The number under the constants of the current trace."""
+        return resolve(self)
+
+    def __index__(self) -> int:
+        return resolve(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Size(_Unbound):
+    """A constant plus a fixed number, such as `max_leader_epoch + 1`."""
+
+    constant: Constant
+    offset: int
+
+    def __index__(self) -> int:
+        return resolve(self)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the language's free functions need while one function is traced; `guards` is None outside actions.
+
+    `reading` is None where values are enumerated. Otherwise it says what quantifiers, sets and optional values are, and
+    `pool` and `constants` hold its terms (`model/firstorder/reading.py`). `antecedents_alone` has implications say only that
+    their antecedent is false (`quantify.exercised`).
+    """
+
+    pool: Pool
+    constants: Mapping[str, int]
+    guards: list[Guard] | None = field(default=None)
+    reading: Reading | None = field(default=None)
+    antecedents_alone: bool = field(default=False)
+
+
+_ACTIVE: ContextVar[Context | None] = ContextVar("acked_trace", default=None)
+
+
+def current() -> Context:
+    """The context of the trace that is under way; `ModelError` outside one."""
+    context = _ACTIVE.get()
+    if context is None:
+        raise ModelError("this part of the language works only while an action or a property is traced")
+    return context
+
+
+@contextmanager
+def active(context: Context) -> Iterator[Context]:
+    """Make `context` current within the block."""
+    token = _ACTIVE.set(context)
+    try:
+        yield context
+    finally:
+        _ACTIVE.reset(token)
+
+
+def resolve(size: int | Constant | Size | Computed, constants: Mapping[str, int] | None = None) -> int:
+    """The number that a bound stands for, under the given constants or those of the current trace."""
+    if isinstance(size, int):
+        return size
+    bound = current().constants if constants is None else constants
+    if isinstance(size, Computed):
+        return size.make(bound)
+    constant, offset = (size.constant, size.offset) if isinstance(size, Size) else (size, 0)
+    if constant.name not in bound:
+        raise ModelError(f"constant {constant.name} is used but the protocol does not declare it")
+    return bound[constant.name] + offset
+
+
+def literal(value: int) -> Expr:
+    """The Int literal in the current pool."""
+    return current().pool.int(value)

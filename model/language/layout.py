@@ -1,0 +1,210 @@
+"""The layout of a state in 64-bit words.
+
+`Schema`, which gives every leaf its exact bits, packs codes into words and back, and decodes whole states; and `meanings`,
+which tells layouts apart that are made of the same numbers.
+
+A leaf of cardinality c holds a code 0..c-1 in `(c-1).bit_length()` bits; no leaf straddles a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from acked.model.formulas.errors import ModelError
+from acked.model.formulas.expr import Expr
+from acked.model.language.domain import (
+    ArrayDomain,
+    Constants,
+    Domain,
+    IdDomain,
+    LeafDomain,
+    LogDomain,
+    OptionalDomain,
+    Path,
+    PresentDomain,
+    Range,
+    SetDomain,
+    SlotDomain,
+    StructDomain,
+    as_leaf,
+    is_absent,
+    path_name,
+)
+from acked.model.language.values import Id
+
+if TYPE_CHECKING:
+    from acked.model.language.state import Struct
+
+WORD_BITS = 64
+MAX_WORDS = 16
+"""A state has at most this many words; the engines size their buffers by it."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One field of the packed state: bits `shift .. shift+bits-1` of word `word` hold a code below `cardinality`.
+
+    Of an id in a log's slot, whose code is one more than the field's own (`SlotDomain`), `slot` is the leaf of the log's end
+    and the number of the slot: the code is 0 exactly where the end is not beyond that.
+    """
+
+    name: str
+    path: Path
+    domain: LeafDomain
+    cardinality: int
+    word: int
+    shift: int
+    bits: int
+    slot: tuple[int, int] | None = None
+
+    def outside(self, code: Expr) -> Expr | None:
+        """Where a code is none of the leaf's; None if it always is one."""
+        if code.lo >= 0 and code.hi < self.cardinality:
+            return None
+        pool, zero = code.pool, code.pool.int(0)
+        inner = self.domain.inner if isinstance(self.domain, PresentDomain) else self.domain
+        # Of ids nothing is said that would tell one from another, such as that they have an order.
+        is_id = isinstance(inner, (IdDomain, OptionalDomain)) and issubclass(inner.item, Id)
+        if is_id and code.lo == -1 and code.hi < self.cardinality:
+            return pool.eq(code, pool.int(-1))
+        if isinstance(inner, SetDomain) and code.lo >= 0 and code.hi < 2 * self.cardinality:
+            return pool.not_(pool.eq(pool.bitand(code, pool.int(self.cardinality)), zero))
+        return pool.or_(pool.lt(code, zero), pool.le(pool.int(self.cardinality), code))
+
+
+class Schema:
+    """The exact layout of one protocol's state under given constants."""
+
+    def __init__(self, state: type[Struct], constants: Constants) -> None:
+        self.constants = dict(constants)
+        self._root = StructDomain(state)
+        self.logs = frozenset(_logs(self._root, (), self.constants))
+        """The paths of all logs."""
+        free: list[int] = []
+        leaves: list[Leaf] = []
+        for path, domain in self._root.leaves((), self.constants):
+            cardinality = domain.cardinality(self.constants)
+            if cardinality < 1:
+                raise ModelError(f"field {path_name(path)} can hold nothing: {_emptiness(domain, self.constants)}")
+            bits = (cardinality - 1).bit_length()
+            if bits > WORD_BITS - 2:
+                raise ModelError(
+                    f"field {path_name(path)} needs {bits} bits and a field has at most {WORD_BITS - 2}; "
+                    "choose smaller constants"
+                )
+            # First fit: leaves keep their order except where a hole in an earlier word takes a later, smaller one.
+            word = next((w for w, used in enumerate(free) if used + bits <= WORD_BITS), len(free))
+            if word == len(free):
+                free.append(0)
+            slot = self._slot(path, leaves) if self._is_slot_id(domain) else None
+            leaves.append(Leaf(path_name(path), path, domain, cardinality, word, free[word], bits, slot))
+            free[word] += bits
+        if not leaves:
+            raise ModelError(f"the state {state.__name__} has no fields")
+        self.leaves: tuple[Leaf, ...] = tuple(leaves)
+        self.words = len(free)
+        self.bits = sum(leaf.bits for leaf in leaves)
+        self.by_path = {leaf.path: index for index, leaf in enumerate(leaves)}
+        self.counts: dict[Path, int] = {}
+        """By the path of an array or of a log's records: how many elements there are."""
+        for leaf in leaves:
+            for at, part in enumerate(leaf.path):
+                if isinstance(part, int):
+                    self.counts[leaf.path[:at]] = max(part + 1, self.counts.get(leaf.path[:at], 0))
+        if self.words > MAX_WORDS:
+            raise ModelError(
+                f"a state would need {self.words} words of {WORD_BITS} bits and {MAX_WORDS} are supported; "
+                "choose smaller constants"
+            )
+
+    def _is_slot_id(self, domain: LeafDomain) -> bool:
+        inner = domain.inner if isinstance(domain, PresentDomain) else domain
+        return isinstance(inner, SlotDomain) and not is_absent(domain, self.constants)
+
+    def _slot(self, path: Path, before: Sequence[Leaf]) -> tuple[int, int]:
+        """The leaf of the end of the log that a field is in, and the number of the slot."""
+        log = next(path[:at] for at in range(len(path)) if path[:at] in self.logs)
+        number = path[len(log) + 1]
+        assert isinstance(number, int)
+        return next(at for at, leaf in enumerate(before) if leaf.path == (*log, LogDomain.END)), number
+
+    def pack(self, codes: Sequence[int]) -> tuple[int, ...]:
+        """The words of the state with the given leaf codes."""
+        words = [0] * self.words
+        for leaf, code in zip(self.leaves, codes, strict=True):
+            words[leaf.word] |= code << leaf.shift
+        return tuple(words)
+
+    def unpack(self, words: Sequence[int]) -> list[int]:
+        """The leaf codes of a packed state."""
+        return [words[leaf.word] >> leaf.shift & ((1 << leaf.bits) - 1) for leaf in self.leaves]
+
+    def decode(self, codes: Sequence[int]) -> dict[str, Any]:
+        """The state as nested plain values, ready for JSON."""
+        by_path = {leaf.path: code for leaf, code in zip(self.leaves, codes, strict=True)}
+        return cast(dict[str, Any], self._root.decode((), by_path, self.constants))
+
+    def encode(self, state: Any) -> list[int]:
+        """The inverse of `decode`; `ModelError` names the field that does not fit."""
+        codes: dict[Path, int] = {}
+        self._root.encode(state, (), self.constants, codes)
+        return [codes[leaf.path] for leaf in self.leaves]
+
+
+def _logs(domain: Domain, path: Path, constants: Constants) -> Iterator[Path]:
+    if isinstance(domain, LogDomain):
+        yield path
+    elif isinstance(domain, StructDomain):
+        for name, inner in domain.struct.domains().items():
+            yield from _logs(inner, (*path, name), constants)
+    elif isinstance(domain, ArrayDomain):
+        for k in range(domain.index.cardinality(constants)):
+            yield from _logs(domain.element, (*path, k), constants)
+
+
+def meanings(state: type[Struct], constants: Constants) -> Iterator[str]:
+    """For every field, elements of arrays and records of logs taken together, what its codes stand for.
+
+    Fields with the same codes may mean different things: a number from 0 to 2, or one of three ids, which symmetry may
+    rename. Id types are told apart by the order in which they come, for their names need not differ.
+    """
+    sorts: dict[type[Any], int] = {}
+
+    def of_leaf(domain: LeafDomain) -> str:
+        if isinstance(domain, PresentDomain):
+            return "absent" if domain.is_absent(constants) else of_leaf(domain.inner)
+        item = getattr(domain, "item", None)
+        kind = type(domain).__name__
+        if item is None:
+            return kind
+        if isinstance(domain, Range):
+            return f"{kind} {item.__name__} {domain.bounds(constants)}"
+        if isinstance(domain, OptionalDomain) and not isinstance(domain, SlotDomain):
+            return f"{kind} {of_leaf(as_leaf(item))}"
+        return f"{kind} {item.__name__} {sorts.setdefault(item, len(sorts))} of {IdDomain(item).cardinality(constants)}"
+
+    def walk(domain: Domain, path: str) -> Iterator[str]:
+        if isinstance(domain, StructDomain):
+            for name, inner in domain.struct.domains().items():
+                yield from walk(inner, f"{path}.{name}")
+        elif isinstance(domain, ArrayDomain):
+            yield from walk(domain.element, f"{path}[{of_leaf(domain.index)}]")
+        elif isinstance(domain, LogDomain):
+            yield from walk(domain.end, f"{path}.{LogDomain.END}")
+            yield from walk(StructDomain(domain.record), f"{path}.{LogDomain.RECORDS}[]")
+        else:
+            assert isinstance(domain, LeafDomain)
+            yield f"{path} {of_leaf(domain)}"
+
+    return walk(StructDomain(state), "")
+
+
+def _emptiness(domain: LeafDomain, constants: Constants) -> str:
+    """Why a domain has no value, and what to do."""
+    inner = domain.inner if isinstance(domain, PresentDomain) else domain
+    if isinstance(inner, Range):
+        lo, hi = inner.bounds(constants)
+        return f"there is no number from {lo} to {hi}; raise the upper bound, or leave the field out with Present(…)"
+    return f"there are 0 {getattr(inner, 'item', type(inner)).__name__}s; make it Optional(…)"

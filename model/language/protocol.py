@@ -1,0 +1,499 @@
+"""Protocols: constants, a state, actions traced from ordinary Python; and their finite instances.
+
+`Protocol`, the `action` decorator, `require`, and `Instance`, a protocol under given constants with one guarded update per
+binding of each action's parameters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path as FilePath
+from typing import Any, TypeVar, get_type_hints
+
+from acked.model.formulas.errors import DomainOverflow, ModelError, StepError
+from acked.model.formulas.evaluate import Evaluator
+from acked.model.formulas.expr import Expr, Pool, evaluation_order
+from acked.model.language.context import Constant, Context, active, current
+from acked.model.language.domain import LeafDomain, as_leaf, is_name
+from acked.model.language.layout import Schema, meanings
+from acked.model.language.state import Struct
+from acked.model.language.store import Store
+from acked.model.language.telling import Fault, Message, Party, Telling, Words, named_parameters, sort_of
+from acked.model.language.values import Bool, Id
+
+_CORE = tuple(f"{FilePath(__file__).parents[1] / folder}{os.sep}" for folder in ("formulas", "language"))
+"""The folders of the language: a line there is not the one that an author wrote."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One labelled clause of an action's guard and the source line that states it."""
+
+    label: str
+    condition: Expr
+    file: str
+    line: int
+
+
+def require(label: str, condition: Bool | bool) -> None:
+    """States that the action is enabled only where `condition` holds; the label names the clause everywhere."""
+    context = current()
+    if context.guards is None:
+        raise ModelError("require(…) states a guard and belongs into an action")
+    if any(guard.label == label for guard in context.guards):
+        raise ModelError(f"two clauses are labelled {label!r}; give each require its own label")
+    caller = sys._getframe(1)
+    context.guards.append(Guard(label, Bool.lift(condition), caller.f_code.co_filename, caller.f_lineno))
+
+
+F = TypeVar("F", bound=Callable[..., None])
+
+
+@dataclass(frozen=True)
+class Action:
+    """A transition rule: an ordinary function of the state and of finite-domain parameters, with its words.
+
+    `actor`, `fault` and `messages` are what its author declares for pictures (see `telling.py`): who takes the step (None:
+    it was not said), what goes wrong in it, if anything, and who tells whom.
+    """
+
+    name: str
+    function: Callable[..., None]
+    says: Words | None
+    doc: str
+    file: str
+    line: int
+    when: Callable[[], bool] | None = None
+    actor: Party | None = None
+    fault: Fault | None = None
+    messages: tuple[Message, ...] = ()
+
+    def is_present(self) -> bool:
+        """Whether the constants of the current trace leave the action in the protocol."""
+        return self.when is None or self.when()
+
+    def parameters(self) -> dict[str, LeafDomain]:
+        """The domain of every parameter after the state, from the annotations."""
+        where = self._where
+        names = list(inspect.signature(self.function).parameters)
+        if not names:
+            raise ModelError(f"{where}: an action's first parameter is the state, such as `s: State`")
+        names = names[1:]
+        try:
+            hints = get_type_hints(self.function)
+        except NameError as error:
+            raise ModelError(f"{where}: a parameter's type is unknown here ({error}); import it") from error
+        domains: dict[str, LeafDomain] = {}
+        for name in names:
+            if name not in hints:
+                raise ModelError(f"{where}: parameter {name!r} needs a type, such as `leader: Replica`")
+            try:
+                domains[name] = as_leaf(hints[name])
+            except ModelError as error:
+                raise ModelError(f"{where}: parameter {name!r} has a type that cannot be enumerated: {error}") from error
+        ids = [name for name, domain in domains.items() if sort_of(domain) is not None]
+        for name in named_parameters(self.actor, self.messages):
+            if name not in ids:
+                known = f"it has {', '.join(ids)}" if ids else "it has none; name a Role, or ids with Those(…)"
+                raise ModelError(f"{where}: actor and messages speak of {name!r}, which is no parameter of ids; {known}")
+        return domains
+
+    @property
+    def _where(self) -> str:
+        return f"action {self.name} ({FilePath(self.file).name}:{self.line})"
+
+
+def action(
+    *,
+    says: Words | None = None,
+    when: Callable[[], bool] | None = None,
+    actor: Party | None = None,
+    fault: Fault | None = None,
+    messages: Iterable[Message] = (),
+) -> Callable[[Callable[..., None]], Action]:
+    """Makes an action of a function; `says` writes one plain sentence about a step (see `Telling`).
+
+    `when` tells from the constants whether a configuration has the action at all. `actor`, `fault` and `messages` say for
+    pictures who takes the step, what goes wrong in it, and who tells whom (see `telling.py`).
+    """
+    told = tuple(messages)
+
+    def decorate(function: Callable[..., None]) -> Action:
+        name = "".join(part.capitalize() for part in function.__name__.split("_"))
+        code = function.__code__
+        doc = inspect.getdoc(function) or ""
+        return Action(name, function, says, doc, code.co_filename, code.co_firstlineno, when, actor, fault, told)
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a release of Kafka has for a constant, and the source that says so."""
+
+    value: int
+    source: str
+
+
+Settle = Callable[[Mapping[str, int], Mapping[str, int], str | None], tuple[dict[str, int], tuple[str, ...]]]
+"""From the constants that a spec names, all of them, and the control plane: those in effect, and warnings."""
+
+
+class Protocol:
+    """A named set of actions over one state, with declared constants.
+
+    `source` says where the rules come from (KIP, JIRA id); `actions` are those shared with other protocols, further ones
+    are added with `@protocol.action(…)`. `profile` gives the constants of a version and a control plane. `told_with` says
+    under which other constants, if any, a run is told to people: the same actions without what shortens the search. `settle`
+    says what becomes of settings that go against each other. `symmetric` names the sorts of ids that are meant to be
+    interchangeable; whether they are is checked before anything rests on it. `budgets` are the labels of the clauses that
+    only keep the model finite: a run that they end would go on in a cluster. `pictures` draws the states, if the author has
+    something that does (a `Provider` of `acked.reports.pictures.picture`; nothing here knows more of it).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        state: type[Struct],
+        *,
+        title: str,
+        source: str,
+        constants: Sequence[Constant],
+        initial: Callable[[Any], None],
+        actions: Sequence[Action] = (),
+        profile: Callable[[str | None, str | None], dict[str, Setting]] | None = None,
+        told_with: Callable[[Mapping[str, int]], dict[str, int]] | None = None,
+        settle: Settle | None = None,
+        symmetric: Sequence[type[Id]] = (),
+        budgets: Sequence[str] = (),
+        pictures: object | None = None,
+    ) -> None:
+        self.name = name
+        self.reference = name
+        """What names it to another process: its name, or the file that defines it and the name there."""
+        self.state = state
+        self.title = title
+        self.source = source
+        self.constants = tuple(constants)
+        self.actions: tuple[Action, ...] = tuple(actions)
+        self._initial = initial
+        self._profile = profile
+        self._told_with = told_with
+        self._settle = settle
+        self.symmetric = tuple(symmetric)
+        self.budgets = frozenset(budgets)
+        self.pictures = pictures
+        for constant in constants:
+            if not is_name(constant.name):
+                raise ModelError(f"{name}: constant {constant.name!r} is no name; use letters, digits and _")
+            if isinstance(state.domains().get(constant.name), LeafDomain):
+                raise ModelError(
+                    f"{name}: {constant.name!r} is a constant and a field of the state, and a predicate could mean either; "
+                    "rename one of them"
+                )
+
+    def action(
+        self,
+        *,
+        says: Words | None = None,
+        when: Callable[[], bool] | None = None,
+        actor: Party | None = None,
+        fault: Fault | None = None,
+        messages: Iterable[Message] = (),
+    ) -> Callable[[Callable[..., None]], Action]:
+        """Like the free `action`, and adds the action to this protocol."""
+
+        def decorate(function: Callable[..., None]) -> Action:
+            made = action(says=says, when=when, actor=actor, fault=fault, messages=messages)(function)
+            self.actions = (*self.actions, made)
+            return made
+
+        return decorate
+
+    @property
+    def shown_reference(self) -> str:
+        """What names it in files that travel: of one that a file defines, the file without its folder."""
+        return FilePath(self.reference).name
+
+    def bind(self, constants: Mapping[str, Any]) -> dict[str, int]:
+        """The constants in declared order, checked: each given or with a default, none unknown, every value in range."""
+        declared = {constant.name: constant for constant in self.constants}
+        for name in constants:
+            if name not in declared:
+                raise ModelError(f"{self.name} has no constant {name!r}; it has {', '.join(declared) or 'none'}")
+        bound: dict[str, int] = {}
+        for constant in self.constants:
+            if constant.name in constants:
+                bound[constant.name] = constant.read(constants[constant.name])
+            elif constant.default is not None:
+                bound[constant.name] = constant.default
+            else:
+                raise ModelError(f"{self.name} needs constant {constant.name!r} ({constant.doc}), {constant.range}")
+        return bound
+
+    def profile(self, version: str | None, control_plane: str | None) -> dict[str, Setting]:
+        """The constants as a release of Kafka has them by default; `ModelError` if there is no such release."""
+        if self._profile is None:
+            raise ModelError(f"{self.name} has no versions; remove the line")
+        return self._profile(version, control_plane)
+
+    def settle(
+        self, given: Mapping[str, Any], constants: Mapping[str, int], control_plane: str | None
+    ) -> tuple[dict[str, int], tuple[str, ...]]:
+        """The constants in effect where a spec names those `given`, and warnings; `ModelError` for what is refused."""
+        if self._settle is None:
+            return dict(constants), ()
+        named = {item.name: item.read(given[item.name]) for item in self.constants if item.name in given}
+        return self._settle(named, constants, control_plane)
+
+    def told_with(self, constants: Mapping[str, int]) -> dict[str, int]:
+        """The constants under which a run is told to people; those it was found under, unless the protocol says otherwise."""
+        return dict(constants) if self._told_with is None else self._told_with(constants)
+
+    def actions_under(self, constants: Mapping[str, Any]) -> tuple[Action, ...]:
+        """The actions that a configuration has at all; nothing is traced."""
+        with active(Context(Pool(), self.bind(constants), None)):
+            return tuple(item for item in self.actions if item.is_present())
+
+    def instantiate(self, constants: Mapping[str, Any], drop: Iterable[tuple[str, str]] = ()) -> Instance:
+        """The protocol under given constants; `drop` names (action, label) guard clauses to leave out."""
+        return Instance(self, self.bind(constants), frozenset(drop))
+
+    def run_initial(self, state: Struct) -> None:
+        """Applies the initial assignments to a state of zeros, nones and empty sets."""
+        self._initial(state)
+
+
+@dataclass(frozen=True)
+class ActionInstance:
+    """An action with its parameters bound: enabled where every guard holds, then the updates happen at once.
+
+    `updates` maps leaf index to the new code; `overflows` lists, for updates not evidently in their domain, the leaf and
+    the condition under which it leaves its domain (such a step is an error of the protocol).
+    """
+
+    action: Action
+    arguments: dict[str, Any]
+    guards: tuple[Guard, ...]
+    guard: Expr
+    updates: tuple[tuple[int, Expr], ...]
+    overflows: tuple[tuple[int, Expr], ...]
+
+    @property
+    def label(self) -> str:
+        """`LeaderWrite(replica=1)`."""
+        return f"{self.action.name}({', '.join(f'{k}={v}' for k, v in self.arguments.items())})"
+
+
+class Instance:
+    """A protocol under given constants: the layout, the initial state, and every action instance that can be enabled."""
+
+    def __init__(self, protocol: Protocol, constants: dict[str, int], drop: frozenset[tuple[str, str]]) -> None:
+        self.protocol = protocol
+        self.constants = constants
+        self.schema = Schema(protocol.state, constants)
+        self.pool = Pool()
+        self.fields = [self.pool.field(i, leaf.cardinality) for i, leaf in enumerate(self.schema.leaves)]
+        self._dropped: set[tuple[str, str]] = set()
+        self.dropped = drop
+        self.action_rules = protocol.actions_under(constants)
+        first: dict[str, Action] = {}
+        for item in self.action_rules:
+            known = first.setdefault(item.name, item)
+            if known is not item:
+                places = " and ".join(f"{FilePath(twin.file).name}:{twin.line}" for twin in (known, item))
+                raise ModelError(f"{protocol.name}: two actions are named {item.name} ({places}); rename one")
+        self.initial: tuple[tuple[int, ...], ...] = (self._trace_initial(),)
+        self.actions: tuple[ActionInstance, ...] = tuple(
+            made for item in self.action_rules for made in self._trace_action(item)
+        )
+        for name, label in sorted(drop - self._dropped):
+            raise ModelError(self._unknown_clause(name, label))
+
+    def _unknown_clause(self, name: str, label: str) -> str:
+        known = [item.name for item in self.action_rules]
+        if name not in known:
+            return f"{self.protocol.name} has no action {name!r} to drop a clause of; it has {', '.join(known)}"
+        labels = dict.fromkeys(
+            guard.label for item in self.actions if item.action.name == name for guard in item.guards
+        )
+        return f"{self.protocol.name}: action {name} has no clause {label!r}; it has {', '.join(map(repr, labels))}"
+
+    @property
+    def shown_constants(self) -> dict[str, Any]:
+        """The constants as specs write them."""
+        return {item.name: item.show(self.constants[item.name]) for item in self.protocol.constants}
+
+    @property
+    def telling_constants(self) -> dict[str, Any]:
+        """Those of the constants, as specs write them, that are not at their defaults."""
+        shown = self.shown_constants
+        return {item.name: shown[item.name] for item in self.protocol.constants if self.constants[item.name] != item.default}
+
+    def as_told(self) -> Instance:
+        """The instance in which runs are told to people; this one, unless the protocol has another for that."""
+        constants = self.protocol.told_with(self.constants)
+        return self if constants == self.constants else self.protocol.instantiate(constants, self.dropped)
+
+    # -- tracing ------------------------------------------------------------------------------------------------
+
+    def _context(self, guards: list[Guard] | None = None) -> Context:
+        return Context(self.pool, self.constants, guards)
+
+    def _store(self) -> Store:
+        return Store(self.schema, list(self.fields))
+
+    def _root(self, store: Store) -> Struct:
+        return self.protocol.state.at(store, ())
+
+    def _trace_initial(self) -> tuple[int, ...]:
+        store = Store(self.schema, [self.pool.int(0)] * len(self.fields))
+        with active(self._context()), _located(f"{self.protocol.name}: the initial state"):
+            self.protocol.run_initial(self._root(store))
+        return self.schema.pack([code.value for code in store.codes])
+
+    def _trace_action(self, item: Action) -> Iterator[ActionInstance]:
+        try:
+            parameters = item.parameters()
+        except ModelError as error:
+            raise ModelError(f"{self.protocol.name}: {error}") from error
+        with active(self._context()):
+            sizes = [domain.cardinality(self.constants) for domain in parameters.values()]
+        for codes in product(*map(range, sizes)):
+            made = self._trace_binding(item, parameters, codes)
+            if made is not None:
+                yield made
+
+    def _trace_binding(
+        self, item: Action, parameters: Mapping[str, LeafDomain], codes: Sequence[int]
+    ) -> ActionInstance | None:
+        guards: list[Guard] = []
+        store = self._store()
+        with active(self._context(guards)), _located(f"{self.protocol.name}: action {item.name}"):
+            bound = {
+                name: domain.wrap(self.pool.int(code))
+                for (name, domain), code in zip(parameters.items(), codes, strict=True)
+            }
+            try:
+                item.function(self._root(store), **bound)
+            except StepError:
+                # Of a binding that its clauses rule out, what it would do is no mistake.
+                if all(guard.condition is not self.pool.false for guard in self._kept(item, guards)):
+                    raise
+        kept = self._kept(item, guards)
+        guard = self.pool.all(guard.condition for guard in kept)
+        if guard is self.pool.false:
+            return None
+        updates = tuple(
+            (leaf, new) for leaf, (old, new) in enumerate(zip(self.fields, store.codes, strict=True)) if old is not new
+        )
+        overflows = tuple((leaf, bad) for leaf, new in updates if (bad := self.schema.leaves[leaf].outside(new)) is not None)
+        arguments = {
+            name: domain.to_plain(code, self.constants)
+            for (name, domain), code in zip(parameters.items(), codes, strict=True)
+        }
+        return ActionInstance(item, arguments, kept, guard, updates, overflows)
+
+    def _kept(self, item: Action, guards: Sequence[Guard]) -> tuple[Guard, ...]:
+        """The clauses that are not to be left out."""
+        dropped = {(item.name, guard.label) for guard in guards} & self.dropped
+        self._dropped |= dropped
+        return tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
+
+    # -- properties ---------------------------------------------------------------------------------------------
+
+    def state_predicate(self, name: str, predicate: Callable[[Any], Bool]) -> Expr:
+        """A predicate over one state, as an expression over the leaves."""
+        with active(self._context()), _located(f"{self.protocol.name}: property {name}"):
+            return Bool.lift(predicate(self._root(self._store())))
+
+    def step_predicate(self, name: str, predicate: Callable[[Any, Any], Bool], step: ActionInstance) -> Expr:
+        """A predicate over a state and its successor by `step`, as an expression over the leaves of the former."""
+        after = list(self.fields)
+        for leaf, code in step.updates:
+            after[leaf] = code
+        with active(self._context()), _located(f"{self.protocol.name}: property {name}"):
+            return Bool.lift(predicate(self._root(self._store()), self._root(Store(self.schema, after))))
+
+    # -- plain evaluation ---------------------------------------------------------------------------------------
+
+    def enabled(self, codes: Sequence[int]) -> list[ActionInstance]:
+        """The action instances enabled in a state, by the plain evaluator."""
+        guards = Evaluator([item.guard for item in self.actions])(codes)
+        return [item for item, holds in zip(self.actions, guards, strict=True) if holds]
+
+    def fire(self, step: ActionInstance, codes: Sequence[int]) -> list[int]:
+        """The successor by an enabled action instance; `DomainOverflow` if it leaves a field's domain."""
+        results = Evaluator([code for _, code in step.updates])(codes)
+        after = list(codes)
+        for (leaf, _), value in zip(step.updates, results, strict=True):
+            target = self.schema.leaves[leaf]
+            if not 0 <= value < target.cardinality:
+                raise DomainOverflow(
+                    f"{self.protocol.name}: {step.label} assigns {target.name} a value outside its domain "
+                    f"(code {value} of 0..{target.cardinality - 1}) in state {self.schema.decode(codes)}"
+                )
+            after[leaf] = value
+        return after
+
+    def tell(self, step: ActionInstance, before: Sequence[int], after: Sequence[int]) -> str:
+        """One plain sentence about a step, in the action's own words."""
+        if step.action.says is None:
+            return step.label
+        telling = Telling(self.schema.decode(before), self.schema.decode(after), step.arguments)
+        return step.action.says(telling)
+
+    @contextmanager
+    def at_work(self, what: str) -> Iterator[None]:
+        """Where an author's functions may ask for the constants; `ModelError` says what they were at when one failed."""
+        with active(self._context()), _located(f"{self.protocol.name}: {what}"):
+            yield
+
+    # -- identity -----------------------------------------------------------------------------------------------
+
+    def fingerprint(self, extra: Iterable[Expr] = ()) -> str:
+        """A hash of everything a search depends on: layout, what fields hold, initial state, guards, updates, `extra`."""
+        roots: list[Expr] = list(extra)
+        lines = [*meanings(self.protocol.state, self.constants)]
+        lines += [f"{leaf.name} {leaf.cardinality} {leaf.word} {leaf.shift}" for leaf in self.schema.leaves]
+        lines += [str(words) for words in self.initial]
+        for item in self.actions:
+            lines.append(f"{item.label} {[guard.label for guard in item.guards]} {[leaf for leaf, _ in item.updates]}")
+            roots += [item.guard, *(code for _, code in item.updates), *(bad for _, bad in item.overflows)]
+        return hashlib.sha256("\n".join([*lines, *serialize(roots)]).encode()).hexdigest()
+
+
+def serialize(roots: Sequence[Expr]) -> Iterator[str]:
+    """The expressions as text lines; the same for all pools in which they were made in the same order."""
+    number: dict[int, int] = {}
+    for node in evaluation_order(roots):
+        number[node.id] = len(number)
+        yield f"{node.op.value} {int(node.is_bool)} {node.value} {[number[arg.id] for arg in node.args]}"
+    yield str([number[root.id] for root in roots])
+
+
+class _located:  # noqa: N801
+    """Adds to an error raised by an author's function what was traced and which line of it was at work."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: Any) -> None:
+        if not isinstance(error, Exception):
+            return
+        frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(tb)]
+        authors = [(file, line) for file, line in frames if not file.startswith(_CORE)]
+        where = f" ({FilePath(authors[-1][0]).name}:{authors[-1][1]})" if authors else ""
+        text = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
+        raise ModelError(f"{self.what}{where}: {text}") from error

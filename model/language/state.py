@@ -1,0 +1,530 @@
+"""Symbolic access to a state: structs, arrays and logs, read and written in ordinary Python.
+
+`Struct` and `field` (how a protocol declares its state), and the views of arrays and logs.
+
+Everything a protocol does to its state goes through the store's `read` and `write` on paths whose indices may be
+symbolic; another reading of the same source (over unbounded sorts, say) only needs another store.
+
+Arrays and logs stay where they are: who holds one in a variable sees it as it is now. A struct in a variable is what it was
+when it was taken, and what was assigned through that variable. If something else has taken its place since (it was assigned
+whole, or its record was truncated) it keeps what it held; if a field of it was assigned through another variable, what is
+meant is not clear, and using that field is an error (`Struct._read`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast, overload
+
+from acked.model.formulas.errors import ModelError, StepError
+from acked.model.formulas.expr import Expr
+from acked.model.language.context import current, literal, resolve
+from acked.model.language.domain import (
+    ArrayDomain,
+    Composite,
+    Domain,
+    LeafDomain,
+    LogDomain,
+    OptionalDomain,
+    PresentDomain,
+    Range,
+    SetDomain,
+    StructDomain,
+    as_domain,
+    as_leaf,
+)
+from acked.model.language.layout import Schema
+from acked.model.language.store import Change, LiteralStore, NoStore, SymbolicPath, shown
+from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value, type_name_of
+
+T = TypeVar("T")
+W = TypeVar("W")
+V = TypeVar("V", bound=Value)
+N = TypeVar("N", bound=Int)
+I = TypeVar("I", bound=Id)  # noqa: E741
+S = TypeVar("S", bound="Struct")
+K = TypeVar("K", bound=Value)
+
+def _index(expr: Expr, count: int, what: str) -> int:
+    if not 0 <= expr.value < count:
+        raise StepError(f"{what} {expr.value} does not exist: there are {count}, from 0")
+    return expr.value
+
+
+def _view(domain: Domain, store: Any, path: SymbolicPath) -> Any:
+    if isinstance(domain, LeafDomain):
+        return domain.wrap(store.read(path))
+    return cast(Composite, domain).view(store, path)
+
+
+def _assign(domain: Domain, store: Any, path: SymbolicPath, value: Any, writer: Any, when: Expr | None = None) -> None:
+    """One change of the store: all of the value is read before any of it is written."""
+    codes = _codes_of(domain, value)
+    store.begin(writer, isinstance(domain, StructDomain), path)
+    for field_path, code in codes.items():
+        store.write((*path, *field_path), code, when)
+
+
+def _codes_of(domain: Domain, value: Any) -> dict[SymbolicPath, Expr]:
+    """The codes of a value that is to be stored: of a struct those of all its fields."""
+    if isinstance(domain, LeafDomain):
+        return {(): domain.code_of(value)}
+    if not isinstance(domain, StructDomain):
+        raise ModelError("arrays and logs are changed by element, append or truncate, not assigned whole")
+    if not isinstance(value, domain.struct):
+        raise ModelError(f"expected a {domain.struct.type_name}, got {type_name_of(value)}")
+    codes: dict[SymbolicPath, Expr] = {}
+    for name, inner in domain.struct.domains().items():
+        codes |= {(name, *path): code for path, code in _codes_of(inner, getattr(value, name)).items()}
+    return codes
+
+
+def _is_through(writer: Struct | None, view: Struct) -> bool:
+    """Whether an assignment went through a struct, or through one that was taken out of it."""
+    while writer is not None and writer is not view:
+        writer = writer._holder
+    return writer is not None
+
+
+class Field(Generic[T, W]):
+    """One named field of a struct; see `field`."""
+
+    def __init__(self, domain: Any, doc: str) -> None:
+        self._spec = domain
+        self.doc = doc
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The field's domain."""
+        return as_domain(self._spec)
+
+    @overload
+    def __get__(self, obj: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, obj: Struct, owner: type) -> T: ...
+    def __get__(self, obj: Struct | None, owner: type) -> Any:
+        if obj is None:
+            return self
+        domain, path = self.domain, (*obj._path, self.name)
+        if isinstance(domain, LeafDomain):
+            return domain.wrap(obj._read((self.name,)))
+        if isinstance(domain, StructDomain):
+            return domain.struct.at(obj._store, path, obj if obj._path else None, obj._within)
+        return _view(domain, obj._store, path)
+
+    def __set__(self, obj: Struct, value: W) -> None:
+        obj._refuse_if_replaced()
+        when = None if obj._within is None else obj._within().expr
+        _assign(self.domain, obj._store, (*obj._path, self.name), value, obj, when)
+
+
+class Struct:
+    """Named fields. As a class it declares a domain; its instances give symbolic access to one such struct.
+
+    `Record(id=i, epoch=e)` makes one in place; every field must be given.
+    """
+
+    _store: Any
+    _path: SymbolicPath
+    _holder: Struct | None
+    """The struct that this one was taken out of, if it was one."""
+    _since: int
+    """How many changes the store had seen when this was taken."""
+    _within: Callable[[], Bool] | None
+    """Of what a log holds: whether the log has that record now."""
+    type_name: ClassVar[str] = "struct"
+
+    def __init_subclass__(cls) -> None:
+        for name, value in vars(cls).items():
+            if isinstance(value, Field) and (hasattr(Struct, name) or name.startswith("_")):
+                raise ModelError(f"{cls.__name__} cannot have a field named {name!r}, which every struct needs; rename it")
+        cls.type_name = cls.__name__
+
+    def __init__(self, **values: Any) -> None:
+        domains = self.domains()
+        if set(values) != set(domains):
+            raise ModelError(f"{self.type_name} needs exactly the fields {', '.join(domains)}")
+        codes: dict[SymbolicPath, Expr] = {}
+        for name, domain in domains.items():
+            codes |= {(name, *path): code for path, code in _codes_of(domain, values[name]).items()}
+        self._bind(LiteralStore(codes), (), None, None)
+
+    @classmethod
+    def at(
+        cls, store: Any, path: SymbolicPath, holder: Struct | None = None, within: Callable[[], Bool] | None = None
+    ) -> Self:
+        """Access to the struct at `path` of a store, taken out of another one if `holder` is given."""
+        view = cls.__new__(cls)
+        view._bind(store, path, holder, within)
+        return view
+
+    @classmethod
+    @cache
+    def fields(cls) -> dict[str, Field[Any, Any]]:
+        """The declared fields, base classes first."""
+        return {
+            name: value
+            for base in reversed(cls.__mro__)
+            for name, value in vars(base).items()
+            if isinstance(value, Field)
+        }
+
+    @classmethod
+    @cache
+    def domains(cls) -> dict[str, Domain]:
+        """The domain of every field."""
+        return {name: item.domain for name, item in cls.fields().items()}
+
+    def _bind(
+        self, store: Any, path: SymbolicPath, holder: Struct | None, within: Callable[[], Bool] | None
+    ) -> None:
+        # Past `__setattr__`, which assigns fields.
+        self.__dict__.update(_store=store, _path=path, _holder=holder, _since=len(store.changes), _within=within)
+
+    def _read(self, field: SymbolicPath) -> Expr:
+        """The code of a field: as it is now or, if something else has taken this struct's place, as it was before.
+
+        `StepError` if the field was assigned through another variable since this struct was taken.
+        """
+        path = (*self._path, *field)
+        changes = self._foreign_changes(path)
+        first = next(changes, None) if self._may_be_stale else None
+        if first is None:
+            return cast(Expr, self._store.read(path))
+        number, change = first
+        is_gone = change.replaces and change.place is not None and self._path[: len(change.place)] == change.place
+        if is_gone or (change.replaces and all(later.replaces for _, later in changes)):
+            return cast(Expr, self._store.read(path, number))
+        raise StepError(
+            f"{shown(path)} was assigned through another variable after this {self.type_name} was taken, so it is not clear "
+            f"which value is meant; take the field before that for the old one, or the {self.type_name} again for the new one"
+        )
+
+    def _refuse_if_replaced(self) -> None:
+        """`StepError` if something else has taken this struct's place: an assignment would go to that."""
+        if not self._may_be_stale or not any(change.replaces for change in self._store.changes[self._since :]):
+            return
+        for part, domain in StructDomain(type(self)).parts():
+            path = (*self._path, *part)
+            if isinstance(domain, LeafDomain) and any(change.replaces for _, change in self._foreign_changes(path)):
+                raise StepError(
+                    f"{shown(self._path)} was replaced, or its log changed, after this {self.type_name} was taken, and an "
+                    f"assignment through it would go to what is there now; take the {self.type_name} again"
+                )
+
+    @property
+    def _may_be_stale(self) -> bool:
+        """Whether anything has changed since this was taken; the state itself is always read as it is."""
+        first = self
+        while first._holder is not None:
+            first = first._holder
+        return bool(self._path) and first._since < len(self._store.changes)
+
+    def _foreign_changes(self, path: SymbolicPath) -> Iterator[tuple[int, Change]]:
+        """What has changed the code at a path since this struct was taken, other than through itself; by number."""
+        store, holders = self._store, [self]
+        while (outer := holders[-1]._holder) is not None:
+            holders.append(outer)
+        since = holders[-1]._since
+        for number, change in enumerate(store.changes[since:], since):
+            mine = next(holder for holder in holders if holder._since <= number)
+            if not _is_through(change.writer, mine) and store.read(path, number) is not store.read(path, number + 1):
+                yield number, change
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._unknown(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.fields():
+            raise self._unknown(name)
+        object.__setattr__(self, name, value)
+
+    def _unknown(self, name: str) -> ModelError | AttributeError:
+        if name.startswith("__"):
+            return AttributeError(name)
+        return ModelError(f"{self.type_name} has no field {name!r}; its fields are {', '.join(self.fields())}")
+
+    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
+        if not isinstance(other, type(self)):
+            raise ModelError(f"expected a {self.type_name}, got {type_name_of(other)}")
+        pool = current().pool
+        leaves = StructDomain(type(self)).leaves((), current().constants)
+        return Bool(pool.all(pool.eq(self._read(path), other._read(path)) for path, _ in leaves))
+
+    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
+        return ~(self == other)
+
+    def __bool__(self) -> NoReturn:
+        raise ModelError(f"a {self.type_name} has no truth value; compare its fields")
+
+    def __hash__(self) -> int:
+        raise ModelError(f"a symbolic {self.type_name} cannot be a dictionary key or a member of a Python set")
+
+
+class ArrayView(Generic[K, T]):
+    """One element per value of the index type: `s.replica[leader]`, read or assigned."""
+
+    __slots__ = ("_domain", "_path", "_store")
+
+    def __init__(self, store: Any, path: SymbolicPath, domain: ArrayDomain) -> None:
+        self._store, self._path, self._domain = store, path, domain
+
+    def __getitem__(self, index: K) -> T:
+        return cast(T, _view(self._domain.element, self._store, self._element(index)))
+
+    def __setitem__(self, index: K, value: T) -> None:
+        _assign(self._domain.element, self._store, self._element(index), value, None)
+
+    def _element(self, index: K) -> SymbolicPath:
+        domain = self._domain.index
+        code = domain.code_of(index)
+        if not code.is_const or (isinstance(index, Id) and code.value < 0):  # no id, which is beyond the array
+            return (*self._path, code)
+        count = domain.cardinality(current().constants)
+        return (*self._path, _index(code, count, type_name_of(index)))
+
+    def __iter__(self) -> Any:
+        raise ModelError("an array cannot be looped over; quantify over its index type with every(…) or some(…)")
+
+    def __len__(self) -> NoReturn:
+        raise ModelError("an array has no len(…); it has one element per value of its index type")
+
+    def __bool__(self) -> NoReturn:
+        raise ModelError("an array has no truth value; compare its elements")
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise ModelError("arrays have no ==; compare their elements with every(…)")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class LogView(Generic[S, N]):
+    """A replica's log: offsets below `end` hold records, nothing lies beyond."""
+
+    __slots__ = ("_domain", "_path", "_store")
+
+    def __init__(self, store: Any, path: SymbolicPath, domain: LogDomain) -> None:
+        self._store, self._path, self._domain = store, path, domain
+
+    @property
+    def end(self) -> N:
+        """The log end offset: the offset that the next record will get."""
+        return cast(N, self._domain.end.wrap(self._store.read((*self._path, LogDomain.END))))
+
+    @property
+    def is_empty(self) -> Bool:
+        """Whether the log holds no record."""
+        return self._end_is(0)
+
+    @property
+    def is_full(self) -> Bool:
+        """Whether no record fits any more."""
+        return self._end_is(self._slots())
+
+    @property
+    def last(self) -> S:
+        """The newest record; meaningful only if the log is not empty."""
+        return self.at(self.end - 1)
+
+    def has(self, offset: N) -> Bool:
+        """Whether the log holds a record at `offset`."""
+        return (offset >= 0) & (offset < self.end)
+
+    def at(self, offset: N) -> S:
+        """The record at `offset`; meaningful only where `has(offset)`.
+
+        Elsewhere it is blank, or the one in the log's last slot, and what is assigned to it goes nowhere.
+        """
+        domain, path = self._domain, (*self._path, LogDomain.RECORDS)
+        index = _plain(domain.offset.lift(offset))
+        if current().reading is None:
+            slots = self._slots()
+            if not slots:
+                return cast(S, domain.record.at(NoStore(domain.record_leaves()), ()))
+            if isinstance(index, int) and not 0 <= index < slots:
+                index = slots - 1
+        return cast(S, domain.record.at(self._store, (*path, index), None, lambda: self.has(offset)))
+
+    def same_record_at(self, other: LogView[S, N], offset: N) -> Bool:
+        """Whether both logs hold the same record at `offset`."""
+        return self.has(offset) & other.has(offset) & (self.at(offset) == other.at(offset))
+
+    def append(self, record: S) -> None:
+        """Puts a record at the log end; a full log makes the end leave its domain, which is an error of the protocol."""
+        end = self.end
+        codes = _codes_of(StructDomain(self._domain.record), record)
+        place = (*self._path, LogDomain.RECORDS, _plain(end.expr))
+        self._store.begin(None, True, place)
+        if not end.expr.is_const or end.expr.value < self._slots():
+            for field_path, code in codes.items():
+                self._store.write((*place, *field_path), code)
+        self._set_end(end + 1)
+
+    def copy(self, other: LogView[S, N], until: N) -> None:
+        """Appends another log's records from this log's end on, up to but without offset `until`; that log must hold them."""
+        pool = current().pool
+        end, stop = self.end, self._domain.offset.lift(until)
+        self._store.begin(None, True)
+        for slot in range(self._slots()):
+            taken = pool.and_(pool.le(end.expr, literal(slot)), pool.lt(literal(slot), stop))
+            for field_path, _ in self._domain.record_leaves():
+                place = (LogDomain.RECORDS, slot, *field_path)
+                self._store.write((*self._path, *place), other._store.read((*other._path, *place)), taken)
+        self._set_end(type(end)(pool.ite(pool.lt(end.expr, stop), stop, end.expr)))
+
+    def truncate(self, offset: N) -> None:
+        """Drops every record from `offset` on; an offset beyond the end changes nothing."""
+        pool = current().pool
+        cut = self._domain.offset.lift(offset)
+        end = self.end
+        self._store.begin(None, True)
+        self._store.blank_from((*self._path, LogDomain.RECORDS), self._domain.record_leaves(), self._slots(), cut)
+        self._set_end(type(end)(pool.ite(pool.lt(cut, end.expr), cut, end.expr)))
+
+    def __iter__(self) -> NoReturn:
+        raise ModelError("a log cannot be looped over; quantify over its offsets with every(…) or some(…)")
+
+    def __len__(self) -> NoReturn:
+        raise ModelError("a log has no len(…); use its `.end`")
+
+    def __bool__(self) -> NoReturn:
+        raise ModelError("a log has no truth value; use `.is_empty`")
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise ModelError("logs have no ==; compare their ends, and their records with same_record_at(…)")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _end_is(self, offset: int) -> Bool:
+        end = self.end.expr
+        return Bool(end.pool.eq(end, literal(offset)))
+
+    def _slots(self) -> int:
+        return resolve(self._domain.size)
+
+    def _set_end(self, end: N) -> None:
+        self._store.write((*self._path, LogDomain.END), self._domain.end.code_of(end))
+
+
+def _plain(expr: Expr) -> int | Expr:
+    return expr.value if expr.is_const else expr
+
+
+# -- how a protocol declares its state: each returns what mypy should believe about the field's type -------------------
+
+
+@overload
+def field(domain: type[S], doc: str = "") -> Field[S, S]: ...
+@overload
+def field(domain: type[Bool], doc: str = "") -> Field[Bool, Bool | bool]: ...  # type: ignore[overload-overlap]
+@overload
+def field(domain: type[N], doc: str = "") -> Field[N, N | IntLike]: ...  # type: ignore[overload-overlap]
+@overload
+def field(domain: type[V], doc: str = "") -> Field[V, V]: ...
+@overload
+def field(domain: Typed[T, W], doc: str = "") -> Field[T, W]: ...
+def field(domain: Any, doc: str = "") -> Any:
+    """Declares a field of a `Struct` with its domain and one line of documentation."""
+    return Field(domain.domain if isinstance(domain, Typed) else domain, doc)
+
+
+class Typed(Generic[T, W]):
+    """A domain together with the types that a field of it is read as (T) and assigned from (W)."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+
+
+def Between(item: type[N], lo: IntLike, hi: IntLike) -> Typed[N, N | IntLike]:  # noqa: N802
+    """The integers lo..hi of a unit whose own range is another one."""
+    return Typed(Range(item, lo, hi))
+
+
+def Optional(item: type[V]) -> Typed[OptionalValue[V], OptionalValue[V] | V | None]:  # noqa: N802
+    """None or a value of an `Int` or `Id` type."""
+    return Typed(OptionalDomain(item))
+
+
+def SetOf(item: type[I]) -> Typed[SetValue[I], SetValue[I]]:  # noqa: N802
+    """A set of ids."""
+    return Typed(SetDomain(item))
+
+
+@overload
+def Present(item: type[Bool], when: IntLike) -> Typed[Bool, Bool | bool]: ...
+@overload
+def Present(item: type[N], when: IntLike) -> Typed[N, N | IntLike]: ...
+@overload
+def Present(item: Typed[T, W], when: IntLike) -> Typed[T, W]: ...
+def Present(item: Any, when: IntLike) -> Any:  # noqa: N802
+    """A field that is there only where `when` is not 0.
+
+    Elsewhere it has no bits, reads as false, none, empty or its least number, and what is assigned to it goes nowhere.
+    """
+    return Typed(PresentDomain(as_leaf(item.domain if isinstance(item, Typed) else item), when))
+
+
+@overload
+def Array(index: type[K], element: type[T]) -> Typed[ArrayView[K, T], None]: ...
+@overload
+def Array(index: type[K], element: Typed[T, W]) -> Typed[ArrayView[K, T], None]: ...
+def Array(index: Any, element: Any) -> Any:  # noqa: N802
+    """One element per value of an `Int` or `Id` type."""
+    inner = element.domain if isinstance(element, Typed) else as_domain(element)
+    return Typed(ArrayDomain(as_leaf(index), inner))
+
+
+def Log(record: type[S], offset: type[N], size: IntLike) -> Typed[LogView[S, N], None]:  # noqa: N802
+    """A log of at most `size` records; `offset` is the unit of its positions."""
+    return Typed(LogDomain(record, offset, size))
+
+
+def all_of(item: type[I]) -> SetValue[I]:
+    """The set of all ids of a sort."""
+    reading = current().reading
+    if reading is not None:
+        return reading.uniform_set(item, True)
+    return SetValue(literal((1 << resolve(item.size)) - 1), item)
+
+
+def none_of(item: type[I]) -> SetValue[I]:
+    """The empty set of a sort."""
+    reading = current().reading
+    if reading is not None:
+        return reading.uniform_set(item, False)
+    return SetValue(literal(0), item)
+
+
+def leaves_of(state: Struct) -> tuple[Schema, Sequence[Expr]]:
+    """The layout of a whole state and the code of every leaf, for those who read fields by their paths."""
+    return state._store.schema, state._store.codes
+
+
+def decode_view(state: Mapping[str, Any]) -> Any:
+    """A decoded state whose fields are attributes, for the words that describe a step."""
+    return _wrap(state)
+
+
+class PlainStruct:
+    """Plain values by attribute: `step.after.log[0].end`."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.__dict__.update({key: _wrap(value) for key, value in values.items()})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PlainStruct) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _wrap(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return PlainStruct(value)
+    if isinstance(value, list):
+        return [_wrap(item) for item in value]
+    return value

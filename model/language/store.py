@@ -1,0 +1,201 @@
+"""Where the fields of a state are while a function is traced, and what has changed there since.
+
+`Store`, the current expression of every leaf and the history of its changes; the stores behind structs that are no part of a
+state.
+
+A store is asked for codes of the domain that a field declares. How a leaf keeps them is the store's own affair: an id in a
+slot of a log is kept as none where there is no record (`domain.SlotDomain`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from acked.model.formulas.errors import ModelError, StepError
+from acked.model.formulas.expr import Expr
+from acked.model.language.context import literal
+from acked.model.language.domain import IdDomain, LeafDomain, OptionalDomain, Path, PresentDomain, Range, SlotDomain
+from acked.model.language.layout import Leaf, Schema
+from acked.model.language.values import Id, OptionalValue
+
+SymbolicPath = tuple[Any, ...]
+"""A path whose indices are plain numbers or expressions."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One assignment, append or truncation; `before` are the codes that it changed, by leaf, as they were.
+
+    `writer` is the struct that was assigned through, if one was. `replaces` says that something else took the place of what
+    was there, rather than that a field of it was assigned; `place` is what was replaced, where that is known.
+    """
+
+    writer: Any
+    replaces: bool
+    place: SymbolicPath | None = None
+    before: dict[int, Expr] = field(default_factory=dict)
+
+
+class Store:
+    """The current expression of every leaf while one action is traced; assignments take effect at once."""
+
+    def __init__(self, schema: Schema, codes: list[Expr]) -> None:
+        self.schema = schema
+        self.codes = codes
+        self.changes: list[Change] = []
+
+    def begin(self, writer: Any, replaces: bool, place: SymbolicPath | None = None) -> None:
+        """What is written from now on is one change."""
+        self.changes.append(Change(writer, replaces, place))
+
+    def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
+        """The code at a path, now or before the change of that number."""
+        at, index = _first_symbolic(path)
+        if index is None:
+            leaf = self.schema.by_path[path]
+            return _declared(self.schema.leaves[leaf], self.codes[leaf] if moment is None else self._code_at(leaf, moment))
+        # The last element stands for every index beyond the array: reads are total, guards say where they matter.
+        choices = [(*path[:at], k, *path[at + 1 :]) for k in range(self._count(path[:at]))]
+        if not choices:
+            return literal(0)
+        value = self.read(choices[-1], moment)
+        pool = value.pool
+        for k in reversed(range(len(choices) - 1)):
+            value = pool.ite(pool.eq(index, literal(k)), self.read(choices[k], moment), value)
+        return value
+
+    def _code_at(self, leaf: int, moment: int) -> Expr:
+        later = (change.before[leaf] for change in self.changes[moment:] if leaf in change.before)
+        return next(later, self.codes[leaf])
+
+    def write(self, path: SymbolicPath, code: Expr, when: Expr | None = None) -> None:
+        """Replaces the code at a path, where a condition holds; an index beyond the array writes nowhere."""
+        at, index = _first_symbolic(path)
+        if index is not None:
+            self._write_each(path, at, index, lambda leaf: _stored(self.schema.leaves[leaf], code), when)
+            return
+        leaf = self.schema.by_path[path]
+        target, new = self.schema.leaves[leaf], _stored(self.schema.leaves[leaf], code)
+        if not _is_absent(target, self.schema) and (new.hi < 0 or new.lo >= target.cardinality):
+            raise StepError(f"assignment outside the domain: {self._outside(target, new)}")
+        self._set(leaf, new, when)
+
+    def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr) -> None:
+        """Blanks the fields of every slot of a log, of which there are `count`, from `cut` on."""
+        for k in range(count):
+            dropped = cut.pool.le(cut, literal(k))
+            for field_path, _ in fields:
+                path = (*slots, k, *field_path)
+                at, index = _first_symbolic(path)
+                if index is None:
+                    self._set(self.schema.by_path[path], literal(0), dropped)
+                else:
+                    self._write_each(path, at, index, lambda _: literal(0), dropped)
+
+    def _write_each(self, path: SymbolicPath, at: int, index: Expr, code: Any, when: Expr | None) -> None:
+        """Writes `code(leaf)` to the element that the index at `at` means; further indices may be symbolic, too."""
+        pool = index.pool
+        for k in range(self._count(path[:at])):
+            here = pool.eq(index, literal(k))
+            meant = here if when is None else pool.and_(here, when)
+            element = (*path[:at], k, *path[at + 1 :])
+            inner, further = _first_symbolic(element)
+            if further is not None:
+                self._write_each(element, inner, further, code, meant)
+            else:
+                leaf = self.schema.by_path[element]
+                self._set(leaf, code(leaf), meant)
+
+    def _set(self, leaf: int, code: Expr, when: Expr | None) -> None:
+        if _is_absent(self.schema.leaves[leaf], self.schema):
+            return
+        old = self.codes[leaf]
+        new = code if when is None else code.pool.ite(when, code, old)
+        if new is not old:
+            if self.changes:
+                self.changes[-1].before.setdefault(leaf, old)
+            self.codes[leaf] = new
+
+    def _outside(self, target: Leaf, code: Expr) -> str:
+        domain, skipped = target.domain, 0
+        least = domain.bounds(self.schema.constants)[0] if isinstance(domain, Range) else 0
+        if isinstance(domain, OptionalDomain):
+            # Code 0 is none; below it lie numbers below the type's least value.
+            least, skipped = domain.least(self.schema.constants), 1
+        values = [least + at - (skipped if at >= 0 else 0) for at in (code.lo, code.hi)]
+        held = f"{least}..{least + target.cardinality - 1 - skipped}"
+        return f"{target.name} holds {held}, and this is {'..'.join(dict.fromkeys(map(str, values)))}"
+
+    def _count(self, prefix: SymbolicPath) -> int:
+        return self.schema.counts.get(prefix, 0)
+
+
+class LiteralStore:
+    """The fields of a struct made in place, such as `Record(id=…, epoch=…)`."""
+
+    changes: Sequence[Change] = ()
+
+    def __init__(self, codes: Mapping[SymbolicPath, Expr]) -> None:
+        self.codes = codes
+
+    def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
+        """The code at a path."""
+        return self.codes[path]
+
+    def begin(self, writer: Any, replaces: bool, place: SymbolicPath | None = None) -> None:
+        """Fields of a struct made in place are set once, when it is made."""
+        raise ModelError("a struct made in place cannot be changed; make a new one")
+
+
+class NoStore:
+    """The record of a log that has room for none: it is blank, and what is written to it goes nowhere."""
+
+    changes: Sequence[Change] = ()
+
+    def __init__(self, fields: Sequence[tuple[Path, LeafDomain]]) -> None:
+        self._blank = {path: -1 if isinstance(domain, IdDomain) else 0 for path, domain in fields}
+
+    def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
+        """The code of a blank field; of an id that of no id."""
+        return literal(self._blank[path])
+
+    def begin(self, writer: Any, replaces: bool, place: SymbolicPath | None = None) -> None:
+        """Nothing changes here."""
+
+    def write(self, path: SymbolicPath, code: Expr, when: Expr | None = None) -> None:
+        """Nothing changes here."""
+
+
+def _first_symbolic(path: SymbolicPath) -> tuple[int, Expr | None]:
+    for at, part in enumerate(path):
+        if isinstance(part, Expr):
+            return at, part
+    return -1, None
+
+
+def _is_absent(leaf: Leaf, schema: Schema) -> bool:
+    return isinstance(leaf.domain, PresentDomain) and leaf.domain.is_absent(schema.constants)
+
+
+def _declared(leaf: Leaf, code: Expr) -> Expr:
+    """What a leaf holds as the field's own domain codes it; of an id in a slot without a record −1, the code of no id."""
+    return code if leaf.slot is None else OptionalValue(code, _item(leaf)).value.expr
+
+
+def _stored(leaf: Leaf, code: Expr) -> Expr:
+    """The inverse; "no id" is no value that a slot with a record could hold, and so not none either."""
+    return code if leaf.slot is None else OptionalValue(literal(0), _item(leaf)).code_of(_item(leaf)(code))
+
+
+def _item(leaf: Leaf) -> type[Id]:
+    inner = leaf.domain.inner if isinstance(leaf.domain, PresentDomain) else leaf.domain
+    assert isinstance(inner, SlotDomain)
+    return cast(type[Id], inner.item)
+
+
+def shown(path: SymbolicPath) -> str:
+    """A path as people write it, with … for an index that depends on the state."""
+    known = ("[…]" if isinstance(part, Expr) else f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return "".join(known).lstrip(".")

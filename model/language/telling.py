@@ -1,0 +1,156 @@
+"""What is told of a step beside its sentence: who takes it, what goes wrong in it, and who tells whom.
+
+The declarations that stand with an action where it is defined (`@action(actor=…, fault=…, messages=…)`), as plain data.
+
+    @action(actor="follower", messages=asks("follower", "leader", "fetch", lambda t: f"HW {t.after.broker[t.leader].hw}"))
+    def fetch(s: State, follower: Replica, leader: Replica) -> None: ...
+
+Functions among the declarations are given a `Telling` of the step, and may ask for the constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, unique
+from typing import Any
+
+from acked.model.language.domain import IdDomain, LeafDomain, OptionalDomain, PresentDomain, SetDomain
+from acked.model.language.state import decode_view
+from acked.model.language.values import Id
+
+
+class Telling:
+    """What an action's words are made of: `before` and `after` (plain states by attribute) and its parameters."""
+
+    def __init__(self, before: Mapping[str, Any], after: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+        self.before = decode_view(before)
+        self.after = decode_view(after)
+        self.arguments = dict(arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.arguments[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+Words = Callable[[Any], str]
+"""From the telling of a step to a sentence."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """Somebody of whom there is one, by the name that people read."""
+
+    name: str
+
+
+CONTROLLER = Role("controller")
+PRODUCER = Role("producer")
+CONSUMER = Role("consumer")
+CLIENT = Role("client")
+
+
+@dataclass(frozen=True)
+class Those:
+    """Ids of a sort that no parameter names: `Those(Replica, lambda t: t.before.controller.leader)`; None is nobody."""
+
+    sort: type[Id]
+    which: Callable[[Any], int | Iterable[int] | None]
+
+
+Party = str | Role | Those
+"""Who has to do with a step: the name of a parameter (an id, an id or none, a set of ids), a role, or ids from the states."""
+
+
+@unique
+class Fault(Enum):
+    """What goes wrong in a step: it happens to somebody, and nobody does it."""
+
+    STOPS = "a process or a machine stops, or halts of its own accord"
+    RESTARTS = "a process or a machine comes back"
+    SESSION = "a session with the controller is lost, or had again"
+    LOST = "a request or an answer is lost"
+    LATE = "an answer is late"
+    UNCLEAN = "somebody is elected who may lack records"
+    UNHEARD = "nobody has been heard of for too long"
+
+
+@unique
+class Course(Enum):
+    """How a message goes on its way, as one step sees it."""
+
+    AT_ONCE = "arrives in the step that sends it"
+    LOST = "will never arrive: the one that is on its way, or, if there is none, one that this step sends"
+    DEPARTS = "is sent, and arrives in a later step or never"
+    ARRIVES = "arrives: the one that is on its way, or, if there is none, one that is sent in this very step"
+
+
+@dataclass(frozen=True)
+class Tells:
+    """A message of a step: who tells whom, and what.
+
+    `text` is words, or a function of the telling that gives words, or several messages' words, or none where the step has no
+    such message. `channel` tells apart messages that may be on their way between the same two. The one that arrives has the
+    same `number`; without a number it is the newest of its channel. Older ones of the channel are overtaken: they will not
+    arrive any more. An arriving message has the words that it departed with. `is_late` is said of a message that departs
+    where arriving late is the point of it.
+    """
+
+    sender: Party
+    receiver: Party
+    text: str | Callable[[Any], str | Iterable[str] | None]
+    course: Course = Course.AT_ONCE
+    channel: str = ""
+    number: Callable[[Any], Hashable] | None = None
+    is_late: bool = False
+
+    @property
+    def parties(self) -> tuple[Party, ...]:
+        """Who has to do with it."""
+        return self.sender, self.receiver
+
+
+@dataclass(frozen=True)
+class Ends:
+    """What is on its way from or to somebody will not arrive any more, such as on connections that are gone.
+
+    Of one `channel` only, if it is named; and only where `when`, if there is one, says so of the step's telling.
+    """
+
+    whose: Party
+    channel: str | None = None
+    when: Callable[[Any], bool] | None = None
+
+    @property
+    def parties(self) -> tuple[Party, ...]:
+        """Who has to do with it."""
+        return (self.whose,)
+
+
+Message = Tells | Ends
+
+
+def asks(
+    sender: Party, receiver: Party, question: str | Words, answer: str | Words, course: Course = Course.AT_ONCE
+) -> tuple[Message, ...]:
+    """A request that arrives, and its answer with a course of its own."""
+    return Tells(sender, receiver, question), Tells(receiver, sender, answer, course)
+
+
+def sort_of(domain: LeafDomain) -> type[Id] | None:
+    """The sort of ids that a parameter's values are, or are made of; None of numbers and truth values."""
+    if isinstance(domain, PresentDomain):
+        return sort_of(domain.inner)
+    if isinstance(domain, (IdDomain, SetDomain)):
+        return domain.item
+    if isinstance(domain, OptionalDomain) and issubclass(domain.item, Id):
+        return domain.item
+    return None
+
+
+def named_parameters(actor: Party | None, messages: Iterable[Message]) -> Iterator[str]:
+    """The parameters that declarations speak of."""
+    parties = [*([] if actor is None else [actor]), *(party for message in messages for party in message.parties)]
+    yield from (party for party in parties if isinstance(party, str))

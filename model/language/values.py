@@ -1,0 +1,472 @@
+"""Typed symbolic values: what an author of a protocol computes with.
+
+`Bool`, `Int` and `Id` (whose subclasses are a protocol's own types, such as `Offset` or `Replica`), optional values and sets,
+each a thin typed coat over an expression.
+
+The types keep what they are: an `Id` can only be compared for equality, an `Int` of one unit only with its own unit, and
+bit tricks stay inside this module. That is what lets the same source be read as first-order logic later.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from math import inf
+from opcode import opmap
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
+
+from acked.model.formulas.errors import ModelError
+from acked.model.formulas.expr import Expr
+from acked.model.language.context import Computed, Constant, Size, current, literal, resolve
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+IntLike = int | Constant | Size | Computed
+"""What stands for a number beside a typed `Int`."""
+
+B = TypeVar("B", "Bool", bool)
+
+
+def _refused(symbol: str) -> Callable[..., NoReturn]:
+    def refuse(self: Value, *_: object) -> NoReturn:
+        raise ModelError(f"{_a(self.type_name)} has no `{symbol}`; {self.instead}")
+
+    return refuse
+
+
+class Value:
+    """A symbolic value; refuses every use that would need its concrete value while a protocol is traced."""
+
+    __slots__ = ("expr",)
+    type_name: ClassVar[str] = "value"
+    instead: ClassVar[str] = "compare it with == or !="
+
+    if not TYPE_CHECKING:  # a type checker is to find these by their absence, an author by their message
+        __lt__, __le__, __gt__, __ge__ = map(_refused, ("<", "<=", ">", ">="))
+        __add__ = __radd__ = _refused("+")
+        __sub__ = __rsub__ = __neg__ = _refused("-")
+        __mul__ = __rmul__ = _refused("*")
+        __floordiv__ = __rfloordiv__ = _refused("//")
+        __truediv__ = __rtruediv__ = _refused("/")
+        __mod__ = __rmod__ = _refused("%")
+        __pow__ = __rpow__ = _refused("**")
+        __lshift__ = __rlshift__ = _refused("<<")
+        __rshift__ = __rrshift__ = _refused(">>")
+        __and__ = __rand__ = _refused("&")
+        __or__ = __ror__ = _refused("|")
+        __xor__ = __rxor__ = _refused("^")
+        __invert__ = _refused("~")
+        __abs__ = _refused("abs(…)")
+        __len__ = _refused("len(…)")
+
+    def __init__(self, expr: Expr) -> None:
+        self.expr = expr
+
+    def __bool__(self) -> NoReturn:
+        raise ModelError(
+            f"a symbolic {self.type_name} has no truth value; write `&`, `|`, `~`, implies(…) or ite(…) instead of "
+            "`and`, `or`, `not`, `if` or a chained comparison"
+        )
+
+    def __index__(self) -> NoReturn:
+        raise ModelError(
+            f"a symbolic {self.type_name} cannot bound a loop or index a Python list; use every(…), some(…), "
+            "greatest(…) or least(…)"
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise ModelError(f"a symbolic {self.type_name} cannot be looped over; use every(…) or some(…)")
+
+    def __hash__(self) -> int:
+        raise ModelError(f"a symbolic {self.type_name} cannot be a dictionary key or a member of a Python set")
+
+
+def _mismatch(expected: str, got: object) -> ModelError:
+    return ModelError(f"expected {_a(expected)}, got {_a(type_name_of(got))}")
+
+
+def _a(name: str) -> str:
+    if name == "None":
+        return name
+    return f"an {name}" if name[:1] in "aeiou" else f"a {name}"
+
+
+def type_name_of(value: object) -> str:
+    """How an error names the type of a value."""
+    return getattr(value, "type_name", None) or ("None" if value is None else type(value).__name__)
+
+
+class Bool(Value):
+    """A truth value that depends on the state."""
+
+    __slots__ = ()
+    type_name = "Bool"
+    instead = "combine truth values with `&`, `|`, `~`, implies(…), ite(…), == or !="
+
+    @staticmethod
+    def lift(value: object) -> Expr:
+        """The expression of a `Bool` or a Python bool; `ModelError` for anything else."""
+        if isinstance(value, Bool):
+            return value.expr
+        if isinstance(value, bool):
+            return current().pool.bool(value)
+        raise _mismatch("Bool", value)
+
+    def __and__(self, other: Bool | bool) -> Bool:
+        return Bool(self.expr.pool.and_(self.expr, Bool.lift(other)))
+
+    def __or__(self, other: Bool | bool) -> Bool:
+        return Bool(self.expr.pool.or_(self.expr, Bool.lift(other)))
+
+    def __invert__(self) -> Bool:
+        return Bool(self.expr.pool.not_(self.expr))
+
+    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
+        return Bool(self.expr.pool.eq(self.expr, Bool.lift(other)))
+
+    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
+        return ~(self == other)
+
+    __rand__ = __and__
+    __ror__ = __or__
+    __hash__ = Value.__hash__
+
+
+class Int(Value):
+    """A bounded integer of one unit; subclass it per unit: `class Offset(Int, lo=0, hi=log_size)`.
+
+    Arithmetic keeps the unit. Comparing or adding two units is an error; plain numbers and constants fit every unit.
+    """
+
+    __slots__ = ()
+    type_name = "Int"
+    instead = "use +, -, *, //, % or a comparison with its own unit or a plain number"
+    lo: ClassVar[IntLike] = 0
+    hi: ClassVar[IntLike] = 0
+
+    def __init_subclass__(cls, *, lo: IntLike = 0, hi: IntLike, name: str | None = None) -> None:
+        cls.lo, cls.hi = lo, hi
+        cls.type_name = name or _words(cls.__name__)
+
+    @classmethod
+    def lift(cls, value: object) -> Expr:
+        """The expression of a value of this unit, a number or a constant; `ModelError` for anything else."""
+        if isinstance(value, Int):
+            if type(value) is cls:
+                return value.expr
+        elif isinstance(value, (int, Constant, Size, Computed)) and not isinstance(value, bool):
+            return literal(resolve(value))
+        raise _mismatch(cls.type_name, value)
+
+    def __add__(self, other: Self | IntLike) -> Self:
+        return type(self)(self.expr.pool.add(self.expr, self.lift(other)))
+
+    def __sub__(self, other: Self | IntLike) -> Self:
+        return type(self)(self.expr.pool.sub(self.expr, self.lift(other)))
+
+    def __rsub__(self, other: Self | IntLike) -> Self:
+        return type(self)(self.expr.pool.sub(self.lift(other), self.expr))
+
+    def __mul__(self, other: Self | IntLike) -> Self:
+        return type(self)(self.expr.pool.mul(self.expr, self.lift(other)))
+
+    def __floordiv__(self, other: Self | IntLike) -> Self:
+        return type(self)(self.expr.pool.div(self.expr, self.lift(other)))
+
+    def __mod__(self, other: Self | IntLike) -> Self:
+        return type(self)(self.expr.pool.mod(self.expr, self.lift(other)))
+
+    def __lt__(self, other: Self | IntLike) -> Bool:
+        return Bool(self.expr.pool.lt(self.expr, self.lift(other)))
+
+    def __le__(self, other: Self | IntLike) -> Bool:
+        return Bool(self.expr.pool.le(self.expr, self.lift(other)))
+
+    def __gt__(self, other: Self | IntLike | OptionalValue[Self]) -> Bool:
+        if isinstance(other, OptionalValue):
+            return other < self
+        return Bool(self.expr.pool.lt(self.lift(other), self.expr))
+
+    def __ge__(self, other: Self | IntLike) -> Bool:
+        return Bool(self.expr.pool.le(self.lift(other), self.expr))
+
+    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
+        if isinstance(other, OptionalValue):
+            return other == self
+        return Bool(self.expr.pool.eq(self.expr, self.lift(other)))
+
+    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
+        return ~(self == other)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+    __hash__ = Value.__hash__
+
+
+class Count(Int, hi=64, name="count"):
+    """How many members a set has."""
+
+
+class Id(Value):
+    """One of n interchangeable things, only ever compared for equality: `class Replica(Id, size=replicas)`."""
+
+    __slots__ = ()
+    type_name = "Id"
+    instead = "ids have neither order nor arithmetic: compare with == or !="
+    size: ClassVar[IntLike] = 1
+
+    def __init_subclass__(cls, *, size: IntLike, name: str | None = None) -> None:
+        cls.size = size
+        cls.type_name = name or _words(cls.__name__)
+
+    @classmethod
+    def lift(cls, value: object) -> Expr:
+        """The expression of a value of this sort or a plain index in range; `ModelError` for anything else."""
+        if isinstance(value, Id):
+            if type(value) is cls:
+                return value.expr
+        elif isinstance(value, int) and not isinstance(value, bool):
+            if not 0 <= value < resolve(cls.size):
+                raise ModelError(f"{cls.type_name} {value} does not exist: there are {resolve(cls.size)}, from 0")
+            return literal(value)
+        raise _mismatch(cls.type_name, value)
+
+    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
+        if isinstance(other, OptionalValue):
+            return other == self
+        return Bool(self.expr.pool.eq(self.expr, self.lift(other)))
+
+    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
+        return ~(self == other)
+
+    __hash__ = Value.__hash__
+
+
+V = TypeVar("V", bound=Value)
+
+
+def _least(expr: Expr) -> float:
+    """The least that an expression can be; of a first-order term, whose range is a clause to be proved, no bound."""
+    return getattr(expr, "lo", inf)
+
+
+def _unless_below(number: Expr, bound: int, shift: int, otherwise: Expr) -> Expr:
+    """A number plus `shift` where it is below a bound, elsewhere something else.
+
+    If it can only be below by one, as no id is, nothing is said of order.
+    """
+    pool, lowest = number.pool, _least(number)
+    if lowest == bound - 1:
+        return pool.ite(pool.eq(number, literal(bound - 1)), literal(bound - 1 + shift), otherwise)
+    return pool.ite(pool.lt(number, literal(bound)), pool.add(number, literal(shift)), otherwise)
+
+
+class OptionalValue(Value, Generic[V]):
+    """A value or none. In comparisons by `<` none is below every value; `==` with a value is false of none.
+
+    The expression is a code: 0 is none, 1 + k the k-th value of the type, −k what is k below the least value. So a number
+    that no field of the type can hold, such as the offset −1, is neither none nor a value, and assigning it is an error.
+    """
+
+    __slots__ = ("item",)
+    instead = "take its `.value` where `.is_some` holds"
+
+    def __init__(self, code: Expr, item: type[V]) -> None:
+        super().__init__(code)
+        self.item = item
+
+    @property
+    def type_name(self) -> str:  # type: ignore[override]
+        """How errors name the type."""
+        return f"optional {self.item.type_name}"
+
+    @property
+    def is_none(self) -> Bool:
+        """Whether there is no value."""
+        return Bool(self.expr.pool.eq(self.expr, literal(0)))
+
+    @property
+    def is_some(self) -> Bool:
+        """Whether there is a value."""
+        return ~self.is_none
+
+    @property
+    def value(self) -> V:
+        """The value. Of none this is one below the type's least, and of no id: assigning it is caught as leaving the domain.
+
+        Comparisons take it for what it is. As an index it is beyond the array: what is read there is some element.
+        """
+        code = self.expr
+        value = code.pool.add(code, literal(self._base - 1))
+        return self.item(value if _least(code) >= 0 else _unless_below(code, 0, self._base, value))
+
+    @property
+    def _base(self) -> int:
+        return resolve(self.item.lo) if issubclass(self.item, Int) else 0
+
+    def code_of(self, other: object) -> Expr:
+        """The code of a value, of None or of another optional of the same type."""
+        pool = self.expr.pool
+        if other is None:
+            return literal(0)
+        if isinstance(other, OptionalValue):
+            if other.item is not self.item:
+                raise _mismatch(self.type_name, other)
+            return other.expr
+        value, base = cast(Any, self.item).lift(other), self._base
+        code = pool.add(value, literal(1 - base))
+        return code if _least(value) >= base else _unless_below(value, base, -base, code)
+
+    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
+        return Bool(self.expr.pool.eq(self.expr, self.code_of(other)))
+
+    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
+        return ~(self == other)
+
+    def __lt__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
+        self._ordered()
+        return self._before(self.expr, self.code_of(other))
+
+    def __gt__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
+        self._ordered()
+        return self._before(self.code_of(other), self.expr)
+
+    @staticmethod
+    def _before(a: Expr, b: Expr) -> Bool:
+        """Whether the first of two codes comes first: none, what is below the least value, the values."""
+        pool = a.pool
+        if _least(a) >= 0 and _least(b) >= 0:
+            return Bool(pool.lt(a, b))
+        none = literal(0)
+        return Bool(pool.and_(pool.not_(pool.eq(b, none)), pool.or_(pool.eq(a, none), pool.lt(a, b))))
+
+    def __le__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
+        return ~(self > other)
+
+    def __ge__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
+        return ~(self < other)
+
+    def _ordered(self) -> None:
+        if not issubclass(self.item, Int):
+            raise ModelError(f"{_a(self.item.type_name)} has no order; compare with == or !=")
+
+    __hash__ = Value.__hash__
+
+
+I = TypeVar("I", bound=Id)  # noqa: E741
+
+
+class SetValue(Value, Generic[I]):
+    """A set of ids. The expression is a mask: bit k stands for id k.
+
+    An optional id may stand for a member: none is in no set. Adding it gives a set with a bit beyond all ids, so that
+    assigning that set is caught as leaving the domain.
+    """
+
+    __slots__ = ("item",)
+    instead = "use |, &, -, contains(…), issubset(…), `.size`, == or !="
+
+    def __init__(self, mask: Expr, item: type[I]) -> None:
+        super().__init__(mask)
+        self.item = item
+
+    @property
+    def type_name(self) -> str:  # type: ignore[override]
+        """How errors name the type."""
+        return f"set of {self.item.type_name}s"
+
+    @property
+    def is_empty(self) -> Bool:
+        """Whether nothing is in the set."""
+        return Bool(self.expr.pool.eq(self.expr, literal(0)))
+
+    @property
+    def size(self) -> Count:
+        """The number of members."""
+        pool = self.expr.pool
+        total = literal(0)
+        for k in range(resolve(self.item.size)):
+            total = pool.add(total, pool.ite(self.contains(self.item(literal(k))).expr, literal(1), literal(0)))
+        return Count(total)
+
+    def contains(self, member: I | OptionalValue[I]) -> Bool:
+        """Whether `member` is in the set; false of none."""
+        pool = self.expr.pool
+        bit = pool.bitand(self.expr, self._bit(member))
+        return Bool(pool.not_(pool.eq(bit, literal(0))))
+
+    def add(self, member: I | OptionalValue[I]) -> SetValue[I]:
+        """The set with `member`, which becomes a field's by assignment: `s.members = s.members.add(m)`."""
+        _must_be_used("add", sys._getframe(1))
+        return SetValue(self.expr.pool.bitor(self.expr, self._bit(member)), self.item)
+
+    def remove(self, member: I | OptionalValue[I]) -> SetValue[I]:
+        """The set without `member`, which becomes a field's by assignment; without none it is the same set."""
+        _must_be_used("remove", sys._getframe(1))
+        return self - SetValue(self._bit(member), self.item)
+
+    def is_only(self, member: I | OptionalValue[I]) -> Bool:
+        """Whether `member` is the only one in the set."""
+        return Bool(self.expr.pool.eq(self.expr, self._bit(member)))
+
+    def issubset(self, other: SetValue[I]) -> Bool:
+        """Whether every member is in `other` too."""
+        return (self - other).is_empty
+
+    def __or__(self, other: SetValue[I]) -> SetValue[I]:
+        return SetValue(self.expr.pool.bitor(self.expr, self.mask_of(other)), self.item)
+
+    def __and__(self, other: SetValue[I]) -> SetValue[I]:
+        return SetValue(self.expr.pool.bitand(self.expr, self.mask_of(other)), self.item)
+
+    def __sub__(self, other: SetValue[I]) -> SetValue[I]:
+        pool, without = self.expr.pool, self.mask_of(other)
+        ones = (1 << resolve(self.item.size)) - 1
+        if max(self.expr.hi, without.hi) > ones:  # none may be among the members
+            ones = 2 * ones + 1
+        return SetValue(pool.bitand(self.expr, pool.bitxor(without, literal(ones))), self.item)
+
+    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
+        return Bool(self.expr.pool.eq(self.expr, self.mask_of(other)))
+
+    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
+        return ~(self == other)
+
+    def mask_of(self, other: object) -> Expr:
+        """The mask of another set of the same type; `ModelError` for anything else."""
+        if isinstance(other, SetValue) and other.item is self.item:
+            return other.expr
+        raise _mismatch(self.type_name, other)
+
+    def _bit(self, member: I | OptionalValue[I]) -> Expr:
+        if isinstance(member, OptionalValue) and member.item is self.item:
+            member = member.value
+        number = self.item.lift(member)
+        pool, one = number.pool, literal(1)
+        if number.lo >= 0:
+            return pool.shl(one, number)
+        # No id has the number −1: what is lower can be shifted by, and back.
+        up = literal(-int(number.lo))
+        shifted = pool.shr(pool.shl(one, pool.add(number, up)), up)
+        return pool.ite(pool.eq(number, literal(-1)), literal(1 << resolve(self.item.size)), shifted)
+
+    __hash__ = Value.__hash__
+
+
+def _must_be_used(method: str, caller: FrameType) -> None:
+    """`ModelError` if the caller throws away what the method returns: its next instruction drops it.
+
+    A symbolic set is a value and does not change, unlike Python's own, whose methods have these names.
+    """
+    code, at = caller.f_code.co_code, caller.f_lasti + 2
+    while code[at] == opmap["CACHE"]:
+        at += 2
+    if code[at] == opmap["POP_TOP"]:
+        raise ModelError(f"{method}(…) returns another set and changes none; assign it, such as s.isr = s.isr.{method}(r)")
+
+
+def _words(name: str) -> str:
+    """`LeaderEpoch` as errors say it: "leader epoch"."""
+    spaced = "".join(f" {c.lower()}" if c.isupper() else c for c in name)
+    return spaced.strip()

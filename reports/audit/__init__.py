@@ -1,0 +1,1 @@
+"""An audit and the durability table: terminal, Markdown, page, SARIF."""

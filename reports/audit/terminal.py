@@ -1,0 +1,154 @@
+"""An audit in the terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from acked.reports.console import glyphs_of, harmless, put, put_paragraph
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLES = {"yes": "bold red", "no": "bold green", "undecided": "bold yellow"}
+_LEVELS = {"error": "bold red", "warning": "yellow", "note": "dim"}
+
+
+def head_of(document: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """What is audited, and lines on how the release is known and what is assumed."""
+    rules = "" if document["rules"] == document["kafka_version"] else f" (rules of {document['rules']})"
+    plane = {"zookeeper": "ZooKeeper", "kraft": "KRaft"}[document["control_plane"]]
+    title = f"Kafka {document['kafka_version']}{rules} with {plane}"
+    return title, [f"release: {document['release']['in_words']}", f"assumed: {document['assumed']}"]
+
+
+def not_asked_of(document: Mapping[str, Any]) -> str:
+    """What else may go wrong, and was not asked about."""
+    return "not asked: " + ", ".join(f"{item['words']} ({item['name']})" for item in document["not_asked"])
+
+
+def by_question(document: Mapping[str, Any]) -> list[tuple[str, list[Mapping[str, Any]]]]:
+    """Answers by the text of their question; a question may have been asked under several kinds of faults."""
+    return [(text, list(answers)) for text, answers in groupby(document["answers"], lambda answer: str(answer["text"]))]
+
+
+def print_audit(console: Console, document: Mapping[str, Any]) -> None:
+    """The audit, fitting the console's width."""
+    glyphs = glyphs_of(console)
+    sign = {"yes": glyphs.bad, "no": glyphs.good, "undecided": glyphs.open}
+    title, lines = head_of(document)
+    put_paragraph(console, title, "bold")
+    for line in lines:
+        put_paragraph(console, line, "dim", "", "  ")
+    put(console, [])
+    for item in document["settings"]:
+        put_paragraph(console, f"{item['key']}={item['value']}", "bold", "  ", "  ")
+        put_paragraph(console, item["source"], "dim", "      ", "      ")
+    if document["findings"]:
+        put(console, [])
+    for item in document["findings"]:
+        where = f"{item['file']}:{item['line']}: " if item["line"] else ""
+        put_paragraph(console, f"{where}{item['text']}", _LEVELS[item["level"]], f"  {item['level']:<8} ", " " * 11)
+    for number, (text, answers) in enumerate(by_question(document), 1):
+        put(console, [])
+        put_paragraph(console, text, "bold", f"{number}. ", "   ")
+        for answer in answers:
+            if len(answers) > 1:
+                put_paragraph(console, f"{answer['faults']['name']}: {answer['faults']['words']}", "dim", "   ", "     ")
+            _print_answer(console, answer, sign)
+    put(console, [])
+    verdict = document["verdict_in_words"]
+    put_paragraph(console, verdict, _STYLES[document["verdict"]], f"{sign[document['verdict']]} ", "  ")
+    put_paragraph(console, not_asked_of(document), "dim", "  ", "  ")
+    for warning in document["warnings"]:
+        put_paragraph(console, f"note: {warning}", "dim")
+
+
+def _print_answer(console: Console, answer: Mapping[str, Any], sign: Mapping[str, str]) -> None:
+    put_paragraph(console, answer["in_words"], _STYLES[answer["answer"]], f"   {sign[answer['answer']]} ", "     ")
+    _print_story(console, answer["story"])
+    for other in answer["elsewhere"]:
+        put_paragraph(console, other["in_words"], _STYLES[other["answer"]], f"   {sign[other['answer']]} ", "     ")
+        _print_story(console, other["story"])
+    if answer["causes"] is None:
+        return  # Nobody asked, so nothing is known.
+    for cause in answer["causes"]:
+        put_paragraph(console, cause["in_words"], "", "     because of  ", " " * 17)
+    if answer["no_cause"] is not None:
+        put_paragraph(console, answer["no_cause"], "", "     because of  ", " " * 17)
+    remedy = answer["remedy"]
+    text = "none of the changes tried makes it a no" if remedy is None else f"{remedy['in_words']} (checked)"
+    put_paragraph(console, text, "bold", "     smallest change  ", " " * 22)
+
+
+def _print_story(console: Console, story: Mapping[str, Any] | None) -> None:
+    if story is None:
+        return
+    for step, text in enumerate(story["steps"], 1):
+        put_paragraph(console, text, "", f"     {step:>2}  ", " " * 9)
+    put_paragraph(console, story["happened"], "", "     ", "     ")
+
+
+# -- Markdown -----------------------------------------------------------------------------------------------------------
+
+_ESCAPED = str.maketrans({letter: f"\\{letter}" for letter in "\\`*_{}[]<>#|~"})
+
+
+def escaped(text: object) -> str:
+    """Text as Markdown shows it, on one line."""
+    return " ".join(harmless(text).translate(_ESCAPED).split())
+
+
+def sentence(text: str) -> str:
+    """With a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
+
+
+def audit_markdown(document: Mapping[str, Any]) -> str:
+    """The audit as a Markdown page."""
+    title, head = head_of(document)
+    lines = [f"# Audit: {escaped(title)}", ""]
+    for line in head:
+        lines += [sentence(escaped(line)), ""]
+    lines += [f"**{escaped(document['verdict_in_words'])}**", "", sentence(escaped(not_asked_of(document)))]
+    lines += ["", "| question | faults | answer |", "|---|---|---|"]
+    for item in document["answers"]:
+        others = "".join(f"; {escaped(other['in_words'])}" for other in item["elsewhere"])
+        lines.append(f"| {escaped(item['text'])} | {escaped(item['faults']['name'])} | **{item['answer']}**{others} |")
+    for text, answers in by_question(document):
+        lines += ["", f"## {escaped(text)}"]
+        for answer in answers:
+            if len(answers) > 1:
+                lines += ["", f"### {escaped(answer['faults']['name'])}: {escaped(answer['faults']['words'])}"]
+            lines += _answer_lines(answer)
+    lines += ["", "## Settings", "", "| setting | value | from |", "|---|---|---|"]
+    lines += [f"| {escaped(s['key'])} | {escaped(s['value'])} | {escaped(s['source'])} |" for s in document["settings"]]
+    if document["findings"]:
+        lines += ["", "## Findings", ""]
+        for item in document["findings"]:
+            where = f"{escaped(item['file'])}:{item['line']}: " if item["line"] else ""
+            lines.append(f"- **{item['level']}** {where}{escaped(item['text'])}")
+    return "\n".join(lines) + "\n"
+
+
+def _answer_lines(answer: Mapping[str, Any]) -> list[str]:
+    lines = ["", sentence(escaped(answer["in_words"])), *_story_lines(answer["story"])]
+    for other in answer["elsewhere"]:
+        lines += ["", sentence(escaped(other["in_words"])), *_story_lines(other["story"])]
+    if answer["causes"]:
+        lines += ["", "Because of:", "", *(f"- {escaped(cause['in_words'])}" for cause in answer["causes"])]
+    if answer["no_cause"] is not None:
+        lines += ["", sentence(f"Because of {escaped(answer['no_cause'])}")]
+    if answer["remedy"] is not None:
+        lines += ["", f"Smallest change: **{escaped(answer['remedy']['in_words'])}** (checked)."]
+    elif answer["causes"] is not None:
+        lines += ["", "Smallest change: none of those tried makes it a no."]
+    return lines
+
+
+def _story_lines(story: Mapping[str, Any] | None) -> Sequence[str]:
+    if story is None:
+        return []
+    steps = [f"{at}. {escaped(step)}" for at, step in enumerate(story["steps"], 1)]
+    return ["", *steps, "", escaped(story["happened"])]

@@ -1,0 +1,1 @@
+"""The gate for people and CI: terminal, JSON, JUnit, SARIF, job summary, annotations."""

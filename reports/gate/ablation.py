@@ -1,0 +1,118 @@
+"""What guard clauses are there for, as a table, Markdown and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from acked.checker.gate.ablation import Ablated, Ablation
+from acked.reports.console import clean, glyphs_of, put, put_paragraph, put_table
+from acked.reports.gate.job_summary import cell
+from acked.reports.runs.terminal import print_trace
+from acked.reports.runs.view import TraceView, subject_in_words, view_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+ABLATION_FORMAT = "acked-ablation/1"
+"""What the document says in `format`."""
+
+
+def shortest_story(found: Ablation) -> TraceView | None:
+    """The shortest run that some clause is there to prevent."""
+    candidates = [(item.broken[0].trace_length, at) for at, item in enumerate(found.clauses) if item.broken]
+    return _view(found, found.clauses[min(candidates)[1]]) if candidates else None
+
+
+def print_ablation(console: Console, found: Ablation, with_stories: bool) -> None:
+    """The table; then the shortest story, or that of every clause."""
+    glyphs = glyphs_of(console)
+    put_paragraph(console, found.spec.title, "bold underline")
+    put_paragraph(console, subject_in_words(found.spec.question().instance), "dim")
+    put(console, [])
+    style = {"needed": "bold red", "idle": "dim", "bound": "", "open": "yellow"}
+    rows = [
+        [(clean(item.name, console), ""), (clean(_effect(item), console), style[_kind(item)])]
+        for item in found.clauses
+    ]
+    put_table(console, [("without the clause", False), ("breaks (states of the shortest run)", False)], rows)
+    for item in found.clauses:
+        if _kind(item) == "open":
+            put_paragraph(console, f"undecided without {item.name}: {item.failure or _effect(item)}", "yellow", "", "  ")
+    idle = [item.name for item in found.clauses if item.is_idle]
+    put(console, [])
+    if idle:
+        put_paragraph(console, f"no promise of this spec needs: {'; '.join(idle)}", "", f"{glyphs.open} ", "  ")
+    views = [shortest_story(found)]
+    if with_stories:
+        views = [_view(found, item) for item in found.clauses if item.broken]
+    for view in views:
+        if view is not None:
+            put(console, [])
+            put_paragraph(console, f"this is what “{'; '.join(view.dropped)}” is for:", "bold")
+            print_trace(console, view)
+    for warning in found.warnings:
+        put_paragraph(console, f"warning: {warning}", "yellow")
+
+
+def ablation_markdown(found: Ablation) -> str:
+    """The same as Markdown, with the shortest story of every clause in short sentences."""
+    lines = [f"# What the clauses of {found.spec.protocol.name} are for", "", f"{found.spec.title}.", ""]
+    lines += [f"`{subject_in_words(found.spec.question().instance)}`", "", "| without | breaks |", "|---|---|"]
+    lines += [f"| {cell(item.name)} | {cell(_effect(item))} |" for item in found.clauses]
+    for item in found.clauses:
+        if not item.broken:
+            continue
+        view = _view(found, item)
+        lines += ["", f"## {cell(item.name)}", ""]
+        if view.story is not None:
+            lines += [cell(view.story.promised), "", cell(view.story.happened), ""]
+        lines += [f"{step.index}. {cell(step.sentence)}" for step in view.steps if step.action is not None]
+    return "\n".join(lines) + "\n"
+
+
+def ablation_document(found: Ablation) -> dict[str, Any]:
+    """The same as JSON; `state` of a clause is needed, idle, bounds or undecided."""
+    names = {"needed": "needed", "idle": "idle", "bound": "bounds", "open": "undecided"}
+    return {
+        "format": ABLATION_FORMAT,
+        "spec": found.spec.name,
+        "protocol": found.spec.protocol.name,
+        "constants": dict(found.spec.constants),
+        "properties": [item.name for item in found.spec.properties],
+        "violated_anyway": list(found.whole.violated),
+        "clauses": [
+            {
+                "clause": item.name,
+                "state": names[_kind(item)],
+                "breaks": [{"property": part.property, "trace_length": part.trace_length} for part in item.broken],
+                "story": [step.sentence for step in _view(found, item).steps] if item.broken else [],
+                "distinct_states": None if item.outcome is None else item.outcome.distinct_states,
+                "failure": item.failure or None,
+            }
+            for item in found.clauses
+        ],
+    }
+
+
+def _view(found: Ablation, item: Ablated) -> TraceView:
+    question = item.task.question()
+    broken = item.broken[0]
+    promise = next(part for part in question.properties if part.name == broken.property)
+    return view_of(found.spec.title, question, broken.run(question), promise)
+
+
+def _kind(item: Ablated) -> str:
+    return "needed" if item.broken else "idle" if item.is_idle else "bound" if item.is_bound else "open"
+
+
+def _effect(item: Ablated) -> str:
+    if item.broken:
+        return ", ".join(f"{part.property} ({part.trace_length})" for part in item.broken)
+    if item.is_idle:
+        return "nothing"
+    if item.is_bound:
+        return "the bounds: a field leaves its domain"
+    if item.outcome is None:
+        return "undecided"
+    return f"undecided: {item.outcome.stopped.value}"
+

@@ -1,0 +1,180 @@
+"""The gate in the terminal and as a JSON document.
+
+A line per finished spec (on a terminal above a live table of what is being searched), the stories of what is red, and the
+document.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from acked.checker.batch.local import Under
+from acked.checker.gate.gate import Candidate, Chosen, Entry, GateObserver, GateReport
+from acked.checker.question.result import Verdict
+from acked.reports import units
+from acked.reports.console import clean, glyphs_of, open_console, put, put_paragraph
+from acked.reports.gate.failures import Told, ToldViolation
+from acked.reports.gate.job_summary import headline
+from acked.reports.runs.terminal import print_trace
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.table import Table
+
+GATE_FORMAT = "acked-gate/1"
+"""What the gate's document says in `format`."""
+
+_QUIET_TIME = 10.0
+"""Seconds after which a plain line says what is being searched, where nothing was finished."""
+
+
+class GateProgress:
+    """Shows entries as they are finished; use it in a `with` block. `is_silent` shows nothing."""
+
+    def __init__(self, stream: IO[str] | None = None, is_silent: bool = False) -> None:
+        self._stream = sys.stdout if stream is None else stream
+        self._is_silent = is_silent
+        self._console: Console = open_console(self._stream)
+        self._is_live = not is_silent and self._stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+        self._live: Live | None = None
+        self._running: dict[str, Under] = {}
+        self._done, self._all = 0, 0
+        self._last = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    @property
+    def observer(self) -> GateObserver:
+        """What a gate reports to."""
+        return GateObserver(self._begins, self._finished, self._progress)
+
+    def _begins(self, chosen: Chosen) -> None:
+        self._all = len(chosen.candidates)
+        if self._is_live:
+            from rich.live import Live
+
+            self._live = Live(get_renderable=self._table, console=self._console, refresh_per_second=4, transient=True)
+            self._live.start()
+
+    def _finished(self, entry: Entry) -> None:
+        self._done += 1
+        self._running.pop(entry.candidate.path.as_posix(), None)
+        self._last = time.monotonic()
+        if not self._is_silent:
+            print_entry(self._console, entry)
+            self._stream.flush()  # A job's log shows it now, not at the end.
+
+    def _progress(self, candidate: Candidate, under: Under) -> None:
+        self._running[candidate.path.as_posix()] = under
+        if self._is_silent or self._live is not None or time.monotonic() < self._last + _QUIET_TIME:
+            return
+        self._last = time.monotonic()
+        states = units.short_count(under.progress.distinct_states)
+        text = f"{candidate.path}: depth {under.progress.depth}, {states} distinct states so far"
+        put_paragraph(self._console, text, "dim")
+        self._stream.flush()
+
+    def _table(self) -> Table:
+        from rich.table import Table
+
+        table = Table.grid(padding=(0, 2))
+        table.add_row(f"{self._done} of {self._all} specs")
+        for name, under in list(self._running.items()):
+            now = under.progress
+            texts = (f"depth {now.depth}", f"{units.short_count(now.distinct_states)} states", units.duration(now.seconds))
+            table.add_row(clean(name, self._console), *texts)
+        return table
+
+
+def print_entry(console: Console, entry: Entry) -> None:
+    """One line of a finished spec, and a line for everything that is not as expected."""
+    glyphs, outcome = glyphs_of(console), entry.outcome
+    sign, style = (glyphs.good, "green") if entry.is_green else (glyphs.bad, "bold red")
+    parts = []
+    if outcome is not None:
+        parts = [_answer(outcome.verdict, outcome.violated), f"{units.count(outcome.distinct_states)} distinct states"]
+        parts.append("cached" if entry.is_cached else units.duration(outcome.seconds))
+    name = clean(entry.candidate.path.as_posix(), console)
+    put(console, [(f"{sign} ", style), (name, style), ("".join(f"  {part}" for part in parts), "")])
+    for departure in entry.departures:
+        put_paragraph(console, f"{departure.reason.value}: {departure.sentence}", "red", "    ", "      ")
+
+
+def print_gate(console: Console, report: GateReport, told: Sequence[Told]) -> None:
+    """The stories of what is red, and the last line."""
+    for item in told:
+        for violation in item.violations[:1]:
+            put(console, [])
+            put_paragraph(console, item.entry.candidate.path.as_posix(), "bold underline")
+            print_trace(console, violation.view)
+    for candidate in report.left_out:
+        put_paragraph(console, f"left out, because it is slow: {candidate.path} (--slow runs it)", "dim")
+    for warning in report.warnings:
+        put_paragraph(console, f"warning: {warning}", "yellow")
+    if report.entries:
+        put(console, [])
+    glyphs = glyphs_of(console)
+    sign, style = (glyphs.good, "bold green") if report.is_green else (glyphs.bad, "bold red")
+    put_paragraph(console, f"{headline(report)}, in {units.duration(report.seconds)}", style, f"{sign} ", "  ")
+
+
+def gate_document(report: GateReport, told: Sequence[Told]) -> dict[str, Any]:
+    """The gate's report as JSON; an `outcome` is null where there was no answer, `stories` are those of `told`."""
+    stories = {item.entry.candidate.path: [_story(part) for part in item.violations] for item in told}
+    return {
+        "format": GATE_FORMAT,
+        "green": report.is_green,
+        "refusal": report.refusal or None,
+        "seconds": report.seconds,
+        "specs": [_entry(entry, stories.get(entry.candidate.path, [])) for entry in report.entries],
+        "left_out": [candidate.path.as_posix() for candidate in report.left_out],
+        "warnings": list(report.warnings),
+    }
+
+
+def _story(item: ToldViolation) -> dict[str, Any]:
+    return {"property": item.promise.name, "trace_length": item.broken.trace_length, "story": item.story}
+
+
+def _entry(entry: Entry, stories: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    spec, outcome = entry.candidate.spec, entry.outcome
+    answer = None
+    if outcome is not None:
+        answer = {
+            "verdict": outcome.verdict.value,
+            "stopped": outcome.stopped.name.lower(),
+            "violations": [{"property": name, "trace_length": length} for name, length in outcome.violated.items()],
+            "distinct_states": outcome.distinct_states,
+            "generated_states": outcome.generated_states,
+            "depth": outcome.depth,
+            "never_fired": outcome.never_fired,
+            "seconds": outcome.seconds,
+        }
+    return {
+        "path": entry.candidate.path.as_posix(),
+        "title": None if spec is None else spec.title,
+        "green": entry.is_green,
+        "departures": [{"reason": item.reason.value, "sentence": item.sentence} for item in entry.departures],
+        "cached": entry.is_cached,
+        "outcome": answer,
+        "stories": list(stories),
+    }
+
+
+def _answer(verdict: Verdict, violated: dict[str, int]) -> str:
+    if not violated:
+        return verdict.value
+    return f"{verdict.value}: " + ", ".join(f"{name} in {units.plural(length, 'state')}" for name, length in violated.items())

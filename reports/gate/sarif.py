@@ -1,0 +1,96 @@
+"""The gate's report as SARIF 2.1.0, for code scanning: results at lines of the protocol's source and of the spec."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from acked.checker.gate.gate import GateReport
+from acked.checker.spec.expectation import Reason
+from acked.reports.gate.failures import Place, Told, ToldViolation, spec_place
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+_REASONS: dict[Reason, str] = {
+    Reason.NO_SPEC: "No spec was found, so nothing was checked.",
+    Reason.UNREADABLE: "A spec file cannot be read.",
+    Reason.NO_EXPECTATION: "A spec does not say what it expects.",
+    Reason.NO_ANSWER: "A search ended without an answer.",
+    Reason.INCOMPLETE: "A search did not see every reachable state.",
+    Reason.VERDICT: "The verdict is not the expected one.",
+    Reason.PROPERTY: "Other promises are violated than expected.",
+    Reason.LONGER_TRACE: "The shortest violating run has become longer.",
+    Reason.SHORTER_TRACE: "The shortest violating run has become shorter.",
+    Reason.COUNT: "A pinned number has changed.",
+    Reason.FLOOR: "The state space has fewer states than the pinned floor.",
+    Reason.NEVER_FIRED: "An action never fired.",
+    Reason.FIRED: "An action fired that was expected never to.",
+    Reason.VACUOUS: "A promise says nothing in any reachable state.",
+}
+
+
+def sarif_document(report: GateReport, told: Sequence[Told], version: str) -> dict[str, Any]:
+    """The document; `told` has what there is to tell of the red entries, `version` is acked's."""
+    results: list[dict[str, Any]] = []
+    rules: dict[str, dict[str, Any]] = {}
+    for item in told:
+        for departure in item.entry.departures:
+            rule = f"gate/{departure.reason.value}"
+            rules[rule] = {"id": rule, "shortDescription": {"text": _REASONS[departure.reason]}}
+            place = spec_place(item.entry, departure.key)
+            results.append(_result(rule, f"{item.entry.candidate.path}: {departure.sentence}", [place], departure.key))
+        for violation in item.violations:
+            rule = f"promise/{violation.promise.name}"
+            rules[rule] = {
+                "id": rule,
+                "shortDescription": {"text": f"{violation.promise.name}: {violation.promise.promise}"},
+                "fullDescription": {"text": f"Source: {violation.promise.source}."},
+            }
+            places = [*violation.places, spec_place(item.entry, "check.invariants")]
+            results.append(_result(rule, _message(item, violation), places, violation.promise.name))
+    if report.refusal:
+        rule = f"gate/{Reason.NO_SPEC.value}"
+        rules[rule] = {"id": rule, "shortDescription": {"text": _REASONS[Reason.NO_SPEC]}}
+        results.append({"ruleId": rule, "level": "error", "message": {"text": report.refusal}})
+    driver = {"name": "acked", "version": version, "rules": list(rules.values())}
+    invocation = {"executionSuccessful": not report.refusal and not report.has_unreadable}
+    run = {
+        "tool": {"driver": driver},
+        "invocations": [invocation],
+        "originalUriBaseIds": {"SRCROOT": {"uri": Path.cwd().as_uri() + "/"}},
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _message(item: Told, violation: ToldViolation) -> str:
+    length = violation.broken.trace_length
+    opening = f"{item.entry.candidate.path}: {violation.promise.name} is violated in {length} states."
+    return "\n".join([opening, *violation.story])
+
+
+def _result(rule: str, message: str, places: Sequence[Place], salt: str) -> dict[str, Any]:
+    """A result; it keeps its identity while its message, in which numbers change, does not."""
+    identity = hashlib.sha256("\0".join([rule, salt, places[-1].shown]).encode()).hexdigest()
+    return {
+        "ruleId": rule,
+        "level": "error",
+        "message": {"text": message},
+        "locations": [_location(places[0])],
+        "relatedLocations": [{**_location(place), "id": number} for number, place in enumerate(places[1:], 1)],
+        "partialFingerprints": {"acked/v1": identity},
+    }
+
+
+def _location(place: Place) -> dict[str, Any]:
+    shown = place.shown
+    artifact: dict[str, Any] = {"uri": shown, "uriBaseId": "SRCROOT"}
+    if Path(shown).is_absolute():
+        artifact = {"uri": Path(shown).as_uri()}
+    return {
+        "physicalLocation": {"artifactLocation": artifact, "region": {"startLine": place.line}},
+        "message": {"text": place.what},
+    }

@@ -1,0 +1,151 @@
+"""Pages: one self-contained HTML file made of the template, the style sheet, the scripts and the data in `reports/web/`.
+
+Putting them together under a Content-Security-Policy that allows this very script and style and nothing else; and the
+documents that pages show.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run
+from acked.invariants.property import Property
+from acked.reports import palette
+from acked.reports.console import harmless
+from acked.reports.runs.packet import Packer
+from acked.reports.runs.view import story_of, subject_in_words
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+STILL = ("dom", "packet", "members", "grid", "lanes", "moves", "panels", "pane", "page", "main", "still")
+EXPLORER = (*STILL[:-1], "live", "explorer")
+"""The modules in `reports/web/` of the two kinds of pages, each after those that it imports."""
+
+_IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export ", re.MULTILINE)
+
+
+def trace_page(title: str, question: Question, run: Run, violates: Property | None) -> str:
+    """The page of one run."""
+    return render(trace_data(title, question, run, violates))
+
+
+def trace_data(
+    title: str, question: Question, run: Run, violates: Property | None, decides: bool = False
+) -> dict[str, Any]:
+    """What the page of one run shows; with `decides`, also with which rule the property would hold, which is searched."""
+    packer = Packer(question)
+    packet, steps = packer.run(run)
+    story = None if violates is None else story_of(question, run, violates, steps, decides)
+    subject = harmless(subject_in_words(question.instance))
+    told = None
+    if story is not None:
+        told = {
+            "promised": harmless(story.promised),
+            "happened": harmless(story.happened),
+            "prevented": None if story.prevented is None else harmless(story.prevented),
+            "source": harmless(story.source),
+        }
+    name = question.instance.protocol.name
+    trace = {"name": name, "subject": subject, "head": packer.head(), "packet": packet, "end": None}
+    return {"title": harmless(title), "subject": subject, "story": told, "traces": [trace]}
+
+
+def pair_data(first: Mapping[str, Any], second: Mapping[str, Any], note: str, end: str | None = None) -> dict[str, Any]:
+    """Two runs side by side; `end` says why the second goes no further than it does."""
+    left, right = dict(first["traces"][0]), dict(second["traces"][0])
+    if left["name"] == right["name"]:
+        left["name"], right["name"] = f"{left['name']} (left)", f"{right['name']} (right)"
+    right["end"] = None if end is None else harmless(end)
+    return {**first, "note": harmless(note), "traces": [left, right]}
+
+
+def render(data: Mapping[str, Any], *, live: bool = False, packed: bool = False) -> str:
+    """The HTML of a page.
+
+    A `live` one may talk to the server that it came from; a `packed` one holds its data compressed, a fifth of the size.
+    """
+    from markupsafe import Markup
+
+    script, style = script_text(EXPLORER if live else STILL), style_text()
+    policy = [
+        "default-src 'none'",
+        f"script-src '{hash_of(script)}'",
+        f"style-src '{hash_of(style)}'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        *(["connect-src 'self'"] if live else []),
+    ]
+    return environment().get_template("viewer.html.j2").render(
+        title=data["title"],
+        policy="; ".join(policy),
+        style=Markup(style),
+        script=Markup(script),
+        packed=packed,
+        data=Markup(_compressed(data) if packed else embedded(data)),
+    )
+
+
+def embedded(data: Any) -> str:
+    """JSON that may stand in a script element, whatever its texts say."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def _compressed(data: Any) -> str:
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+@cache
+def environment() -> Environment:
+    """The templates of `reports/web/`, which escape whatever they are given."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    templates = PackageLoader("acked.reports", "web")
+    return Environment(
+        loader=templates, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+
+
+@cache
+def script_text(modules: tuple[str, ...]) -> str:
+    """Modules as one: they share a scope, so their imports of each other are left out."""
+    texts = [files("acked.reports").joinpath("web", f"{name}.js").read_text("utf-8") for name in modules]
+    joined = _EXPORT.sub("", _IMPORT.sub("", "\n".join(texts)))
+    return _slim(f"const EPOCHS = {len(palette.EPOCHS)};\n{joined}")
+
+
+@cache
+def style_text() -> str:
+    """The style sheet, with the palette's colours of leader epochs."""
+    colours = "\n".join(
+        f".epoch-{number} {{ background: {colour.background}; color: {colour.text}; }}"
+        for number, colour in enumerate(palette.EPOCHS)
+    )
+    sheet = re.sub(r"/\*.*?\*/", "", files("acked.reports").joinpath("web", "style.css").read_text("utf-8"), flags=re.DOTALL)
+    return _slim(f"{sheet}\n{colours}\n")
+
+
+def _slim(text: str) -> str:
+    """Without indentation, empty lines and lines that are comments; no text of ours goes over more than one line."""
+    lines = (line.strip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
+
+
+def hash_of(text: str) -> str:
+    """How a Content-Security-Policy names this very text."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,81 @@
+"""The table of in-sync replicas beside majorities: what n failures cost in copies, as Markdown made from claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from acked.reports.pages.spec_pages import INTERCHANGEABLE, Told
+from acked.reports.units import plural
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A rule at a number of replicas under a kind of failure; the specs that say whether it loses and whether it stops."""
+
+    rule: str
+    failure: str
+    survives: str
+    writes: str
+
+
+_PROCESS, _TWO, _LOG = "one is down", "two are down", "one log is lost"
+
+_ROWS = (
+    _Row("ISR, 2 replicas, `min.insync.replicas=1`", _PROCESS, "quorum-isr-2-keeps", "quorum-isr-2-keeps"),
+    _Row("majority, 2 replicas", _PROCESS, "quorum-majority-2-keeps", "quorum-majority-2-stops"),
+    _Row("majority, 3 replicas", _PROCESS, "quorum-majority-3-keeps", "quorum-majority-3-keeps"),
+    _Row("majority, 4 replicas", _TWO, "", "quorum-majority-4-stops"),
+    _Row("majority, 5 replicas", _TWO, "quorum-majority-5-keeps", "quorum-majority-5-keeps"),
+    _Row("ISR, 2 replicas, `min.insync.replicas=2`", _LOG, "two-replicas-one-failure", "quorum-isr-2-writes-at-min-2"),
+    _Row("ISR, 3 replicas, `min.insync.replicas=2`", _LOG, "quorum-isr-3-one-loss", "quorum-isr-3-one-loss"),
+    _Row("majority, 3 replicas, who lost its log votes on", _LOG, "quorum-majority-3-lost-log", ""),
+    _Row(
+        "majority, 3 replicas, who lost its log votes no more", _LOG, "quorum-majority-3-lost-log-barred",
+        "quorum-majority-3-lost-log-barred",
+    ),
+)  # fmt: skip
+
+
+def quorums_markdown(answers: Iterable[Told]) -> list[str]:
+    """docs/quorums.md, line by line."""
+    by_name = {told.spec.name: told for told in answers}
+    lines = [
+        "# In-sync replicas and majorities: copies for n failures",
+        "",
+        "Kafka's documentation says that with in-sync replicas n+1 copies survive n failures, where a majority needs 2n+1.",
+        "Asked for n = 1 of `partition` (release 4.1, acks=all, clean elections) and for n = 1 and 2 of `majority` (Raft's",
+        "rules, as KRaft has them), with any number of crashes and elections; of logs one may be lost where the table says "
+        "so.",
+        "",
+        "| rule | failure | an acknowledged record survives | writes go on while so many are down |",
+        "|---|---|---|---|",
+        *(f"| {row.rule} | {row.failure} | {_cell(by_name, row.survives)} | {_cell(by_name, row.writes)} |" for row in _ROWS),
+        "",
+        INTERCHANGEABLE,
+        "",
+        "So it is, and there are three things that the sentence does not say.",
+        "",
+        f"- {_note(by_name['quorum-isr-2-elects'])}",
+        f"- {_note(by_name['quorum-isr-2-writes-at-min-2'])}",
+        f"- {_note(by_name['quorum-majority-3-lost-log'])}",
+        "",
+        "Made by `python docs/make/gallery.py` from `specs/claims`; `acked check claims/NAME` answers each one anew, and",
+        "[claims.md](claims.md) tells the runs. What `majority` leaves out is in [abstractions.md](abstractions.md).",
+    ]
+    return lines
+
+
+def _cell(by_name: Mapping[str, Told], name: str) -> str:
+    if not name:
+        return ""
+    told = by_name[name]
+    if told.holds:
+        return f"✓ all {told.states} states (`{name}`)"
+    return f"✗ [a run of {plural(len(told.steps), 'action')}](claims.md#{name})"
+
+
+def _note(told: Told) -> str:
+    assert told.spec.claim is not None
+    run = f"[a run of {plural(len(told.steps), 'action')}](claims.md#{told.spec.name})"
+    return f"“{told.spec.title}.” Not so, by {run}. {' '.join(told.spec.claim.corrected.split())}"

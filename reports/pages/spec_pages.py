@@ -1,0 +1,278 @@
+"""The pages that are made from specs: the bug gallery and the claims, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from acked.checker.question.result import Verdict
+from acked.checker.spec.spec import Claim, GalleryEntry, Spec
+from acked.reports.units import plural
+
+OPEN = "open"
+"""What stands for a release where none has mended a bug."""
+
+INTERCHANGEABLE = (
+    "States marked \\* are counted with [symmetry](symmetry.md): those that differ in the names of brokers only are one."
+)
+"""What the mark at a number of states means; on every page that shows such numbers."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A spec, what it says of versions and constants, and the sentences of its shortest violating run, one a step."""
+
+    spec: Spec
+    settings: str
+    steps: tuple[str, ...] = ()
+
+    @property
+    def states(self) -> str:
+        """How many states the complete search sees, as the spec has pinned it; marked if brokers are interchangeable."""
+        expect = self.spec.expect
+        if expect is None or expect.distinct_states is None:
+            return ""
+        return f"{expect.distinct_states:,}" + ("\\*" if self.spec.symmetry else "")
+
+    @property
+    def promises(self) -> str:
+        """What is asked."""
+        return ", ".join(item.name for item in self.spec.properties)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the spec says that its promises hold."""
+        return self.spec.expect is not None and self.spec.expect.verdict is Verdict.HOLDS
+
+
+@dataclass(frozen=True)
+class Untold:
+    """A row that the model cannot tell, with what was tried."""
+
+    number: int
+    id: str
+    tried: str
+
+
+@dataclass
+class _Row:
+    """The specs of one row by role."""
+
+    number: int
+    entry: GalleryEntry
+    parts: dict[str, Told] = field(default_factory=dict)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether bug, fix and latest release are told, and the bug is a known one."""
+        return {"bug", "fix", "latest"} <= self.parts.keys() and self.entry.fixed != OPEN
+
+
+# -- the gallery -------------------------------------------------------------------------------------------------------
+
+
+def gallery_markdown(answers: Iterable[Told], standstills: Iterable[Told], untold: Iterable[Untold]) -> list[str]:
+    """docs/gallery.md, line by line; `standstills` are bugs after which a partition cannot recover."""
+    rows = _rows(answers)
+    shown = [row for row in rows if row.is_shown]
+    lines = [
+        "# The bug gallery",
+        "",
+        "Bugs of Kafka's replication that took a decade to find, each as three questions at the same constants: the",
+        "release, or the single rule, with the bug breaks a promise, and the shortest run there is tells how; with the",
+        "mending rule on the promise holds in every reachable state; and so it does with every rule of the latest release.",
+        "There is no bound on elections and crashes unless a constant says so.",
+        "",
+        "Made by `python docs/make/gallery.py` from `specs/gallery`; `acked check NAME` answers each one anew, and",
+        "`acked view NAME` shows the run. Actions are counted, not states; epochs are those that a cluster would show.",
+        INTERCHANGEABLE,
+        "",
+        "| row | bug | mended in | promise that breaks | shortest run | states with the rule | states, latest |",
+        "|---|---|---|---|---|---|---|",
+        *(_summary(row) for row in shown),
+        "",
+    ]
+    for row in shown:
+        lines += _shown(row)
+    lines += [
+        "## Standstills",
+        "",
+        "Bugs that leave a partition standing still. Asked is what must be within reach again from every state",
+        "([liveness.md](liveness.md)); the shortest run leads to where it is not any more. Specs are in `specs/recoverable`.",
+        "",
+    ]
+    for row in _rows(standstills):
+        lines += _standstill(row)
+    lines += [
+        "## Open questions",
+        "",
+        "What the model found and no release is known to mend, what it was asked for and did not find, and what it cannot",
+        "tell.",
+        "",
+    ]
+    for row in rows:
+        if not row.is_shown:
+            lines += _open(row)
+    for item in sorted(untold, key=lambda item: item.number):
+        lines += [f"### {item.number}. {item.id}", "", f"Not reproduced. {item.tried}", ""]
+    return lines[:-1]
+
+
+def _rows(answers: Iterable[Told]) -> list[_Row]:
+    rows: dict[int, _Row] = {}
+    for told in answers:
+        entry = told.spec.gallery
+        if entry is not None:
+            rows.setdefault(entry.row, _Row(entry.row, entry)).parts[entry.role] = told
+    return [rows[number] for number in sorted(rows)]
+
+
+def _entry(told: Told) -> GalleryEntry:
+    assert told.spec.gallery is not None
+    return told.spec.gallery
+
+
+def _summary(row: _Row) -> str:
+    bug, fix, latest = (row.parts[role] for role in ("bug", "fix", "latest"))
+    cells = (
+        str(row.number),
+        f"[{row.entry.id}](#{_anchor(_heading(row))})",
+        row.entry.fixed,
+        bug.promises,
+        plural(len(bug.steps), "action"),
+        fix.states,
+        latest.states,
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def _heading(row: _Row) -> str:
+    return f"{row.number}. {row.entry.id}"
+
+
+def _anchor(heading: str) -> str:
+    """The name that renderers of Markdown give a heading."""
+    kept = "".join(letter for letter in heading.lower() if letter.isalnum() or letter in " -_")
+    return kept.replace(" ", "-")
+
+
+def _shown(row: _Row) -> Iterator[str]:
+    bug, fix, latest = (row.parts[role] for role in ("bug", "fix", "latest"))
+    yield from (f"## {_heading(row)}", "")
+    yield from _violation(bug)
+    yield from _mended(fix, row.entry.fixed)
+    yield from (f"In the latest release, `{latest.spec.name}`: holds, {latest.states} states.", "")
+
+
+def _standstill(row: _Row) -> Iterator[str]:
+    bug, fix = row.parts["bug"], row.parts["fix"]
+    yield from (f"### Row {row.number}: {row.entry.id}", "")
+    yield from (_entry(bug).mechanism, "")
+    yield from (f"Asked of {bug.settings}: {_wanted(bug)}", "")
+    yield from (f"The shortest run of `{bug.spec.name}` into a dead end has {plural(len(bug.steps), 'action')}:", "")
+    yield from _numbered(bug.steps)
+    yield from _mended(fix, row.entry.fixed)
+    if "latest" in row.parts:
+        latest = row.parts["latest"]
+        yield from (f"In the latest release, `{latest.spec.name}`: holds, {latest.states} states.", "")
+
+
+def _wanted(told: Told) -> str:
+    """`controller.isr == {0, 1}` is always within reach, and what does not count as help."""
+    (item,) = told.spec.properties
+    predicate = item.name.partition(": ")[2]
+    left_out = f", without `{'`, `'.join(item.without)}` as help" if item.without else ""
+    dropped = "; ".join(f"`{action}: {label}`" for action, label in sorted(told.spec.drop))
+    return f"`{predicate}` is always within reach{left_out}" + (f"; the clause {dropped} is left out." if dropped else ".")
+
+
+def _violation(told: Told) -> Iterator[str]:
+    entry = _entry(told)
+    yield from (entry.mechanism, "")
+    yield from (f"Asked of {told.settings}.", "")
+    if entry.also:
+        yield from (f"*{entry.also}*", "")
+    if told.holds:
+        yield from (f"`{told.spec.name}`, {told.promises}: holds, {told.states} states.", "")
+        return
+    count = plural(len(told.steps), "action")
+    yield from (f"The shortest run of `{told.spec.name}` that breaks {told.promises} has {count}:", "")
+    yield from _numbered(told.steps)
+
+
+def _numbered(steps: Iterable[str]) -> Iterator[str]:
+    for number, sentence in enumerate(steps, start=1):
+        yield f"{number}. {sentence}"
+    yield ""
+
+
+def _mended(fix: Told, fixed: str) -> Iterator[str]:
+    entry = _entry(fix)
+    release = "" if fixed == OPEN else f" ({fixed})"
+    yield from (f"**What mends it{release}.** {entry.rule} `{fix.spec.name}`: holds, {fix.states} states.", "")
+
+
+def _open(row: _Row) -> Iterator[str]:
+    yield from (f"### {_heading(row)}", "")
+    for role in ("bug", "attempt"):
+        if role in row.parts:
+            yield from _violation(row.parts[role])
+    if "fix" in row.parts:
+        yield from _mended(row.parts["fix"], row.entry.fixed)
+    if "latest" in row.parts:
+        latest = row.parts["latest"]
+        yield from (f"With every rule that this model knows, `{latest.spec.name}`: holds, {latest.states} states.", "")
+    if "open" in row.parts:
+        still = row.parts["open"]
+        count = plural(len(still.steps), "action")
+        yield from (f"In the latest release, `{still.spec.name}`: still violated, in {count}.", "")
+
+
+# -- the claims --------------------------------------------------------------------------------------------------------
+
+
+def claims_markdown(answers: Iterable[Told]) -> list[str]:
+    """docs/claims.md, line by line."""
+    told = [item for item in answers if item.spec.claim is not None]
+    lines = [
+        "# What is said about Kafka, and whether it is so",
+        "",
+        "Sentences of documentation and articles, each as one question. A sentence about what always is so is true if every",
+        "reachable state was seen and none contradicts it; one about what can happen is true if there is a run, and the",
+        "shortest is told below. There is no bound on elections and crashes unless a constant says so.",
+        "",
+        "Made by `python docs/make/gallery.py` from `specs/claims`; `acked check claims/NAME` answers each one anew.",
+        INTERCHANGEABLE,
+        "",
+        "| sentence | so? | what is so instead | how it is known | spec |",
+        "|---|---|---|---|---|",
+        *(_claim_row(item, claim) for item, claim in _claims(told)),
+        "",
+        "## The shortest runs",
+        "",
+    ]
+    for item, claim in _claims(told):
+        if item.steps:
+            so = "So it is" if claim.true else "Not so"
+            lines += [f"### {item.spec.name}", "", f"“{item.spec.title}.” {so}: {item.promises} breaks.", ""]
+            lines += [f"Asked of {item.settings}.", ""]
+            lines += _numbered(item.steps)
+    return lines[:-1]
+
+
+def _claims(told: Iterable[Told]) -> Iterator[tuple[Told, Claim]]:
+    for item in told:
+        assert item.spec.claim is not None
+        yield item, item.spec.claim
+
+
+def _claim_row(item: Told, claim: Claim) -> str:
+    run = f"[a run of {plural(len(item.steps), 'action')}](#{item.spec.name})"
+    cells = (
+        f"{item.spec.title}. ({claim.source})",
+        "true" if claim.true else "**false**",
+        " ".join(claim.corrected.split()),
+        f"all {item.states} states" if item.holds else run,
+        f"`{item.spec.name}`",
+    )
+    return "| " + " | ".join(cells) + " |"

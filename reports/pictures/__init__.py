@@ -1,0 +1,1 @@
+"""How a state and a step of each protocol are drawn, as plain data: rows, cells, badges, messages."""

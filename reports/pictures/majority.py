@@ -1,0 +1,170 @@
+"""The picture of `majority`: replicas with their logs, the producer.
+
+Everything in the reports that knows what that protocol's fields mean; it works on decoded states, in which a part that the
+configuration turns off has no field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from acked.model.language.protocol import Instance
+from acked.model.language.telling import PRODUCER
+from acked.model.language.values import Id
+from acked.model.majority.protocol import majority
+from acked.reports.pictures.kafka import LEADER, STALE_LEADER, legend_of_logs
+from acked.reports.pictures.picture import Badge, Box, Fact, Look, Moment, Picture, Pictures, Row, State, Tone, row
+from acked.reports.pictures.records import Lost, cells, ids, remember
+
+_TOLD = ("log", "replica", "match", "next_record", "acked", "lossy_left")
+
+VOTES = Badge("votes", "votes")
+
+
+class MajorityPictures(Pictures):
+    """The provider of `majority`."""
+
+    look = Look(row="replica", epoch="t", legend=legend_of_logs("record 0 of term 1"), first_badge=len("votes no more"))
+
+    def recognises(self, instance: Instance) -> bool:
+        """Whether this is the protocol."""
+        return instance.protocol.state is majority.state
+
+    def name(self, sort: type[Id], number: int) -> str:
+        """All of them are replicas."""
+        return _name(number)
+
+    def tells(self, field: str) -> bool:
+        """Whether the picture tells of a change of this leaf field."""
+        return field.partition("[")[0].partition(".")[0] in _TOLD
+
+    def says_initial(self, state: State) -> str:
+        """One sentence about the state that a run starts from."""
+        return "initially every log is empty, every replica is in term 0, and nobody leads"
+
+    def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Lost]:
+        """The picture of a moment; what is lost goes by the run so far."""
+        state = moment.after
+        replicas = range(len(state["log"]))
+        memory = remember(moment)
+        picture = Picture(
+            rows=tuple(_row(state, r, instance.constants["log_size"], memory[r]) for r in replicas),
+            boxes=(_producer(state),),
+            actors=(PRODUCER.name, *map(_name, replicas)),
+        )
+        return picture, memory
+
+    def disagreements(self, name: str, before: State | None, after: State) -> list[str]:
+        """What exactly breaks the property of that name; the properties are decided elsewhere, this only points."""
+        return list(_POINTS[name](after)) if name in _POINTS else []
+
+
+MAJORITY = MajorityPictures()
+
+
+def _name(replica: int) -> str:
+    return f"replica {replica}"
+
+
+def _acked(state: State) -> list[int]:
+    return [record for record, told in enumerate(state["acked"]) if told]
+
+
+# -- rows and boxes ------------------------------------------------------------------------------------------------
+
+
+def _row(state: State, replica: int, offsets: int, lost: frozenset[int]) -> Row:
+    log, mine = state["log"][replica], state["replica"][replica]
+    shown = cells(log, mine["hw"], "term", offsets, lost, _acked(state))
+    return row(replica, _name(replica), mine["term"], shown, mine["hw"], log["end"], _badges(state, replica))
+
+
+def _badges(state: State, replica: int) -> Iterator[Badge]:
+    mine = state["replica"][replica]
+    yield Badge("votes", "votes no more", Tone.ABSENT) if mine.get("lost") else VOTES
+    if mine.get("down"):
+        yield Badge("down", "down", Tone.WRONG)
+    elif mine["leads"]:
+        newest = max(other["term"] for other in state["replica"])
+        yield LEADER if mine["term"] == newest else STALE_LEADER
+    elif mine.get("granted"):
+        yield Badge("elected", f"candidate with {len(mine['granted'])} of {len(state['log'])} votes", Tone.PENDING)
+
+
+def _producer(state: State) -> Box:
+    facts = []
+    for record, told in enumerate(state["acked"]):
+        word = "acknowledged" if told else "sent, not answered" if record < state["next_record"] else "not sent"
+        facts.append(Fact(f"r{record}", f"r{record}: {word}"))
+    return Box(PRODUCER.name, PRODUCER.name, None, tuple(facts))
+
+
+# -- what breaks a promise, in words -------------------------------------------------------------------------------
+
+
+def _newest_leaders(state: State) -> Iterator[int]:
+    newest = max(mine["term"] for mine in state["replica"])
+    yield from (r for r, mine in enumerate(state["replica"]) if mine["leads"] and mine["term"] == newest)
+
+
+def _lost_by_leader(state: State) -> Iterator[str]:
+    for leader in _newest_leaders(state):
+        for record in _acked(state):
+            if record not in ids(state["log"][leader]):
+                yield f"record {record} was acknowledged, and replica {leader}, the leader, does not have it"
+
+
+def _lost_everywhere(state: State) -> Iterator[str]:
+    for record in _acked(state):
+        if not any(record in ids(log) for log in state["log"]):
+            yield f"record {record} was acknowledged, and no replica has it"
+
+
+def _last(log: State) -> tuple[int, int]:
+    return (log["records"][-1]["term"] if log["records"] else -1, log["end"])
+
+
+def _electable(state: State) -> Iterator[tuple[int, list[int]]]:
+    voters = [r for r, mine in enumerate(state["replica"]) if not mine.get("lost")]
+    for candidate in voters:
+        for_it = [v for v in voters if _last(state["log"][v]) <= _last(state["log"][candidate])]
+        if 2 * len(for_it) > len(state["log"]):
+            yield candidate, for_it
+
+
+def _lost_by_next(state: State) -> Iterator[str]:
+    for candidate, voters in _electable(state):
+        for record in _acked(state):
+            if record not in ids(state["log"][candidate]):
+                who = ", ".join(map(str, voters))
+                yield (
+                    f"record {record} was acknowledged, and replica {candidate}, which does not have it, could be elected by "
+                    f"replicas {who}"
+                )
+
+
+def _nobody_electable(state: State) -> Iterator[str]:
+    down = [r for r, mine in enumerate(state["replica"]) if mine.get("down") or mine.get("lost")]
+    left, size = len(state["log"]) - len(down), len(state["log"])
+    who = f"replica {down[0]} is" if len(down) == 1 else f"replicas {', '.join(map(str, down))} are"
+    if 2 * left <= size:
+        yield f"{who} down or barred from voting, and the {left} of {size} that are left are no majority"
+    else:
+        yield f"{who} down or barred from voting, and nobody is left whom a majority would elect"
+
+
+def _two_leaders(state: State) -> Iterator[str]:
+    leaders = [(mine["term"], r) for r, mine in enumerate(state["replica"]) if mine["leads"]]
+    for term in sorted({term for term, _ in leaders}):
+        who = [str(r) for t, r in leaders if t == term]
+        if len(who) > 1:
+            yield f"replicas {' and '.join(who)} both lead in term {term}"
+
+
+_POINTS: dict[str, Callable[[State], Iterator[str]]] = {
+    "AckedRecordsSurvive": _lost_by_leader,
+    "AckedRecordsElectable": _lost_by_next,
+    "AckedRecordsExist": _lost_everywhere,
+    "OneLeaderPerTerm": _two_leaders,
+    "WritesWithSomeDown": _nobody_electable,
+}

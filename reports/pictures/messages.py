@@ -1,0 +1,203 @@
+"""Who takes a step and who tells whom in it: what actions declare, under the names of lanes and with step numbers.
+
+Reading the declarations of a step (`acked.model.language.telling`), and what is on its way from one step to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+from acked.model.language.context import resolve
+from acked.model.language.protocol import Action, ActionInstance, Instance
+from acked.model.language.telling import Course, Ends, Party, Role, Telling, Tells, Those, sort_of
+from acked.model.language.values import Id
+from acked.reports.pictures.picture import Message, Moment, Provider
+
+
+@dataclass(frozen=True)
+class Underway:
+    """A message that departed and did not arrive so far; which one of which channel it is (see `Tells`)."""
+
+    message: Message
+    channel: str
+    number: Hashable = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """Who took a step, its messages in order, and what is on its way after it."""
+
+    actor: str | None
+    messages: tuple[Message, ...] = ()
+    underway: tuple[Underway, ...] = ()
+
+
+Named = Callable[[type[Id], int], str]
+"""What one of many is called."""
+
+
+@cache
+def sorts_of(action: Action) -> dict[str, type[Id]]:
+    """The parameters of an action that are ids, or are made of ids, with their sorts."""
+    sorts = {name: sort_of(domain) for name, domain in action.parameters().items()}
+    return {name: sort for name, sort in sorts.items() if sort is not None}
+
+
+def ids_of(step: ActionInstance) -> list[tuple[type[Id], int]]:
+    """Every id that the parameters of a step name, in their order."""
+    return [(sort, number) for name, sort in sorts_of(step.action).items() for number in _listed(step.arguments[name])]
+
+
+def actor_of(step: ActionInstance, named: Named, telling: Telling | None = None) -> str | None:
+    """Who takes a step: whom the action declares, else whom its first parameter of ids names; None if nobody is known to.
+
+    Whom only the states say is not known without the step's telling.
+    """
+    declared = step.action.actor
+    if declared is None:
+        first = next(iter(ids_of(step)), None)
+        return None if first is None else named(*first)
+    if isinstance(declared, Those) and telling is None:
+        return None
+    return next(iter(_names(declared, step, named, telling)), None)
+
+
+def lanes_of_protocol(instance: Instance, named: Named) -> tuple[str, ...]:
+    """Every role that a declaration of the protocol's actions speaks of, then every id of the sorts of their parameters."""
+    parties = [party for action in instance.action_rules for party in _parties(action)]
+    roles = dict.fromkeys(party.name for party in parties if isinstance(party, Role))
+    sorts = dict.fromkeys(sort for action in instance.action_rules for sort in sorts_of(action).values())
+    return (*roles, *(named(sort, number) for sort in sorts for number in range(resolve(sort.size, instance.constants))))
+
+
+def told_of(
+    instance: Instance, provider: Provider, moment: Moment, underway: tuple[Underway, ...], is_whole: bool
+) -> Told:
+    """What a step tells, given what was on its way before it.
+
+    A run that begins in the initial state `is_whole`. What arrives there and was not seen to depart is sent in this very
+    step; elsewhere it was sent before the run began.
+    """
+    if moment.action is None or moment.before is None:
+        return Told(None, (), underway)
+    telling = Telling(moment.before, moment.after, moment.action.arguments)
+    with instance.at_work(f"who tells whom in {moment.action.action.name}"):
+        actor = actor_of(moment.action, provider.name, telling)
+        reading = _Reading(moment.index, moment.action, provider.name, telling, underway, is_whole)
+        return Told(actor, reading.messages(), reading.underway)
+
+
+def _parties(action: Action) -> Iterator[Party]:
+    if action.actor is not None:
+        yield action.actor
+    for message in action.messages:
+        yield from message.parties
+
+
+def _listed(value: object) -> list[int]:
+    if value is None:
+        return []
+    return [value] if isinstance(value, int) else list(value)  # type: ignore[call-overload]
+
+
+def _names(party: Party, step: ActionInstance, named: Named, telling: Telling | None) -> list[str]:
+    """The lanes of a party; none if it is nobody."""
+    if isinstance(party, Role):
+        return [party.name]
+    if isinstance(party, Those):
+        return [named(party.sort, number) for number in _listed(party.which(telling))]
+    sort = sorts_of(step.action)[party]
+    return [named(sort, number) for number in _listed(step.arguments[party])]
+
+
+class _Reading:
+    """The declarations of one step, read one after the other."""
+
+    def __init__(
+        self,
+        index: int,
+        step: ActionInstance,
+        named: Named,
+        telling: Telling,
+        underway: tuple[Underway, ...],
+        is_whole: bool,
+    ) -> None:
+        self._index, self._step, self._named, self._telling = index, step, named, telling
+        self._unseen = index if is_whole else 0
+        self._made = 0
+        self.underway = underway
+
+    def messages(self) -> tuple[Message, ...]:
+        """The messages of the step, in order of the declarations."""
+        return tuple(message for item in self._step.action.messages for message in self._read(item))
+
+    def _read(self, item: Tells | Ends) -> Iterator[Message]:
+        if isinstance(item, Ends):
+            yield from self._ended(item)
+            return
+        said = item.text if isinstance(item.text, str) else item.text(self._telling)
+        texts = [] if said is None else [said] if isinstance(said, str) else list(said)
+        for sender in self._who(item.sender):
+            for receiver in self._who(item.receiver):
+                for text in texts:
+                    yield from self._told(item, sender, receiver, text)
+
+    def _told(self, item: Tells, sender: str, receiver: str, text: str) -> Iterator[Message]:
+        number = None if item.number is None else item.number(self._telling)
+        fresh = self._message(sender, receiver, text, item.is_late)
+        if item.course is Course.AT_ONCE:
+            yield replace(fresh, received=self._index)
+        elif item.course is Course.DEPARTS:
+            self.underway += (Underway(fresh, item.channel, number),)
+            yield fresh
+        elif item.course is Course.ARRIVES:
+            yield from self._arrived(item, fresh, number)
+        else:
+            lost = [flying for flying in self._between(fresh, item.channel) if number in (None, flying.number)]
+            yield from self._dropped(lost) if lost else [replace(fresh, dropped=self._index)]
+
+    def _arrived(self, item: Tells, fresh: Message, number: Hashable) -> Iterator[Message]:
+        between = self._between(fresh, item.channel)
+        found = next((flying for flying in reversed(between) if number in (None, flying.number)), None)
+        message = replace(fresh, sent=self._unseen) if found is None else found.message
+        newer = [flying for flying in between if flying.message.sent > message.sent]
+        yield from self._dropped([flying for flying in between if flying is not found and flying not in newer])
+        self._remove([] if found is None else [found])
+        yield replace(message, received=self._index, is_late=message.is_late or bool(newer))
+
+    def _ended(self, item: Ends) -> Iterator[Message]:
+        if item.when is not None and not item.when(self._telling):
+            return
+        whose = self._who(item.whose)
+        yield from self._dropped(
+            [
+                flying
+                for flying in self.underway
+                if item.channel in (None, flying.channel)
+                and (flying.message.sender in whose or flying.message.receiver in whose)
+            ]
+        )
+
+    def _dropped(self, gone: list[Underway]) -> list[Message]:
+        self._remove(gone)
+        return [replace(flying.message, dropped=self._index) for flying in gone]
+
+    def _remove(self, gone: list[Underway]) -> None:
+        self.underway = tuple(flying for flying in self.underway if flying not in gone)
+
+    def _between(self, like: Message, channel: str) -> list[Underway]:
+        """What is on its way from the one to the other in a channel, the oldest first."""
+        return [
+            flying
+            for flying in self.underway
+            if (flying.message.sender, flying.message.receiver, flying.channel) == (like.sender, like.receiver, channel)
+        ]
+
+    def _message(self, sender: str, receiver: str, text: str, is_late: bool) -> Message:
+        self._made += 1
+        return Message(f"{self._index}.{self._made}", sender, receiver, text, self._index, is_late=is_late)
+
+    def _who(self, party: Party) -> list[str]:
+        return _names(party, self._step, self._named, self._telling)

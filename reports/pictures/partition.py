@@ -1,0 +1,256 @@
+"""The picture of `partition`: brokers with their logs, the controller, the producer, the consumer.
+
+Everything in the reports that knows what that protocol's fields mean; it works on decoded states, in which a part that the
+configuration turns off has no field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+from acked.model.language.protocol import Instance
+from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER
+from acked.model.language.values import Id
+from acked.model.language.words import says_set
+from acked.model.partition.protocol import partition
+from acked.model.partition.state import ACKED, FAILED, SENT
+from acked.reports.pictures.kafka import (
+    IN_ISR,
+    KAFKA,
+    LEADER,
+    LEADERLESS,
+    OUT_OF_ISR,
+    STALE_LEADER,
+    UNAWARE,
+    broker_name,
+    follows,
+    own_isr,
+)
+from acked.reports.pictures.picture import Badge, Box, Fact, Moment, Picture, Pictures, Row, State, Tone, row
+from acked.reports.pictures.records import Lost, cells, ids, plain_label, remember
+
+_TOLD = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late")
+
+
+class PartitionPictures(Pictures):
+    """The provider of `partition`."""
+
+    look = KAFKA
+
+    def recognises(self, instance: Instance) -> bool:
+        """Whether this is the protocol."""
+        return instance.protocol.state is partition.state
+
+    def name(self, sort: type[Id], number: int) -> str:
+        """All of them are brokers."""
+        return broker_name(number)
+
+    def tells(self, field: str) -> bool:
+        """Whether the picture tells of a change of this leaf field."""
+        return field.partition("[")[0].partition(".")[0] in _TOLD
+
+    def says_initial(self, state: State) -> str:
+        """One sentence about the state that a run starts from."""
+        controller = state["controller"]
+        return (
+            f"initially every log is empty, broker {controller['leader']} leads in leader epoch "
+            f"{controller['leader_epoch']}, and the ISR is {says_set(controller['isr'])}"
+        )
+
+    def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Lost]:
+        """The picture of a moment; what is lost goes by the run so far."""
+        state = moment.after
+        brokers = range(len(state["log"]))
+        memory = remember(moment)
+        boxes = [_controller(state), _producer(state)]
+        if _consumer_facts(state):
+            boxes.append(Box(CONSUMER.name, CONSUMER.name, None, _consumer_facts(state)))
+        consumers = [box.name for box in boxes[2:]]
+        picture = Picture(
+            rows=tuple(_row(state, broker, instance.constants["log_size"], memory[broker]) for broker in brokers),
+            boxes=tuple(boxes),
+            actors=(PRODUCER.name, CONTROLLER.name, *map(broker_name, brokers), *consumers),
+        )
+        return picture, memory
+
+    def disagreements(self, name: str, before: State | None, after: State) -> list[str]:
+        """What exactly breaks the property of that name; the properties are decided elsewhere, this only points."""
+        return list(_POINTS[name](after)) if name in _POINTS else []
+
+
+PARTITION = PartitionPictures()
+
+
+def _acked(state: State) -> list[int]:
+    return [record for record, status in enumerate(state["producer"]["status"]) if status == ACKED]
+
+
+# -- rows and boxes ------------------------------------------------------------------------------------------------
+
+
+def _row(state: State, broker: int, offsets: int, lost: frozenset[int]) -> Row:
+    log, mine = state["log"][broker], state["broker"][broker]
+    shown = cells(log, mine["hw"], "epoch", offsets, lost, _acked(state), _label)
+    return row(broker, broker_name(broker), mine["leader_epoch"], shown, mine["hw"], log["end"], _badges(state, broker))
+
+
+def _label(record: State) -> str:
+    return plain_label(record) + (f"·p{record['session']}" if "session" in record else "")
+
+
+def _badges(state: State, broker: int) -> Iterator[Badge]:
+    mine, controller = state["broker"][broker], state["controller"]
+    if broker in controller["isr"]:
+        yield IN_ISR
+    elif broker in controller.get("elr", []):
+        yield Badge("elr", "eligible leader")
+    else:
+        yield OUT_OF_ISR
+    if mine.get("down"):
+        yield Badge("down", "down", Tone.WRONG)
+        return
+    if broker in controller.get("gone", []):
+        yield Badge("session", "no session", Tone.WRONG)
+    is_elected = controller["leader"] == broker
+    if mine["leader"] == broker:
+        is_true = is_elected and mine["leader_epoch"] == controller["leader_epoch"]
+        yield LEADER if is_true else STALE_LEADER
+        if is_elected and not is_true:
+            yield UNAWARE
+        if mine["isr"] != controller["isr"]:
+            yield own_isr(mine["isr"])
+        if mine.get("pending"):
+            heard = "has no answer to" if mine.get("unanswered") else "asked for"
+            yield Badge("pending", f"{heard} ISR {says_set(mine['pending'])}")
+    elif is_elected:
+        yield UNAWARE
+    elif mine["leader"] is None:
+        yield LEADERLESS
+    else:
+        yield follows(mine["leader"])
+    if mine.get("truncating"):
+        yield Badge("truncating", "has yet to truncate")
+    if mine.get("empty_epoch") is not None:
+        yield Badge("empty epoch", f"wrote nothing in epoch {mine['empty_epoch']}")
+    late = state.get("late", {})
+    if late.get("follower") == broker:
+        yield Badge("late", f"awaits a late answer of broker {late['leader']}", Tone.PENDING)
+
+
+def _controller(state: State) -> Box:
+    controller = state["controller"]
+    leader = "no leader" if controller["leader"] is None else f"leader: broker {controller['leader']}"
+    facts = [Fact("leader", leader), Fact("isr", f"ISR {says_set(controller['isr'])}")]
+    if controller.get("elr"):
+        facts.append(Fact("elr", f"eligible leaders {says_set(controller['elr'])}"))
+    return Box(CONTROLLER.name, CONTROLLER.name, controller["leader_epoch"], tuple(facts))
+
+
+def _producer(state: State) -> Box:
+    producer = state["producer"]
+    facts = []
+    for record, status in enumerate(producer["status"]):
+        word = {ACKED: "acknowledged", SENT: "sent, not answered", FAILED: "given up"}.get(status, "not sent")
+        at = producer.get("waits_at", [None] * (record + 1))[record]
+        facts.append(Fact(f"r{record}", f"r{record}: {word}" + (f", waits at broker {at}" if at is not None else "")))
+    if producer.get("session"):
+        facts.append(Fact("session", f"restarted, producer id p{producer['session']}"))
+    return Box(PRODUCER.name, PRODUCER.name, None, tuple(facts))
+
+
+def _consumer_facts(state: State) -> tuple[Fact, ...]:
+    consumer = state.get("consumer", {})
+    facts = []
+    if "offset" in consumer:
+        at = consumer["offset"]
+        facts.append(Fact("read", "has read nothing" if at is None else f"read r{consumer['record']} at offset {at}"))
+    if "latest" in consumer:
+        epoch = f" in leader epoch {consumer['epoch']}" if "epoch" in consumer else ""
+        facts.append(Fact("latest", f"was told latest offset {consumer['latest']}{epoch}"))
+    return tuple(facts)
+
+
+# -- what breaks a promise, in words -------------------------------------------------------------------------------
+
+
+def _leaders(state: State) -> Iterator[tuple[int, State]]:
+    controller = state["controller"]
+    for broker, mine in enumerate(state["broker"]):
+        in_office = mine["leader"] == broker == controller["leader"]
+        if in_office and mine["leader_epoch"] == controller["leader_epoch"]:
+            yield broker, mine
+
+
+def _lost_at(state: State, broker: int, standing: str) -> Iterator[str]:
+    for record in _acked(state):
+        if record not in ids(state["log"][broker]):
+            yield f"record {record} was acknowledged, and broker {broker}, {standing}, does not have it"
+
+
+def _lost_by_leader(state: State) -> Iterator[str]:
+    for broker, _ in _leaders(state):
+        yield from _lost_at(state, broker, "the leader")
+
+
+def _lost_in_isr(state: State) -> Iterator[str]:
+    for broker in state["controller"]["isr"]:
+        yield from _lost_at(state, broker, "which is in the ISR")
+
+
+def _beyond_isr(state: State) -> Iterator[str]:
+    for broker, mine in _leaders(state):
+        for member in state["controller"]["isr"]:
+            end = state["log"][member]["end"]
+            if mine["hw"] > end:
+                yield f"the high watermark {mine['hw']} of leader {broker} is beyond log end {end} of in-sync broker {member}"
+
+
+def _uncommitted_in_isr(state: State) -> Iterator[str]:
+    for broker, mine in _leaders(state):
+        for member in state["controller"]["isr"]:
+            for offset in range(mine["hw"]):
+                ours, theirs = (state["log"][at]["records"][offset : offset + 1] for at in (broker, member))
+                if ours != theirs:
+                    held = f"record {theirs[0]['id']}" if theirs else "nothing"
+                    yield (
+                        f"leader {broker} takes record {ours[0]['id']} at offset {offset} for committed, and in-sync broker "
+                        f"{member} holds {held} there"
+                    )
+
+
+def _vanished(state: State) -> Iterator[str]:
+    consumer = state.get("consumer", {})
+    at = consumer.get("offset")
+    for broker, _ in _leaders(state):
+        held = state["log"][broker]["records"][at : at + 1] if at is not None else []
+        if at is not None and (not held or held[0]["id"] != consumer["record"]):
+            now = f"record {held[0]['id']}" if held else "nothing"
+            yield f"the consumer read record {consumer['record']} at offset {at}, where leader {broker} has {now}"
+
+
+def _twice(state: State) -> Iterator[str]:
+    for broker, mine in _leaders(state):
+        committed = ids(state["log"][broker])[: mine["hw"]]
+        for record in sorted({record for record in committed if committed.count(record) > 1}):
+            yield f"consumers get record {record} {committed.count(record)} times from leader {broker}"
+
+
+def _out_of_order(state: State) -> Iterator[str]:
+    for broker, mine in _leaders(state):
+        committed = ids(state["log"][broker])[: mine["hw"]]
+        first = [record for at, record in enumerate(committed) if record not in committed[:at]]
+        for earlier, later in pairwise(first):
+            if later < earlier:
+                yield f"consumers get record {earlier} before record {later} from leader {broker}"
+
+
+_POINTS: dict[str, Callable[[State], Iterator[str]]] = {
+    "AckedRecordsSurvive": _lost_by_leader,
+    "AckedRecordsInIsr": _lost_in_isr,
+    "HwWithinIsr": _beyond_isr,
+    "CommittedInIsr": _uncommitted_in_isr,
+    "ReadsStay": _vanished,
+    "NoDuplicates": _twice,
+    "NoReordering": _out_of_order,
+}

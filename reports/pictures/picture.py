@@ -1,0 +1,353 @@
+"""What a picture of a state is made of, whatever the protocol: rows of cells, markers, badges, boxes, messages, a legend.
+
+A provider (`Provider`) turns a protocol's states into pictures in that protocol's words; terminal, SVG and pages only draw
+what they are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, unique
+from typing import Any, Protocol, runtime_checkable
+
+from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.values import Id
+
+State = Mapping[str, Any]
+"""A decoded state."""
+
+
+@unique
+class Edit(Enum):
+    """What a step did to one offset of a log."""
+
+    ADDED = "added"
+    REPLACED = "replaced"
+    REMOVED = "removed"
+
+
+@unique
+class Tone(Enum):
+    """How a badge is drawn; the value is for style sheets, the badge's text for people."""
+
+    PLAIN = "plain"
+    STRONG = "strong"
+    WRONG = "wrong"
+    PENDING = "pending"
+    ABSENT = "absent"
+    ASIDE = "aside"
+
+
+@unique
+class Sign(Enum):
+    """What a legend explains; the value is for scripts."""
+
+    RECORD = "record"
+    LOG_END = "end"
+    HIGH_WATERMARK = "hw"
+    ACKED = "acked"
+    LOST = "lost"
+    REMOVED = "removed"
+    BADGE = "badge"
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One entry of a legend. `sample` is what is shown of a record or in a badge, `tone` is that badge's."""
+
+    sign: Sign
+    text: str
+    sample: str = ""
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is the same in all pictures of a protocol.
+
+    `row` is what a row is. `epoch` is the letter before the number of an epoch, or of a term, in cells and beside names; it
+    is empty where there is none. `first_badge` is how many letters every row's first badge takes at least, so that the others
+    stand below each other. Every legend ends with how changes are marked.
+    """
+
+    row: str
+    epoch: str = ""
+    legend: tuple[Explained, ...] = ()
+    first_badge: int = 0
+
+
+@unique
+class Place(Enum):
+    """Which line a marker draws; the value is its short name."""
+
+    HIGH_WATERMARK = "hw"
+    LOG_END = "end"
+    OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One offset of one log: a record and the leader epoch that wrote it, or None past the log end.
+
+    `committed` says that the offset is below the broker's own high watermark, `acked` that the record was acknowledged by
+    then, `lost` is the label of an acknowledged record that this broker held here and holds no more.
+    """
+
+    offset: int
+    record: str | None
+    epoch: int | None
+    committed: bool = False
+    acked: bool = False
+    lost: str | None = None
+
+    @property
+    def content(self) -> tuple[str | None, int | None]:
+        """What the log holds here."""
+        return self.record, self.epoch
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A position in a log, such as its end; it stands before the offset of that number."""
+
+    place: Place
+    name: str
+    offset: int
+
+
+@dataclass(frozen=True)
+class Badge:
+    """One fact about whom a row is of, in two or three words; `kind` tells its badges apart."""
+
+    kind: str
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True)
+class Row:
+    """One broker or the like: `key` tells rows apart, `name` is its lane and what people read, `epoch` the one it knows.
+
+    Cells and markers are of its log, if it has one.
+    """
+
+    key: str
+    name: str
+    epoch: int | None = None
+    cells: tuple[Cell, ...] = ()
+    markers: tuple[Marker, ...] = ()
+    badges: tuple[Badge, ...] = ()
+
+    def at(self, place: Place) -> int | None:
+        """The offset of a marker; None if the row has none there."""
+        return next((marker.offset for marker in self.markers if marker.place is place), None)
+
+
+def row(
+    number: int,
+    name: str,
+    epoch: int | None,
+    cells: tuple[Cell, ...],
+    high_watermark: int,
+    log_end: int,
+    badges: Iterable[Badge],
+) -> Row:
+    """The row of a replica, which has a high watermark and a log end."""
+    return Row(
+        key=str(number),
+        name=name,
+        epoch=epoch,
+        cells=cells,
+        markers=(Marker(Place.HIGH_WATERMARK, "high watermark", high_watermark), Marker(Place.LOG_END, "log end", log_end)),
+        badges=tuple(badges),
+    )
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One fact in a box; `key` tells facts apart, `text` is the whole fact in words."""
+
+    key: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Box:
+    """Someone without a log: the controller, a producer, a consumer."""
+
+    key: str
+    name: str
+    epoch: int | None
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class Message:
+    """What one actor tells another. A picture lists the messages that its step sends, receives or drops.
+
+    `key` tells messages of a run apart; a message that is received later is listed again then. `sent`, `received` and
+    `dropped` are step numbers; one that is dropped in the step that sends it is lost. `is_late` says that it arrives after
+    something newer overtook it, or that its being late is what the run is about.
+    """
+
+    key: str
+    sender: str
+    receiver: str
+    text: str
+    sent: int
+    received: int | None = None
+    dropped: int | None = None
+    is_late: bool = False
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One state: rows, boxes, the messages of the step that led here, and who took that step.
+
+    `actors` are the lanes, in order; boxes and rows are named as their lanes are. Who acted and the messages are nothing that
+    a provider says: they come from what the action declares.
+    """
+
+    rows: tuple[Row, ...]
+    boxes: tuple[Box, ...]
+    actors: tuple[str, ...]
+    actor: str | None = None
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there is anything to draw of the state; a protocol that nobody pictures has only lanes."""
+        return bool(self.rows or self.boxes)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One step as a provider sees it; `before` and `action` are None where a run begins.
+
+    `memory` is what the provider returned for the step before, None where a run begins.
+    """
+
+    index: int
+    before: State | None
+    action: ActionInstance | None
+    after: State
+    memory: Any
+
+
+@runtime_checkable
+class Provider(Protocol):
+    """Turns the states of a protocol into pictures; the only place that knows the protocol's words.
+
+    `Pictures` has an answer of its own for everything but the picture.
+    """
+
+    @property
+    def look(self) -> Look:
+        """What is the same in all of its pictures."""
+
+    def recognises(self, instance: Instance) -> bool:
+        """Whether this provider pictures the protocol's states, also where the protocol does not name it."""
+
+    def name(self, sort: type[Id], number: int) -> str:
+        """What one of many is called: its row and its lane."""
+
+    def tells(self, field: str) -> bool:
+        """Whether the picture tells of a change of this leaf field."""
+
+    def says_initial(self, state: State) -> str:
+        """One sentence about the state that a run starts from."""
+
+    def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Any]:
+        """The picture of a moment, and what to remember for the next (immutable, so that runs can branch)."""
+
+    def disagreements(self, name: str, before: State | None, after: State) -> Sequence[str]:
+        """What exactly breaks the property of that name in `after`, or in the step from `before`; empty if not known."""
+
+
+class Pictures:
+    """What a provider says unless it says otherwise; a protocol names its provider as `Protocol(…, pictures=…)`."""
+
+    look = Look("")
+
+    def recognises(self, instance: Instance) -> bool:
+        """Only what the protocol itself names is asked for its pictures."""
+        return False
+
+    def name(self, sort: type[Id], number: int) -> str:
+        """The sort's own name, and the number."""
+        return f"{sort.type_name} {number}"
+
+    def tells(self, field: str) -> bool:
+        """Every changed field is listed beside the picture."""
+        return False
+
+    def says_initial(self, state: State) -> str:
+        """Nothing is known of it."""
+        return "the initial state"
+
+    def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Any]:
+        """No rows and no boxes: there are only the lanes of who has to do with a step."""
+        return Picture((), (), ()), None
+
+    def disagreements(self, name: str, before: State | None, after: State) -> Sequence[str]:
+        """Nothing is known of it."""
+        return ()
+
+
+# -- differences -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """What differs in a row: whether its epoch does, which offsets, which markers, and badges that are new."""
+
+    epoch: bool = False
+    edits: Mapping[int, Edit] = field(default_factory=dict)
+    markers: frozenset[str] = frozenset()
+    badges: frozenset[Badge] = frozenset()
+
+
+@dataclass(frozen=True)
+class BoxChange:
+    """What differs in a box: whether its epoch does, and the keys of facts that are new or other than before."""
+
+    epoch: bool = False
+    facts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What differs in a picture, by the keys of its rows and boxes."""
+
+    rows: Mapping[str, RowChange]
+    boxes: Mapping[str, BoxChange]
+
+
+def differences(before: Picture | None, after: Picture) -> Differences:
+    """What `after` shows and `before` did not; nothing where a run begins."""
+    old = after if before is None else before
+    rows = {row.key: row for row in old.rows}
+    boxes = {box.key: box for box in old.boxes}
+    return Differences(
+        {row.key: _row_change(rows.get(row.key, row), row) for row in after.rows},
+        {box.key: _box_change(boxes.get(box.key, box), box) for box in after.boxes},
+    )
+
+
+def _row_change(old: Row, new: Row) -> RowChange:
+    edits = {}
+    for was, now in zip(old.cells, new.cells, strict=False):
+        if was.content != now.content:
+            edit = Edit.ADDED if was.record is None else Edit.REMOVED if now.record is None else Edit.REPLACED
+            edits[now.offset] = edit
+    return RowChange(
+        epoch=old.epoch != new.epoch,
+        edits=edits,
+        markers=frozenset(marker.name for marker in new.markers if marker not in old.markers),
+        badges=frozenset(badge for badge in new.badges if badge not in old.badges),
+    )
+
+
+def _box_change(old: Box, new: Box) -> BoxChange:
+    return BoxChange(old.epoch != new.epoch, frozenset(fact.key for fact in new.facts if fact not in old.facts))

@@ -1,0 +1,26 @@
+"""Which provider pictures which protocol."""
+
+from __future__ import annotations
+
+from acked.model.formulas.errors import ModelError
+from acked.model.language.protocol import Instance
+from acked.reports.pictures.majority import MAJORITY
+from acked.reports.pictures.partition import PARTITION
+from acked.reports.pictures.picture import Pictures, Provider
+from acked.reports.pictures.replication import REPLICATION
+
+PROVIDERS: tuple[Provider, ...] = (REPLICATION, PARTITION, MAJORITY)
+"""The providers of shipped protocols, and of those that have the same fields."""
+
+LANES_ALONE: Provider = Pictures()
+"""Of a protocol that nobody pictures the states are shown by their fields, and who has to do with a step by lanes."""
+
+
+def provider_of(instance: Instance) -> Provider:
+    """The provider of a protocol; `ModelError` if the protocol names something that is none."""
+    own = instance.protocol.pictures
+    if own is None:
+        return next((provider for provider in PROVIDERS if provider.recognises(instance)), LANES_ALONE)
+    if not isinstance(own, Provider):
+        raise ModelError(f"{instance.protocol.name}: pictures is no provider; derive its class from reports.picture.Pictures")
+    return own

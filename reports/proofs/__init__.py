@@ -1,0 +1,1 @@
+"""Proofs and what they lack, in the terminal and as documents."""

@@ -1,0 +1,121 @@
+"""The proof for all constants: in the terminal, one line a step of the protocol, and as a JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from acked.checker.allconstants.counterparts import BrokenRule, states_of, step_of
+from acked.checker.allconstants.obligations import CLAUSES
+from acked.checker.allconstants.proof import AllConstantsProof, Verdict
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run
+from acked.checker.solver.lemma_sets import StepCounterexample
+from acked.model.language.protocol import Protocol
+from acked.reports import units
+from acked.reports.console import Glyphs, Span, clean, glyphs_of, put, put_paragraph, put_table
+from acked.reports.runs.terminal import print_trace
+from acked.reports.runs.view import TraceView, view_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def all_constants_document(proof: AllConstantsProof, rules: Sequence[BrokenRule]) -> dict[str, Any]:
+    """The proof as plain data for JSON, with the rules that break the argument."""
+    told = [
+        {"action": item.action, "breaks": list(item.breaks), "rule_of_kip320": item.rule or None, "asks": list(item.clauses)}
+        for item in rules
+    ]
+    return {**proof.document(), "broken_rules": told}
+
+
+def print_all_constants(
+    console: Console, protocol: Protocol, proof: AllConstantsProof, rules: Sequence[BrokenRule], total_seconds: float
+) -> None:
+    """What breaks the argument, if anything does; then verdict, obligations by step, and what is open."""
+    glyphs = glyphs_of(console)
+    for rule in rules:
+        print_trace(console, step_view(protocol, proof, rule.example))
+        put(console, [])
+    title = f"{proof.protocol}, for any number of brokers, offsets, records and leader epochs"
+    put_paragraph(console, title, "bold underline")
+    if proof.drop:
+        put_paragraph(console, "without " + "; ".join(f"{action}: {label}" for action, label in proof.drop), "dim")
+    _print_verdict(console, proof, glyphs)
+    put(console, [])
+    _print_steps(console, proof, glyphs)
+    put(console, [])
+    put_paragraph(console, f"{proof.solver}, {units.duration(total_seconds)} in all", "dim")
+    for rule in rules:
+        _print_rule(console, rule, glyphs)
+    if rules:
+        words = f"whether the promises themselves break in a run: acked check or acked prove --method bmc of {proof.protocol}"
+        put_paragraph(console, words, "dim")
+    left = [item for item in proof.open if item.verdict is Verdict.UNKNOWN]
+    for subject, reason in dict.fromkeys((item.subject, item.reason) for item in left):
+        clauses = ", ".join(item.clause for item in left if (item.subject, item.reason) == (subject, reason))
+        text = f"{subject}: not decided, because {reason}: {clauses}"
+        put_paragraph(console, text, "bold yellow", f"  {glyphs.open} ", "    ")
+    if proof.vacuous:
+        text = f"not seen to be possible where every clause holds, so nothing was proved of it: {', '.join(proof.vacuous)}"
+        put_paragraph(console, text, "bold yellow", f"  {glyphs.open} ", "    ")
+    if proof.found:
+        text = f"lemma sets found anew for {units.plural(len(proof.found), 'obligation')}; --lemma-sets FILE keeps them"
+        put_paragraph(console, text, "dim")
+
+
+def _print_verdict(console: Console, proof: AllConstantsProof, glyphs: Glyphs) -> None:
+    if proof.holds:
+        words = "holds: every obligation is proved, for all constants at once"
+        put_paragraph(console, words, "bold green", f"{glyphs.good} ", "  ")
+        return
+    if proof.interrupted:
+        put_paragraph(console, "incomplete: interrupted", "bold yellow", f"{glyphs.open} ", "  ")
+        return
+    counts = [f"{len(proof.obligations) - len(proof.open)} of {len(proof.obligations)} obligations are proved"]
+    if proof.refuted:
+        counts.append(f"{len(proof.refuted)} are refuted by a step of a small instance")
+    if len(proof.open) > len(proof.refuted):
+        counts.append(f"{len(proof.open) - len(proof.refuted)} are left open")
+    put_paragraph(console, f"incomplete: {', '.join(counts)}", "bold yellow", f"{glyphs.open} ", "  ")
+
+
+def _print_steps(console: Console, proof: AllConstantsProof, glyphs: Glyphs) -> None:
+    rows: list[list[Span]] = []
+    for subject in dict.fromkeys(item.subject for item in proof.obligations):
+        mine = [item for item in proof.obligations if item.subject == subject]
+        refuted = sum(item.verdict is Verdict.REFUTED for item in mine)
+        left = sum(item.verdict is Verdict.UNKNOWN for item in mine)
+        verdict: Span = (f"{glyphs.good} proved", "green")
+        if left:
+            verdict = (f"{glyphs.open} {left} open", "bold yellow")
+        if refuted:
+            verdict = (f"{glyphs.bad} {refuted} refuted", "bold red")
+        seconds = sum(item.seconds for item in mine)
+        rows.append([(clean(subject, console), ""), verdict, (units.count(len(mine)), ""), (units.duration(seconds), "")])
+    put_table(console, [("step", False), ("verdict", False), ("obligations", True), ("solver time", True)], rows)
+
+
+def _print_rule(console: Console, rule: BrokenRule, glyphs: Glyphs) -> None:
+    text = f"{rule.action} does not preserve {', '.join(rule.breaks)}"
+    put_paragraph(console, text, "bold red", f"  {glyphs.bad} ", "      ")
+    if rule.clauses:
+        put_paragraph(console, f"{rule.rule} of kip320 asks in addition: {'; '.join(rule.clauses)}", "", " " * 6, " " * 6)
+    elif rule.rule:
+        put_paragraph(console, f"{rule.rule} of kip320 takes these steps too, with another outcome", "", " " * 6, " " * 6)
+
+
+def step_view(protocol: Protocol, proof: AllConstantsProof, found: StepCounterexample) -> TraceView:
+    """The step of a small instance that refutes an obligation, as a trace whose words tell what it is."""
+    instance = protocol.instantiate(found.constants, proof.drop)
+    states = states_of(instance, found)
+    run = Run(states, (step_of(instance, found.step),) if len(states) > 1 else ())
+    broken = next((item for item in CLAUSES if item.name == found.breaks), None)
+    question = Question(instance, () if broken is None else (broken,))
+    view = view_of(protocol.title, question, run, broken if run.actions else None)
+    words = "a state in which every lemma and both promises hold; it need not be reachable"
+    first = replace(view.steps[0], sentence=words)
+    heading = f"{found.step} breaks {found.breaks}"
+    return replace(view, title=heading, steps=(first, *view.steps[1:]))

@@ -1,0 +1,77 @@
+"""Conjuncts that are proposed for a proof that fails: in the terminal and as a JSON document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from acked.checker.question.question import Question
+from acked.reports import units
+from acked.reports.console import glyphs_of, put, put_paragraph
+from acked.reports.runs.view import subject_in_words
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from acked.checker.proof.suggest import Suggestion
+
+_MOST_SHOWN = 12
+
+
+def print_suggestion(console: Console, title: str, question: Question, found: Suggestion, total_seconds: float) -> None:
+    """What is proposed, what it was compared with, and whether it completes the proof."""
+    glyphs = glyphs_of(console)
+    put_paragraph(console, title, "bold underline")
+    put_paragraph(console, subject_in_words(question.instance), "dim")
+    style = "bold green" if found.completes else "bold yellow"
+    put_paragraph(console, suggestion_in_words(found), style, f"{glyphs.open} ", "  ")
+    put(console, [])
+    for item in found.conjuncts[:_MOST_SHOWN]:
+        put_paragraph(console, item.text, "", "  - ", "    ")
+        kept = "kept by every action" if item.is_inductive else "not kept by every action without more"
+        put_paragraph(console, f"excludes {item.excludes} of {found.counterexamples}; {kept}", "dim", "    ", "    ")
+    if len(found.conjuncts) > _MOST_SHOWN:
+        put_paragraph(console, f"and {len(found.conjuncts) - _MOST_SHOWN} more", "dim", "  - ")
+    put(console, [])
+    for text in compared(found):
+        put_paragraph(console, text, "dim")
+    put_paragraph(console, f"{units.duration(total_seconds)} in all", "dim")
+
+
+def suggestion_in_words(found: Suggestion) -> str:
+    """One line: what the conjuncts are worth."""
+    count = units.plural(len(found.conjuncts), "conjunct")
+    if found.completes:
+        return f"incomplete as asked, but with {count} more the proof succeeds"
+    if not found.conjuncts:
+        return "incomplete: no conjunct of up to three literals excludes a counterexample and holds where it must"
+    return f"incomplete: {count} hold and exclude counterexamples to induction, but the proof needs more"
+
+
+def compared(found: Suggestion) -> list[str]:
+    """What the conjuncts were held against."""
+    small = ", ".join(f"{name}={value}" for name, value in found.constants.items())
+    texts = [f"compared: {units.plural(found.counterexamples, 'counterexample')} to induction with all "
+             f"{found.reachable:,} reachable states at {small}"]  # fmt: skip
+    if found.searched:
+        which = "all" if found.is_complete else "the first"
+        texts.append(f"searched: they hold in {which} {found.searched:,} reachable states of the instance asked about")
+    texts.append("a conjunct is proved only when it stands among the lemmas, in invariants/")
+    return texts
+
+
+def suggestion_document(spec: str, question: Question, found: Suggestion, total_seconds: float) -> dict[str, Any]:
+    """The proposal as plain data for JSON."""
+    return {
+        "spec": spec,
+        "protocol": question.instance.protocol.name,
+        "constants": dict(question.instance.constants),
+        "verdict": "incomplete",
+        "completes": found.completes,
+        "counterexamples": found.counterexamples,
+        "compared_with": {"constants": found.constants, "reachable_states": found.reachable},
+        "searched": {"distinct_states": found.searched, "complete": found.is_complete},
+        "conjuncts": [
+            {"text": item.text, "excludes": item.excludes, "inductive": item.is_inductive} for item in found.conjuncts
+        ],
+        "total_seconds": total_seconds,
+    }

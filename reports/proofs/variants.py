@@ -1,0 +1,110 @@
+"""The table of variants and named promises: in the terminal, as JSON, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from acked.checker.proof.variants import DEPTH, Breach, Entry, Matrix
+from acked.checker.question.result import Verdict
+from acked.reports import units
+from acked.reports.console import glyphs_of, put, put_paragraph, put_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLE = {Verdict.HOLDS: "green", Verdict.VIOLATED: "bold red", Verdict.INCOMPLETE: "bold yellow"}
+_HOW = {"induction": "induction", "bmc": "bmc, shortest run", "search": "explicit search", "-": "-"}
+
+
+def print_matrix(console: Console, matrix: Matrix, total_seconds: float) -> None:
+    """Both tables."""
+    glyphs = glyphs_of(console)
+    put_paragraph(console, "Which variant keeps which promise", "bold underline")
+    put_paragraph(console, _constants(matrix), "dim")
+    rows = []
+    for item in matrix.entries:
+        sign = {Verdict.HOLDS: glyphs.good, Verdict.VIOLATED: glyphs.bad}.get(item.verdict, glyphs.open)
+        texts = (item.property, f"{sign} {_verdict(item)}", _HOW[item.how.value], units.duration(item.seconds))
+        rows.append([(item.protocol, ""), *((text, _STYLE[item.verdict]) for text in texts)])
+    columns = [("variant", False), ("property", False), ("verdict", False), ("method", False), ("time", True)]
+    put_table(console, columns, rows)
+    put(console, [])
+    put_paragraph(console, "Which action does not preserve which lemma of KIP-320's proof", "bold underline")
+    for breach in matrix.breaches:
+        put_paragraph(console, f"{breach.protocol}, {breach.action}: {', '.join(breach.lemmas)}", "", "  ", "      ")
+        if breach.asks:
+            put_paragraph(console, f"kip320 asks in addition: {'; '.join(breach.asks)}", "dim", " " * 6, " " * 6)
+    put(console, [])
+    put_paragraph(console, f"{units.duration(total_seconds)} in all", "dim")
+
+
+def matrix_document(matrix: Matrix, total_seconds: float) -> dict[str, Any]:
+    """The document of `prove --matrix`; `trace_length` counts the states of the shortest violating run."""
+    return {
+        "engine": "z3",
+        "constants": dict(matrix.constants),
+        "matrix": [
+            {
+                "protocol": item.protocol,
+                "promise": item.promise,
+                "property": item.property,
+                "verdict": item.verdict.value,
+                "method": item.how.value,
+                "trace_length": None if item.actions is None else item.actions + 1,
+                "seconds": item.seconds,
+            }
+            for item in matrix.entries
+        ],
+        "breaks": [
+            {"protocol": item.protocol, "action": item.action, "lemmas": list(item.lemmas), "asks": list(item.asks)}
+            for item in matrix.breaches
+        ],
+        "seconds": matrix.seconds,
+        "total_seconds": total_seconds,
+    }
+
+
+def matrix_markdown(matrix: Matrix) -> Iterator[str]:
+    """The lines of the page that docs keep."""
+    yield "# Which variant keeps which promise"
+    yield ""
+    yield f"At {_constants(matrix)}."
+    yield "“Holds” by induction is a proof for runs of any length at these constants; by explicit search, every reachable"
+    yield f"state was looked at. “Violated” gives the shortest run there is; bmc looks at runs of up to {DEPTH} actions, and"
+    yield "leaves longer ones to the search. Whatever induction or bmc answers, an explicit search of all states has answered"
+    yield "alike, in verdict and length; otherwise there would be no table. CommitRequest, a lemma of KIP-320's proof, stands"
+    yield "for leader completeness."
+    yield ""
+    yield "Made by `python docs/make/promises.py`; `acked prove --matrix` prints the same. Times are of one run on two cores."
+    yield ""
+    yield "| variant | promise | property | verdict | method | time |"
+    yield "|---|---|---|---|---|---|"
+    for item in matrix.entries:
+        time = units.duration(item.seconds)
+        yield f"| {item.protocol} | {item.promise} | {item.property} | {_verdict(item)} | {_HOW[item.how.value]} | {time} |"
+    yield ""
+    yield "## Which rule breaks KIP-320's argument"
+    yield ""
+    yield "The proof of kip320, tried on the older variants: every action with the lemmas that it does not preserve. That an"
+    yield "action breaks a lemma does not mean that the state in which it does so can be reached; the table above says what"
+    yield "can happen. The last column has the clauses of kip320's rule that forbid the steps that were found."
+    yield ""
+    yield "| variant | action | does not preserve | kip320 asks in addition |"
+    yield "|---|---|---|---|"
+    for breach in matrix.breaches:
+        yield _breach(breach)
+
+
+def _breach(item: Breach) -> str:
+    return f"| {item.protocol} | {item.action} | {', '.join(item.lemmas)} | {'; '.join(item.asks)} |"
+
+
+def _verdict(item: Entry) -> str:
+    if item.actions is None:
+        return item.verdict.value
+    return f"{item.verdict.value} in {units.plural(item.actions, 'step')}"
+
+
+def _constants(matrix: Matrix) -> str:
+    return ", ".join(f"{name}={value}" for name, value in matrix.constants.items())

@@ -1,0 +1,60 @@
+"""What a result says in words and per property, for the terminal and for documents alike.
+
+The one place that decides what may be claimed of a property after a search that stopped early.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acked.checker.question.result import Result, StopReason, Verdict, Violation
+from acked.invariants.property import Property
+from acked.reports.units import plural
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A property and what the search found: `holds` is None if nothing was found but not every state was seen."""
+
+    property: Property
+    holds: bool | None
+    violation: Violation | None
+
+
+def answers(result: Result) -> tuple[Answer, ...]:
+    """One answer per property of the question, in its order."""
+    found = {item.property.name: item for item in result.violations}
+    # A search that stopped at its first violation has not decided the other properties.
+    otherwise = True if result.stopped in (StopReason.COMPLETE, StopReason.BUDGET) else None
+    return tuple(
+        Answer(
+            item,
+            False if item.name in found else None if item.name in result.undecided else otherwise,
+            found.get(item.name),
+        )
+        for item in result.question.properties
+    )
+
+
+def violated_how(violation: Violation) -> str:
+    """`in 8 steps`, or how a run without end goes on."""
+    steps, loop = violation.trace_length - 1, violation.run.loop
+    if loop is None:
+        return f"in {plural(steps, 'step')}"
+    if loop == steps:
+        return f"by standing still after {plural(steps, 'step')}"
+    return f"in {plural(steps, 'step')}, the last {steps - loop} of them again and again"
+
+
+def verdict_in_words(result: Result) -> str:
+    """One line: the verdict and why, and for an incomplete search what it covered."""
+    covered = f"{plural(result.depth, 'complete level')}, {plural(result.distinct_states, 'distinct state')}"
+    if result.verdict is Verdict.HOLDS:
+        return f"holds: {result.stopped.value} ({plural(result.distinct_states, 'distinct state')})"
+    if result.verdict is Verdict.VIOLATED:
+        return f"violated: {', '.join(f'{item.property.name} {violated_how(item)}' for item in result.violations)}"
+    if result.stopped is StopReason.BUDGET:
+        return f"incomplete: budget: {result.stopped.value} ({plural(result.distinct_states, 'distinct state')})"
+    if result.stopped is StopReason.COMPLETE:
+        return f"incomplete: {result.stopped.value}, but no property was asked; covered: {covered}"
+    return f"incomplete: {result.stopped.value}; covered: {covered}"

@@ -1,0 +1,66 @@
+"""What other rules say to a run, in words, and which rule would have prevented a violation."""
+
+from __future__ import annotations
+
+from acked.checker.diagnosis.remedy import Remedy, Sort
+from acked.checker.question.result import Verdict
+from acked.checker.replay.explain import FalseClause, in_words
+from acked.checker.replay.retrace import Hindrance
+from acked.reports.units import plural
+
+_MOST_FIELDS = 3
+"""Fields named in one sentence; more would hide the first."""
+
+
+def clause_in_words(clause: FalseClause) -> str:
+    """`“follows in this epoch” does not hold (replica[0].leader_epoch is 1 and replica[1].leader_epoch is 0)`."""
+    values = f" ({'; '.join(clause.reasons)})" if clause.reasons else ""
+    return f"“{clause.label}” does not hold{values}"
+
+
+def hindrance_in_words(hindrance: Hindrance) -> str:
+    """Why a step is no step of the protocol, without its number: `LeaderWrite(leader=0) is not enabled, …`."""
+    if hindrance.index == 0:
+        return "it is not the initial state"
+    if hindrance.step is None:
+        return "no action of the protocol changes what it changes"
+    if hindrance.clauses:
+        clauses = " and ".join(map(clause_in_words, hindrance.clauses))
+        return f"{hindrance.step.label} is not enabled, {clauses}"
+    told = [
+        f"{field} would be {in_words(there)}, not {in_words(asked)}"
+        for field, there, asked in hindrance.elsewhere[:_MOST_FIELDS]
+    ]
+    if (more := len(hindrance.elsewhere) - _MOST_FIELDS) > 0:
+        told.append(f"and {more} more")
+    return f"{hindrance.step.label} leads elsewhere, {'; '.join(told)}"
+
+
+def prevented_in_words(remedy: Remedy, promise: str) -> str:
+    """What the rule is and where it comes from, what it says to the run, and what is known of the promise with it."""
+    name = remedy.name
+    if remedy.sort is Sort.CLAUSE:
+        rule = f"the clause that is left out here, {name} ({remedy.source}),"
+    elif "(" in remedy.source:
+        rule = f"{name}, “{remedy.source}”,"
+    else:
+        rule = f"{name} ({remedy.source})"
+    if remedy.hindrance is None:
+        effect = "changes what the same steps lead to, and nothing breaks"
+    elif remedy.sort in (Sort.CLAUSE, Sort.PROTOCOL) or remedy.hindrance.step is not None:
+        effect = f"rules out step {remedy.hindrance.index}: {hindrance_in_words(remedy.hindrance)}"
+    else:
+        effect = f"rules out step {remedy.hindrance.index}: there is no such step with it"
+    return f"What would have prevented it: {rule} {effect}.{_known(remedy, promise)}"
+
+
+def _known(remedy: Remedy, promise: str) -> str:
+    if remedy.verdict is Verdict.HOLDS:
+        alone = "it," if remedy.sort in (Sort.PROTOCOL, Sort.RELEASE) else "it, and nothing else changed,"
+        names = " (brokers' names apart)" if remedy.is_symmetric else ""
+        return f" With {alone} {promise} holds in all {plural(remedy.states, 'reachable state')}{names}, which were searched."
+    if remedy.verdict is Verdict.VIOLATED:
+        return f" That ends this run; {promise} still breaks in another."
+    if remedy.states:
+        return f" Whether {promise} holds with it was not decided within {plural(remedy.states, 'state')}."
+    return ""

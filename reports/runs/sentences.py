@@ -1,0 +1,38 @@
+"""A run that a batch found, as sentences: for tables, audits and pages that show no grid.
+
+From an outcome's shortest run to what happened, step by step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acked.checker.batch.outcome import Broken, Task
+from acked.reports.pictures.providers import provider_of
+from acked.reports.runs.view import steps_of
+
+_MOST_DETAILS = 2
+"""Disagreements told in one sentence."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """The property, how the last step breaks it, and a sentence for every step, the first action first."""
+
+    property: str
+    happened: str
+    steps: tuple[str, ...]
+
+
+def told(task: Task, broken: Broken) -> Told:
+    """The run that breaks a property of the task, in words."""
+    question = task.question()
+    steps = steps_of(question, broken.run(question))
+    provider = provider_of(question.instance)
+    before = steps[-2].told if len(steps) > 1 else None
+    details = list(provider.disagreements(broken.property, before, steps[-1].told))
+    last = len(steps) - 1
+    happened = f"Step {last} of {last} breaks {broken.property}"
+    if details:
+        happened += f": {'; '.join(details[:_MOST_DETAILS])}"
+    return Told(broken.property, f"{happened}.", tuple(step.sentence for step in steps[1:]))

@@ -1,0 +1,410 @@
+"""The view model of a trace: what there is to show of every step, before anyone decides how to draw it.
+
+Plain frozen data made from a question and a run (sentences, changed fields, marks of the properties), the same for every
+protocol.
+
+Steps are counted by their actions: step 0 is the initial state and has none, step k is the k-th action and the state it
+leads to, so a trace of n states ends with step n - 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from acked.checker.diagnosis.remedy import remedy_of
+from acked.checker.question.question import GRAPH_KINDS, Question
+from acked.checker.question.result import Run
+from acked.checker.question.user_properties import SOUGHT
+from acked.checker.replay.explain import in_words
+from acked.checker.replay.lasso import kept_in_words
+from acked.invariants.property import Kind, Property
+from acked.model.formulas.errors import DomainOverflow, ModelError
+from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.protocol import ActionInstance, Instance
+from acked.reports.pictures.messages import Underway, lanes_of_protocol, told_of
+from acked.reports.pictures.picture import Differences, Look, Moment, Picture, differences
+from acked.reports.pictures.providers import LANES_ALONE, provider_of
+from acked.reports.runs.hindrance import prevented_in_words
+
+
+class _Absent:
+    """The value of a field that a state does not have, such as a record past the log end."""
+
+    def __str__(self) -> str:
+        return "nothing"
+
+
+_ABSENT = _Absent()
+
+_MOST_DETAILS = 3
+"""Disagreements told in one sentence; more would hide the first."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A field that a step changed, by its leaf name (`log[0].end`), with its values in words."""
+
+    field: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Whether a property holds at a step; None for a step property where no step was made."""
+
+    property: str
+    holds: bool | None
+
+
+@dataclass(frozen=True)
+class StepView:
+    """One step: the action (None at step 0), the state it leads to, and what it changed.
+
+    `told` is the state as people are told it (see `Protocol.told_with`); sentence, changes and picture are of it.
+    `picture` is what the protocol's provider made of it, with who took the step and its messages; None where nothing of the
+    kind is known. `differs` is what it shows and the picture before did not; `untold` are the changes that it does not show
+    (without a picture: all of them).
+    """
+
+    index: int
+    action: str | None
+    arguments: tuple[tuple[str, Any], ...]
+    sentence: str
+    state: Mapping[str, Any]
+    told: Mapping[str, Any]
+    changes: tuple[Change, ...]
+    marks: tuple[Mark, ...]
+    picture: Picture | None
+    differs: Differences | None
+    untold: tuple[Change, ...]
+    remark: str = ""
+    """What is to be said after the step: where a loop begins, and where it goes back to."""
+
+    @property
+    def label(self) -> str | None:
+        """`LeaderWrite(leader=1)`, or None at step 0."""
+        if self.action is None:
+            return None
+        return label_of(self.action, self.arguments)
+
+    @property
+    def violated(self) -> tuple[str, ...]:
+        """The properties that this step violates."""
+        return tuple(mark.property for mark in self.marks if mark.holds is False)
+
+
+@dataclass(frozen=True)
+class Story:
+    """What was promised, what happened, which rule would have prevented it (None if unknown), where the promise is from."""
+
+    property: str
+    promised: str
+    happened: str
+    prevented: str | None
+    source: str
+    is_found: bool = False
+    """Whether the run leads to something that was looked for, and breaks nothing."""
+
+
+@dataclass(frozen=True)
+class TraceView:
+    """A whole trace; `story` is None for a run that violates nothing.
+
+    `dropped` names the guard clauses, as `Action: label`, that were left out of the protocol. `look` is what all pictures
+    have in common.
+    """
+
+    title: str
+    protocol: str
+    constants: tuple[tuple[str, Any], ...]
+    dropped: tuple[str, ...]
+    story: Story | None
+    steps: tuple[StepView, ...]
+    look: Look = LANES_ALONE.look
+
+    @property
+    def subject(self) -> str:
+        """What the trace is a run of, in one line; see `subject_in_words`."""
+        return _subject(self.protocol, self.constants, self.dropped)
+
+
+def view_of(
+    title: str, question: Question, run: Run, violates: Property | None = None, decides: bool = False
+) -> TraceView:
+    """Everything there is to show of a run; `violates` is the property that its last state or last step breaks.
+
+    With `decides`, it is searched with which rule the property would hold; see `remedy_of`.
+    """
+    steps = steps_of(question, run)
+    instance = question.instance
+    return TraceView(
+        title=title,
+        protocol=instance.protocol.name,
+        constants=tuple(instance.telling_constants.items()),
+        dropped=dropped_clauses(instance),
+        story=None if violates is None else story_of(question, run, violates, steps, decides),
+        steps=steps,
+        look=provider_of(instance).look,
+    )
+
+
+def steps_of(question: Question, run: Run) -> tuple[StepView, ...]:
+    """The steps of a run, the initial state first."""
+    try:
+        steps = tuple(_steps(question, run))
+    except ModelError:  # A counterexample to induction may have ranks beyond the numbers that reachable states are told with.
+        steps = tuple(_steps(question, run, renumbers=False))
+    remarks = remarks_on(steps, run.loop)
+    return tuple(replace(step, remark=remarks[step.index]) if step.index in remarks else step for step in steps)
+
+
+def remarks_on(steps: Sequence[StepView], loop: int | None) -> dict[int, str]:
+    """What is to be said of a lasso after its steps, by their numbers; nothing of a run that ends."""
+    if loop is None:
+        return {}
+    last = steps[-1]
+    if loop == last.index:
+        return {loop: "Here the run can stand still for ever."}
+    back = f"Back to step {loop}: all is as it was after that, and the same can happen again, for ever."
+    if last.told != steps[loop].told:
+        back = f"{back[:-1]} (only numbers that are counted on for ever, such as leader epochs, have grown)."
+    return {loop: "Here the loop begins.", last.index: back}
+
+
+def dropped_clauses(instance: Instance) -> tuple[str, ...]:
+    """The guard clauses that were left out of the protocol, as spec files name them: `LeaderWrite: room in the log`."""
+    return tuple(f"{action}: {label}" for action, label in sorted(instance.dropped))
+
+
+def subject_in_words(instance: Instance) -> str:
+    """`kip320: replicas=3, log_size=2`, and what was dropped: an answer about a weakened protocol must say so."""
+    return _subject(instance.protocol.name, tuple(instance.telling_constants.items()), dropped_clauses(instance))
+
+
+def label_of(action: str, arguments: Iterable[tuple[str, Any]]) -> str:
+    """`LeaderWrite(leader=1)`."""
+    return f"{action}({', '.join(f'{name}={in_words(value)}' for name, value in arguments)})"
+
+
+def value_in_words(state: Mapping[str, Any], path: tuple[str | int, ...]) -> str:
+    """One leaf field of a decoded state; `nothing` where the state does not have it, such as a record past the log end."""
+    return in_words(_value(state, path))
+
+
+def _subject(protocol: str, constants: Sequence[tuple[str, Any]], dropped: Sequence[str]) -> str:
+    bound = ", ".join(f"{name}={in_words(value)}" for name, value in constants)
+    text = f"{protocol}: {bound}" if bound else protocol
+    return f"{text}; weakened, without {'; '.join(map(repr, dropped))}" if dropped else text
+
+
+class StepTeller:
+    """Tells of steps one at a time, each from its own past, so that runs may branch.
+
+    `Past` is what a step leaves behind for those after it. `telling` is the instance in which people are told the run, and
+    `told_actions` are its actions by their labels, which the question's own have, too. Without `renumbers` that is the
+    question's own instance, whose numbers are ranks.
+    """
+
+    def __init__(self, question: Question, renumbers: bool = True) -> None:
+        self._instance = question.instance
+        self._fields = [(leaf.name, leaf.path) for leaf in question.instance.schema.leaves]
+        self._marks = _Marks(question)
+        self._provider = provider_of(question.instance)
+        self._lanes = lanes_of_protocol(question.instance, self._provider.name)
+        self.telling = question.instance.as_told() if renumbers else question.instance
+        self.told_actions = {item.label: item for item in self.telling.actions}
+
+    def first(self, codes: Sequence[int]) -> tuple[StepView, Past]:
+        """Step 0 of a run that begins in the state of these codes."""
+        told = self.telling.schema.encode(self._instance.schema.decode(codes))
+        state = self.telling.schema.decode(told)
+        sentence = self._provider.says_initial(state)
+        return self._step(None, None, codes, told, sentence, ())
+
+    def next(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> tuple[StepView, Past]:
+        """The step that `action` makes after `past`, to the state of these codes."""
+        told = self._next_told(past, action, codes)
+        sentence = self.telling.tell(action, past.told, told)
+        changes = _changes(self._fields, past.state, self.telling.schema.decode(told))
+        return self._step(past, action, codes, told, sentence, changes)
+
+    def _next_told(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> Sequence[int]:
+        if self.telling is self._instance:
+            return codes
+        try:
+            return self.telling.fire(self.told_actions[action.label], past.told)
+        except (DomainOverflow, KeyError):
+            # A run too long for the telling's bounds goes on as the search saw it.
+            return self.telling.schema.encode(self._instance.schema.decode(codes))
+
+    def _step(
+        self,
+        past: Past | None,
+        action: ActionInstance | None,
+        codes: Sequence[int],
+        told: Sequence[int],
+        sentence: str,
+        changes: tuple[Change, ...],
+    ) -> tuple[StepView, Past]:
+        state = self.telling.schema.decode(told)
+        index = 0 if past is None else past.index + 1
+        moment = Moment(index, past.state if past else None, action, state, past.memory if past else None)
+        picture, memory = self._provider.picture(self._instance, moment)
+        is_whole = past.is_whole if past else self._instance.schema.pack(list(codes)) in self._instance.initial
+        messages = told_of(self.telling, self._provider, moment, past.underway if past else (), is_whole)
+        lanes = picture.actors or self._lanes
+        picture = replace(picture, actors=lanes, actor=messages.actor, messages=messages.messages)
+        step = StepView(
+            index=index,
+            action=None if action is None else action.action.name,
+            arguments=() if action is None else tuple(action.arguments.items()),
+            sentence=sentence,
+            state=self._instance.schema.decode(codes),
+            told=state,
+            changes=changes,
+            marks=self._marks.at(codes, [] if past is None else past.codes, action),
+            picture=picture,
+            differs=differences(past.picture if past else None, picture),
+            untold=tuple(change for change in changes if not self._provider.tells(change.field)),
+        )
+        return step, Past(index, tuple(codes), tuple(told), state, picture, memory, messages.underway, is_whole)
+
+
+@dataclass(frozen=True)
+class Past:
+    """What a step leaves behind for those after it; see `StepTeller`."""
+
+    index: int
+    codes: tuple[int, ...]
+    told: tuple[int, ...]
+    state: Mapping[str, Any]
+    picture: Picture
+    memory: Any
+    underway: tuple[Underway, ...]
+    is_whole: bool
+    """Whether the run began in the initial state."""
+
+
+def _steps(question: Question, run: Run, renumbers: bool = True) -> Iterator[StepView]:
+    teller, unpack = StepTeller(question, renumbers), question.instance.schema.unpack
+    step, past = teller.first(unpack(run.states[0]))
+    yield step
+    for action, words in zip(run.actions, run.states[1:], strict=True):
+        step, past = teller.next(past, action, unpack(words))
+        yield step
+
+
+def _changes(
+    fields: Sequence[tuple[str, tuple[str | int, ...]]], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> tuple[Change, ...]:
+    """The fields whose value differs; a field that only one of the states has differs, too."""
+    pairs = [(name, _value(before, path), _value(after, path)) for name, path in fields]
+    return tuple(Change(name, in_words(old), in_words(new)) for name, old, new in pairs if old != new)
+
+
+def _value(state: Any, path: tuple[str | int, ...]) -> Any:
+    for part in path:
+        if part >= len(state) if isinstance(part, int) else part not in state:
+            return _ABSENT
+        state = state[part]
+    return state
+
+
+class _Marks:
+    """Decides a question's properties along a run, by the plain evaluator."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._in_state = Evaluator([question.holds_in_state(i) for i in question.state_properties])
+        # Tracing a step property is the slow part, and long runs repeat their steps.
+        self._in_step: dict[str, Evaluator] = {}
+
+    def at(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[Mark, ...]:
+        """The marks, in the question's order, of the state `codes` that `step` led to from the state `before`."""
+        question = self._question
+        holds: dict[int, bool | None] = dict.fromkeys(range(len(question.properties)))
+        for i, value in zip(question.state_properties, map(bool, self._in_state(codes)), strict=True):
+            is_sought = question.properties[i].kind is Kind.REACH  # whose condition says that it is not there yet
+            holds[i] = (None if value else True) if is_sought else value
+        if step is not None:
+            values = self._step_evaluator(step)(before)
+            holds.update(zip(question.step_properties, map(bool, values), strict=True))
+        return tuple(Mark(item.name, holds[i]) for i, item in enumerate(question.properties))
+
+    def _step_evaluator(self, step: ActionInstance) -> Evaluator:
+        if step.label not in self._in_step:
+            question = self._question
+            conditions = [question.holds_in_step(i, step) for i in question.step_properties]
+            self._in_step[step.label] = Evaluator(conditions)
+        return self._in_step[step.label]
+
+
+def story_of(
+    question: Question, run: Run, violates: Property, steps: Sequence[StepView], decides: bool = False
+) -> Story:
+    """The sentences at the top of a run whose last state or last step breaks `violates`."""
+    last, provider = steps[-1], provider_of(question.instance)
+    details: list[str] = []
+    if violates.kind is Kind.REACH:
+        return _found(violates, last)
+    where = f"Step {last.index} of {last.index} breaks it" if last.index else "The initial state breaks it"
+    if violates.liveness is not None:
+        where = _without_end(question, run, violates)
+    elif violates.kind is Kind.RECOVERABLE:
+        where = f"After step {last.index} nothing leads there any more" if last.index else "Nothing ever leads there"
+    elif violates.kind is Kind.DEADLOCK:
+        details = ["no action is enabled any more"]
+    else:
+        before = steps[-2].told if len(steps) > 1 else None
+        details = list(provider.disagreements(violates.name, before, last.told))
+    told, more = details[:_MOST_DETAILS], len(details) - _MOST_DETAILS
+    text = "; ".join([*told, f"and {more} more of the kind"] if more > 0 else told)
+    remedy = None if violates.kind in GRAPH_KINDS else remedy_of(question, run, violates, decides)
+    return Story(
+        property=violates.name,
+        promised=f"{violates.name} promises: {_sentence(violates.promise)}",
+        happened=_sentence(f"{where}: {text}" if text else where),
+        prevented=None if remedy is None else prevented_in_words(remedy, violates.name),
+        source=_source_of(violates),
+    )
+
+
+def _without_end(question: Question, run: Run, violates: Property) -> str:
+    """What a lasso does instead of keeping its promise, and why that is fair."""
+    assert violates.liveness is not None
+    assert run.loop is not None
+    last, goal = len(run.states) - 1, violates.liveness.goal_text
+    if run.loop == last:
+        where = f"After step {last}" if last else "In the initial state"
+        told = f"{where} the run can stand still for ever, without a state in which {goal}"
+    else:
+        told = f"Steps {run.loop + 1} to {last} can happen again and again for ever, without a state in which {goal}"
+    kept = kept_in_words(question, violates, run)
+    return f"{told}. It is fair ({kept})" if kept else told
+
+
+def _found(sought: Property, last: StepView) -> Story:
+    """The story of a run to a state that was looked for: nothing is broken."""
+    name = "" if sought.name == SOUGHT else f"{sought.name}: "
+    where = f"Step {last.index} of {last.index} reaches it" if last.index else "The initial state is one"
+    return Story(
+        property=sought.name,
+        promised=f"{name}Looked for: a state in which {sought.text}",
+        happened=f"{where}, and no shorter run does." if last.index else f"{where}.",
+        prevented=None,
+        source="",
+        is_found=True,
+    )
+
+
+def _source_of(promise: Property) -> str:
+    parts = [f"Source: {promise.source}"] if promise.source else []
+    parts += [f"Kept by: {promise.since}"] if promise.since else []
+    return " ".join(map(_sentence, parts))
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."

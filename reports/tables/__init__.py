@@ -1,0 +1,1 @@
+"""Answers that are tables: after a search, listings, coverage, differences, profiles, rows of a query."""

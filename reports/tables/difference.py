@@ -1,0 +1,113 @@
+"""Two sets of rules side by side, in the terminal and as JSON.
+
+The table, the two runs, and what the other rules say to each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from acked.checker.diagnosis.difference import Comparison, Side
+from acked.checker.question.question import Question
+from acked.checker.question.result import Result, StopReason
+from acked.checker.replay.retrace import under
+from acked.model.formulas.errors import ModelError
+from acked.reports.console import clean, glyphs_of, put, put_paragraph, put_table
+from acked.reports.runs.document import trace_document
+from acked.reports.runs.hindrance import hindrance_in_words
+from acked.reports.runs.terminal import print_trace
+from acked.reports.runs.view import subject_in_words, view_of
+from acked.reports.units import count, plural
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def print_difference(console: Console, names: tuple[str, str], found: Comparison) -> None:
+    """Counts, promises, and a run that is possible on one side only, both ways."""
+    glyphs = glyphs_of(console)
+    results = [side.result for side in found.sides]
+    for name, result in zip(names, results, strict=True):
+        put_paragraph(console, f"{name}  {subject_in_words(result.question.instance)}", "", "", "  ")
+    put(console, [])
+    rows = [
+        [("distinct states", ""), *((count(result.distinct_states), "") for result in results)],
+        [("generated states", ""), *((count(result.generated_states), "") for result in results)],
+        [("levels", ""), *((count(result.depth), "") for result in results)],
+    ]
+    for name, lengths in found.verdicts.items():
+        style = "bold" if lengths[0] != lengths[1] else ""
+        answers = [_answer(length, result) for length, result in zip(lengths, results, strict=True)]
+        rows.append([(clean(name, console), style), *((answer, style) for answer in answers)])
+    put_table(console, [("", False), (names[0], False), (names[1], False)], rows)
+    put(console, [])
+    if found.obstacle:
+        put_paragraph(console, f"Runs are not compared: {found.obstacle}.", "bold yellow", f"{glyphs.open} ", "  ")
+        return
+    for at, side in enumerate(found.sides):
+        _print_side(console, names[at], names[1 - at], side, found.sides[1 - at].result.question)
+
+
+def _print_side(console: Console, name: str, other: str, side: Side, rules: Question) -> None:
+    glyphs = glyphs_of(console)
+    if side.run is None:
+        if side.is_decided:
+            put_paragraph(console, f"Every run of {name} is possible in {other}.", "bold", f"{glyphs.good} ", "  ")
+        else:
+            text = f"No run of {name} that {other} does not have was found before {side.result.stopped.value}."
+            put_paragraph(console, text, "bold yellow", f"{glyphs.open} ", "  ")
+        return
+    text = f"Possible in {name} and not in {other}, in {plural(len(side.run.actions), 'step')}:"
+    put_paragraph(console, text, "bold", f"{glyphs.bad} ", "  ")
+    if (why := why_not(side, rules)) is not None:
+        put_paragraph(console, f"{other} does not do the last step: {why}", "", "  ", "  ")
+    put(console, [])
+    plain = Question(side.result.question.instance, ())
+    print_trace(console, view_of(f"{name}, not {other}", plain, side.run))
+    put(console, [])
+
+
+def why_not(side: Side, rules: Question) -> str | None:
+    """What the other rules say to the last step of a side's run."""
+    if side.run is None or not side.run.actions:
+        return None
+    try:
+        hindrance = under(rules.instance, side.result.question.instance, side.run).hindrance
+    except ModelError:
+        return None
+    return None if hindrance is None else hindrance_in_words(hindrance)
+
+
+def _answer(length: int | None, result: Result) -> str:
+    if length is not None:
+        return f"broken in {plural(length - 1, 'step')}"
+    return "holds" if result.stopped is StopReason.COMPLETE else "not broken so far"
+
+
+def difference_document(names: tuple[str, str], found: Comparison) -> dict[str, Any]:
+    """The same as JSON; a property's number is the states of its shortest violation, null where there is none."""
+    sides = []
+    for at, side in enumerate(found.sides):
+        question = side.result.question
+        plain = Question(question.instance, ())
+        sides.append(
+            {
+                "spec": names[at],
+                "protocol": question.instance.protocol.name,
+                "constants": question.instance.shown_constants,
+                "stopped": side.result.stopped.name.lower(),
+                "distinct_states": side.result.distinct_states,
+                "generated_states": side.result.generated_states,
+                "depth": side.result.depth,
+                "only_here": None if side.run is None else trace_document(f"only in {names[at]}", plain, side.run, None),
+                "why_not_there": why_not(side, found.sides[1 - at].result.question),
+                "is_decided": side.is_decided,
+            }
+        )
+    return {
+        "sides": sides,
+        "properties": {name: list(lengths) for name, lengths in found.verdicts.items()},
+        "obstacle": found.obstacle or None,
+        "differs": found.differs,
+        "is_complete": found.is_complete,
+    }

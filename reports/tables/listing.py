@@ -1,0 +1,166 @@
+"""What there is to check, for `acked list`: protocols, constants, properties, specs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from acked.invariants.property import Property
+from acked.model.formulas.errors import ModelError
+from acked.model.language.context import Constant, Switch
+from acked.model.language.protocol import Action, Protocol
+from acked.reports.console import put, put_paragraph
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_SMALL = 2
+"""The value, where the range allows it, under which a protocol is instantiated to learn its guards' labels."""
+
+
+@dataclass(frozen=True)
+class SpecRow:
+    """What a listing says about one spec file."""
+
+    name: str
+    title: str
+    protocol: str
+    constants: Mapping[str, int]
+    expected: str
+
+
+def print_protocols(console: Console, protocols: Iterable[Protocol]) -> None:
+    """Every protocol with its source, its constants and its actions with their guards."""
+    for protocol in protocols:
+        _entry(console, protocol.name, protocol.title)
+        _fact(console, "source", protocol.source)
+        for constant in protocol.constants:
+            _fact(console, constant.name, f"{values_of(constant)}: {constant.doc}")
+        labels = guard_labels(protocol)
+        for item in protocol.actions:
+            # With the names of the parameters, by which fairness is asked for.
+            names = ", ".join(item.parameters())
+            put_paragraph(console, f"{item.name}({names})" if names else item.name, "bold", "  ", "  ")
+            doc = item.doc.strip().splitlines()
+            if doc:
+                put_paragraph(console, doc[0], "", "    ", "    ")
+            if labels.get(item.name):
+                put_paragraph(console, f"enabled if: {'; '.join(labels[item.name])}", "dim", "    ", "      ")
+        put(console, [])
+
+
+def values_of(constant: Constant) -> str:
+    """The values that a spec may give a constant, and its default."""
+    values = constant.range if constant.names or isinstance(constant, Switch) else f"{constant.lo}..{constant.hi}"
+    return values if constant.default is None else f"{values} (default {as_spec(constant, constant.default)})"
+
+
+def as_spec(constant: Constant, value: int) -> str:
+    """A value as a spec file writes it."""
+    return json.dumps(constant.show(value))
+
+
+def print_profile(console: Console, protocol: Protocol, version: str | None, control_plane: str | None) -> None:
+    """What a release of Kafka has for each constant, with the source; what it leaves to the spec has the default."""
+    profile = protocol.profile(version, control_plane)
+    _entry(console, protocol.name, f"version {version or 'latest'}" + (f" with {control_plane}" if control_plane else ""))
+    for constant in protocol.constants:
+        if constant.name in profile:
+            setting = profile[constant.name]
+            _fact(console, f"{constant.name} = {as_spec(constant, setting.value)}", setting.source)
+    put(console, [])
+
+
+def print_constants(console: Console, constants: Iterable[tuple[Constant, Sequence[str]]]) -> None:
+    """Every constant with its range, its meaning and the protocols that have it."""
+    for constant, users in constants:
+        _entry(console, constant.name, values_of(constant))
+        put_paragraph(console, constant.doc, "", "  ", "  ")
+        _fact(console, "protocols", ", ".join(users))
+        put(console, [])
+
+
+def print_properties(console: Console, properties: Iterable[Property]) -> None:
+    """Every property with its kind, its promise and where it comes from."""
+    for item in properties:
+        _entry(console, item.name, item.kind.value)
+        put_paragraph(console, item.promise, "", "  ", "  ")
+        _fact(console, "source", item.source)
+        _fact(console, "kept since", item.since)
+        put(console, [])
+
+
+def print_specs(console: Console, specs: Iterable[SpecRow]) -> None:
+    """Every spec with its protocol, its constants and the verdict that it expects."""
+    for row in specs:
+        _entry(console, row.name, row.title)
+        constants = ", ".join(f"{name}={value}" for name, value in row.constants.items())
+        _fact(console, "protocol", f"{row.protocol}: {constants}" if constants else row.protocol)
+        _fact(console, "expected", row.expected or "nothing")
+        put(console, [])
+
+
+def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
+    """The labels of every action's guard clauses, by action name; an action that small constants rule out has none."""
+    labels: dict[str, list[str]] = {}
+    for constants in _configurations(protocol):
+        _learn_labels(protocol, constants, labels)
+    for action in protocol.actions:
+        if not labels.get(action.name):
+            turned = _with_one_turned(protocol)
+            found = next((constants for constants in turned if _has(protocol, constants, action)), None)
+            if found is not None:
+                _learn_labels(protocol, found, labels)
+    return labels
+
+
+def _has(protocol: Protocol, constants: Mapping[str, int], action: Action) -> bool:
+    try:
+        return action in protocol.actions_under(constants)
+    except ModelError:
+        return False
+
+
+def _learn_labels(protocol: Protocol, constants: Mapping[str, int], labels: dict[str, list[str]]) -> None:
+    try:
+        instance = protocol.instantiate(constants)
+    except ModelError:
+        return  # A listing must not fail because a protocol refuses these very constants.
+    for step in instance.actions:
+        known = labels.setdefault(step.action.name, [])
+        known += [guard.label for guard in step.guards if guard.label not in known]
+
+
+def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:
+    """Small constants; where settings add and remove actions, with every choice and every switch at least once."""
+    choices = max((len(item.names) for item in protocol.constants), default=0)
+    small = {item.name: min(max(_SMALL, item.lo), item.hi) for item in protocol.constants}
+    if not choices:
+        yield small
+    for number, on in product(range(choices), (1, 0)):
+        picked = {item.name: min(number, item.hi) for item in protocol.constants if item.names}
+        switched = {item.name: on for item in protocol.constants if isinstance(item, Switch)}
+        bounded = {item.name: max(item.default, on) for item in protocol.constants if item.default is not None}
+        yield {**small, **bounded, **picked, **switched}
+
+
+def _with_one_turned(protocol: Protocol) -> Iterator[dict[str, int]]:
+    """The same with one switch turned: some actions need one on and another off."""
+    for constants, item in product(list(_configurations(protocol)), protocol.constants):
+        if isinstance(item, Switch):
+            yield {**constants, item.name: 1 - constants[item.name]}
+
+
+def _entry(console: Console, name: str, text: str) -> None:
+    put_paragraph(console, f"{name}  {text}", "bold")
+
+
+def _fact(console: Console, name: str, text: str) -> None:
+    lead = f"  {name:<18}"
+    if len(lead) > 20 or not lead.endswith(" "):
+        put_paragraph(console, name, "", "  ", "  ")
+        lead = " " * 20
+    put_paragraph(console, text, "", lead, " " * 20)

@@ -1,0 +1,81 @@
+"""What random runs saw, in the terminal and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from acked.checker.explore.simulate import Simulation
+from acked.checker.question.question import Question
+from acked.reports import units
+from acked.reports.console import clean, glyphs_of, put, put_paragraph, put_table
+from acked.reports.runs.document import trace_document
+from acked.reports.runs.view import subject_in_words
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def print_simulation(console: Console, title: str, question: Question, found: Simulation, seconds: float) -> None:
+    """Everything but the violating run itself."""
+    glyphs = glyphs_of(console)
+    put_paragraph(console, title, "bold underline")
+    put_paragraph(console, subject_in_words(question.instance), "dim")
+    if found.violation is None:
+        text = f"no violation in {units.plural(found.runs, 'random run')}: this is no proof"
+        put_paragraph(console, text, "bold yellow", f"{glyphs.open} ", "  ")
+    else:
+        kept = units.plural(len(found.violation.run.actions), "step")
+        text = f"violated: {found.violation.property.name}, in run {found.number} of {units.count(found.runs)}: "
+        text += f"{units.plural(found.length or 0, 'step')}, of which {kept} suffice"
+        put_paragraph(console, text, "bold red", f"{glyphs.bad} ", "  ")
+    put(console, [])
+    estimate, least, most = found.distinct
+    rows = [
+        ("runs", f"{units.count(found.runs)} of at most {units.plural(found.plan.depth, 'step')}"),
+        ("steps", f"{units.count(found.steps)} ({units.rate(found.steps, seconds)})"),
+        ("ended early", f"{units.plural(found.stuck, 'run')}, where nothing was possible any more"),
+        ("distinct states", f"about {units.count(round(estimate))} seen, an estimate "
+                            f"({units.count(round(least))} to {units.count(round(most))} with 95 % confidence)"),
+        ("seed", f"{found.plan.seed} (--seed {found.plan.seed} makes the same runs again)"),
+    ]  # fmt: skip
+    for name, text in rows:
+        put_paragraph(console, text, "", f"  {name:<18}", " " * 20)
+    put(console, [])
+    table = [
+        [(clean(name, console), ""), (units.count(fired.enabled), ""), ("" if fired.enabled else "never taken", "yellow")]
+        for name, fired in found.actions.items()
+    ]
+    put_table(console, [("action", False), ("taken", True), ("", False)], table)
+
+
+def simulation_document(
+    spec: str, title: str, question: Question, found: Simulation, seconds: float
+) -> dict[str, Any]:
+    """The same as JSON; `violation` is null if none was found."""
+    violation = found.violation
+    estimate, least, most = found.distinct
+    return {
+        "spec": spec,
+        "title": title,
+        "protocol": question.instance.protocol.name,
+        "constants": question.instance.shown_constants,
+        "seed": found.plan.seed,
+        "runs": found.runs,
+        "depth": found.plan.depth,
+        "weights": dict(found.plan.weights),
+        "steps": found.steps,
+        "ended_early": found.stuck,
+        "distinct_states_estimate": {"estimate": round(estimate), "least": round(least), "most": round(most)},
+        "actions": {name: fired.enabled for name, fired in found.actions.items()},
+        "seconds": seconds,
+        "violation": None
+        if violation is None
+        else {
+            "property": violation.property.name,
+            "kind": violation.property.kind.value,
+            "run": found.number,
+            "steps": found.length,
+            "trace_length": len(violation.run.states),
+            "trace": trace_document(title, question, violation.run, violation.property.name),
+        },
+    }

@@ -1,0 +1,127 @@
+"""The tables after a search: verdict, numbers, properties, actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from acked.checker.question.result import Result, StopReason, Verdict
+from acked.checker.question.user_properties import reached
+from acked.reports import units
+from acked.reports.console import Glyphs, clean, flow, glyphs_of, put, put_paragraph, put_table
+from acked.reports.runs.answers import Answer, answers, verdict_in_words
+from acked.reports.runs.view import subject_in_words
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_MANY_STATES = 100_000
+_STYLE = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCOMPLETE: "bold yellow"}
+
+
+def print_result(console: Console, title: str, result: Result, total_seconds: float) -> None:
+    """Everything about a result but its traces; `total_seconds` counts from the command's start."""
+    glyphs = glyphs_of(console)
+    put_paragraph(console, title, "bold underline")
+    put_paragraph(console, subject_in_words(result.question.instance), "dim")
+    sign = {Verdict.HOLDS: glyphs.good, Verdict.VIOLATED: glyphs.bad, Verdict.INCOMPLETE: glyphs.open}[result.verdict]
+    put_paragraph(console, verdict_in_words(result), _STYLE[result.verdict], f"{sign} ", "  ")
+    put(console, [])
+    _print_numbers(console, result, total_seconds)
+    if result.question.properties:
+        put(console, [])
+        _print_properties(console, result, glyphs)
+    if found := reached(result.probes.items()):
+        put(console, [])
+        _print_reach(console, result, found, glyphs)
+    put(console, [])
+    _print_actions(console, result, glyphs)
+    for note in result.notes:
+        put_paragraph(console, f"note: {note}", "", "", "      ")
+
+
+def print_expectation(console: Console, differences: Sequence[str]) -> None:
+    """Whether the answer is the one that the spec expects, and if not, in what it differs."""
+    glyphs = glyphs_of(console)
+    put(console, [])
+    if not differences:
+        put_paragraph(console, "as the spec expects", "bold green", f"{glyphs.good} ", "  ")
+        return
+    put_paragraph(console, "not as the spec expects:", "bold red", f"{glyphs.bad} ", "  ")
+    for difference in differences:
+        put_paragraph(console, difference, "", "  - ", "    ")
+
+
+def _print_numbers(console: Console, result: Result, total_seconds: float) -> None:
+    states, generated, seconds = result.distinct_states, result.generated_states, result.seconds
+    # Of levels that an earlier search found, the time is not known here.
+    paces = ["" if result.stored_levels else f" ({units.rate(number, seconds)})" for number in (states, generated)]
+    # Of a small space it would say more about the table's first size than about states.
+    per_state = f" ({units.size(result.memory_bytes / states)} a state)" if states >= _MANY_STATES else ""
+    stored = f", {units.count(result.stored_levels)} of them taken from the run directory" if result.stored_levels else ""
+    rows = [
+        ("distinct states", f"{units.count(states)}{paces[0]}"),
+        ("generated states", f"{units.count(generated)}{paces[1]}"),
+        ("depth", units.plural(result.depth, "level") + stored),
+        ("time", f"{units.duration(seconds)} searching, {units.duration(total_seconds)} in all"),
+        *([("symmetry", _symmetry(result))] if result.question.is_symmetric else []),
+        ("memory", f"{units.size(result.memory_bytes)}{per_state}"),
+        ("engine", f"{result.engine}, {units.plural(result.workers, 'worker')}"),
+    ]
+    for name, text in rows:
+        put_paragraph(console, text, "bold" if name.endswith("states") else "", f"  {name:<18}", " " * 20)
+
+
+def _symmetry(result: Result) -> str:
+    instance = result.question.instance
+    names = " and ".join(f"{sort.type_name}s" for sort in instance.protocol.symmetric)
+    return f"states that differ only in the names of {names} are counted once"
+
+
+def _print_properties(console: Console, result: Result, glyphs: Glyphs) -> None:
+    rows = [
+        [(clean(item.property.name, console), ""), (item.property.kind.value, "dim"), _answer(item, glyphs)]
+        for item in answers(result)
+    ]
+    put_table(console, [("property", False), ("kind", False), ("answer", False)], rows)
+
+
+def _print_reach(console: Console, result: Result, found: Mapping[str, int | None], glyphs: Glyphs) -> None:
+    rows = []
+    for name, length in found.items():
+        if length is not None:
+            answer = (f"{glyphs.good} reached in {units.plural(length - 1, 'step')}", "bold green")
+        elif result.stopped is StopReason.COMPLETE:
+            answer = (f"{glyphs.bad} no reachable state is one", "bold")
+        else:
+            answer = (f"{glyphs.open} not reached so far", "yellow")
+        rows.append([(clean(name, console), ""), answer])
+    put_table(console, [("looked for", False), ("answer", False)], rows)
+
+
+def _answer(item: Answer, glyphs: Glyphs) -> tuple[str, str]:
+    if item.violation is not None:
+        return f"{glyphs.bad} violated ({units.plural(item.violation.trace_length, 'state')})", "bold red"
+    if item.holds:
+        return f"{glyphs.good} holds", "bold green"
+    return f"{glyphs.open} not violated so far", "yellow"
+
+
+def _print_actions(console: Console, result: Result, glyphs: Glyphs) -> None:
+    silent = set(result.never_fired)
+    # That an action never fired is a finding only where everything was seen.
+    words = "never fired" if result.stopped is StopReason.COMPLETE else "not fired so far"
+    sign, shade = (glyphs.bad, "bold yellow") if result.stopped is StopReason.COMPLETE else (glyphs.open, "dim")
+    rows = []
+    for name, fired in result.actions.items():
+        style = shade if name in silent else ""
+        mark = f"{sign} {words}" if name in silent else ""
+        texts = (clean(name, console), units.count(fired.enabled), units.count(fired.new), mark)
+        rows.append([(text, style) for text in texts])
+    put_table(console, [("action", False), ("enabled", True), ("new", True), ("", False)], rows)
+    if silent:
+        names = [(clean(name, console), shade) for name in result.never_fired]
+        names = [(f"{name}," if at < len(names) - 1 else name, style) for at, (name, style) in enumerate(names)]
+        lead = f"{sign} {words}: "
+        for spans in flow([(lead, shade)], names, len(lead), console.width):
+            put(console, spans)

@@ -1,0 +1,52 @@
+"""Commands are there by name, and cost nothing until they are asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+
+import click
+import pytest
+
+from acked.asking.specs import all_bundled
+from acked.cli import cli
+from tests.places import CHECKOUT
+
+MODULES = [path.stem for path in (CHECKOUT / "acked" / "commands").glob("[!_]*.py")]
+
+
+def names() -> list[str]:
+    """All commands, as --help lists them."""
+    return cli.list_commands(click.Context(cli))
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_listed_command_answers_to_its_name(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    assert command.name == name
+    assert command.get_short_help_str()
+
+
+def test_every_command_that_a_module_defines_is_listed() -> None:
+    found = [item for stem in MODULES for item in vars(import_module(f"acked.commands.{stem}")).values()]
+    commands = [item for item in found if isinstance(item, click.Command) and item is not cli]
+    groups = [item for item in commands if isinstance(item, click.Group)]
+    inside = {id(item) for group in groups for item in group.commands.values()}
+    assert {item.name for item in commands if id(item) not in inside} == set(names())
+
+
+def test_the_command_line_imports_neither_other_commands_nor_what_they_need() -> None:
+    program = "import sys, acked.cli; print(*sys.modules)"
+    command = [sys.executable, "-P", "-c", program]
+    loaded = set(subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.split())
+    assert "acked.asking.options" in loaded
+    assert not [name for name in loaded if name.startswith("acked.commands.")]
+    assert not loaded & {"z3", "pyarrow", "pyspark", "rich", "llvmlite"}
+
+
+def test_bundled_specs_come_from_the_top_down() -> None:
+    depths = [len(path.parts) for path in all_bundled()]
+    assert depths == sorted(depths)
+    assert len(depths) == len({path.stem for path in all_bundled()}) > 100

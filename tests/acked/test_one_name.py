@@ -1,0 +1,216 @@
+"""`acked` is the one name that is ours, from a wheel, an editable installation and a checkout, whatever else is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.places import CHECKOUT
+
+TAKEN = ("model", "checker", "reports", "invariants", "specs", "tests", "cluster")
+"""Names of our folders that belong to whoever uses acked."""
+
+COMMANDS = [("list", "specs"), ("check", "kip320", "-q", "-c", "replicas=2")]
+
+PROTOCOL = '''\
+"""Clients that ask a server for a lock."""
+
+from acked.model.language.context import Constant
+from acked.model.language.protocol import Protocol, require
+from acked.model.language.state import Optional, Struct, field
+from acked.model.language.values import Id, OptionalValue
+
+clients = Constant("clients", 1, 4, "who asks for the lock")
+
+
+class Client(Id, size=clients):
+    """Who asks."""
+
+
+class State(Struct):
+    """What the server knows."""
+
+    holder = field(Optional(Client), "who has the lock")
+
+
+
+def initial(s: State) -> None:
+    """Nobody has it."""
+
+
+locks = Protocol(
+    "locks", State, title="one lock", source="my own", constants=(clients,), initial=initial, symmetric=(Client,)
+)
+
+
+@locks.action(says=lambda t: f"client {t['client']} takes the lock", actor="client")
+def take(s: State, client: Client) -> None:
+    require("the lock is free", s.holder.is_none)
+    s.holder = client
+'''
+
+
+class Place(NamedTuple):
+    """How acked is there: the Python that finds it, and the variables with which it does."""
+
+    python: Path
+    variables: dict[str, str]
+
+
+def run(place: Place, *args: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs a place's Python in `cwd` with no other PYTHON… variables than its own and those given."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return subprocess.run(
+        [place.python, *args],
+        cwd=cwd,
+        env=environment | place.variables | variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def environment_with(target: Path, *install: str | Path) -> Place:
+    """A clean environment with acked put into it.
+
+    The dependencies are those of the test environment, appended as a plain folder: its `.pth` files, and so its editable
+    installation of this checkout, do not take effect.
+    """
+    home = target / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True, timeout=300)
+    python = home / "bin" / "python"
+    [packages] = home.glob("lib/python*/site-packages")
+    dependencies = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+    (packages / "zz_dependencies.pth").write_text("\n".join(dependencies) + "\n")
+    pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "install", "--quiet"]
+    options = ["--no-deps", "--no-index", "--no-build-isolation", "--ignore-installed"]
+    done = subprocess.run([*pip, *options, *install], capture_output=True, text=True, cwd=target, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return Place(python, {})
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Place]:
+    """acked from a wheel, from an editable installation, and from a checkout that PYTHONPATH names."""
+    target = tmp_path_factory.mktemp("places")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", target]
+    subprocess.run(build, cwd=CHECKOUT, check=True, capture_output=True, timeout=300)
+    [wheel] = target.glob("*.whl")
+    (target / "wheel").mkdir()
+    (target / "editable").mkdir()
+    return {
+        "wheel": environment_with(target / "wheel", wheel),
+        "editable": environment_with(target / "editable", "--editable", CHECKOUT),
+        "checkout": Place(Path(sys.executable), {"PYTHONPATH": str(CHECKOUT / ".import")}),
+    }
+
+
+WAYS = pytest.mark.parametrize("way", ["wheel", "editable", "checkout"])
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    """A working directory with packages and a module of our folders' names, which raise when they are imported."""
+    for name in TAKEN:
+        text = f"raise RuntimeError('the foreign {name} was imported')\n"
+        if name == "checker":
+            (tmp_path / "checker.py").write_text(text)
+            continue
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(text)
+    return tmp_path
+
+
+@pytest.mark.slow
+@WAYS
+@pytest.mark.parametrize("variables", [{}, {"PYTHONSAFEPATH": "1"}], ids=["plain", "safe-path"])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: words[0])
+def test_the_command_is_not_misled_by_modules_of_our_folders_names(
+    places: dict[str, Place], foreign: Path, way: str, variables: dict[str, str], command: tuple[str, ...]
+) -> None:
+    done = run(places[way], "-m", "acked", *command, cwd=foreign, **variables)
+    assert done.returncode == 0, done.stderr
+    assert "kip320" in done.stdout or "KIP-320" in done.stdout
+
+
+@pytest.mark.slow
+@WAYS
+def test_what_belongs_to_the_user_is_what_the_user_imports(places: dict[str, Place], tmp_path: Path, way: str) -> None:
+    """Also what is installed: a folder on PYTHONPATH stands for it, behind ours."""
+    mine = tmp_path / "mine"
+    for name in TAKEN:
+        (mine / name).mkdir(parents=True)
+        (mine / name / "__init__.py").write_text(f"name = 'my {name}'\n")
+    path = os.pathsep.join([*places[way].variables.values(), str(mine)])
+    program = f"import acked.cli, {', '.join(TAKEN)}; print(*({'.name, '.join(TAKEN)}.name), sep='; ')"
+    done = run(places[way], "-c", program, cwd=tmp_path, PYTHONPATH=path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "; ".join(f"my {name}" for name in TAKEN)
+
+
+@pytest.mark.slow
+@WAYS
+def test_no_other_name_of_ours_can_be_imported(places: dict[str, Place], tmp_path: Path, way: str) -> None:
+    program = "import sys, importlib.util as u; print([name for name in sys.argv[1:] if u.find_spec(name)])"
+    done = run(places[way], "-P", "-c", program, *TAKEN, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["wheel", "editable"])
+def test_an_installation_has_one_top_name(places: dict[str, Place], tmp_path: Path, way: str) -> None:
+    program = "import importlib.metadata as m, json; print(json.dumps([f.as_posix() for f in m.files('acked')]))"
+    done = run(places[way], "-c", program, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    files = [name for name in json.loads(done.stdout) if not name.startswith("..")]  # Scripts are elsewhere.
+    tops = {name.partition("/")[0] for name in files if ".dist-info/" not in name}
+    assert tops == ({"acked"} if way == "wheel" else {"_acked.pth"})
+
+
+@pytest.mark.slow
+@WAYS
+def test_mypy_sees_our_types_in_a_users_protocol(places: dict[str, Place], foreign: Path, way: str) -> None:
+    (foreign / "locks.py").write_text(PROTOCOL)
+    (foreign / "wrong.py").write_text(PROTOCOL.replace("s.holder = client", "s.holder = 'nobody'"))
+    asked = ["-m", "mypy", "--strict", "--python-executable", places[way].python]
+    # mypy's own process is that of the test environment; what it looks at is the place's.
+    variables = {"MYPYPATH": places[way].variables.get("PYTHONPATH", "")}
+    here = Place(Path(sys.executable), {})
+    good = run(here, *asked, "--cache-dir", foreign / "cache", "locks.py", cwd=foreign, **variables)
+    assert (good.returncode, good.stdout) == (0, "Success: no issues found in 1 source file\n"), good.stdout + good.stderr
+    wrong = run(here, *asked, "--cache-dir", foreign / "cache", "wrong.py", cwd=foreign, **variables)
+    assert wrong.returncode == 1
+    assert "Incompatible types in assignment" in wrong.stdout
+
+
+def test_importing_the_entry_point_imports_nothing_but_the_standard_library(tmp_path: Path) -> None:
+    program = (
+        "import sys; before = set(sys.modules); import acked.__main__;"
+        "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before} - sys.stdlib_module_names))"
+    )
+    done = run(Place(Path(sys.executable), {}), "-c", program, cwd=tmp_path)
+    assert done.stdout == "acked\n", done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [("--help",), ("list", "specs"), ("check", "kip320")], ids=" ".join)
+def test_a_command_that_needs_neither_z3_nor_spark_imports_neither(tmp_path: Path, command: tuple[str, ...]) -> None:
+    program = (
+        "import atexit, sys\n"
+        "heavy = lambda: sorted({'z3', 'pyspark'} & set(sys.modules))\n"
+        "atexit.register(lambda: print('HEAVY', heavy(), file=sys.stderr))\n"
+        f"sys.argv = ['acked', *{command!r}]\n"
+        "from acked.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    done = run(Place(Path(sys.executable), {}), "-c", program, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "HEAVY []"

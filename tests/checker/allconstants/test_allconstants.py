@@ -1,0 +1,397 @@
+"""The proof for all constants: every obligation proved, none vacuous, weakened protocols refused, a second solver agrees."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acked.checker.allconstants.counterparts import broken_rules
+from acked.checker.allconstants.lemma_search import FIRST_EFFORT, SEARCH_EFFORT, CoreSearch, Engine
+from acked.checker.allconstants.obligations import CLAUSES, TERMS, Obligations
+from acked.checker.allconstants.proof import (
+    PROOF_EFFORT,
+    AllConstantsProof,
+    ObligationResult,
+    Options,
+    Verdict,
+    prove_all_constants,
+)
+from acked.checker.allconstants.prover import Prover
+from acked.checker.allconstants.small_instances import SmallInstance
+from acked.checker.processes import Limits
+from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file
+from acked.checker.solver.tasks import FirstOrderProblem, ObligationAnswer, ObligationTask
+from acked.invariants.proofs import COUNTERPARTS
+from acked.model.catalogue import PROTOCOLS
+from acked.model.language.protocol import Action, Protocol, require
+from acked.model.language.quantify import every
+from acked.model.replication.common import (
+    become_follower,
+    follows,
+    follows_in_epoch,
+    matching_point,
+    presumes_leadership,
+    replicate,
+    require_newer_request,
+    take_up_request,
+)
+from acked.model.replication.kip320 import kip320
+from acked.model.replication.state import Epoch, Replica, State
+
+pytestmark = pytest.mark.slow
+
+LIMITS = Limits(2, 600.0)
+SHIPPED = CoreFile.load(shipped_file("kip320"))
+VARIANTS = [name for name, item in PROTOCOLS.items() if item.state is State and item is not kip320]
+
+
+TOLD: list[tuple[str, int, int]] = []
+"""What was told while KIP-320 was proved."""
+
+
+@cache
+def proof(name: str = "kip320") -> AllConstantsProof:
+    return prove_all_constants(PROTOCOLS[name], LIMITS)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[AllConstantsProof, Path]:
+    """The proof of kip320, and the folder of its queries."""
+    folder = tmp_path_factory.mktemp("proof")
+
+    def tell(result: ObligationResult, number: int, count: int) -> None:
+        TOLD.append((result.clause, number, count))
+
+    return prove_all_constants(kip320, LIMITS, Options(smt2=folder), on_result=tell), folder
+
+
+@cache
+def prover() -> Prover:
+    return Prover(Obligations(kip320))
+
+
+def test_kip320_holds_for_all_constants(written: tuple[AllConstantsProof, Path]) -> None:
+    made, _ = written
+    assert [(item.subject, item.clause) for item in made.open] == []
+    assert made.vacuous == ()
+    assert made.holds
+
+
+def test_every_clause_is_an_obligation_of_the_initial_state_and_of_every_action(
+    written: tuple[AllConstantsProof, Path],
+) -> None:
+    made, _ = written
+    subjects = dict.fromkeys(item.subject for item in made.obligations)
+    assert list(subjects) == ["initial state", *(item.name for item in kip320.actions), TERMS]
+    counts = {subject: sum(item.subject == subject for item in made.obligations) for subject in subjects}
+    assert set(counts.values()) == {34, counts[TERMS]}
+    assert len(made.obligations) == 34 * 10 + 4
+
+
+@pytest.mark.parametrize("name", ["kip320", *VARIANTS])
+def test_the_shipped_lemma_sets_are_of_the_shipped_protocol_and_small(name: str) -> None:
+    shipped = CoreFile.load(shipped_file(name))
+    again = f"found for other rules; run: acked prove {name} --all-constants --lemma-sets {shipped_file(name)}"
+    assert shipped.fingerprint == Obligations(PROTOCOLS[name]).fingerprint, again
+    assert max(len(core.lemmas) for core in shipped.cores.values()) <= 16
+    assert {name for core in shipped.cores.values() for name in core.lemmas} <= {
+        *(item.name for item in CLAUSES),
+        *(name for name in Obligations(PROTOCOLS[name]).clauses if name.startswith("Domain(")),
+    }
+
+
+def test_a_changed_rule_or_lemma_has_another_fingerprint() -> None:
+    same = Obligations(kip320).fingerprint
+    assert Obligations(kip320).fingerprint == same
+    assert Obligations(kip320, drop=[("FencedLeaderExpandIsr", "HW in this epoch")]).fingerprint != same
+    assert Obligations(kip320, CLAUSES[1:]).fingerprint != same
+
+
+def test_the_proof_is_plain_data_that_names_what_it_used(written: tuple[AllConstantsProof, Path]) -> None:
+    document = json.loads(json.dumps(written[0].document()))
+    assert document["verdict"] == "holds"
+    assert document["proved"] == len(document["obligations"]) == 344
+    by_key = {(item["subject"], item["clause"]): item for item in document["obligations"]}
+    assert "CommitRequest" in by_key["BecomeLeader", "CommitRequest"]["lemmas"]
+
+
+def test_progress_is_told_after_every_obligation(written: tuple[AllConstantsProof, Path]) -> None:
+    assert len(written[0].obligations) == 344
+    assert [number for _, number, _ in TOLD] == list(range(1, 345))
+    assert {count for _, _, count in TOLD} == {344}
+
+
+def test_without_a_lemma_set_or_without_time_an_obligation_is_not_proved() -> None:
+    key = "BecomeLeader|CommitRequest"
+    number = [item.key for item in prover().obligations.all].index(key)
+    core = SHIPPED.cores[key]
+    for seconds, lemmas, proved in ((600.0, None, False), (0.001, core.lemmas, False), (600.0, core.lemmas, True)):
+        engine = Engine(FirstOrderProblem("kip320", ()), seconds)
+        answer = engine.answer(ObligationTask(number, lemmas, core.way, PROOF_EFFORT, False), lambda _: None)
+        assert isinstance(answer, ObligationAnswer)
+        assert (answer.is_proved, answer.counterexample) == (proved, None)
+
+
+def test_one_obligation_that_is_left_open_makes_the_verdict_incomplete(written: tuple[AllConstantsProof, Path]) -> None:
+    made = written[0]
+    last = made.obligations[-1]
+    lost = replace(made, obligations=(*made.obligations[:-1], replace(last, verdict=Verdict.UNKNOWN, reason="no time")))
+    assert (lost.holds, lost.exit_code, lost.document()["verdict"]) == (False, 152, "incomplete")
+    assert lost.document()["open"] == [f"{last.subject}: {last.clause}"]
+    idle = replace(made, vacuous=("LeaderWrite",))
+    assert (idle.holds, idle.exit_code, idle.document()["verdict"]) == (False, 152, "incomplete")
+
+
+def find_again(keys: Iterable[str]) -> None:
+    search = CoreSearch(prover())
+    known = {item.key: item for item in prover().obligations.all}
+    for key in keys:
+        found = search.find(known[key])
+        assert isinstance(found, Core), key
+        assert prover().effort(known[key], found, SEARCH_EFFORT) is not None, key
+
+
+def test_lemma_sets_are_found_again_from_nothing() -> None:
+    find_again(("BecomeLeader|FollowerPrefix", "FencedLeaderExpandIsr|CommitQuorum", "LeaderWrite|IdFresh"))
+
+
+HARD = ("BecomeLeader|CommitRequest", "FencedBecomeFollowerAndTruncate|CommitQuorum")
+"""Finding these takes z3 as long as finding all others."""
+
+
+@pytest.mark.long
+def test_a_sample_of_all_lemma_sets_is_found_again_from_nothing() -> None:
+    find_again([key for key in SHIPPED.cores if key not in HARD][::7])
+
+
+def test_lemma_sets_survive_being_written(tmp_path: Path) -> None:
+    file = CoreFile("abc", {"A|B": Core(("C", "Domain(log[].end)"), 2), "A|C": Core()})
+    file.save(tmp_path / "cores.json")
+    assert CoreFile.load(tmp_path / "cores.json") == file
+
+
+def test_a_broken_file_of_lemma_sets_is_no_lemma_set(tmp_path: Path) -> None:
+    (tmp_path / "cores.json").write_text('{"fingerprint": 3, "cores": [1]}')
+    assert CoreFile.load(tmp_path / "cores.json") == CoreFile()
+    assert CoreFile.load(tmp_path / "none.json") == CoreFile()
+
+
+# -- weakened protocols ------------------------------------------------------------------------------------------------
+
+
+def replaced(name: str, function: Callable[..., None]) -> Protocol:
+    """KIP-320 with one action's rules replaced."""
+    actions = tuple(
+        Action(item.name, function, None, "", item.file, item.line) if item.name == name else item for item in kip320.actions
+    )
+    assert actions != kip320.actions
+    return Protocol(
+        "weakened", State, title="", source="", constants=kip320.constants, initial=kip320.run_initial, actions=actions
+    )
+
+
+def hw_of_any_epoch(s: State, leader: Replica) -> None:
+    hw = s.replica[leader].hw
+    require("leader holds the offset", s.log[leader].has(hw))
+
+    def counts(f: Replica) -> Any:
+        return presumes_leadership(s, leader) & follows(s, leader, f) & s.log[f].has(hw)
+
+    require("every ISR member follows and holds the offset", every(s.replica[leader].isr, counts))
+    s.replica[leader].hw = hw + 1
+
+
+def hw_without_followers(s: State, leader: Replica) -> None:
+    hw = s.replica[leader].hw
+    require("presumes leadership", presumes_leadership(s, leader))
+    require("leader holds the offset", s.log[leader].has(hw))
+    require("every ISR member holds the offset", every(s.replica[leader].isr, lambda f: s.log[f].has(hw)))
+    s.replica[leader].hw = hw + 1
+
+
+def follow_without_truncation(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
+    require("leader presumes leadership", presumes_leadership(s, leader))
+    require("leader is in the request's epoch", s.replica[leader].leader_epoch == epoch)
+    require_newer_request(s, leader, replica, epoch)
+    take_up_request(s, replica, epoch)
+
+
+def follow_a_leader_to_be(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
+    become_follower(s, leader, replica, epoch, truncate_to=matching_point(s, leader, replica))
+
+
+def fetch_across_epochs(s: State, follower: Replica, leader: Replica) -> None:
+    require("follows", presumes_leadership(s, leader) & follows(s, leader, follower))
+    replicate(s, follower, leader)
+
+
+def expand_before_hw_in_epoch(s: State, leader: Replica, follower: Replica) -> None:
+    from acked.model.replication.common import leader_update, reached
+
+    require("outside the ISR", ~s.replica[leader].isr.contains(follower))
+    require("follows in this epoch", follows_in_epoch(s, leader, follower))
+    require("caught up to HW", reached(s, follower, s.replica[leader].hw))
+    leader_update(s, leader, s.replica[leader].isr.add(follower))
+
+
+WEAKENED = [
+    ("FencedLeaderIncHighWatermark", hw_without_followers, ("CommitQuorum", "CommitRequest", "WeakIsr", "StrongIsr")),
+    ("FencedLeaderIncHighWatermark", hw_of_any_epoch, ("CommitQuorum", "CommitRequest", "StrongIsr")),
+    ("FencedBecomeFollowerAndTruncate", follow_without_truncation, ("FollowerPrefix",)),
+    ("FencedLeaderExpandIsr", expand_before_hw_in_epoch, ("CommitQuorum", "StrongIsr")),
+    ("FencedFollowerFetch", fetch_across_epochs, ("RecordEpoch", "LogMatching")),
+    ("FencedBecomeFollowerAndTruncate", follow_a_leader_to_be, ("LeaderFirst",)),
+]
+
+
+@pytest.mark.parametrize(("action", "function", "broken"), WEAKENED, ids=[item[1].__name__ for item in WEAKENED])
+def test_a_weakened_protocol_is_refused_with_a_step_of_a_small_instance(
+    action: str, function: Callable[..., None], broken: tuple[str, ...]
+) -> None:
+    weakened = Prover(Obligations(replaced(action, function)))
+    search = CoreSearch(weakened)
+    for obligation in weakened.obligations.all:
+        if obligation.subject == action and obligation.clause in broken:
+            assert weakened.solve(obligation, SHIPPED.cores[obligation.key].lemmas, FIRST_EFFORT) is None
+            found = search.find(obligation, suspect=True)
+            assert isinstance(found, StepCounterexample)
+            assert found.breaks == obligation.clause
+            assert found.step.startswith(action)
+
+
+def test_a_dropped_clause_is_missed_where_the_argument_needs_it() -> None:
+    action = "FencedFollowerFetch"
+    engine = Engine(FirstOrderProblem("kip320", ((action, "follows in this epoch"),)), 600.0)
+    keys = [item.key for item in prover().obligations.all]
+    for clause, proved in (("RecordEpoch", False), ("LogMatching", False), ("IsrHasLeader", True)):
+        core = SHIPPED.cores[f"{action}|{clause}"]
+        task = ObligationTask(keys.index(f"{action}|{clause}"), core.lemmas, core.way, FIRST_EFFORT, True, suspect=True)
+        answer = engine.answer(task, lambda _: None)
+        assert isinstance(answer, ObligationAnswer)
+        assert answer.is_proved is proved
+        assert proved or (answer.counterexample is not None and answer.counterexample.step.startswith(action))
+
+
+def test_an_action_that_can_never_happen_is_vacuous() -> None:
+    def never(s: State, leader: Replica) -> None:
+        require("cannot be", (s.log[leader].end < 1) & (s.log[leader].end > 1))
+        s.replica[leader].hw = 0
+
+    small = SmallInstance(replaced("LeaderWrite", never), {item.name: 2 for item in kip320.constants}, ())
+    assert small.can_fire("LeaderWrite") is False
+    assert small.can_fire("BecomeLeader") is True
+
+
+# -- other solvers -----------------------------------------------------------------------------------------------------
+
+
+def test_every_obligation_is_written_as_a_file_that_z3_refutes_by_itself(written: tuple[AllConstantsProof, Path]) -> None:
+    import z3
+
+    files = sorted(written[1].glob("*.smt2"))
+    assert len(files) == 344
+    for path in files[::20]:
+        context = z3.Context()
+        solver = z3.SimpleSolver(ctx=context)
+        solver.set("mbqi", False)
+        solver.set("auto_config", False)
+        solver.from_string(path.read_text())
+        assert solver.check() == z3.unsat, path.name
+
+
+def refutes(text: str) -> bool:
+    """Whether cvc5 finds an SMT-LIB text unsatisfiable."""
+    import cvc5
+
+    solver = cvc5.Solver()
+    solver.setOption("tlimit-per", "60000")
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "obligation")
+    answer = ""
+    while not (command := parser.nextCommand()).isNull():
+        answer += command.invoke(solver, parser.getSymbolManager())
+    return str(answer).split() == ["unsat"]
+
+
+def refuted_by_another(keys: Iterable[str]) -> list[str]:
+    """The obligations that cvc5 refutes in their form without quantifiers."""
+    known = {item.key: item for item in prover().obligations.all}
+    refuted = []
+    for key in keys:
+        text = prover().grounded(known[key], SHIPPED.cores.get(key, Core()), 10 * SEARCH_EFFORT)
+        assert text is not None, key
+        assert "forall" not in text
+        refuted += [key] if refutes(text) else []
+    return refuted
+
+
+def test_a_second_solver_refutes_obligations_without_quantifiers() -> None:
+    keys = ["BecomeLeader|WeakIsr", "FencedFollowerFetch|CommitQuorum", "FencedLeaderExpandIsr|StrongIsr"]
+    assert refuted_by_another(keys) == keys
+
+
+def test_a_second_solver_refutes_a_sixth_of_all_obligations() -> None:
+    keys = [item.key for item in prover().obligations.all][::6]
+    assert refuted_by_another(keys) == keys
+
+
+def test_importing_the_command_does_not_import_z3() -> None:
+    code = "import sys, acked.cli; sys.exit('z3' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# -- the older variants -------------------------------------------------------------------------------------------------
+
+FENCED = {
+    "FencedLeaderIncHighWatermark": {"every ISR member follows in this epoch and holds the offset"},
+    "FencedLeaderExpandIsr": {"follows in this epoch", "HW in this epoch"},
+    "FencedFollowerFetch": {"follows in this epoch"},
+    "FencedBecomeFollowerAndTruncate": {"leader presumes leadership", "leader is in the request's epoch"},
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_obligation_of_an_older_variant_is_proved_or_refuted_by_what_kip320_fences(name: str) -> None:
+    made = proof(name)
+    assert not made.holds
+    assert [item.key for item in made.open if item.verdict is Verdict.UNKNOWN] == []
+    assert made.vacuous == ()
+    found = [item.counterexample for item in made.refuted if item.counterexample is not None]
+    assert len(found) == len(made.refuted)
+    rules = broken_rules(PROTOCOLS[name], (), found)
+    shared = {"ControllerElectLeader", "ControllerShrinkIsr", "BecomeLeader", "LeaderWrite"}
+    assert not shared & {item.action for item in rules}, "what all variants share breaks nothing"
+    assert {item.rule for item in rules} == set(FENCED)
+    for item in rules:
+        assert COUNTERPARTS[item.action] == item.rule
+        assert item.clauses
+        assert set(item.clauses) <= FENCED[item.rule]
+
+
+# -- solvers that fail -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.long
+def test_solvers_without_memory_leave_obligations_open_and_say_why() -> None:
+    starved = prove_all_constants(kip320, Limits(2, 60.0, 64 << 20), Options(search=False))
+    assert starved.exit_code == 152
+    assert len(starved.open) == len(starved.obligations) == 344
+    assert all(item.reason for item in starved.open)
+
+
+def test_an_interrupt_ends_the_proof_and_is_no_pass() -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    made = prove_all_constants(kip320, LIMITS, on_result=interrupt)
+    assert (made.exit_code, made.holds, made.interrupted) == (130, False, True)
+    assert len(made.obligations) < 344

@@ -1,0 +1,106 @@
+"""The vector code of the kernel agrees with the plain evaluator, expression by expression and lane by lane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acked.checker.native.compile import load_kernel
+from acked.checker.native.shard import address, reserve
+from acked.checker.question.plan import BATCH, KernelPlan
+from acked.model.formulas.evaluate import Evaluator
+from acked.model.formulas.expr import Expr, Pool
+from acked.model.language.protocol import Instance, Protocol
+from acked.model.language.state import Between, Struct, field
+from tests.random_expressions import BOOLS, INTS, STATE, STATES, Code, Recipe, build
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Kernels of random expressions are not left in the user's cache."""
+    place = tmp_path_factory.mktemp("kernels")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACKED_CACHE_DIR", str(place))
+        yield place
+
+
+def plain_instance() -> Instance:
+    """The state of random expressions, without actions."""
+    protocol = Protocol("x", STATE, title="", source="", constants=(), initial=lambda s: None)
+    return protocol.instantiate({})
+
+
+def evaluate_natively(instance: Instance, roots: list[Expr], states: Sequence[tuple[int, ...]]) -> list[list[int]]:
+    """By state, the truth values of the roots, as rows of the kernel's `guards`."""
+    plan = KernelPlan(instance, tuple(roots), ())
+    kernel = load_kernel(plan)
+    schema = instance.schema
+    packed = [word for codes in states for word in schema.pack(codes)]
+    words = reserve(BATCH * schema.words)
+    for at, word in enumerate(packed):
+        words[at] = word
+    columns = reserve(len(schema.leaves) * plan.column_bytes // 8)
+    rows = reserve(plan.rows * BATCH // 64)
+    kernel.function("unpack", 3)(address(words), address(columns), -(-len(states) // 8))
+    kernel.function("guards", 3)(address(columns), address(rows), -(-len(states) // plan.block))
+    per_row = BATCH // 64
+    return [[rows[row * per_row + at // 64] >> at % 64 & 1 for row in range(len(roots))] for at in range(len(states))]
+
+
+def agree(instance: Instance, roots: list[Expr], states: Sequence[tuple[int, ...]]) -> None:
+    """Asserts that the kernel and the evaluator say the same."""
+    evaluator = Evaluator(roots)
+    assert evaluate_natively(instance, roots, states) == [evaluator(state) for state in states]
+
+
+@pytest.mark.slow
+@settings(max_examples=15)
+@given(st.lists(BOOLS, min_size=4, max_size=12), st.lists(STATES, min_size=1, max_size=70))
+def test_random_conditions_have_the_evaluators_value(recipes: list[Recipe], states: list[tuple[int, ...]]) -> None:
+    instance = plain_instance()
+    agree(instance, [build(recipe, instance.pool) for recipe in recipes], states)
+
+
+@pytest.mark.slow
+@settings(max_examples=15)
+@given(st.lists(INTS, min_size=4, max_size=12), st.lists(STATES, min_size=1, max_size=70))
+def test_random_integers_have_the_evaluators_value(recipes: list[Recipe], states: list[tuple[int, ...]]) -> None:
+    instance = plain_instance()
+    pool = instance.pool
+    terms = [build(recipe, pool) for recipe in recipes]
+    # Only conditions come out of the vector code: each integer is compared with its value in the first state.
+    first = map(pool.int, Evaluator(terms)(states[0]))
+    agree(instance, [pool.eq(term, value) for term, value in zip(terms, first, strict=True)], states)
+
+
+def small(pool: Pool) -> tuple[Expr, Expr]:
+    """A field in 0..15 and one in 0..4."""
+    return pool.field(4, 16), pool.field(3, 5)
+
+
+def test_a_shift_beyond_the_lane_gives_the_sign() -> None:
+    # In lanes of 8 bits a machine shift by 8 or more is undefined; the language shifts on.
+    state = type("Small", (Struct,), {"value": field(Between(Code, 0, 99)), "shift": field(Between(Code, 0, 20))})
+    protocol = Protocol("x", state, title="", source="", constants=(), initial=lambda s: None)
+    instance = protocol.instantiate({})
+    pool = instance.pool
+    value, shift = instance.fields
+    negative = pool.sub(value, pool.int(100))
+    roots = [
+        pool.eq(pool.shr(value, shift), pool.int(0)),
+        pool.lt(pool.shr(negative, shift), pool.int(-1)),
+        pool.eq(pool.shr(negative, shift), pool.int(-1)),
+    ]
+    agree(instance, roots, [(v, s) for v in (0, 1, 64, 99) for s in range(21)])
+
+
+def test_states_past_the_last_whole_vector_are_evaluated_too() -> None:
+    instance = plain_instance()
+    pool = instance.pool
+    a, b = small(pool)
+    states = [(0, at % 2, at % 3, at % 5, at % 16, at % 200, at * 37) for at in range(131)]
+    agree(instance, [pool.lt(a, b), pool.eq(pool.mod(a, pool.int(3)), pool.field(2, 3))], states)

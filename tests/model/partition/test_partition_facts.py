@@ -1,0 +1,184 @@
+"""What Kafka does by its sources and on real brokers, as traces of `partition`: each was impossible, or allowed too much."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acked.model.partition.versions import LATEST
+from tests.playing import TINY, can, play, release
+
+PRODUCER: dict[str, Any] = {"acks": "all", "retries": False, "idempotence": False}
+TWO_RECORDS: dict[str, Any] = {"replicas": 3, "log_size": 2, "records": 2, **PRODUCER}
+FIRST, SECOND = (f"Produce(leader=0, record={record}, answered=True)" for record in (0, 1))
+CRASH_OF_2 = ("Crash(broker=2, log_end=0, checkpoint=0)", "LearnIsr(leader=0)")
+
+
+def test_one_answer_brings_several_records_and_the_leader_knows_of_none_of_them() -> None:
+    state = play(release(LATEST, **TWO_RECORDS), FIRST, SECOND, "FetchAtOnce(follower=1, leader=0, end=2)")
+    assert state["log"][1]["end"] == 2
+    assert state["known_end"][0][1] == 0
+
+
+def test_an_answer_at_once_carries_the_high_watermark_from_before_its_fetch_was_noted() -> None:
+    instance = release(LATEST, **{**TWO_RECORDS, "replicas": 2})
+    state = play(instance, FIRST, "FetchRecord(follower=1, leader=0)", SECOND, "FetchAtOnce(follower=1, leader=0, end=2)")
+    assert (state["log"][1]["end"], state["broker"][0]["hw"], state["broker"][1]["hw"]) == (2, 1, 0)
+    waited = play(instance, FIRST, "FetchRecord(follower=1, leader=0)", SECOND, "FetchRecord(follower=1, leader=0)")
+    assert (waited["log"][1]["end"], waited["broker"][0]["hw"], waited["broker"][1]["hw"]) == (2, 1, 1)
+
+
+def test_the_high_watermark_may_wait_for_a_follower_outside_the_isr_that_has_fetched() -> None:
+    # Broker 2 was removed for lagging and has fetched since; the leader's high watermark may wait for it.
+    instance = release(LATEST, **TWO_RECORDS)
+    removed = (
+        FIRST, "AskToShrink(leader=0, followers=[2])", "CommitAlterPartition(leader=0)", "LearnIsr(leader=0)",
+        "FetchUnanswered(follower=2, leader=0)", "FetchRecord(follower=1, leader=0)",
+    )  # fmt: skip
+    waits = play(instance, *removed, "FetchWhileHwWaits(follower=1, leader=0, end=1)")
+    assert (waits["broker"][0]["isr"], waits["known_end"][0][1], waits["broker"][0]["hw"]) == ([0, 1], 1, 0)
+    assert waits["producer"]["status"][0] == 1
+    rises = play(instance, *removed, "FetchUnanswered(follower=1, leader=0)")
+    assert rises["broker"][0]["hw"] == 1
+
+
+def test_nobody_waits_for_a_follower_outside_the_isr_that_the_leader_never_heard_of() -> None:
+    # Broker 2 lives and follows, and was removed before its first fetch.
+    instance = release(LATEST, **TWO_RECORDS)
+    removed = (
+        FIRST, "AskToShrink(leader=0, followers=[2])", "CommitAlterPartition(leader=0)", "LearnIsr(leader=0)",
+        "FetchRecord(follower=1, leader=0)",
+    )  # fmt: skip
+    waits = "FetchWhileHwWaits(follower=1, leader=0, end=1)"
+    assert not can(instance, waits, *removed)
+    assert can(instance, waits, *removed[:4], "FetchUnanswered(follower=2, leader=0)", removed[4])
+
+
+@pytest.mark.parametrize(("version", "waits"), [("2.6", True), (LATEST, False)])
+def test_who_is_down_may_be_waited_for_until_those_who_may_not_join_are_left_out(version: str, waits: bool) -> None:
+    instance = release(version, **TWO_RECORDS, max_leader_epoch=2, shrink_bumps_epoch=False)
+    dies = (
+        "FetchUnanswered(follower=2, leader=0)", FIRST, "Crash(broker=2, log_end=0, checkpoint=0)", "LearnIsr(leader=0)",
+        "FetchRecord(follower=1, leader=0)",
+    )  # fmt: skip
+    assert can(instance, "FetchWhileHwWaits(follower=1, leader=0, end=1)", *dies) is waits
+
+
+@pytest.mark.parametrize(("version", "waits"), [("0.10", False), ("0.10.2", True)])
+def test_waiting_for_followers_outside_the_isr_came_with_0_10_2(version: str, waits: bool) -> None:
+    instance = release(version, **TWO_RECORDS)
+    # Broker 2 fetched while the log was empty, was removed for lagging behind the first record, and is waited for, or not.
+    heard = (
+        "FetchUnanswered(follower=2, leader=0)", FIRST, "ShrinkIsr(leader=0, followers=[2])",
+        "FetchRecord(follower=1, leader=0)",
+    )  # fmt: skip
+    assert can(instance, "FetchWhileHwWaits(follower=1, leader=0, end=1)", *heard) is waits
+    assert can(instance, "FetchUnanswered(follower=1, leader=0)", *heard)
+
+
+def test_one_request_takes_out_several_followers_and_all_of_them_stay_eligible() -> None:
+    instance = release("4.1", **TWO_RECORDS, min_insync_replicas=2)
+    state = play(instance, FIRST, "AskToShrink(leader=0, followers=[1, 2])", "CommitAlterPartition(leader=0)")
+    assert (state["controller"]["isr"], state["controller"]["elr"]) == ([0], [1, 2])
+    # One after the other leaves one of them out: the ISR was large enough after the first.
+    singly = (FIRST,)
+    for follower in (1, 2):
+        singly += (f"AskToShrink(leader=0, followers=[{follower}])", "CommitAlterPartition(leader=0)", "LearnIsr(leader=0)")
+    assert play(instance, *singly)["controller"]["elr"] == [2]
+
+
+@pytest.mark.parametrize(
+    ("version", "fetches", "truncates"),
+    [("2.0.1", True, True), ("2.1", True, False), ("2.4", True, False), ("2.5", False, False)],
+)
+def test_truncation_is_fenced_from_2_1_and_fetches_from_2_5_because_sessions_dropped_the_epoch(
+    version: str, fetches: bool, truncates: bool
+) -> None:
+    instance = release(version, **TINY, acks="1", retries=False, leadership_moves=True)
+    # Leadership moved away and back; broker 0 knows its new epoch, broker 1 still the first one.
+    ahead = ("MoveLeadership(broker=1)", "MoveLeadership(broker=0)", "BecomeLeader(leader=0)")
+    assert can(instance, "FetchNothingNew(follower=1, leader=0)", *ahead) is fetches
+    follows = ("MoveLeadership(broker=1)", "BecomeLeader(leader=1)", "BecomeFollower(follower=0, leader=1)")
+    again = ("MoveLeadership(broker=0)", "MoveLeadership(broker=1)", "BecomeLeader(leader=1)")
+    assert can(instance, "TruncateByEpoch(follower=0, leader=1)", *follows, *again) is truncates
+
+
+def test_a_leader_without_a_fetch_of_a_follower_does_not_take_it_in_but_may_take_it_out() -> None:
+    instance = release("3.9", **TINY, acks="all", retries=False, leadership_moves=True)
+    assert play(instance)["known_end"][0][1] is None
+    assert can(instance, "AskToShrink(leader=0, followers=[1])")
+    assert not can(instance, "AskToShrink(leader=0, followers=[1])", "FetchNothingNew(follower=1, leader=0)")
+    # Broker 1 leads with an empty log; broker 0 has a record of its own, and is outside the ISR: its log has parted.
+    parted = (
+        FIRST, "MoveLeadership(broker=1)", "BecomeLeader(leader=1)", "AskToShrink(leader=1, followers=[0])",
+        "CommitAlterPartition(leader=1)", "LearnIsr(leader=1)", "BecomeFollower(follower=0, leader=1)",
+    )  # fmt: skip
+    assert not can(instance, "AskToExpand(leader=1, follower=0)", *parted)
+    cut = (*parted, "FetchDiverging(follower=0, leader=1)")
+    assert not can(instance, "AskToExpand(leader=1, follower=0)", *cut)
+    assert can(instance, "AskToExpand(leader=1, follower=0)", *cut, "FetchNothingNew(follower=0, leader=1)")
+
+
+def test_with_kraft_to_3_9_a_broker_that_comes_back_unnoticed_keeps_its_place_without_its_log() -> None:
+    faults = {"crashes": "lossy", "unnoticed_restarts": True}
+    instance = release("3.9", "kraft", **{**TWO_RECORDS, "records": 1}, **faults)
+    copied = (FIRST, "FetchRecord(follower=1, leader=0)")
+    state = play(instance, *copied, "RestartUnnoticed(broker=1, log_end=0, checkpoint=0)")
+    assert (state["controller"]["isr"], state["log"][1]["end"], state["broker"][1]["leader"]) == ([0, 1, 2], 0, None)
+    leader = play(instance, FIRST, "RestartUnnoticed(broker=0, log_end=0, checkpoint=0)", "BecomeLeader(leader=0)")
+    assert (leader["controller"]["leader_epoch"], leader["broker"][0]["leader"], leader["log"][0]["end"]) == (0, 0, 0)
+    for version, plane in (("3.9", "zookeeper"), ("4.0", None)):
+        other = release(version, plane, **{**TWO_RECORDS, "records": 1}, **faults)
+        assert not any(item.action.name == "RestartUnnoticed" for item in other.actions)
+
+
+def test_where_nothing_may_die_nobody_restarts_unnoticed() -> None:
+    orderly = release("3.9", "kraft", **TINY, acks="1", retries=False, kills=False, unnoticed_restarts=True)
+    assert not any(item.action.name == "RestartUnnoticed" for item in orderly.actions)
+
+
+def test_with_zookeeper_an_unnoticed_restart_keeps_the_log_because_a_machine_is_away_for_longer() -> None:
+    instance = release("1.1", **TINY, acks="1", retries=False, crashes="lossy", unnoticed_restarts=True)
+    copied = (FIRST, "FetchRecord(follower=1, leader=0)")
+    assert can(instance, "RestartUnnoticed(broker=1, log_end=1, checkpoint=0)", *copied)
+    assert not can(instance, "RestartUnnoticed(broker=1, log_end=0, checkpoint=0)", *copied)
+
+
+def test_setting_min_insync_replicas_forgets_eligible_and_last_leader_and_moving_a_directory_forgets_the_eligible() -> None:
+    down = ("Crash(broker=1, log_end=0, checkpoint=0)", "Crash(broker=0, log_end=0, checkpoint=0)")
+    faults = {"config_changes": True, "directories_move": True}
+    instance = release("4.2", **TINY, min_insync_replicas=2, acks="all", retries=False, **faults)
+    assert play(instance, *down)["controller"]["elr"] == [0, 1]
+    changed = play(instance, *down, "ChangeConfiguration()")["controller"]
+    assert (changed["elr"], changed["last_leader"]) == ([], None)
+    assert not can(instance, "MoveDirectory()", *down)
+    moved = play(instance, *down, "Restart(broker=0, is_clean=False)", "MoveDirectory()")["controller"]
+    assert (moved["elr"], moved["last_leader"]) == ([], 0)
+    mended = release("4.3", **TINY, min_insync_replicas=2, acks="all", retries=False, **faults)
+    assert not any(item.action.name == "MoveDirectory" for item in mended.actions)
+
+
+def test_a_change_that_names_a_fenced_broker_is_refused_and_the_leader_goes_back_to_the_committed_isr() -> None:
+    instance = release("3.4", "kraft", **{**TWO_RECORDS, "records": 1})
+    # In 3.4 the controller's removal takes a new leader epoch, which the leader hears of by taking office again.
+    back = (
+        CRASH_OF_2[0], "BecomeLeader(leader=0)", "Restart(broker=2, is_clean=True)", "BecomeFollower(follower=2, leader=0)",
+        "FetchNothingNew(follower=2, leader=0)", "AskToExpand(leader=0, follower=2)",
+    )  # fmt: skip
+    assert play(instance, *back)["broker"][0]["pending"] == [0, 1, 2]
+    zombie = release("3.5", "zookeeper", **{**TWO_RECORDS, "records": 1}, zombies=True)
+    fenced = (*back, "LoseSession(broker=2)")
+    assert can(zombie, "CommitAlterPartition(leader=0)", *back)
+    assert not can(zombie, "CommitAlterPartition(leader=0)", *fenced)
+    assert play(zombie, *fenced, "RefuseAlterPartition(leader=0)")["broker"][0]["pending"] == []
+
+
+def test_a_broker_that_was_fenced_and_did_not_restart_keeps_its_broker_epoch() -> None:
+    instance = release("3.9", "kraft", **{**TWO_RECORDS, "records": 1}, zombies=True)
+    asked = (
+        *CRASH_OF_2, "Restart(broker=2, is_clean=True)", "BecomeFollower(follower=2, leader=0)",
+        "FetchNothingNew(follower=2, leader=0)", "AskToExpand(leader=0, follower=2)", "LoseSession(broker=2)",
+    )  # fmt: skip
+    assert not can(instance, "CommitAlterPartition(leader=0)", *asked)
+    assert can(instance, "CommitAlterPartition(leader=0)", *asked, "RegainSession(broker=2)")

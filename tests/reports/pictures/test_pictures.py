@@ -1,0 +1,192 @@
+"""Any protocol can be drawn: badges, legend and names come from its provider, actors and messages from its actions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run
+from acked.model.formulas.errors import ModelError
+from acked.model.language.context import Constant
+from acked.model.language.protocol import Protocol, require
+from acked.model.language.state import Array, Struct, field
+from acked.model.language.telling import CLIENT, Role, Tells, Those
+from acked.model.language.values import Bool, Id
+from acked.reports.exports.catalogue import FORMATS
+from acked.reports.exports.exported import Exported
+from acked.reports.pages.page import trace_data
+from acked.reports.pictures.providers import provider_of
+from acked.reports.runs.lanes import fate_in_words, lanes_of
+from acked.reports.runs.terminal import print_trace
+from acked.reports.runs.view import TraceView, steps_of, view_of
+from tests.reports.gate.locks import LABELS, run_of
+
+LOGS = ("high watermark", "log end", "record 0", "offset", "e-", "e–", "HW", "LEO")
+
+
+@pytest.fixture
+def view() -> TraceView:
+    question, run = run_of(*LABELS)
+    return view_of("who has the lock", question, run)
+
+
+@pytest.fixture
+def exported(view: TraceView) -> Exported:
+    question, run = run_of(*LABELS)
+    return Exported(view, question, run, len(LABELS))
+
+
+def test_the_terminal_draws_rows_without_logs_and_explains_the_providers_own_badges(
+    drawn: Callable[..., Any], view: TraceView
+) -> None:
+    text = drawn(print_trace, view).text
+    assert not [word for word in LOGS if word in text]
+    assert "holds has heard that it may go on   * changed by the step" in text
+    rows = [line.split() for line in text.splitlines() if line.startswith("    client")]
+    assert rows[-2:] == [["client", "0", "idle"], ["client", "1", "*holds"]]
+    assert ["client", "0", "*waits"] in rows
+    assert "lock server *the lock is client 1's" in text
+    assert "initially nobody asks" in text
+
+
+def test_the_terminal_draws_them_on_narrow_screens_too(drawn: Callable[..., Any], view: TraceView) -> None:
+    assert max(map(len, drawn(print_trace, view, width=40).lines)) <= 40
+
+
+def test_lanes_are_the_roles_and_ids_that_the_actions_speak_of(view: TraceView) -> None:
+    lanes = lanes_of(view.steps)
+    assert lanes.actors == ("lock server", "client 0", "client 1")
+    assert lanes.acting == (None, "client 0", "client 1", "lock server", "client 0", "client 1")
+    told = [(item.sender, item.receiver, item.text, fate_in_words(item)) for item in lanes.messages]
+    assert told == [
+        ("client 0", "lock server", "may I?", "sent in step 1, never taken up: dropped in step 4"),
+        ("client 1", "lock server", "may I?", "sent in step 2, received in step 3"),
+        ("lock server", "client 1", "it is yours", "sent in step 3, received in step 5, late"),
+    ]
+
+
+def test_the_still_picture_has_rows_badges_and_messages_and_no_log(exported: Exported) -> None:
+    root = ET.fromstring(FORMATS["svg"](exported))
+    texts = ["".join(item.itertext()) for item in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"client 0", "client 1", "idle", "holds", "lock server"} <= set(texts)
+    assert "lock server → client 1: it is yours (sent in step 3, received in step 5, late)" in texts
+    assert not {"HW", "LEO", "0", "e–"} & set(texts)
+
+
+@pytest.mark.parametrize("form", list(FORMATS))
+def test_every_export_takes_a_protocol_without_logs(exported: Exported, form: str) -> None:
+    assert FORMATS[form](exported)
+
+
+def test_a_page_has_the_look_of_the_provider_and_the_lanes_of_the_actions() -> None:
+    question, run = run_of(*LABELS)
+    (trace,) = trace_data("locks", question, run, None)["traces"]
+    legend = [["badge", "has heard that it may go on", "holds", "strong"]]
+    assert trace["head"]["look"] == {"row": "client", "epoch": "", "legend": legend}
+    assert trace["packet"]["lanes"]["actors"] == ["lock server", "client 0", "client 1"]
+    assert ["lock", "holds", "strong"] in [badge for row in trace["packet"]["rows"] for badge in row["badges"]]
+
+
+def test_clocks_of_a_late_answer_include_where_it_departed(exported: Exported) -> None:
+    _, _, *events = FORMATS["shiviz"](exported).splitlines()
+    clocks = {event.partition("} ")[2]: json.loads(event.partition(" ")[2].partition("}")[0] + "}") for event in events}
+    departed = clocks["the server gives client 1 the lock"]
+    assert departed == {"lock-server": 1, "client-1": 1}
+    assert clocks["client 1 hears that it has the lock"] == {**departed, "client-1": 2}
+    assert "client-0" not in departed, "what never arrived was not heard"
+
+
+class Thing(Id, size=Constant("things", 1, 3, "how many")):
+    """Anything."""
+
+
+class Things(Struct):
+    """Which of them are on."""
+
+    on = field(Array(Thing, Bool), "")
+
+
+def protocol(**how: Any) -> Protocol:
+    return Protocol("things", Things, title="", source="", constants=(Thing.size,), initial=lambda s: None, **how)  # type: ignore[list-item]
+
+
+def switched(made: Protocol) -> tuple[Question, Run]:
+    instance = made.instantiate({"things": 2})
+    codes = instance.schema.unpack(instance.initial[0])
+    step = instance.enabled(codes)[-1]
+    after = instance.schema.pack(instance.fire(step, codes))
+    return Question(instance, ()), Run((instance.initial[0], after), (step,))
+
+
+def switch(s: Things, thing: Thing) -> None:
+    require("off", ~s.on[thing])
+    s.on[thing] = True
+
+
+def test_a_protocol_that_declares_nothing_has_lanes_of_its_ids_and_no_picture(drawn: Callable[..., Any]) -> None:
+    made = protocol()
+    made.action()(switch)
+    question, run = switched(made)
+    view = view_of("things", question, run)
+    lanes = lanes_of(view.steps)
+    assert (lanes.actors, lanes.acting, lanes.messages) == (("thing 0", "thing 1"), (None, "thing 1"), ())
+    assert trace_data("t", question, run, None)["traces"][0]["packet"]["steps"][1]["picture"] is None
+    assert [line.strip() for line in drawn(print_trace, view).lines][-1] == "*on[1]  false -> true"
+
+
+def test_nobody_acts_in_a_step_that_names_nobody() -> None:
+    def first(s: Things) -> None:
+        require("off", ~s.on[0])
+        s.on[0] = True
+
+    made = protocol()
+    made.action()(first)
+    question, run = switched(made)
+    picture = steps_of(question, run)[1].picture
+    assert picture is not None
+    assert (picture.actor, picture.actors) == (None, ())
+
+
+def test_those_whom_only_the_states_know_act_and_are_told() -> None:
+    made = protocol()
+    who = Those(Thing, lambda t: [at for at, on in enumerate(t.after.on) if on])
+    made.action(actor=who, messages=(Tells(who, CLIENT, lambda t: ["on", "still on"]),))(switch)
+    question, run = switched(made)
+    picture = steps_of(question, run)[1].picture
+    assert picture is not None
+    assert picture.actor == "thing 1"
+    assert [(item.sender, item.receiver, item.text) for item in picture.messages] == [
+        ("thing 1", "client", "on"),
+        ("thing 1", "client", "still on"),
+    ]
+
+
+@pytest.mark.parametrize("how", [{"actor": "thnig"}, {"messages": (Tells("thing", "nobody", "hello"),)}])
+def test_a_declaration_that_names_no_parameter_is_refused_with_those_there_are(how: dict[str, Any]) -> None:
+    made = protocol()
+    made.action(**how)(switch)
+    names_it = r"action Switch \(test_pictures.py:\d+\): .*which is no parameter of ids; it has thing$"
+    with pytest.raises(ModelError, match=names_it):
+        made.instantiate({"things": 2})
+
+
+def test_what_goes_wrong_in_a_declaration_is_one_sentence_with_its_line() -> None:
+    made = protocol()
+    made.action(messages=(Tells("thing", Role("x"), lambda t: t.before.off),))(switch)
+    question, run = switched(made)
+    with pytest.raises(ModelError) as refused:
+        steps_of(question, run)
+    assert re.fullmatch(
+        r"things: who tells whom in Switch \(test_pictures.py:\d+\): AttributeError: .*'off'", str(refused.value)
+    )
+
+
+def test_pictures_that_are_none_are_refused() -> None:
+    with pytest.raises(ModelError, match="things: pictures is no provider"):
+        provider_of(protocol(pictures=3).instantiate({"things": 1}))

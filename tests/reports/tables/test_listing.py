@@ -1,0 +1,77 @@
+"""Listings name everything that a spec may say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from acked.invariants.catalogue import properties_of
+from acked.model.catalogue import PROTOCOLS
+from acked.model.language.context import Constant
+from acked.model.language.protocol import Protocol
+from acked.reports.tables.listing import (
+    SpecRow,
+    guard_labels,
+    print_constants,
+    print_properties,
+    print_protocols,
+    print_specs,
+)
+
+Drawn = Callable[..., Any]
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [60, 100])
+def test_a_protocol_is_listed_with_constants_actions_and_guards(drawn: Drawn, width: int) -> None:
+    screen = drawn(print_protocols, PROTOCOLS.values(), width=width)
+    text = words(screen.text)
+    for protocol in PROTOCOLS.values():
+        assert f"{protocol.name} {protocol.title}" in text
+        assert words(protocol.source) in text
+    assert "max_leader_epoch 0..14: the last leader epoch; epochs count from 0" in text
+    assert "LeaderWrite(leader) A producer's next record reaches a broker that presumes leadership." in text
+    assert "enabled if: presumes leadership; a record is left; room in the log" in text
+    assert max(map(len, screen.lines)) <= width
+
+
+@pytest.mark.slow
+def test_every_action_of_every_shipped_protocol_has_its_guards_listed() -> None:
+    for protocol in PROTOCOLS.values():
+        labels = guard_labels(protocol)
+        assert [item.name for item in protocol.actions if not labels.get(item.name)] == []
+
+
+def test_a_property_is_listed_with_kind_promise_source_and_since(drawn: Drawn) -> None:
+    shipped = properties_of(PROTOCOLS["kip320"]).values()
+    text = words(drawn(print_properties, shipped).text)
+    for item in shipped:
+        assert f"{item.name} {item.kind.value} {item.promise}" in text
+        assert f"source {item.source} kept since {item.since}" in text
+
+
+def test_a_constant_is_listed_with_range_meaning_and_users(drawn: Drawn) -> None:
+    text = words(drawn(print_constants, [(PROTOCOLS["kip320"].constants[0], ["kip101", "kip320"])]).text)
+    assert text == "replicas 1..12 brokers that hold a copy of the partition protocols kip101, kip320"
+
+
+def test_a_spec_is_listed_with_what_it_expects_and_its_title_is_only_text(drawn: Drawn) -> None:
+    row = SpecRow("specs/a.toml", "[bold]A[/bold]", "kip320", {"replicas": 3, "log_size": 2}, "holds")
+    text = words(drawn(print_specs, [row]).text)
+    assert text == "specs/a.toml [bold]A[/bold] protocol kip320: replicas=3, log_size=2 expected holds"
+
+
+def test_a_protocol_that_refuses_small_constants_is_still_listed(drawn: Drawn) -> None:
+    base = PROTOCOLS["kip320"]
+    huge = [Constant(item.name, item.hi, item.hi, item.doc) for item in base.constants]
+    picky = Protocol(
+        "picky", base.state, title="t", source="s", constants=huge, initial=base._initial, actions=base.actions
+    )
+    text = drawn(print_protocols, [picky]).text
+    assert "LeaderWrite" in text
