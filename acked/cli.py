@@ -12,7 +12,8 @@ from importlib import import_module
 import click
 
 from acked import __version__
-from acked.asking.options import Paragraphs, say
+from acked.asking.options import Paragraphs
+from acked.asking.output import say
 from acked.checker.errors import AckedError, ExitCode
 from acked.model.formulas.errors import DomainOverflow, ModelError
 

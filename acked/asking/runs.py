@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ class Shown:
 
 def run_of(
     target: str,
-    constants: Iterable[tuple[str, int]] = (),
+    constants: Sequence[tuple[str, int | str]] = (),
     spec: str | None = None,
     quiet: bool = False,
     trusts: bool = False,
@@ -41,7 +41,7 @@ def run_of(
     if spec is not None:
         return trace_of(path, spec)
     if path.suffix == ".json" or (path.is_file() and path.suffix != ".toml"):
-        if list(constants):
+        if constants:
             raise ConfigurationError(f"{target} is a trace, whose constants are its own; -c goes with a spec")
         return read_checked_trace(path, trusts=trusts)
     return _violation(target, dict(constants), quiet)
@@ -70,7 +70,7 @@ def read_checked_trace(path: Path, rules: Protocol | None = None, trusts: bool =
     return Shown(replayed.title, question, run, violates)
 
 
-def _violation(name: str, constants: dict[str, int], quiet: bool) -> Shown:
+def _violation(name: str, constants: dict[str, int | str], quiet: bool) -> Shown:
     from acked.asking.specs import changed, find_spec
     from acked.checker.search.local import search
     from acked.reports.progress import ProgressReporter

@@ -1,0 +1,115 @@
+"""What commands write: messages on stderr, an answer as text or JSON on stdout, trace files and other files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from acked.checker.question.question import Question
+    from acked.checker.question.result import Run
+    from acked.reports.progress import ProgressReporter
+
+
+def say(text: str) -> None:
+    """Prints a message on stderr."""
+    click.echo(text, err=True)
+
+
+def json_text(document: object) -> str:
+    """A document as the JSON that commands write, with a newline at its end."""
+    return json.dumps(document, indent=1) + "\n"
+
+
+def put_text(text: str, out: Path | None, what: str) -> None:
+    """Writes a whole text to a file, or to stdout if none is named; `what` is the file's word in an error."""
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    from acked.checker.files import write_text
+
+    write_text(out, text, what)
+
+
+def make_folder(folder: Path) -> None:
+    """Makes a folder and those above it where they are missing; `SystemFailure` if that cannot be."""
+    from acked.checker.errors import SystemFailure
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SystemFailure(f"cannot make the folder {folder}: {error.strerror}; choose another place") from None
+
+
+def counter(things: str, quiet: bool) -> Callable[[int, int], None]:
+    """One line on a terminal that counts what is done, and is gone when all of it is; nothing elsewhere."""
+    is_shown = not quiet and sys.stderr.isatty()
+
+    def show(done: int, total: int) -> None:
+        if is_shown:
+            click.echo(f"\r{done} of {total} {things}" if done < total else "\r\x1b[K", nl=False, err=True)
+
+    return show
+
+
+@dataclass(frozen=True)
+class Output:
+    """What `--format` and `--quiet` choose: the form of the answer on stdout, and whether stderr has progress."""
+
+    form: str = "text"
+    quiet: bool = False
+
+    @property
+    def is_json(self) -> bool:
+        """Whether stdout gets one JSON document."""
+        return self.form == "json"
+
+    def emit(self, document: Callable[[], object], show: Callable[[Console], None]) -> None:
+        """Prints the answer: `document` makes it for JSON, `show` writes it to a console; the other one is not called."""
+        if self.is_json:
+            click.echo(json_text(document()), nl=False)
+            return
+        from acked.reports.console import open_console
+
+        show(open_console(sys.stdout))
+
+    def progress(self) -> ProgressReporter:
+        """Shows on stderr how a search goes; for a `with` block."""
+        from acked.reports.progress import ProgressReporter
+
+        return ProgressReporter(sys.stderr, quiet=self.quiet)
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """What `--trace-out` names: the file for the answer's trace, or none."""
+
+    path: Path | None = None
+
+    def check(self) -> None:
+        """Fails before long work if the file cannot be written."""
+        if self.path is not None:
+            from acked.checker.files import check_writable
+
+            check_writable(self.path, "trace")
+
+    def write(self, title: str, question: Question, run: Run, violated: str | None) -> None:
+        """Writes a run as a trace file; `violated` names the property that its last state or step violates."""
+        if self.path is not None:
+            from acked.checker.files import write_text
+            from acked.reports.runs.document import trace_document
+
+            write_text(self.path, json_text(trace_document(title, question, run, violated)), "trace")
+
+    def announce(self, output: Output, is_written: bool, otherwise: str = "no property is violated") -> None:
+        """Says on stderr where the trace is, or why there is none; beside JSON, which has the trace, nothing."""
+        if self.path is not None and not output.is_json:
+            say(f"the trace is in {self.path}" if is_written else f"{otherwise}, so no trace was written")
