@@ -1,4 +1,4 @@
-"""The run that a command is about: read from a trace file, or found by searching a spec."""
+"""The trace that a command is about: read from a trace file, or found by searching a spec."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from acked.model.language.protocol import Protocol
 
 @dataclass(frozen=True)
 class Shown:
-    """A run and what it is about; `violates` is the property that its last state or last step breaks, if it does."""
+    """A run and the question it belongs to; `violates` is the property that its last state or last step violates, if any."""
 
     title: str
     question: Question
@@ -33,16 +33,16 @@ def run_of(
     quiet: bool = False,
     trusts: bool = False,
 ) -> Shown:
-    """The run of a trace file, or the shortest violation of a spec; `spec` says what the trace is a trace of.
+    """The run of a trace file, or the shortest counterexample of a spec; `spec` names the spec that the trace belongs to.
 
-    `trusts` has a protocol file run that a trace names.
+    With `trusts` the protocol file that a trace names is run.
     """
     path = Path(target)
     if spec is not None:
         return trace_of(path, spec)
     if path.suffix == ".json" or (path.is_file() and path.suffix != ".toml"):
         if constants:
-            raise ConfigurationError(f"{target} is a trace, whose constants are its own; -c goes with a spec")
+            raise ConfigurationError(f"{target} is a trace, whose constants are fixed; leave -c out, or name a spec")
         return read_checked_trace(path, trusts=trusts)
     return _violation(target, dict(constants), quiet)
 
@@ -65,7 +65,7 @@ def read_checked_trace(path: Path, rules: Protocol | None = None, trusts: bool =
     question, run = replayed.question, replayed.run
     document = trace_document(replayed.title, question, run, replayed.violates)
     if (mistake := _first_difference(replayed.document, document)) is not None:
-        raise SpecUnreadable(f"{path}: {mistake} is not what the run shows; the file was edited")
+        raise SpecUnreadable(f"{path}: {mistake} is not what a replay of its steps gives; the file was edited")
     violates = next((item for item in question.properties if item.name == replayed.violates), None)
     return Shown(replayed.title, question, run, violates)
 
@@ -83,7 +83,7 @@ def _violation(name: str, constants: dict[str, int | str], quiet: bool) -> Shown
         result = search(spec.question(), observer=observer)
     if not result.violations:
         raise ConfigurationError(
-            f"{name} has no violating run ({verdict_in_words(result)}); `acked explore {name}` walks through its states"
+            f"{name} has no counterexample ({verdict_in_words(result)}); use `acked explore {name}` to walk through its states"
         )
     found = result.violations[0]
     return Shown(spec.title, result.question, found.run, found.property)
@@ -100,17 +100,17 @@ def _foreign(path: Path, spec: Spec) -> Shown:
     found = retrace(question.instance, trace.states, trace.hints)
     if found.hindrance is not None:
         index = found.hindrance.index
-        what = "the first state" if index == 0 else f"step {index} is no step of {spec.protocol.name}"
+        what = "the first state" if index == 0 else f"step {index} is not a transition of {spec.protocol.name}"
         why = hindrance_in_words(found.hindrance)
         raise SpecUnreadable(f"{path}: {what}: {why}" if index else f"{path}: {what} is not the initial state of the spec")
-    # A foreign trace claims nothing; the first property that its last state or step breaks is what it shows.
+    # A foreign trace names no property; it is shown with the first one that its last state or step violates.
     last = steps_of(question, found.run)[-1]
     violates = next((item for item in question.properties if item.name in last.violated), None)
     return Shown(f"{spec.title}: {path.name}", replace(question), found.run, violates)
 
 
 def _first_difference(given: Any, expected: Any, where: str = "") -> str | None:
-    """Where a trace file departs from what its own run shows; `title` and `fingerprint` are not the run's business."""
+    """Where a trace file differs from its own replay; `title` and `fingerprint` do not follow from the steps."""
     if isinstance(expected, dict) and isinstance(given, dict):
         for key in expected:
             if where == "spec" and key in ("title", "fingerprint"):
@@ -122,4 +122,4 @@ def _first_difference(given: Any, expected: Any, where: str = "") -> str | None:
     if isinstance(expected, list) and isinstance(given, list) and len(given) == len(expected):
         pairs = enumerate(zip(given, expected, strict=True))
         return next((found for k, (a, b) in pairs if (found := _first_difference(a, b, f"{where}[{k}]"))), None)
-    return None if type(given) is type(expected) and given == expected else where  # JSON's true is no 1.
+    return None if type(given) is type(expected) and given == expected else where  # JSON's true is not 1.

@@ -171,7 +171,7 @@ def test_nothing_that_exists_is_overwritten(mine: Path, capsys: pytest.CaptureFi
     assert set(before) == {"my_log.py", "my_log.toml", "test_my_log.py"}
     (mine / "my_log.py").unlink()
     assert main(["new", "protocol", "my-log", "--out", str(mine)]) == 151
-    assert "my_log.toml exists already" in capsys.readouterr().err
+    assert "my_log.toml already exists" in capsys.readouterr().err
     assert not (mine / "my_log.py").exists()
     for name in ("kip320", "a/b", "../x", "", "A b"):
         assert main(["new", "protocol", name, "--out", str(mine)]) == 151
