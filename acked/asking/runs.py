@@ -83,7 +83,7 @@ def _violation(name: str, constants: dict[str, int | str], quiet: bool) -> Shown
         result = search(spec.question(), observer=observer)
     if not result.violations:
         raise ConfigurationError(
-            f"{name} has no counterexample ({verdict_in_words(result)}); use `acked explore {name}` to walk through its states"
+            f"{name} has no counterexample ({verdict_in_words(result)}); `acked explore {name}` walks through its states"
         )
     found = result.violations[0]
     return Shown(spec.title, result.question, found.run, found.property)

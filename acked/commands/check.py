@@ -49,7 +49,7 @@ _chooses_engine = collects(
     resume=option("--resume", type=click.Path(path_type=Path), metavar="DIR",
                   help="Go on after the completed levels of a run directory."),
     buckets=option("--buckets", type=int, help="Parts into which a stored search divides the states; default: 64."),
-    conf=option("--conf", type=KeyValue("spark.executor.memory=2g"), multiple=True, help="A setting for Spark."),
+    conf=option("--conf", type=KeyValue("spark.executor.memory=2g"), multiple=True, help="A setting for Spark, e.g. spark.executor.memory=2g."),
 )  # fmt: skip
 
 
@@ -79,10 +79,10 @@ def check(
     """Explore every reachable state of SPEC, a TOML file or the name of a bundled spec.
 
     Level by level from the initial state (breadth first): invariants and step properties are decided in every state and on
-    every step, so the first counterexample is a shortest one. Once all states are known, liveness: whether the cluster can
-    always recover (recoverable), and whether it does in every fair infinite trace ([liveness.NAME]); a counterexample is then
-    a lasso, shown with the steps that repeat. The exit code is the verdict: 0 only if all reachable states were explored and
-    every property holds.
+    every step, so the first counterexample is a shortest one. Once all states are known, so are the other properties:
+    whether the cluster can always recover (recoverable), and whether it does in every fair infinite trace ([liveness.NAME]);
+    a counterexample to the latter is a lasso, shown with the steps that repeat. The exit code is the verdict: 0 only if all
+    reachable states were explored and every property holds.
 
     \b
     acked check kip320                             a bundled spec

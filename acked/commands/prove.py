@@ -18,7 +18,7 @@ from acked.commands.proving.request import Program, Programs, ProofOptions, Solv
 EXPLORED_STATES = 2_000_000
 """States up to which a search decides whether a counterexample to induction is reachable."""
 
-_asks_spec = collects("asked", AskedSpec, name=SPEC.with_(required=False, default=""), constants=CONSTANT)
+_asks_spec = collects("asked", AskedSpec, name=SPEC.with_(required=False, default="", metavar="[SPEC]"), constants=CONSTANT)
 _proves = collects(
     "options",
     ProofOptions,
