@@ -164,8 +164,11 @@ SPEC = argument(metavar="SPEC")
 CONSTANT = option("-c", "--constant", type=Binding(), multiple=True,
                   help="Change a constant of the spec, e.g. -c replicas=2.")  # fmt: skip
 WORKERS = option("-w", "--workers", type=click.IntRange(1, 256), help="Threads that search; default: one per core.")
-MAX_DEPTH = option("--max-depth", type=click.IntRange(1),
-                   help="Stop after this many levels, the initial state being the first; the answer is then incomplete.")  # fmt: skip
+MAX_DEPTH = option(
+    "--max-depth",
+    type=click.IntRange(1),
+    help="Stop after this many levels, the initial state being the first; the answer is then incomplete.",
+)
 MAX_STATES = option("--max-states", type=click.IntRange(1),
                     help="Stop once more distinct states are known; the answer is then incomplete.")  # fmt: skip
 MEMORY = option("--memory", type=MemorySize(),

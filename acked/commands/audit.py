@@ -62,7 +62,7 @@ class Assumed:
     max_states: int | None
 
     def scene(self) -> Scene:
-        """Where nothing is chosen, the default of each question."""
+        """Faults and bounds as the audit takes them; the default of each question where nothing is chosen."""
         from acked.checker.audit.faults import read_faults
         from acked.checker.audit.questions import BY_DEFAULT
 
@@ -89,7 +89,7 @@ class Wanted:
 
     @cached_property
     def required(self) -> tuple[Asked, ...]:
-        """What must be no; `ConfigurationError` if it is not asked."""
+        """The questions whose answer must be no; `ConfigurationError` if one of them is not asked."""
         required = _questions(self.require, "--require")
         if self.require == ALL or (self.require == LOSS and self.ask != ALL):
             required = self.questions  # What is asked and not required would be asked for nothing.
@@ -117,8 +117,8 @@ _assumes = collects(
                   help="What may go wrong: none, clean, outside-isr, one-machine, one-lossy or lossy crashes; zombies, "
                   "moves, producer-restart besides. Repeat the option to ask about each. Default: clean, and for loss "
                   "also one-machine."),
-    log_size=option("--log-size", type=click.IntRange(1, 4), help="At least so many offsets in a log."),
-    records=option("--records", type=click.IntRange(1, 4), help="At least so many records."),
+    log_size=option("--log-size", type=click.IntRange(1, 4), help="Offsets in a log, at least."),
+    records=option("--records", type=click.IntRange(1, 4), help="Records, at least."),
     thorough=option("--thorough", is_flag=True, help="Check the order of records with all brokers instead of three."),
     max_states=option("--max-states", type=click.IntRange(1),
                       help="Leave a question undecided once its search knows more distinct states."),

@@ -49,7 +49,8 @@ _chooses_engine = collects(
     resume=option("--resume", type=click.Path(path_type=Path), metavar="DIR",
                   help="Go on after the completed levels of a run directory."),
     buckets=option("--buckets", type=int, help="Parts into which a stored search divides the states; default: 64."),
-    conf=option("--conf", type=KeyValue("spark.executor.memory=2g"), multiple=True, help="A setting for Spark, e.g. spark.executor.memory=2g."),
+    conf=option("--conf", type=KeyValue("spark.executor.memory=2g"), multiple=True,
+                help="A setting for Spark, e.g. spark.executor.memory=2g."),
 )  # fmt: skip
 
 

@@ -139,7 +139,7 @@ def _thin_out(dataset: Path, where: str, refusal: str, out: Path) -> int:
 @CONSTANT.under("constants")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE",
               help="Write all rows to this .csv, .json or .parquet file.")  # fmt: skip
-@click.option("--rows", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Print at most so many rows.")
+@click.option("--rows", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Rows to print at most.")
 @click.option("--master", help="Spark's master, e.g. local[2] or spark://HOST:PORT; default: local[*].")
 @QUIET.under("quiet")
 def query(

@@ -25,7 +25,7 @@ def _formats() -> Iterable[str]:
 @asks_spec
 @click.option("--to", "form", type=LateChoice(_formats), required=True, help="The format.")
 @OUT.under("out")
-@click.option("--levels", type=click.IntRange(1), help="Only the first so many levels; the initial state is level 1.")
+@click.option("--levels", type=click.IntRange(1), help="Only this many levels, the initial state being the first.")
 @click.option("--from", "start", metavar="TRACE", type=click.Path(path_type=Path),
               help="Begin in the last state of this trace instead of the initial state.")  # fmt: skip
 @click.option("--collapse", metavar="FIELD", multiple=True, help="Merge states that agree in these fields into one node.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import Paragraphs
+from acked.asking.options import Paragraphs, option
 from acked.asking.output import say
 from acked.checker.errors import ConfigurationError
 from acked.checker.files import check_writable, write_text
@@ -22,20 +22,31 @@ if TYPE_CHECKING:
 MAX_STATES = 1_000_000
 """Distinct states at which the search for a new spec's answer ends."""
 
+_OUT = option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    metavar="DIR",
+    help="The folder; default: the working directory.",
+)
+
 
 @click.group(cls=Paragraphs, short_help="Write a small working protocol or spec to start from.")
 def new() -> None:
     """Write a small working example: a protocol of your own, or a spec of a shipped one."""
 
 
-@new.command()
+@new.command(short_help="Write a small protocol of your own, with its spec and its test.")
 @click.argument("name")
-@click.option("--out", type=click.Path(path_type=Path), default=Path(), help="The folder; default: the working directory.")
+@_OUT.under("out")
 def protocol(name: str, out: Path) -> None:
     """Write NAME.py (a small replicated log), NAME.toml (the properties it should have) and test_NAME.py (a test of them).
 
     NAME consists of lower-case letters, digits, - and _. Existing files are never overwritten. `acked check NAME.toml` then
     checks the protocol, and docs/tutorial.md continues from there.
+
+    \b
+    acked new protocol my-log && acked check my_log.toml
     """
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
         raise ConfigurationError(f"{name!r} cannot name a protocol; use lower-case letters, digits, - and _, e.g. my-log")
@@ -51,14 +62,18 @@ def protocol(name: str, out: Path) -> None:
     click.echo(f"next: acked check {out / identifier}.toml")
 
 
-@new.command()
+@new.command(short_help="Write a spec of a shipped protocol, with its answer.")
 @click.argument("name")
-@click.option("--protocol", "protocol_name", default="kip320", show_default=True, help="One of `acked list protocols`.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path(), help="The folder; default: the working directory.")
+@click.option("--protocol", "protocol_name", metavar="PROTOCOL", default="kip320", show_default=True,
+              help="One of `acked list protocols`.")  # fmt: skip
+@_OUT.under("out")
 def spec(name: str, protocol_name: str, out: Path) -> None:
     """Write NAME.toml, a spec of a shipped protocol with small constants, and the answer of a search as its [expect].
 
     The spec of a protocol of your own is written with it, by `acked new protocol`.
+
+    \b
+    acked new spec my-question --protocol partition && acked check my-question.toml
     """
     from acked.checker.bounds import Bounds
     from acked.checker.question.question import Question

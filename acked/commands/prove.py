@@ -16,7 +16,7 @@ from acked.commands.proving.instance import DEFAULT_DEPTH
 from acked.commands.proving.request import Program, Programs, ProofOptions, Solver, make_query_folder, refuse_beside
 
 EXPLORED_STATES = 2_000_000
-"""States up to which a search decides whether a counterexample to induction is reachable."""
+"""Distinct states at which that search ends, if the user says nothing else."""
 
 _asks_spec = collects("asked", AskedSpec, name=SPEC.with_(required=False, default="", metavar="[SPEC]"), constants=CONSTANT)
 _proves = collects(
@@ -29,11 +29,11 @@ _proves = collects(
     k=option("--k", type=click.IntRange(1, 20), default=1, show_default=True,
              help="For induction: assume the properties in k states in a row (k-induction)."),
     minimize=option("--minimize", is_flag=True, help="Also find out which lemmas the proof really uses."),
-    without=option("--without", metavar="LEMMA", multiple=True, help="Leave a lemma out, to see what it is there for."),
+    without=option("--without", metavar="LEMMA", multiple=True, help="Leave this lemma out, to see what it is needed for."),
     symmetry=option("--symmetry/--no-symmetry", default=True,
                     help="Use that brokers are interchangeable, where that can be checked."),
     explore=option("--explore", type=click.IntRange(0), default=EXPLORED_STATES, show_default=True,
-                   help="Search up to so many states for whether a counterexample to induction is reachable."),
+                   help="States up to which a search decides whether a counterexample to induction is reachable."),
     smt2=option("--smt2", type=click.Path(path_type=Path), metavar="DIR",
                 help="Write every query as an SMT-LIB file into this folder."),
 )  # fmt: skip
@@ -85,7 +85,7 @@ def prove(
     acked prove kip101 --depth 10              the shortest counterexample, by bmc
     acked prove kip320 --all-constants         for any number of brokers, offsets, records, epochs
     acked prove kip279 --all-constants         which of its rules break KIP-320's argument, and why
-    acked prove kip320 --without LogMatching   what a lemma is there for
+    acked prove kip320 --without LogMatching   what a lemma is needed for
     acked prove SPEC --suggest                 conjuncts that could complete a proof that fails
     acked prove SPEC --smt2 DIR                every query, for a solver of your own
     acked prove --matrix                       every variant against every named property

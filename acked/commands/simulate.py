@@ -52,7 +52,7 @@ class Draws:
 _draws = collects(
     "draws",
     Draws,
-    runs=option("--runs", type=click.IntRange(1, 100_000_000), default=10_000, show_default=True, help="How many traces."),
+    runs=option("--runs", type=click.IntRange(1, 100_000_000), default=10_000, show_default=True, help="Number of traces."),
     depth=option("--depth", type=click.IntRange(1, 10_000), default=100, show_default=True,
                  help="Steps of the longest trace."),
     seed=option("--seed", type=click.IntRange(0, (1 << 63) - 1),
