@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from acked.asking.engines import EngineOptions, answer
+from acked.asking.explained import ExplainedViolation, explain_violations, explanations_document
 from acked.asking.options import (
     STARTED,
     AskedSpec,
@@ -29,7 +30,6 @@ from acked.asking.options import (
 )
 from acked.asking.output import Output, TraceFile, say
 from acked.asking.specs import with_symmetry
-from acked.asking.stories import Story, more_of, stories_document
 from acked.checker.errors import ExitCode
 from acked.checker.spec.spec import Spec
 
@@ -106,50 +106,55 @@ def check(
     bounds = search.bounds
     with output.progress() as observer:
         result = answer(question, options, bounds, policy, observer)
-        stories = more_of(result, bounds, observer, easiest, explain)
+        violations = explain_violations(result, bounds, observer, easiest, explain)
     seconds = time.perf_counter() - STARTED
     differences = spec.expect.differences(result) if spec.expect else None
-    if stories:
-        first = stories[0].violation
+    if violations:
+        first = violations[0].violation
         trace_out.write(spec.title, question, first.run, first.property.name)
     output.emit(
-        lambda: _document(asked.name, spec, result, stories, seconds, differences),
-        lambda console: _print(console, spec, result, stories, seconds, differences),
+        lambda: _document(asked.name, spec, result, violations, seconds, differences),
+        lambda console: _print(console, spec, result, violations, seconds, differences),
     )
-    trace_out.announce(output, bool(stories))
+    trace_out.announce(output, bool(violations))
     code = result.exit_code
     return int(ExitCode.UNMET_EXPECTATION if differences and code == ExitCode.HOLDS else code)
 
 
 def _document(
-    name: str, spec: Spec, result: Result, stories: list[Story], seconds: float, differences: list[str] | None
+    name: str, spec: Spec, result: Result, violations: list[ExplainedViolation], seconds: float, differences: list[str] | None
 ) -> dict[str, Any]:
     from acked.reports.runs.document import check_document
 
     expectation = None if differences is None else {"met": not differences, "differences": differences}
     document = check_document(name, spec.title, result, seconds, expectation)
-    return {**document, **stories_document(spec.title, result, stories)}
+    return {**document, **explanations_document(spec.title, result, violations)}
 
 
 def _print(
-    console: Console, spec: Spec, result: Result, stories: list[Story], seconds: float, differences: list[str] | None
+    console: Console,
+    spec: Spec,
+    result: Result,
+    violations: list[ExplainedViolation],
+    seconds: float,
+    differences: list[str] | None,
 ) -> None:
     from acked.reports.runs.terminal import print_trace
     from acked.reports.runs.view import view_of
     from acked.reports.tables.summary import print_expectation, print_result
 
-    for story in stories:
-        violation = story.violation
+    for explained in violations:
+        violation = explained.violation
         print_trace(console, view_of(spec.title, result.question, violation.run, violation.property))
-        if story.easiest is not None:
+        if explained.easiest is not None:
             from acked.reports.tables.necessity import print_easiest
 
             console.print()
-            print_easiest(console, story.easiest)
-        if story.necessity is not None:
+            print_easiest(console, explained.easiest)
+        if explained.necessity is not None:
             from acked.reports.tables.necessity import print_necessity
 
-            print_necessity(console, result.question, violation, story.necessity)
+            print_necessity(console, result.question, violation, explained.necessity)
         console.print()
     print_result(console, spec.title, result, seconds)
     if differences is not None:

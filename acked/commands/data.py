@@ -227,7 +227,7 @@ def _folder(prefix: str) -> Iterator[Path]:
     try:
         place = Path(tempfile.mkdtemp(prefix=prefix))
     except OSError as error:
-        raise SystemFailure(f"there is no room for temporary files: {error.strerror}; set TMPDIR") from None
+        raise SystemFailure(f"cannot create a temporary folder ({error.strerror}); set TMPDIR to another place") from None
     try:
         yield place
     finally:
@@ -236,7 +236,7 @@ def _folder(prefix: str) -> Iterator[Path]:
 
 @contextmanager
 def _explored(question: Question, run_dir: Path | None, observer: Observer) -> Iterator[RunDirectory]:
-    """A run directory with the reachable states: the one that is named, or of a search that is done now."""
+    """A run directory with the reachable states: the one that is named, or that of a search made now."""
     from acked.checker.question.ledger import StopPolicy
     from acked.checker.question.result import StopReason
     from acked.checker.search.local import search
