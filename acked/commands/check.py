@@ -170,6 +170,10 @@ def show(trace: Path, source: TraceSource, output: Output) -> None:
 
     The trace is first replayed step by step: a file that is not a trace of its protocol is refused, with the first step that
     the protocol does not allow and the guard that forbids it. Traces of TLC and Apalache are replayed with --spec.
+
+    \b
+    acked show trace.json
+    acked show tlc.json --spec my.toml
     """
     from acked.asking.runs import read_checked_trace, trace_of
     from acked.reports.runs.document import trace_document
