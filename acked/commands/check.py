@@ -101,7 +101,7 @@ def check(
     differences = chosen.expect.differences(result) if chosen.expect else None
     if trace_out is not None and stories:
         from acked.checker.question.result import Counterexample
-        from acked.reports.runs.document import trace_document
+        from acked.checker.replay.trace_file import trace_document
 
         document = trace_document(Counterexample.of(chosen.title, question, stories[0].violation))
         write_text(trace_out, json.dumps(document, indent=1) + "\n", "trace")
@@ -164,11 +164,12 @@ def show(trace: Path, spec: str | None, trust: bool, form: str) -> None:
     The run is replayed with the plain evaluator first: a file that is not a run of its protocol is refused, with the step
     and the clause that forbids it.
     """
-    from acked.asking.runs import read_checked_trace, trace_of
+    from acked.asking.runs import trace_of
+    from acked.checker.replay.trace_file import read_trace
 
-    shown = read_checked_trace(trace, trusts=trust) if spec is None else trace_of(trace, spec)
+    shown = read_trace(trace, trusts=trust) if spec is None else trace_of(trace, spec)
     if form == "json":
-        from acked.reports.runs.document import trace_document
+        from acked.checker.replay.trace_file import trace_document
 
         click.echo(json.dumps(trace_document(shown), indent=1))
         return

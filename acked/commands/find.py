@@ -87,7 +87,7 @@ def find(
         for item in result.violations
     }
     if trace_out is not None and result.violations:
-        from acked.reports.runs.document import trace_document
+        from acked.checker.replay.trace_file import trace_document
 
         document = trace_document(found[result.violations[0].property.name])
         write_text(trace_out, json.dumps(document, indent=1) + "\n", "trace")
@@ -146,7 +146,7 @@ def _print_json(
     shown: dict[str, Counterexample],
     seconds: float,
 ) -> None:
-    from acked.reports.runs.document import trace_document
+    from acked.checker.replay.trace_file import trace_document
 
     found: list[dict[str, Any]] = [
         {

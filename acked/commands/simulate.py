@@ -84,7 +84,7 @@ def simulate(
     seconds = time.perf_counter() - began
     if trace_out is not None and found.violation is not None:
         from acked.checker.question.result import Counterexample
-        from acked.reports.runs.document import trace_document
+        from acked.checker.replay.trace_file import trace_document
 
         document = trace_document(Counterexample.of(chosen.title, question, found.violation))
         write_text(trace_out, json.dumps(document, indent=1) + "\n", "trace")

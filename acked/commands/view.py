@@ -57,7 +57,7 @@ def _against(shown: Counterexample, name: str, first: dict[str, Any]) -> dict[st
     from acked.checker.question.question import Question
     from acked.checker.question.result import Counterexample
     from acked.checker.replay.retrace import under
-    from acked.checker.spec.spec import protocol_named
+    from acked.checker.spec.resolve import protocol_named
     from acked.model.formulas.errors import ModelError
     from acked.reports.pages.page import pair_data, trace_data
     from acked.reports.runs.hindrance import hindrance_in_words
