@@ -82,8 +82,8 @@ def states(
     from acked.reports.progress import ProgressReporter
 
     refuse_occupied(out)
-    chosen = _spec(spec, constants)
-    question = replace(chosen, symmetry=False).question().without_graph_properties()  # Data is about every state.
+    chosen = _of_every_state(_spec(spec, constants))
+    question = chosen.question().without_graph_properties()
     condition, refusal = (None, "") if where is None else _condition(question, where)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer, _explored(question, run_dir, observer) as run:
         observer.phase("writing states")
@@ -218,6 +218,11 @@ def stats(place: Path, out: Path | None) -> int:
 # -- shared -------------------------------------------------------------------------------------------------------------
 
 
+def _of_every_state(spec: Spec) -> Spec:
+    """The spec without symmetry: data is about every state."""
+    return replace(spec, asked=replace(spec.asked, symmetry=False))
+
+
 def _spec(name: str, constants: tuple[tuple[str, int], ...]) -> Spec:
     if repeated := {name for name, _ in constants if [other for other, _ in constants].count(name) > 1}:
         raise ConfigurationError(f"constant {', '.join(sorted(repeated))} is given twice; give each once")
@@ -279,7 +284,7 @@ def _dataset(source: str, constants: tuple[tuple[str, int], ...], sql: str, obse
         return
     from acked.checker.dataset.parquet import write_dataset
 
-    question = replace(_spec(source, constants), symmetry=False).question().without_graph_properties()
+    question = _of_every_state(_spec(source, constants)).question().without_graph_properties()
     with _folder("acked-states-") as folder:
         with _explored(question, None, observer) as run:
             observer.phase("writing states")

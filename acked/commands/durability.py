@@ -105,7 +105,7 @@ def matrix(
     cache = result_cache() if use_cache else None
     filled = fill(table, batch_runner(jobs, memory, master), cache, _progress(quiet))
     if html is not None:
-        from acked.checker.spec.spec import property_named
+        from acked.checker.spec.resolve import property_named
         from acked.model.partition.protocol import partition
         from acked.reports.audit.durability_page import durability_page
 

@@ -78,13 +78,8 @@ def liveness(
     return Property(name, Kind.LIVENESS, asked, doc or promise, "the spec itself", "", liveness=said)
 
 
-def check_written(properties: Iterable[Property], instance: Instance) -> None:
-    """`PredicateError` if the text of one means nothing in an instance; names the property."""
-    check_texts(properties, instance.schema)
-
-
 def check_texts(properties: Iterable[Property], schema: Schema) -> None:
-    """Like `check_written`, where nothing but the fields is known."""
+    """`PredicateError` if the text of one means nothing of such states; names the property."""
     pool = Pool()
     codes = [pool.field(at, leaf.cardinality) for at, leaf in enumerate(schema.leaves)]
     for item in properties:

@@ -33,7 +33,7 @@ def cell_in_words(cell: Cell) -> str:
 
 def detail(cell: Cell) -> str:
     """What a cell's answer stands on: bounds, and how much was seen."""
-    constants, outcome = dict(cell.task.constants), cell.outcome
+    constants, outcome = dict(cell.task.asked.constants), cell.outcome
     sizes = ", ".join(plural(constants[name], word) for name, word in
                       (("replicas", "broker"), ("log_size", "offset"), ("records", "record")))  # fmt: skip
     bounds = f"{sizes}, any number of leader epochs; {cell.place.crashes.words}"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from acked.checker.diagnosis.easiest import Cost, Easiest
 from acked.checker.diagnosis.necessary import Forbidden, LeftOut, Necessity
 from acked.checker.question.question import Question
-from acked.checker.question.result import Verdict, Violation
+from acked.checker.question.result import Counterexample, Verdict, Violation
+from acked.checker.replay.trace_file import trace_document
 from acked.reports.console import clean, glyphs_of, put, put_paragraph, put_table
-from acked.reports.runs.document import trace_document
 from acked.reports.runs.view import steps_of
 from acked.reports.units import count, plural
 
@@ -86,7 +86,7 @@ def necessity_document(title: str, question: Question, violation: Violation, fou
         ],
         "kept": None
         if kept is None
-        else {"change": kept.change, "step": kept.index, "trace": trace_document(title, question, kept.run, None)},
+        else {"change": kept.change, "step": kept.index, "trace": trace_document(Counterexample(title, question, kept.run))},
     }
 
 
@@ -99,7 +99,7 @@ def easiest_document(title: str, question: Question, easiest: Easiest) -> dict[s
         "switches": cost.switches,
         "faults": cost.faults,
         "shortest_runs": easiest.runs,
-        "trace": trace_document(title, question, easiest.violation.run, easiest.violation.property.name),
+        "trace": trace_document(Counterexample.of(title, question, easiest.violation)),
     }
 
 

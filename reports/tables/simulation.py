@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from acked.checker.explore.simulate import Simulation
 from acked.checker.question.question import Question
+from acked.checker.question.result import Counterexample
+from acked.checker.replay.trace_file import trace_document
 from acked.reports import units
 from acked.reports.console import clean, glyphs_of, put, put_paragraph, put_table
-from acked.reports.runs.document import trace_document
 from acked.reports.runs.view import subject_in_words
 
 if TYPE_CHECKING:
@@ -76,6 +77,6 @@ def simulation_document(
             "run": found.number,
             "steps": found.length,
             "trace_length": len(violation.run.states),
-            "trace": trace_document(title, question, violation.run, violation.property.name),
+            "trace": trace_document(Counterexample.of(title, question, violation)),
         },
     }
