@@ -4,11 +4,11 @@ A walker's random numbers come from the seed and the number of its run alone, so
 threads has a say. Arrays are by walker; those that end in `at every step` have BATCH places a step.
 """
 
-# The loops are translated, not run, so the type checker sees them only as far as the subset's names go.
 from __future__ import annotations
 
 from acked.checker.native.language import P64, U64, at, call, copy, high_product, p16, p64, trailing_zeros
-from acked.checker.native.loops import (
+from acked.checker.native.loops import deal, evaluate, fill_group
+from acked.checker.native.slots import (
     ACTIONS,
     ENABLED,
     FIRES,
@@ -17,11 +17,8 @@ from acked.checker.native.loops import (
     OUT,
     PROPERTIES,
     ROWS,
-    deal,
-    evaluate,
-    fill_group,
-    hash_state,
 )
+from acked.checker.native.table import hash_state
 from acked.checker.question.plan import BATCH
 
 # The literal that the loops are compiled with; the value here only names it.

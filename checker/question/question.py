@@ -137,12 +137,6 @@ class Question:
         """The same question without what only the graph of all states decides."""
         return replace(self, properties=tuple(item for item in self.properties if item.kind not in GRAPH_KINDS))
 
-    def refuse_graph_properties(self, where: str, way_out: str) -> None:
-        """`ConfigurationError` if something is asked that only the graph of all states, in one memory, decides."""
-        if self.graph_properties:
-            names = ", ".join(self.properties[at].name for at in self.graph_properties)
-            raise ConfigurationError(f"{names} is decided where all states are in one memory, not {where}; {way_out}")
-
     def _with_graph_properties(self, plan: KernelPlan) -> KernelPlan:
         """Behind everything else, the conditions of every such property, then whether any step is held up by a bound."""
         if not self.graph_properties:

@@ -23,7 +23,7 @@ import numpy as np
 from acked.checker.question.fairness import Group, fairness
 from acked.checker.question.ledger import Finding
 from acked.checker.question.result import Run
-from acked.checker.search.state_graph import Lost, StateGraph, by_end, labels_of_bounds, places_of
+from acked.checker.search.state_graph import GraphViolation, StateGraph, by_end, labels_of_bounds, places_of
 
 _ENTRIES = 24
 """States in which the loop may begin that are tried for the shortest lasso, nearest first."""
@@ -40,7 +40,7 @@ class _Fair:
     enabled: np.ndarray
 
 
-def decide(graph: StateGraph, position: int) -> Lost | None:
+def decide(graph: StateGraph, position: int) -> GraphViolation | None:
     """What is known of a promise of liveness that is broken, or may be; None of one that holds."""
     item = graph.question.properties[position]
     assert item.liveness is not None
@@ -68,11 +68,11 @@ def decide(graph: StateGraph, position: int) -> Lost | None:
             f"{item.name}: the goal can stay away for ever, but only where a bound of the model ({bounds}) keeps an action "
             "from happening that fairness asks for; choose constants without such an end"
         )
-        return Lost(position, None, (sentence,))
+        return GraphViolation(position, None, (sentence,))
     run = _Lassos(graph, start, region, part, lifted).best()
     finding = Finding(position, len(run.states), run.states[-1], None)
     told = f"a fair run without the goal can come through {stuck:,} of {graph.count:,} states again and again, for ever"
-    return Lost(position, finding, (f"{item.name}: {told}",), run)
+    return GraphViolation(position, finding, (f"{item.name}: {told}",), run)
 
 
 def _fair(graph: StateGraph, group: Group, moves: np.ndarray) -> _Fair:

@@ -16,7 +16,7 @@ import numpy as np
 
 from acked.checker.question.ledger import Finding
 from acked.checker.question.question import Question
-from acked.checker.search.state_graph import Lost, StateGraph, labels_of_bounds
+from acked.checker.search.state_graph import GraphViolation, StateGraph, labels_of_bounds
 from acked.model.formulas.evaluate import Evaluator
 
 _MOST_TOLD = 200
@@ -24,7 +24,7 @@ _MOST_TOLD = 200
 _MOST_ACTIONS = 4
 
 
-def decide(graph: StateGraph, position: int) -> Lost | None:
+def decide(graph: StateGraph, position: int) -> GraphViolation | None:
     """What is known of a promise to recover that does not hold; None of one that holds."""
     (holds,) = graph.conditions(position)
     counted = graph.without(graph.question.properties[position].without)
@@ -33,10 +33,10 @@ def decide(graph: StateGraph, position: int) -> Lost | None:
         return None
     dead = ~graph.closure(holds | graph.held_up, counted, backward=True)
     if not dead.any():
-        return Lost(position, None, (_held_up(graph, position, lost),))
+        return GraphViolation(position, None, (_held_up(graph, position, lost),))
     level, index = graph.shallowest(dead)
     finding = Finding(position, level, graph.words_of(index), None)
-    return Lost(position, finding, tuple(_why(graph, holds, position, index, int(dead.sum()), counted)))
+    return GraphViolation(position, finding, tuple(_why(graph, holds, position, index, int(dead.sum()), counted)))
 
 
 def _held_up(graph: StateGraph, position: int, lost: np.ndarray) -> str:

@@ -1,6 +1,6 @@
 """The graph of all states and steps, for what only the whole of it decides.
 
-The graph as arrays, what can be reached in it, and `Lost`, what is known of a promise that it does not keep.
+The graph as arrays, what can be reached in it, and `GraphViolation`, what is known of a promise that it does not keep.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Lost:
+class GraphViolation:
     """What became of one property that does not hold: a finding, or none where only a bound of the model is to blame.
 
     `run` shows it where the shortest way to the finding's state does not; `why` are sentences about it.

@@ -16,19 +16,23 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from acked.checker.bounds import Bounds
 from acked.checker.errors import SystemFailure
-from acked.checker.native.compile import Kernel, ObjectCode, compile_for_long, portable_code
+from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, portable_code
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import address, numbers
 from acked.checker.observer import Observer, Progress
+from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Violation, Words
 from acked.checker.spark.session import SparkDriver, remote
-from acked.checker.spark.task import TaskPlan
+from acked.checker.spark.task import Orphaned, TaskPlan
 from acked.checker.store.level_file import LevelFile, StateCodec, exchange_code
 from acked.checker.store.run_directory import RunDirectory, report_from_json
 from acked.checker.store.trace_back import Edge, shortest_run
@@ -45,6 +49,13 @@ LOOK_SECONDS = 0.5
 LATE_SECONDS = 10.0
 """How long a search whose memory is full waits for executors that had not come when it began."""
 
+SPARK = Capabilities(
+    "spark",
+    Storage.REQUIRED,
+    no_graph_properties=Unsupported("over Spark", "use --engine local"),
+    is_distributed=True,
+)
+
 
 class _Lost(Exception):
     """The job of an attempt ended before the search did."""
@@ -54,12 +65,24 @@ class _Outgrown(Exception):
     """Memory is full, and the cluster has slots that had not come when the attempt began."""
 
 
+@dataclass(frozen=True)
+class SparkBounds:
+    """Limits of a run over Spark.
+
+    There are as many tasks as slots and buckets allow, and at most `tasks`, if given. `memory` is bytes for each task; None
+    for a fair part of what its machine has. `max_depth` counts levels, `max_states` states.
+    """
+
+    tasks: int | None = None
+    memory: int | None = None
+    max_depth: int | None = None
+    max_states: int | None = None
+
+
 class SparkSearch:
     """One exhaustive search over Spark; `run` may be called once.
 
-    There are as many tasks as slots and buckets allow, and at most `tasks`, if given. `memory` is bytes for each task; None
-    for a fair part of what its machine has. `timings` tells afterwards, for every worker of the last attempt, where its time
-    went.
+    Afterwards `timings` has, for every worker of the last attempt, where its time went.
     """
 
     def __init__(
@@ -69,20 +92,17 @@ class SparkSearch:
         driver: SparkDriver,
         policy: StopPolicy = StopPolicy.FIRST_VIOLATION,
         observer: Observer | None = None,
-        *,
-        tasks: int | None = None,
-        memory: int | None = None,
-        max_depth: int | None = None,
-        max_states: int | None = None,
+        bounds: SparkBounds | None = None,
     ) -> None:
+        bounds = bounds or SparkBounds()
         self.question = question
         self.stored = stored
         self._stored_levels = len(stored.reports)
         self.driver = driver
         self.observer = observer or Observer()
-        self.ledger = Ledger(question, policy, max_depth, max_states)
-        self.memory = memory
-        self._most_tasks = min(stored.buckets, stored.buckets if tasks is None else tasks)
+        self.ledger = Ledger(question, policy, bounds.max_depth, bounds.max_states)
+        self._memory = bounds.memory
+        self._max_tasks = min(stored.buckets, stored.buckets if bounds.tasks is None else bounds.tasks)
         self.workers = 0
         self.timings: list[dict[str, float]] = []
         self.notes: list[str] = []
@@ -119,10 +139,10 @@ class SparkSearch:
     def _set_up(self) -> None:
         self.observer.phase("compiling")
         self.question.refuse_asymmetry()
-        self.question.refuse_graph_properties("over Spark", "use --engine local")
+        SPARK.check(self.question, is_stored=True)
         plan = self.question.plan
         self._shape = shape_of(plan)
-        self._code: ObjectCode = compile_for_long(plan)
+        self._code: ObjectCode = compile_optimized(plan)
         self._moves = exchange_code(self._shape)
         # Executors of one machine have its processor.
         self._portable = None if self.driver.settings.is_local else portable_code(plan)
@@ -141,7 +161,7 @@ class SparkSearch:
 
     def _search(self) -> None:
         self.observer.phase("waiting for executors")
-        self.workers = min(self.driver.slots(), self._most_tasks)
+        self.workers = min(self.driver.slots(), self._max_tasks)
         fruitless = 0
         while True:
             known = self.stored.known_levels
@@ -149,7 +169,7 @@ class SparkSearch:
                 self._attempt()
                 return
             except _Outgrown:
-                before, self.workers = self.workers, min(self.driver.slots(), self._most_tasks)
+                before, self.workers = self.workers, min(self.driver.slots(), self._max_tasks)
                 self.notes.append(
                     f"memory was full at level {self.stored.known_levels}; went on from it with {self.workers} instead of "
                     f"{before} tasks, which the cluster offers by now"
@@ -163,12 +183,12 @@ class SparkSearch:
                     ) from None
                 self.observer.phase("waiting for executors")
                 before = self.workers
-                self.workers = min(self.driver.slots(self.workers, self._patience), self._most_tasks)
+                self.workers = min(self.driver.slots(self.workers, self._patience), self._max_tasks)
                 fewer = f" with {self.workers} instead of {before} tasks" if self.workers != before else ""
                 self.notes.append(f"tasks were lost at level {self.stored.known_levels} ({lost}); went on from it{fewer}")
 
     def _could_grow(self) -> bool:
-        if self.driver.settings.is_local or self.workers >= self._most_tasks:
+        if self.driver.settings.is_local or self.workers >= self._max_tasks:
             return False
         self.observer.phase("memory is full: waiting for more executors")
         return self.driver.slots(self.workers + 1, LATE_SECONDS) > self.workers
@@ -212,7 +232,7 @@ class SparkSearch:
             buckets=self.stored.buckets,
             layout=self._codec.fingerprint,
             workers=self.workers,
-            memory=self.memory,
+            memory=self._memory,
             levels=tuple(commit.files for commit in self.stored.commits),
         )
 
@@ -304,6 +324,29 @@ class SparkSearch:
         return min(edges)
 
 
+@dataclass(frozen=True)
+class SparkEngine:
+    """The engine of `--engine spark`.
+
+    `connect` starts Spark for one search; `memory` is bytes for each task, None for a fair part of what its machine has.
+    """
+
+    connect: Callable[[], AbstractContextManager[SparkDriver]]
+    memory: int | None = None
+    capabilities: ClassVar[Capabilities] = SPARK
+
+    def search(
+        self, question: Question, bounds: Bounds, policy: StopPolicy, observer: Observer, stored: RunDirectory | None
+    ) -> Result:
+        """See `Engine`; of `bounds` those of depth and states, because workers and memory are of the cluster."""
+        assert stored is not None, "Spark's capabilities say that it cannot search without a run directory"
+        self.capabilities.check(question, is_stored=True)
+        observer.phase("starting Spark")
+        with self.connect() as driver:
+            limits = SparkBounds(memory=self.memory, max_depth=bounds.max_depth, max_states=bounds.max_states)
+            return SparkSearch(question, stored, driver, policy, observer, limits).run()
+
+
 class _Job:
     """The barrier job of one attempt, in a thread of its own."""
 
@@ -360,7 +403,7 @@ def reason_of(text: str) -> str:
     """What a failed job says, in a few words."""
     known = (
         ("ExecutorLostFailure", "an executor was lost"),
-        ("sparktask.Orphaned", "the Python daemon of an executor died"),
+        (f"{Orphaned.__module__}.{Orphaned.__qualname__}", "the Python daemon of an executor died"),
         ("Python worker exited unexpectedly", "a Python worker died"),
         ("EOFException", "a Python worker died"),
         ("Connection reset", "a Python worker died"),

@@ -210,7 +210,7 @@ class Worker:
             exchange.NOTE_STATES: kernel.address("note_states"),
             exchange.FIRE_ALL: kernel.address("fire_all"),
             exchange.HASH_ALL: kernel.address("hash_all"),
-            exchange.SETTLE: kernel.address("settle"),
+            exchange.INSERT: kernel.address("insert"),
             exchange.CLOCK: ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p).value or 0,
             exchange.MONOTONIC: time.CLOCK_MONOTONIC,
             exchange.MOMENT: address(self._moment),
