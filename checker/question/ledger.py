@@ -199,7 +199,7 @@ class Ledger:
         """Ends the search for Ctrl-C; what there is to note about it."""
         names = ", ".join(self.question.properties[at].name for at in self.findings)
         self.abandon(StopReason.INTERRUPTED)
-        return [f"{names} is violated, but the search was interrupted before the run was rebuilt"] if names else []
+        return [f"{names} is violated, but the search was interrupted before the trace was rebuilt"] if names else []
 
     def commit(self, report: LevelReport) -> bool:
         """Takes an expanded level into account; whether to expand the next one."""

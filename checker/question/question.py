@@ -186,8 +186,8 @@ class Question:
         """What stands in the way of symmetry; empty if nothing does."""
         if temporal := [item.name for item in self.properties if item.kind is Kind.LIVENESS]:
             return (
-                f"{', '.join(temporal)} is about runs without end, where a state that comes back under other names has not "
-                "come back, and a step between two such states is one"
+                f"{', '.join(temporal)} is about infinite traces, where a state that recurs under other names has not "
+                "recurred, and a step between two such states is not a repetition"
             )
         protocol, false, plan = self.instance.protocol, self.instance.pool.false, self.plan
         if not protocol.symmetric:

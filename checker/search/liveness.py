@@ -2,12 +2,12 @@
 
 Deciding it on the graph of all states, by strongly connected components, and the lasso that refutes it.
 
-A run without end stays, from some time on, inside one strongly connected set of states; so a promise is broken if such a set
-can be reached on a way that asks for the goal and does not meet it, the goal holds nowhere in it, and it has what fairness
-asks for: of every weak group a state in which it is not enabled, or a step of it, and a step of every strong group that is
-enabled anywhere in it. Where a strong group is enabled but never taken, the states in which it is enabled are left out, and
-what remains is looked at again (Emerson and Lei 1987). A run may stand still in one state for ever, as in TLA+: that is a set
-without steps.
+An infinite trace stays, from some time on, inside one strongly connected set of states; so a promise is violated if such a
+set can be reached on a path that asks for the goal and does not meet it, the goal holds nowhere in it, and it has what
+fairness asks for: of every weak group a state in which it is not enabled, or a step of it, and a step of every strong group
+that is enabled anywhere in it. Where a strong group is enabled but never taken, the states in which it is enabled are left
+out, and what remains is looked at again (Emerson and Lei 1987). A run may stand still in one state for ever, as in TLA+:
+that is a set without steps.
 
 A lasso counts only if it stays fair where what merely bounds the model is lifted: an action that is held up by such a bound
 counts as enabled. If there are only others, nothing is claimed.
@@ -65,14 +65,14 @@ def decide(graph: StateGraph, position: int) -> GraphViolation | None:
     if not stuck:
         bounds = labels_of_bounds(graph.question)
         sentence = (
-            f"{item.name}: the goal can stay away for ever, but only where a bound of the model ({bounds}) keeps an action "
+            f"{item.name}: the goal may never be met, but only where a bound of the model ({bounds}) keeps an action "
             "from happening that fairness asks for; choose constants without such an end"
         )
         return GraphViolation(position, None, (sentence,))
     run = _Lassos(graph, start, region, part, lifted).best()
     finding = Finding(position, len(run.states), run.states[-1], None)
-    told = f"a fair run without the goal can come through {stuck:,} of {graph.count:,} states again and again, for ever"
-    return GraphViolation(position, finding, (f"{item.name}: {told}",), run)
+    sentence = f"a fair infinite trace without the goal can pass through {stuck:,} of {graph.count:,} states infinitely often"
+    return GraphViolation(position, finding, (f"{item.name}: {sentence}",), run)
 
 
 def _fair(graph: StateGraph, group: Group, moves: np.ndarray) -> _Fair:

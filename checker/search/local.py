@@ -50,7 +50,7 @@ T = TypeVar("T")
 class LocalSearch:
     """One exhaustive search in this process; `run` may be called once.
 
-    With a run directory, completed levels are written there; if it has some already, the search goes on after them. With
+    With a run directory, completed levels are written there; if it has some already, the search continues after them. With
     `keeps_states`, the shards still hold what was visited when `run` has returned.
     """
 
@@ -102,13 +102,13 @@ class LocalSearch:
                 finally:
                     seconds = time.perf_counter() - self._started
                 if self.question.graph_properties and self.ledger.stopped is StopReason.COMPLETE:
-                    self.observer.phase("looking for dead ends and loops")
+                    self.observer.phase("deciding recoverability and liveness")
                     violated = self._check_graph_properties()
                     runs = {item.position: item.run for item in violated if item.run is not None}
                     notes += [sentence for item in violated for sentence in item.why]
                     self.ledger.add_graph_violations({item.position: item.finding for item in violated})
                 if self.ledger.findings:
-                    self.observer.phase("rebuilding the shortest run")
+                    self.observer.phase("rebuilding the shortest trace")
                 violations = tuple(
                     Violation(self.question.properties[found.position], runs[found.position])
                     if found.position in runs
@@ -327,7 +327,7 @@ class LocalSearch:
             edge = self._walker.source_in(self._stored.path / "levels", depth, self._stored.files_of(depth), target)
             if edge is None:
                 raise SystemFailure(
-                    f"{self._stored.path} has no state of level {depth} that leads to the violation; begin anew"
+                    f"{self._stored.path} has no state of level {depth} that leads to the violation; search again"
                 )
             return edge
         ranges = self._levels[depth - 1]

@@ -1,6 +1,6 @@
 """The graph of all states and steps, for what only the whole of it decides.
 
-The graph as arrays, what can be reached in it, and `GraphViolation`, what is known of a promise that it does not keep.
+The graph as arrays, what can be reached in it, and `GraphViolation`, a property that it does not satisfy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class GraphViolation:
-    """What became of one property that does not hold: a finding, or none where only a bound of the model is to blame.
+    """A graph property that does not hold: its finding, or None where only a bound of the model violates it.
 
     `run` shows it where the shortest way to the finding's state does not; `why` are sentences about it.
     """
@@ -65,7 +65,7 @@ class StateGraph:
         self.states = view.reshape(self.count, self._words)
 
     def conditions(self, position: int) -> np.ndarray:
-        """Of a property: a row per condition of `Question.graph_conditions` that says of every state whether it is true."""
+        """Of a property: a row per condition of `Question.graph_conditions` that has for every state whether it is true."""
         first = 0
         for other, conditions in self.question.graph_conditions.items():
             if other == position:

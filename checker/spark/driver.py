@@ -40,13 +40,13 @@ from acked.checker.store.trace_back import Edge, shortest_run
 POLL_SECONDS = 0.0004
 FRUITLESS_ATTEMPTS = 3
 """So many attempts in a row that complete no level end the search."""
-SLOT_PATIENCE = (2.0, 5.0)
+SLOT_WAIT = (2.0, 5.0)
 """Seconds that a lost slot may take to come back before the search goes on with fewer: as long as the search has taken so
 far, but not less than the one and not more than the other. A short search is sooner done without the slot."""
 LOOK_SECONDS = 0.5
 """How often Spark is asked, while the driver waits for tasks, whether it still has their slots."""
 
-LATE_SECONDS = 10.0
+LATE_EXECUTOR_SECONDS = 10.0
 """How long a search whose memory is full waits for executors that had not come when it began."""
 
 SPARK = Capabilities(
@@ -57,11 +57,11 @@ SPARK = Capabilities(
 )
 
 
-class _Lost(Exception):
+class _JobLost(Exception):
     """The job of an attempt ended before the search did."""
 
 
-class _Outgrown(Exception):
+class _MoreSlots(Exception):
     """Memory is full, and the cluster has slots that had not come when the attempt began."""
 
 
@@ -120,7 +120,7 @@ class SparkSearch:
             else:
                 self.stored.verify(self._codec)
             if self.ledger.findings:
-                self.observer.phase("rebuilding the shortest run")
+                self.observer.phase("rebuilding the shortest trace")
             violations = tuple(
                 shortest_run(self.question, found, self._source) for found in self.ledger.reported()
             )
@@ -168,34 +168,34 @@ class SparkSearch:
             try:
                 self._attempt()
                 return
-            except _Outgrown:
+            except _MoreSlots:
                 before, self.workers = self.workers, min(self.driver.slots(), self._max_tasks)
                 self.notes.append(
-                    f"memory was full at level {self.stored.known_levels}; went on from it with {self.workers} instead of "
+                    f"memory was full at level {self.stored.known_levels}; resumed from it with {self.workers} instead of "
                     f"{before} tasks, which the cluster offers by now"
                 )
-            except _Lost as lost:
+            except _JobLost as lost:
                 fruitless = 0 if self.stored.known_levels > known else fruitless + 1
                 if fruitless == FRUITLESS_ATTEMPTS:
                     raise SystemFailure(
                         f"Spark's tasks failed {fruitless} times in a row at level {self.stored.known_levels}: {lost}; "
-                        f"what Spark said is in {self.driver.log}, and --resume {self.stored.path} goes on from there"
+                        f"Spark's log is {self.driver.log}, and --resume {self.stored.path} continues from there"
                     ) from None
                 self.observer.phase("waiting for executors")
                 before = self.workers
                 self.workers = min(self.driver.slots(self.workers, self._patience), self._max_tasks)
                 fewer = f" with {self.workers} instead of {before} tasks" if self.workers != before else ""
-                self.notes.append(f"tasks were lost at level {self.stored.known_levels} ({lost}); went on from it{fewer}")
+                self.notes.append(f"tasks were lost at level {self.stored.known_levels} ({lost}); resumed from it{fewer}")
 
     def _could_grow(self) -> bool:
         if self.driver.settings.is_local or self.workers >= self._max_tasks:
             return False
         self.observer.phase("memory is full: waiting for more executors")
-        return self.driver.slots(self.workers + 1, LATE_SECONDS) > self.workers
+        return self.driver.slots(self.workers + 1, LATE_EXECUTOR_SECONDS) > self.workers
 
     @property
     def _patience(self) -> float:
-        least, most = SLOT_PATIENCE
+        least, most = SLOT_WAIT
         return min(max(self._seconds, least), most)
 
     def _attempt(self) -> None:
@@ -253,14 +253,14 @@ class SparkSearch:
         self._gather(job, meeting, f"done-{number:05}-{{}}", take)
         report = LevelReport.of(parts)
         if not report.is_expanded and self._could_grow():
-            raise _Outgrown
+            raise _MoreSlots
         goes_on = self.ledger.commit(report)
         if not goes_on:
             # Before the commit, at which the tasks would begin the next level.
             self._touch(meeting / "stop")
         if report.is_expanded:
             self.stored.commit(report, tuple(files))
-        self._tell(report)
+        self._report_progress(report)
         return goes_on
 
     def _gather(self, job: _Job, meeting: Path, name: str, take: Callable[[dict[str, Any]], None]) -> None:
@@ -278,12 +278,12 @@ class SparkSearch:
                 if job.is_over:
                     self._refuse_failure(meeting)
                     if not path.exists():
-                        raise _Lost(job.reason)
+                        raise _JobLost(job.reason)
                 time.sleep(POLL_SECONDS)
             take(json.loads(path.read_bytes()))
 
     def _refuse_failure(self, meeting: Path) -> None:
-        """Raises what a task could not go on from and said so."""
+        """Raises the error of a task that could not go on."""
         for worker in range(self.workers):
             path = meeting / f"failed-{worker}"
             if path.exists():
@@ -296,7 +296,7 @@ class SparkSearch:
             if path.parent.exists():
                 raise SystemFailure(f"cannot write {path}; make room, or choose another --run-dir") from None
 
-    def _tell(self, report: LevelReport) -> None:
+    def _report_progress(self, report: LevelReport) -> None:
         self.observer.progress(
             Progress(
                 depth=self.ledger.depth,
@@ -320,7 +320,7 @@ class SparkSearch:
             raise SystemFailure(errors[0])
         edges: list[Edge] = [edge for kind, edge in found if kind == "found"]
         if not edges:
-            raise SystemFailure(f"{self.stored.path} has no state of level {depth} that leads to the violation; begin anew")
+            raise SystemFailure(f"{self.stored.path} has no state of level {depth} that leads to the violation; search again")
         return min(edges)
 
 
@@ -362,7 +362,7 @@ class _Job:
     def _run(self) -> None:
         try:
             self._driver.collect(range(self._workers), self._workers, self._function, is_barrier=True)
-        except Exception as error:  # whatever Spark or a task says; told by `reason`
+        except Exception as error:  # whatever Spark or a task raises; see `reason`
             self._error = error
 
     @property
@@ -386,10 +386,10 @@ class _Job:
         """
         if self._driver.slots_now() < self._workers:
             self._has_slots = False
-            raise _Lost("an executor was lost")
+            raise _JobLost("an executor was lost")
 
     def end(self) -> None:
-        """Waits for the tasks, which were told to stop, and makes them stop if they do not.
+        """Waits for the tasks, which were asked to stop, and cancels them if they do not.
 
         A stage that has never begun is not waited for: should Spark begin it later, its tasks find their attempt gone.
         """
@@ -400,7 +400,7 @@ class _Job:
 
 
 def reason_of(text: str) -> str:
-    """What a failed job says, in a few words."""
+    """Why a job failed, in a few words."""
     known = (
         ("ExecutorLostFailure", "an executor was lost"),
         (f"{Orphaned.__module__}.{Orphaned.__qualname__}", "the Python daemon of an executor died"),

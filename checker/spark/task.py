@@ -314,7 +314,7 @@ class Worker:
 
     def _insert(self, data: bytes, size: int) -> bool:
         if len(data) != size:
-            raise SystemFailure(f"a file in {self.meeting} is shorter than was sent; see to the disk")
+            raise SystemFailure(f"a file in {self.meeting} is shorter than was sent; check the disk")
         self.timing.add("receiving")
         count = size // self.parcel
         self._read_parcels(bytes_address(data), count, address(self._arrived), address(self._acts))

@@ -221,12 +221,12 @@ def test_a_slot_that_goes_before_its_task_has_begun_is_not_waited_for(
     counted = iter([3])
     slots = driver.slots
     monkeypatch.setattr(driver, "slots", lambda *wanted: next(counted, 0) or slots(*wanted))
-    monkeypatch.setattr("acked.checker.spark.driver.SLOT_PATIENCE", (0.2, 0.2))
+    monkeypatch.setattr("acked.checker.spark.driver.SLOT_WAIT", (0.2, 0.2))
     question = spec("kip101")
     with RunDirectory.create(tmp_path / "run", question) as run:
         result = SparkSearch(question, run, driver, bounds=SparkBounds(memory=1 << 28)).run()
     assert answer(result) == answer(search(spec("kip101"), BOUNDS))
-    assert result.notes == ("tasks were lost at level 1 (an executor was lost); went on from it with 2 instead of 3 tasks",)
+    assert result.notes == ("tasks were lost at level 1 (an executor was lost); resumed from it with 2 instead of 3 tasks",)
 
 
 def test_a_python_daemon_killed_in_the_middle_of_a_level_changes_no_answer(driver: SparkDriver, tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ def test_a_python_daemon_killed_in_the_middle_of_a_level_changes_no_answer(drive
     assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
     assert killed
     # Spark may have noticed the lost task before the daemon's end is known.
-    assert any("went on from it" in note for note in result.notes), result.notes
+    assert any("resumed from it" in note for note in result.notes), result.notes
 
 
 def test_a_task_killed_again_and_again_ends_in_one_sentence_and_a_run_that_goes_on(
