@@ -128,13 +128,13 @@ class ProcessPool:
         """The processes that are running now."""
         return [worker.process.pid for worker in self._workers]
 
-    def load(self, problem: Any) -> None:
+    def load(self, problem: object) -> None:
         """Gives every process, also those that replace a dead one, the problem that all tasks are about."""
         self._setup = pickle.dumps(problem, pickle.HIGHEST_PROTOCOL)
         for worker in self._workers:
             worker.post(self._setup)
 
-    def run(self, tasks: Sequence[Any]) -> Iterator[Reply]:
+    def run(self, tasks: Sequence[object]) -> Iterator[Reply]:
         """Deals out the tasks in order and yields replies as they come; every task ends with a `Done` or a `Lost`."""
         waiting = deque(enumerate(tasks))
         with selectors.DefaultSelector() as selector:
@@ -158,7 +158,7 @@ class ProcessPool:
                         yield Lost(late, f"the {self.service.name} did not stop within {seconds:g} s and was killed")
                         self._assign_next(worker, waiting, selector)
 
-    def _assign_next(self, worker: _Worker, waiting: deque[tuple[int, Any]], selector: selectors.BaseSelector) -> None:
+    def _assign_next(self, worker: _Worker, waiting: deque[tuple[int, object]], selector: selectors.BaseSelector) -> None:
         if worker.is_dead:
             selector.unregister(worker.stdout)
             worker.end()
@@ -169,7 +169,7 @@ class ProcessPool:
             selector.register(worker.stdout, selectors.EVENT_READ, worker)
         self._deal(worker, waiting)
 
-    def _deal(self, worker: _Worker, waiting: deque[tuple[int, Any]]) -> None:
+    def _deal(self, worker: _Worker, waiting: deque[tuple[int, object]]) -> None:
         if worker.task is None and waiting:
             number, task = waiting.popleft()
             worker.task = number
@@ -186,7 +186,7 @@ class ProcessPool:
                 continue
             task, worker.task = worker.task, None
             worker.has_answered = True
-            yield Done(task, value) if kind == "done" else Lost(task, value)
+            yield Done(task, value) if kind == "done" else Lost(task, str(value))
         if worker.is_dead and worker.task is not None:
             task, worker.task = worker.task, None
             yield Lost(task, worker.exit_reason())
@@ -234,7 +234,7 @@ class _Worker:
         except OSError:
             pass  # It has ended; reading from it will show that.
 
-    def receive(self) -> Iterator[tuple[str, Any]]:
+    def receive(self) -> Iterator[tuple[str, object]]:
         """The messages that have arrived; call it when there is something to read."""
         chunk = os.read(self.stdout.fileno(), 1 << 20)
         if not chunk:
@@ -330,7 +330,7 @@ def _read(stream: IO[bytes]) -> bytes | None:
     return body if len(body) == _LENGTH.unpack(head)[0] else None
 
 
-def _write(stream: IO[bytes], value: tuple[str, Any]) -> None:
+def _write(stream: IO[bytes], value: tuple[str, object]) -> None:
     message = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     stream.write(_LENGTH.pack(len(message)) + message)
     stream.flush()

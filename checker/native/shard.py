@@ -16,8 +16,7 @@ from acked.checker.native.compile import Kernel
 from acked.checker.native.kernel import FIRE_GROUP
 from acked.checker.native.shape import Shape
 from acked.checker.question.plan import BATCH
-
-Words = tuple[int, ...]
+from acked.checker.question.result import Words
 
 FIRST_BUCKETS = 1 << 9
 _PAGE = 2 << 20

@@ -13,6 +13,7 @@ from acked.invariants.property import Kind, Property
 from acked.model.language.protocol import ActionInstance
 
 Words = tuple[int, ...]
+"""A packed state: W 64-bit words, unsigned, in which `Schema` gives every leaf its bits. Ordered as tuples are."""
 
 
 @unique

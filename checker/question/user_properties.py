@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from acked.checker.question.predicate import PredicateError, meaning
 from acked.checker.question.question import Probe
@@ -14,7 +13,7 @@ from acked.model.language.context import current
 from acked.model.language.layout import Schema
 from acked.model.language.protocol import Instance
 from acked.model.language.quantify import implies, truth
-from acked.model.language.state import leaves_of
+from acked.model.language.state import Struct, leaves_of
 from acked.model.language.values import Bool
 
 SOUGHT = "Sought"
@@ -113,8 +112,8 @@ def _probe(item: Property) -> Probe:
     return Probe(_REACHES + item.name, in_state, is_sought=True)
 
 
-def _of_state(text: str) -> Callable[[Any], Bool]:
-    def predicate(state: Any) -> Bool:
+def _of_state(text: str) -> Callable[[Struct], Bool]:
+    def predicate(state: Struct) -> Bool:
         if current().reading is not None:
             raise ModelError("a predicate written in a spec is about given constants and has no meaning for all of them")
         meant = meaning(text, *leaves_of(state))

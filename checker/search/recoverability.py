@@ -16,7 +16,7 @@ import numpy as np
 
 from acked.checker.question.ledger import Finding
 from acked.checker.question.question import Question
-from acked.checker.search.state_graph import GraphViolation, StateGraph, labels_of_bounds
+from acked.checker.search.state_graph import GraphViolation, Mask, StateGraph, labels_of_bounds
 from acked.model.formulas.evaluate import Evaluator
 
 _MAX_STATES_EXAMINED = 200
@@ -39,7 +39,7 @@ def decide(graph: StateGraph, position: int) -> GraphViolation | None:
     return GraphViolation(position, finding, tuple(_why(graph, holds, position, index, int(dead.sum()), counted)))
 
 
-def _held_up(graph: StateGraph, position: int, lost: np.ndarray) -> str:
+def _held_up(graph: StateGraph, position: int, lost: Mask) -> str:
     name = graph.question.properties[position].name
     bounds = labels_of_bounds(graph.question)
     return (
@@ -52,7 +52,7 @@ def _held_up(graph: StateGraph, position: int, lost: np.ndarray) -> str:
 
 
 def _why(
-    graph: StateGraph, holds: np.ndarray, position: int, index: int, dead: int, counted: np.ndarray
+    graph: StateGraph, holds: Mask, position: int, index: int, dead: int, counted: Mask
 ) -> list[str]:
     """Sentences about the dead end: what can still happen there, and what would help but cannot happen."""
     question, instance = graph.question, graph.question.instance

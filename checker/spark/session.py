@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Self
 
 from acked.checker.errors import ConfigurationError, SystemFailure
@@ -77,7 +77,7 @@ class SparkDriver:
         self.log = log
         self.context: Any = None
         self._gateway: Any = None
-        self._handler: Any = None
+        self._handler: Callable[[int, FrameType | None], object] | int | None = None
 
     def __enter__(self) -> Self:
         java = find_java()
@@ -195,7 +195,7 @@ class SparkDriver:
             self._handler = None
 
     def collect(
-        self, items: Sequence[Any], partitions: int, function: Callable[..., Any], *, is_barrier: bool = False
+        self, items: Sequence[object], partitions: int, function: Callable[..., object], *, is_barrier: bool = False
     ) -> list[Any]:
         """What a function of partitions yields for the items; in one barrier stage, if asked to."""
         data = self.context.parallelize(items, partitions)
@@ -249,7 +249,7 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _within(seconds: float, work: Callable[[], Any]) -> None:
+def _within(seconds: float, work: Callable[[], object]) -> None:
     """Does something that may hang or fail because its other side is gone."""
 
     def attempt() -> None:
@@ -275,7 +275,7 @@ def _reason(text: str) -> str:
     return re.sub(r"^(?:[\w$]+\.)+([\w$]+): ", "", chosen)[:300].rstrip(".")
 
 
-def remote(entry: str, payload: bytes) -> Callable[..., Any]:
+def remote(entry: str, payload: bytes) -> Callable[..., object]:
     """A function for executors that calls `entry`, "module:function", with the payload and what Spark gives it.
 
     It travels by value and imports acked only there, where compiled code is kept between tasks: from where the driver has it,
@@ -283,7 +283,7 @@ def remote(entry: str, payload: bytes) -> Callable[..., Any]:
     """
     package = str(PACKAGE)
 
-    def call(*arguments: Any) -> Any:
+    def call(*arguments: object) -> object:
         import importlib
         import importlib.util
         import os

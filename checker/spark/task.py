@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 from acked.checker.bounds import default_memory
 from acked.checker.errors import AckedError, SystemFailure
@@ -44,7 +44,7 @@ from acked.checker.store.level_file import (
     numbers_like,
 )
 from acked.checker.store.run_directory import report_to_json
-from acked.checker.store.trace_back import Walker
+from acked.checker.store.trace_back import Edge, Walker
 
 CHUNK = 1 << 16
 """States that are expanded between two looks at whether the search goes on."""
@@ -284,7 +284,7 @@ class Worker:
         self._refuse_broken()
         return is_expanded
 
-    def _flush(self, file: Any, sent: list[list[list[int]]]) -> None:
+    def _flush(self, file: IO[bytes], sent: list[list[list[int]]]) -> None:
         for other, size in enumerate(list(self._filled)):
             if size:
                 sent[other].append([file.tell(), size])
@@ -386,7 +386,7 @@ class Worker:
 
 def find_source(
     payload: bytes, partition: Iterator[tuple[int, tuple[LevelFile, ...], tuple[int, ...]]]
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[tuple[str, Edge | str | None]]:
     """For every (level, files, target): `("found", (state, action))`, `("nothing", None)` or `("error", text)`."""
     plan: TaskPlan = pickle.loads(payload)
     for level, files, target in partition:
@@ -412,12 +412,12 @@ def packed(values: Sequence[int]) -> list[int]:
     return [sum(padded[at + k] << 16 * k for k in range(4)) for at in range(0, len(padded), 4)]
 
 
-def memory_of(array: Any) -> memoryview:
+def memory_of(array: ctypes.Array[ctypes.c_uint64]) -> memoryview:
     """The bytes of an array."""
     return memoryview((ctypes.c_char * ctypes.sizeof(array)).from_buffer(array)).cast("B")
 
 
-def _announce(path: Path, body: dict[str, Any]) -> None:
+def _announce(path: Path, body: dict[str, object]) -> None:
     """A small JSON file under its name in one step; an attempt that is over has no place for it."""
     temporary = path.with_name(f".{path.name}")
     try:

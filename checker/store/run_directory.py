@@ -53,7 +53,7 @@ class RunDirectory:
     path: Path
     buckets: int
     layout: str | None
-    identity: Mapping[str, Any]
+    identity: Mapping[str, object]
     commits: list[Commit] = field(default_factory=list)
     _lock: IO[bytes] | None = None
 
@@ -205,7 +205,7 @@ class RunDirectory:
 # -- identity -------------------------------------------------------------------------------------------------------
 
 
-def identity_of(question: Question) -> dict[str, Any]:
+def identity_of(question: Question) -> dict[str, object]:
     """What a run is about, in words and as a hash of the protocol's and the properties' expressions."""
     fingerprint = question.fingerprint  # first, because it depends on which expressions have been made
     instance = question.instance
@@ -227,7 +227,7 @@ def identity_of(question: Question) -> dict[str, Any]:
     }
 
 
-def refuse_another_question(path: Path, stored: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+def refuse_another_question(path: Path, stored: Mapping[str, object], asked: Mapping[str, object]) -> None:
     """`ConfigurationError` if a stored run is about another question; it names the difference."""
     for key in ("protocol", "constants", "drop", "properties", "reach", "probes"):
         if stored.get(key) != asked.get(key):
@@ -245,7 +245,7 @@ def refuse_another_question(path: Path, stored: Mapping[str, Any], asked: Mappin
         )
 
 
-def _described(key: str, value: Any) -> str:
+def _described(key: str, value: object) -> str:
     if key == "reach":
         return f"{', '.join(value)} as it was written then" if isinstance(value, dict) and value else "no [reach]"
     if key == "constants" and isinstance(value, dict):
@@ -259,7 +259,7 @@ def _described(key: str, value: Any) -> str:
 # -- documents ------------------------------------------------------------------------------------------------------
 
 
-def write_document(path: Path, body: Mapping[str, Any]) -> None:
+def write_document(path: Path, body: Mapping[str, object]) -> None:
     """A JSON file with a checksum of its content, under its name in one step."""
     text = json.dumps({**body, "checksum": _checksum(body)}, indent=1)
     temporary = path.with_name(f".{path.name}.part")
@@ -286,11 +286,11 @@ def read_document(path: Path) -> dict[str, Any]:
     return body
 
 
-def _checksum(body: Mapping[str, Any]) -> str:
+def _checksum(body: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def report_to_json(report: LevelReport) -> dict[str, Any]:
+def report_to_json(report: LevelReport) -> dict[str, object]:
     """A report as JSON."""
     return {
         "states": report.states,
