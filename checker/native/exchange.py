@@ -3,8 +3,8 @@
 Functions in the subset of `language.py`: packed states to records of bytes, grouped by bucket, and back; and the expansion of
 a level whose successors belong to workers that share no memory.
 
-A *bucket* is a range of hashes; how many there are is fixed for a run, who owns which may change. A *record* is a state
-without the bytes that no leaf uses: of every word the lowest `WIDTHS >> 4w & 15` bytes, 11 bytes for a state of 87 bits.
+A *bucket* is a range of hashes; how many there are is fixed for a run, and which worker owns it may change. A *record* is a
+state without the bytes that no leaf uses: of every word the lowest `WIDTHS >> 4w & 15` bytes, 11 bytes for a state of 87 bits.
 A *parcel* is a record and the number of the action that led to the state, in `ACTION_BYTES` bytes.
 """
 
@@ -15,8 +15,8 @@ from acked.checker.native.slots import ACTS, HASHES, OUT
 from acked.checker.native.table import copy_state, hash_state, owner_of
 from acked.checker.question.plan import BATCH
 
-# Slots of a worker's exchange: its shard, who owns which bucket, and for every worker the box of what is sent to it and the
-# bytes in that box. CHOSEN is scratch: for every worker the numbers of this batch's candidates that belong to it.
+# Slots of a worker's exchange: its shard, the owner of every bucket, and for every worker the box of what is sent to it and
+# the bytes in that box. CHOSEN is scratch: for every worker the numbers of this batch's candidates that belong to it.
 SHARD, BUCKETS, OWNERS, WORKER, WORKERS, BOXES, FILLED, BOX_BYTES, CHOSEN, WORST = range(10)
 # Functions of the search's loops.
 EVALUATE, NOTE_STATES, FIRE_ALL, HASH_ALL, INSERT = range(10, 15)
@@ -99,7 +99,7 @@ def keep_owned(states: P64, n: U64, workers: U64, worker: U64) -> U64:
 def deal_candidates(exchange: P64, n: U64) -> U64:
     """Puts the candidates of OUT that others own into their boxes, and own ones to the front; returns how many these are.
 
-    Every worker's candidates are listed first, so that no branch asks who the owner is.
+    Every worker's candidates are listed first, so that no branch depends on the owner.
     """
     context = p64(exchange[SHARD])
     out = p64(context[OUT])

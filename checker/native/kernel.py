@@ -273,7 +273,7 @@ def _listed_words(code: _Code, start: str, words: int) -> list[str]:
 
 
 def _store_states(code: _Code, columns: Sequence[str], target: str) -> None:
-    """Stores states one after the other, from what stands for every word."""
+    """Stores states one after the other, from the values of every word."""
     group = code.lanes
     if group == 1:
         # No vectors here: LLVM's quickest way of compiling knows none, and the other takes five times as long.

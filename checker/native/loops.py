@@ -243,7 +243,7 @@ def claim_any(context: P64) -> U64:
     workers = context[WORKERS]
     claimed = NOWHERE
     for k in range(workers):
-        # Everybody begins with what is its own, and none of the others is everybody's second.
+        # Each worker begins with its own states; then each has another worker to begin with.
         owner = (context[WORKER] + k) % workers
         begin = claim(context, owner)
         if begin != NOWHERE:
@@ -267,7 +267,7 @@ def expand_shares(context: P64) -> None:
 def expand(context: P64, begin: U64, end: U64) -> U64:
     """Checks and expands the shard's states begin..end-1; returns where it stopped.
 
-    Workers that are done with theirs take batches of the others', so that nobody waits long at the end of a level, however
+    Workers that are done with theirs take batches of the others', so that none waits long at the end of a level, however
     unequally the machine treats them. It stops early when a worker needs room in the table (NEEDS_GROWTH: make some, and go
     on) or when the budget is reached (STATUS); the checks of all states before the result are made.
     """

@@ -59,7 +59,7 @@ INDEX_BITS = 32
 INDEX_MASK = (1 << INDEX_BITS) - 1
 TAG_BITS = 64 - INDEX_BITS
 OWNER_BITS = 30
-"""How many low bits of a hash say to whom a state belongs; the layout of stored levels depends on it."""
+"""How many low bits of a hash decide which worker owns a state; the layout of stored levels depends on it."""
 SLOTS = 8
 """Slots of a bucket: one cache line."""
 PAD = 512
@@ -177,10 +177,9 @@ def confirm(bucket: P64, found: U64, states: P64, state: P64) -> U64:
 def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: U64) -> U64:
     """Inserts candidates, up to `room` new ones; returns how many are done: the next is new, if there is one.
 
-    Counts, by action, those whose target was not reached before this level. Every candidate is looked at three times: its
-    home is prefetched; FAR candidates later the home is searched for its tag and the state found there prefetched; AHEAD
-    candidates later the state is compared, and the candidate inserted if it is new. The third look relies on what the second
-    saw: an entry never leaves, and a worker that came in between has taken the slot that seemed free.
+    Counts, by action, those whose target was not reached before this level. The second look at a candidate is FAR candidates
+    after the first, the third one AHEAD after the second. It relies on what the second saw: an entry never leaves, and a
+    worker that came in between has taken the slot that seemed free.
     """
     states = p64(context[ALL_STATES])
     own = p64(context[STATES])

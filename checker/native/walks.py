@@ -1,7 +1,7 @@
 """Native random runs: many walkers at once, each with random numbers of its own.
 
 A walker's random numbers come from the seed and the number of its run alone, so that neither its neighbours nor the number of
-threads has a say. Arrays are by walker; those that end in `at every step` have BATCH places a step.
+threads matter. Arrays are by walker; those "by step and walker" have BATCH places a step.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def choose(context: P64, walk: P64, n: U64) -> None:
 
 
 def take(context: P64, walk: P64, n: U64, t: U64) -> U64:
-    """Takes the chosen steps; returns how many walkers go on."""
+    """Takes the chosen steps; returns how many walkers continue."""
     here = p64(walk[HERE])
     after = p64(walk[NEXT])
     choice = p64(walk[CHOICE])
@@ -134,7 +134,7 @@ def take(context: P64, walk: P64, n: U64, t: U64) -> U64:
 
 
 def walk_on(context: P64, walk: P64, n: U64, depth: U64) -> U64:
-    """Lets n walkers go up to `depth` steps; returns how many steps were possible for somebody."""
+    """Lets n walkers go up to `depth` steps; returns how many steps some walker could take."""
     ending = p64(walk[ENDING])
     length = p64(walk[LENGTH])
     t = 0

@@ -41,7 +41,7 @@ class Probe:
     """A condition that a search looks for without stopping at it: whether any reachable state, or any step, meets it.
 
     One of the two is given: `in_state` makes the condition of a state, `in_step` that of the steps of an action instance,
-    over their sources. `is_sought` says that whether it is met is itself an answer, and not a remark about one.
+    over their sources. `is_sought`: whether it is met is itself an answer, and not a remark about one.
     """
 
     name: str
@@ -138,7 +138,7 @@ class Question:
         return replace(self, properties=tuple(item for item in self.properties if item.kind not in GRAPH_KINDS))
 
     def _with_graph_properties(self, plan: KernelPlan) -> KernelPlan:
-        """Behind everything else, the conditions of every such property, then whether any step is held up by a bound."""
+        """Behind everything else, the conditions of every graph property, then whether a bound holds any step up."""
         if not self.graph_properties:
             return plan
         rows = [condition for conditions in self.graph_conditions.values() for condition in conditions]
@@ -164,7 +164,7 @@ class Question:
         return found
 
     def _held_up(self, steps: Iterable[ActionInstance]) -> Expr:
-        """Whether one of these is not enabled for want of nothing but what bounds the model."""
+        """Whether only what bounds the model keeps one of these from being enabled."""
         pool, budgets = self.instance.pool, self.instance.protocol.budgets
         held_up = []
         for step in steps:

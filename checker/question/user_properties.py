@@ -17,7 +17,7 @@ from acked.model.language.state import Struct, leaves_of
 from acked.model.language.values import Bool
 
 SOUGHT = "Sought"
-"""The name of a predicate that somebody typed without naming it."""
+"""The name of a predicate that was typed without a name."""
 
 _RECOVERABLE, _WITHOUT = "recoverable", " without "
 """What the names of such promises begin with."""
@@ -41,7 +41,7 @@ def sought(name: str, text: str) -> Property:
 def recoverable(text: str, without: Sequence[str] = ()) -> Property:
     """The promise that from every reachable state some continuation leads to one in which a predicate holds.
 
-    The actions named in `without` do not count: what only they would mend is not recoverable.
+    The actions named in `without` do not count: what only they would repair is not recoverable.
     """
     aid = f", without {', '.join(without)}," if without else ""
     promise = f"from every state that can be reached, the cluster can still get{aid} to one in which {text}"
@@ -72,9 +72,9 @@ def liveness(
     fair = [f"{kind} fair to {', '.join(texts)}" for kind, texts in kinds if texts]
     runs = f"in every run that is {' and '.join(fair)}" if fair else "in every run, one that stands still for ever included"
     promise = f"{asks} a state comes in which {goal}, {runs}"
-    said = Liveness(_of_state(goal), trigger, goal, *map(tuple, fairness))
+    promised = Liveness(_of_state(goal), trigger, goal, *map(tuple, fairness))
     asked = _of_state(trigger or ALWAYS)
-    return Property(name, Kind.LIVENESS, asked, doc or promise, "the spec itself", "", liveness=said)
+    return Property(name, Kind.LIVENESS, asked, doc or promise, "the spec itself", "", liveness=promised)
 
 
 def check_written(properties: Iterable[Property], instance: Instance) -> None:

@@ -1,4 +1,4 @@
-"""Liveness under fairness: does what is promised come, in every run that is fair?
+"""Liveness under fairness: is the goal met in every fair infinite trace?
 
 Deciding it on the graph of all states, by strongly connected components, and the lasso that refutes it.
 
@@ -42,7 +42,7 @@ class _Fair:
 
 
 def decide(graph: StateGraph, position: int) -> GraphViolation | None:
-    """What is known of a promise of liveness that is broken, or may be; None of one that holds."""
+    """The violation of a promise of liveness, or that only a bound of the model violates it; None of one that holds."""
     item = graph.question.properties[position]
     assert item.liveness is not None
     trigger, goal, *held_up = graph.conditions(position)

@@ -5,7 +5,7 @@ The backward search that decides it, and why nothing helps in a dead end.
 A state is lost if no continuation leads to one in which the predicate holds. A lost state is a dead end of the protocol
 only if no state that can be reached from it is held up by what merely bounds the model (e.g. no leader epoch is left): where
 one is, a larger bound might help, and nothing is claimed. A property may name actions that do not count as help: a broker
-that crashes and comes back mends much that should not have needed it.
+that crashes and comes back repairs much that should not have needed it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MAX_ACTIONS_SHOWN = 4
 
 
 def decide(graph: StateGraph, position: int) -> GraphViolation | None:
-    """What is known of a promise to recover that does not hold; None of one that holds."""
+    """The violation of a promise to recover, or that only a bound of the model violates it; None of one that holds."""
     (holds,) = graph.conditions(position)
     counted = graph.without(graph.question.properties[position].without)
     lost = ~graph.closure(holds, counted, backward=True)

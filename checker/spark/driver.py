@@ -382,7 +382,7 @@ class _Job:
         """Raises if Spark has fewer slots than the job has tasks.
 
         A slot may be gone that was counted when the job began. Spark fails a task that was running there, but a barrier stage
-        that has not begun waits for the slot without an end and without a word.
+        that has not begun waits for the slot for ever, silently.
         """
         if self._driver.slots_now() < self._workers:
             self._has_slots = False

@@ -66,7 +66,7 @@ class Orphaned(RuntimeError):
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """What every worker of a search is told. `levels` are the files of the stored levels, the first one first.
+    """What every worker of a search needs. `levels` are the files of the stored levels, the first one first.
 
     `memory` is bytes for each worker; None for a fair part of what its machine has.
     """
@@ -88,7 +88,7 @@ class TaskPlan:
 class Timing:
     """Seconds and bytes of one worker.
 
-    `kernel` is guards and successors, `routing` who owns which of them and putting others' aside, `settling` deduplicates
+    `kernel` is guards and successors, `routing` finding their owners and putting others' aside, `settling` deduplicates
     what the worker owns itself, `inserting` what others have sent.
     """
 
@@ -123,7 +123,7 @@ class Timing:
 
 @cache
 def _kernel(code: ObjectCode, portable: PortableCode | None) -> Kernel:
-    """The kernel, loaded once per process, and compiled anew if it is for another processor."""
+    """The kernel, loaded once per process, and compiled again if it is for another processor."""
     if code.processor == processor():
         return Kernel(code)
     if portable is None:
@@ -325,7 +325,7 @@ class Worker:
         return done == count
 
     def _finish(self, level: int, begin: int, end: int, is_expanded: bool) -> None:
-        """Writes this worker's part of the next level and says what this one held."""
+        """Writes this worker's part of the next level and reports what this one held."""
         shard = self.shard
         report = LevelReport(
             states=end - begin,
