@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.engines import EngineOptions, answer
+from acked.asking.engines import AUTO, ENGINE_CHOICES, EngineOptions, answer
 from acked.asking.options import FORMATS, STARTED, Binding, KeyValue, MemorySize, say, warn_without_cache
 from acked.asking.specs import changed, find_spec, with_symmetry
 from acked.asking.stories import Story, more_of, stories_document
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--max-depth", type=click.IntRange(1), help="Stop after so many levels.")
 @click.option("--max-states", type=click.IntRange(1), help="Stop when more distinct states are known.")
 @click.option("--memory", type=MemorySize(), help="Bytes for the visited states, e.g. 4GB; default: most of what is free.")
-@click.option("--engine", type=click.Choice(["auto", "local", "spark"]), default="auto", show_default=True,
+@click.option("--engine", type=click.Choice(ENGINE_CHOICES), default=AUTO, show_default=True,
               help="Where to search; auto: here, and over a --master's executors once memory is full.")  # fmt: skip
 @click.option("--master", help="Spark's master: local[2], spark://HOST:PORT, …; with --engine spark default local[*].")
 @click.option("--run-dir", type=click.Path(path_type=Path), help="Keep every completed level in this new folder.")

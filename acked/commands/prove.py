@@ -178,10 +178,11 @@ def _answer(
     limits: Limits,
     observer: Observer,
 ) -> ProofResult:
+    from acked.checker.proof.result import PROOF
     from acked.invariants.proofs import all_lemmas, lemmas_for
 
     question = spec.question()
-    question.refuse_graph_properties("by a proof", "ask `acked check`")
+    PROOF.check(question)
     lemmas = lemmas_for(spec.protocol, spec.properties)
     # Of a protocol of one's own the promises that a spec writes are each other's lemmas.
     is_own = is_reference(spec.protocol.reference)
@@ -216,6 +217,7 @@ def _check_lemmas(spec: Spec, without: tuple[str, ...]) -> None:
 def _suggest(
     name: str, spec: Spec, without: tuple[str, ...], explore: int, limits: Limits, form: str, quiet: bool
 ) -> int:
+    from acked.checker.proof.result import PROOF
     from acked.checker.proof.suggest import suggest
     from acked.invariants.proofs import all_lemmas, lemmas_for
     from acked.reports.proofs.proof import ProofReporter
@@ -224,7 +226,7 @@ def _suggest(
     known = lemmas_for(spec.protocol, spec.properties)
     lemmas = [item for item in (all_lemmas(spec.protocol) if known is None else known) if item.name not in without]
     question = spec.question()
-    question.refuse_graph_properties("by a proof", "ask `acked check`")
+    PROOF.check(question)
     with ProofReporter(sys.stderr, quiet=quiet) as observer:
         found = suggest(question, lemmas, limits, explore, observer)
     seconds = time.perf_counter() - STARTED

@@ -13,11 +13,12 @@ from acked.invariants.property import Kind, Property
 from acked.model.language.protocol import ActionInstance
 
 Words = tuple[int, ...]
+"""A packed state: W 64-bit words, unsigned, in which `Schema` gives every leaf its bits. Ordered as tuples are."""
 
 
 @unique
 class Verdict(Enum):
-    """`HOLDS` is said only if every reachable state was seen and something was asked."""
+    """`HOLDS` only if every reachable state was seen and something was asked."""
 
     HOLDS = "holds"
     VIOLATED = "violated"
@@ -41,8 +42,8 @@ class StopReason(Enum):
 class Run:
     """A run of the protocol: packed states, and between each two the action instance that was fired.
 
-    An infinite one is given as a lasso: it goes on from its last state as from the one of number `loop`, which is the same.
-    If that is the last one itself, nothing happens any more.
+    An infinite one is a lasso: it continues from its last state as from the one of number `loop`, which is the same.
+    If that is the last one itself, the trace stutters there for ever.
     """
 
     states: tuple[Words, ...]
