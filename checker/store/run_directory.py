@@ -34,6 +34,9 @@ from acked.checker.question.question import Question
 from acked.checker.store.level_file import MAX_BUCKETS, LevelFile, StateCodec, cannot_write, damaged
 
 FORMAT = "acked-run/1"
+HASHES = "structural"
+"""How the rules and what is looked for are hashed. In older directories, which do not say, by the order in which expressions
+were made."""
 DEFAULT_BUCKETS = 64
 
 
@@ -207,7 +210,6 @@ class RunDirectory:
 
 def identity_of(question: Question) -> dict[str, Any]:
     """What a run is about, in words and as a hash of the protocol's and the properties' expressions."""
-    fingerprint = question.fingerprint  # first, because it depends on which expressions have been made
     instance = question.instance
     looked_for = {
         probe.name: instance.fingerprint([probe.in_state(instance)])
@@ -221,7 +223,8 @@ def identity_of(question: Question) -> dict[str, Any]:
         "drop": sorted(f"{action}: {label}" for action, label in instance.dropped),
         "properties": [item.name for item in question.properties],
         "probes": [item.name for item in question.probes],
-        "fingerprint": fingerprint,
+        "fingerprint": question.fingerprint,
+        "hashes": HASHES,
         "actions": [step.action.name for step in instance.actions],
         "symmetry": question.is_symmetric,
     }
@@ -229,8 +232,9 @@ def identity_of(question: Question) -> dict[str, Any]:
 
 def refuse_another_question(path: Path, stored: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """A sentence that says in what a stored run's question is not the one asked."""
+    is_older = stored.get("hashes") != asked["hashes"]
     for key in ("protocol", "constants", "drop", "properties", "reach", "probes"):
-        if stored.get(key) != asked.get(key):
+        if stored.get(key) != asked.get(key) and not (is_older and key == "reach"):
             raise ConfigurationError(
                 f"{path} is about {_told(key, stored.get(key))}, and the spec about {_told(key, asked.get(key))}; "
                 "resume it with its own spec, or begin anew in another --run-dir"
@@ -238,6 +242,11 @@ def refuse_another_question(path: Path, stored: Mapping[str, Any], asked: Mappin
     if stored.get("symmetry", False) != asked["symmetry"]:
         how = "with" if stored.get("symmetry") else "without"
         raise ConfigurationError(f"{path} was begun {how} symmetry; resume it {how} it, or begin anew in another --run-dir")
+    if is_older:
+        raise ConfigurationError(
+            f"{path} was begun with an older version of acked, whose rules cannot be compared with those of this version; "
+            "resume it with that version, or begin anew in another --run-dir"
+        )
     if stored.get("fingerprint") != asked["fingerprint"]:
         raise ConfigurationError(
             f"{path} was begun with another version of the rules of {asked['protocol']} or of its properties, so its states "

@@ -20,7 +20,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from acked.model.formulas.errors import DomainOverflow, ModelError, StepError
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.formulas.expr import Expr, Pool, evaluation_order
+from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.context import Constant, Context, active
 from acked.model.language.domain import LeafDomain, as_leaf, is_name
 from acked.model.language.finite import FINITE
@@ -452,7 +452,10 @@ class Instance:
     # -- identity -----------------------------------------------------------------------------------------------
 
     def fingerprint(self, extra: Iterable[Expr] = ()) -> str:
-        """A hash of everything a search depends on: layout, what fields hold, initial state, guards, updates, `extra`."""
+        """A hash of everything a search depends on: layout, what fields hold, initial state, guards, updates, `extra`.
+
+        It does not depend on when the expressions were made, or on which others were.
+        """
         roots: list[Expr] = list(extra)
         lines = [*meanings(self.protocol.state, self.constants)]
         lines += [f"{leaf.name} {leaf.cardinality} {leaf.word} {leaf.shift}" for leaf in self.schema.leaves]
@@ -460,16 +463,10 @@ class Instance:
         for item in self.actions:
             lines.append(f"{item.label} {[guard.label for guard in item.guards]} {[leaf for leaf, _ in item.updates]}")
             roots += [item.guard, *(code for _, code in item.updates), *(bad for _, bad in item.overflows)]
-        return hashlib.sha256("\n".join([*lines, *serialize(roots)]).encode()).hexdigest()
-
-
-def serialize(roots: Sequence[Expr]) -> Iterator[str]:
-    """The expressions as text lines; the same for all pools in which they were made in the same order."""
-    number: dict[int, int] = {}
-    for node in evaluation_order(roots):
-        number[node.id] = len(number)
-        yield f"{node.op.value} {int(node.is_bool)} {node.value} {[number[arg.id] for arg in node.args]}"
-    yield str([number[root.id] for root in roots])
+        digest = hashlib.sha256("\n".join(lines).encode())
+        for root in self.pool.digests(roots):
+            digest.update(root)
+        return digest.hexdigest()
 
 
 class _located:  # noqa: N801
