@@ -119,7 +119,6 @@ class Question:
         return self._with_graph_properties(plan)
 
     def _with_probes(self, plan: KernelPlan) -> KernelPlan:
-        """Made after everything else, so that probes do not change the order of the expressions that `fingerprint` hashes."""
         if not self.probes:
             return plan
         states = [make(self.instance) for probe in self.probes if (make := probe.in_state) is not None]
@@ -223,10 +222,7 @@ class Question:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the protocol's and the properties' expressions, constants included, probes not, and of symmetry.
-
-        Expressions are ordered by when they were made, so ask for `plan` or this before making others in the same instance.
-        """
+        """A hash of the protocol's and the properties' expressions, constants included, probes not, and of symmetry."""
         plan = self.plan
         asked = list(plan.state_violations[: len(self.state_properties)])
         asked += plan.state_violations[len(self.state_properties) + len(self.state_probes) :]

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from acked.checker.question.predicate import PredicateError, meaning
 from acked.checker.question.question import Probe
 from acked.invariants.property import Kind, Liveness, Property
-from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
-from acked.model.language.context import current
 from acked.model.language.layout import Schema
 from acked.model.language.protocol import Instance
-from acked.model.language.quantify import implies, truth
+from acked.model.language.quantify import vacuously
 from acked.model.language.state import Struct, leaves_of
 from acked.model.language.values import Bool
 
@@ -109,11 +107,7 @@ def _probe(item: Property) -> Probe:
 
 def _of_state(text: str) -> Callable[[Struct], Bool]:
     def predicate(state: Struct) -> Bool:
-        if current().reading is not None:
-            raise ModelError("a predicate written in a spec is about given constants and has no meaning for all of them")
         meant = meaning(text, *leaves_of(state))
-        if current().antecedents_alone and meant.silent is not None:
-            return implies(~Bool(meant.silent), truth(True))
-        return Bool(meant.true)
+        return Bool(meant.true) if meant.silent is None else vacuously(Bool(meant.true), Bool(meant.silent))
 
     return predicate
