@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acked.checker.batch.outcome import Broken, Task
+from acked.checker.batch.outcome import Broken, Outcome, Task
 from acked.checker.gate.gate import Entry
 from acked.checker.question.question import Question
 from acked.invariants.property import Property
@@ -15,6 +15,7 @@ from acked.model.language.protocol import Instance
 from acked.reports.console import harmless
 from acked.reports.runs.document import trace_document
 from acked.reports.runs.view import TraceView, view_of
+from acked.reports.units import plural
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,14 @@ def tell(entry: Entry) -> Told:
         view = view_of(spec.title, question, run, item)
         violations.append(ToldViolation(broken, item, question, view, _places(question.instance, broken)))
     return Told(entry, tuple(violations))
+
+
+def answer_in_words(outcome: Outcome) -> str:
+    """`holds`, or `violated: WeakIsr in 8 steps`."""
+    if not outcome.violations:
+        return outcome.verdict.value
+    broken = ", ".join(f"{name} in {plural(length - 1, 'step')}" for name, length in outcome.violated.items())
+    return f"{outcome.verdict.value}: {broken}"
 
 
 def spec_place(entry: Entry, key: str) -> Place:

@@ -11,14 +11,13 @@ import sys
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Self
 
 from acked.checker.batch.local import Under
 from acked.checker.gate.gate import Candidate, Chosen, Entry, GateObserver, GateReport
-from acked.checker.question.result import Verdict
 from acked.reports import units
 from acked.reports.console import clean, glyphs_of, open_console, put, put_paragraph
-from acked.reports.gate.failures import Told, ToldViolation
+from acked.reports.gate.failures import Told, ToldViolation, answer_in_words
 from acked.reports.gate.job_summary import headline
 from acked.reports.runs.terminal import print_trace
 
@@ -105,7 +104,7 @@ def print_entry(console: Console, entry: Entry) -> None:
     sign, style = (glyphs.good, "green") if entry.is_green else (glyphs.bad, "bold red")
     parts = []
     if outcome is not None:
-        parts = [_answer(outcome.verdict, outcome.violated), f"{units.count(outcome.distinct_states)} distinct states"]
+        parts = [answer_in_words(outcome), f"{units.count(outcome.distinct_states)} distinct states"]
         parts.append("cached" if entry.is_cached else units.duration(outcome.seconds))
     name = clean(entry.candidate.path.as_posix(), console)
     put(console, [(f"{sign} ", style), (name, style), ("".join(f"  {part}" for part in parts), "")])
@@ -131,7 +130,7 @@ def print_gate(console: Console, report: GateReport, told: Sequence[Told]) -> No
     put_paragraph(console, f"{headline(report)}, in {units.duration(report.seconds)}", style, f"{sign} ", "  ")
 
 
-def gate_document(report: GateReport, told: Sequence[Told]) -> dict[str, Any]:
+def gate_document(report: GateReport, told: Sequence[Told]) -> dict[str, object]:
     """The gate's report as JSON; an `outcome` is null where there was no answer, `stories` are those of `told`."""
     stories = {item.entry.candidate.path: [_story(part) for part in item.violations] for item in told}
     return {
@@ -145,11 +144,11 @@ def gate_document(report: GateReport, told: Sequence[Told]) -> dict[str, Any]:
     }
 
 
-def _story(item: ToldViolation) -> dict[str, Any]:
+def _story(item: ToldViolation) -> dict[str, object]:
     return {"property": item.promise.name, "trace_length": item.broken.trace_length, "story": item.story}
 
 
-def _entry(entry: Entry, stories: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _entry(entry: Entry, stories: Sequence[dict[str, object]]) -> dict[str, object]:
     spec, outcome = entry.candidate.spec, entry.outcome
     answer = None
     if outcome is not None:
@@ -172,9 +171,3 @@ def _entry(entry: Entry, stories: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "outcome": answer,
         "stories": list(stories),
     }
-
-
-def _answer(verdict: Verdict, violated: dict[str, int]) -> str:
-    if not violated:
-        return verdict.value
-    return f"{verdict.value}: " + ", ".join(f"{name} in {units.plural(length, 'state')}" for name, length in violated.items())
