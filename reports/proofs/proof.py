@@ -25,7 +25,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.invariants.property import Property
 from acked.reports import units
-from acked.reports.console import Glyphs, glyphs_of, put, put_paragraph
+from acked.reports.console import Glyphs, clean, glyphs_of, put, put_paragraph
 from acked.reports.progress import ProgressReporter
 from acked.reports.runs.document import trace_document
 from acked.reports.runs.terminal import print_trace
@@ -362,17 +362,11 @@ def _counterexample(result: ProofResult, item: InductionCounterexample) -> dict[
 
 
 class ProofReporter(ProgressReporter):
-    """Tells of every query that a solver has answered, one line each, besides what a search tells."""
+    """Shows every query that a solver has answered, one line each, besides what is shown of a search."""
 
     def decided(self, now: ProofProgress) -> None:
         """Writes one line."""
         self._phase = f"{now.done} of {now.total} done"
-        if self._quiet:
-            return
         width = len(str(now.total))
         line = f"{now.done:>{width}}/{now.total}  {now.verdict:<12}  {units.duration(now.seconds):>8}  {now.subject}"
-        if self._console is not None:
-            self._console.print(line, highlight=False)
-        else:
-            self._stream.write(f"{line}\n")
-            self._stream.flush()
+        self._display.above(lambda console: put(console, [(clean(line, console), "")]))
