@@ -22,7 +22,6 @@ def provider_of(instance: Instance) -> Provider:
     if own is None:
         return next((provider for provider in PROVIDERS if provider.recognises(instance)), LANES_ALONE)
     if not isinstance(own, Provider):
-        raise ModelError(
-            f"{instance.protocol.name}: pictures is not a provider; derive its class from acked.reports.pictures.picture.Pictures"
-        )
+        base = f"{Pictures.__module__}.{Pictures.__qualname__}"
+        raise ModelError(f"{instance.protocol.name}: pictures is not a provider; derive its class from {base}")
     return own
