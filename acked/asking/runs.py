@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from acked.checker.errors import ConfigurationError, SpecUnreadable
-from acked.checker.question.question import Question
-from acked.checker.question.result import Run
+from acked.checker.question.result import Counterexample
 from acked.checker.spec.spec import Spec
-from acked.invariants.property import Property
 from acked.model.language.protocol import Protocol
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A run and what it is about; `violates` is the property that its last state or last step breaks, if it does."""
-
-    title: str
-    question: Question
-    run: Run
-    violates: Property | None
 
 
 def run_of(
@@ -32,7 +20,7 @@ def run_of(
     spec: str | None = None,
     quiet: bool = False,
     trusts: bool = False,
-) -> Shown:
+) -> Counterexample:
     """The run of a trace file, or the shortest violation of a spec; `spec` says what the trace is a trace of.
 
     `trusts` has a protocol file run that a trace names.
@@ -47,7 +35,7 @@ def run_of(
     return _violation(target, dict(constants), quiet)
 
 
-def trace_of(path: Path, spec_name: str) -> Shown:
+def trace_of(path: Path, spec_name: str) -> Counterexample:
     """A trace file, of ours or of another tool's, as a run of the spec that the user names."""
     from acked.asking.specs import find_spec
     from acked.checker.replay.trace_file import is_ours
@@ -56,21 +44,18 @@ def trace_of(path: Path, spec_name: str) -> Shown:
     return read_checked_trace(path, spec.protocol) if is_ours(path) else _foreign(path, spec)
 
 
-def read_checked_trace(path: Path, rules: Protocol | None = None, trusts: bool = False) -> Shown:
+def read_checked_trace(path: Path, rules: Protocol | None = None, trusts: bool = False) -> Counterexample:
     """A trace file of ours, replayed, and every part of it compared with what its run shows; see `read_trace`."""
     from acked.checker.replay.trace_file import read_trace
     from acked.reports.runs.document import trace_document
 
     replayed = read_trace(path, rules, trusts)
-    question, run = replayed.question, replayed.run
-    document = trace_document(replayed.title, question, run, replayed.violates)
-    if (mistake := _first_difference(replayed.document, document)) is not None:
+    if (mistake := _first_difference(replayed.document, trace_document(replayed.found))) is not None:
         raise SpecUnreadable(f"{path}: {mistake} is not what the run shows; the file was edited")
-    violates = next((item for item in question.properties if item.name == replayed.violates), None)
-    return Shown(replayed.title, question, run, violates)
+    return replayed.found
 
 
-def _violation(name: str, constants: dict[str, int], quiet: bool) -> Shown:
+def _violation(name: str, constants: dict[str, int], quiet: bool) -> Counterexample:
     from acked.asking.specs import changed, find_spec
     from acked.checker.search.local import search
     from acked.reports.progress import ProgressReporter
@@ -85,11 +70,10 @@ def _violation(name: str, constants: dict[str, int], quiet: bool) -> Shown:
         raise ConfigurationError(
             f"{name} has no violating run ({verdict_in_words(result)}); `acked explore {name}` walks through its states"
         )
-    found = result.violations[0]
-    return Shown(spec.title, result.question, found.run, found.property)
+    return Counterexample.of(spec.title, result.question, result.violations[0])
 
 
-def _foreign(path: Path, spec: Spec) -> Shown:
+def _foreign(path: Path, spec: Spec) -> Counterexample:
     from acked.checker.replay.foreign import read_foreign
     from acked.checker.replay.retrace import retrace
     from acked.reports.runs.hindrance import hindrance_in_words
@@ -106,7 +90,7 @@ def _foreign(path: Path, spec: Spec) -> Shown:
     # A foreign trace claims nothing; the first property that its last state or step breaks is what it shows.
     last = steps_of(question, found.run)[-1]
     violates = next((item for item in question.properties if item.name in last.violated), None)
-    return Shown(f"{spec.title}: {path.name}", replace(question), found.run, violates)
+    return Counterexample(f"{spec.title}: {path.name}", replace(question), found.run, violates)
 
 
 def _first_difference(given: Any, expected: Any, where: str = "") -> str | None:

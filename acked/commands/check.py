@@ -100,10 +100,10 @@ def check(
     seconds = time.perf_counter() - STARTED
     differences = chosen.expect.differences(result) if chosen.expect else None
     if trace_out is not None and stories:
+        from acked.checker.question.result import Counterexample
         from acked.reports.runs.document import trace_document
 
-        first = stories[0].violation
-        document = trace_document(chosen.title, question, first.run, first.property.name)
+        document = trace_document(Counterexample.of(chosen.title, question, stories[0].violation))
         write_text(trace_out, json.dumps(document, indent=1) + "\n", "trace")
     if form == "json":
         _print_json(spec, chosen, result, stories, seconds, differences)
@@ -128,6 +128,7 @@ def _print_json(
 def _print_text(
     spec: Spec, result: Result, stories: list[Story], seconds: float, differences: list[str] | None
 ) -> None:
+    from acked.checker.question.result import Counterexample
     from acked.reports.console import open_console
     from acked.reports.runs.terminal import print_trace
     from acked.reports.runs.view import view_of
@@ -136,7 +137,7 @@ def _print_text(
     console = open_console(sys.stdout)
     for story in stories:
         violation = story.violation
-        print_trace(console, view_of(spec.title, result.question, violation.run, violation.property))
+        print_trace(console, view_of(Counterexample.of(spec.title, result.question, violation)))
         if story.easiest is not None:
             from acked.reports.tables.necessity import print_easiest
 
@@ -169,11 +170,10 @@ def show(trace: Path, spec: str | None, trust: bool, form: str) -> None:
     if form == "json":
         from acked.reports.runs.document import trace_document
 
-        violates = None if shown.violates is None else shown.violates.name
-        click.echo(json.dumps(trace_document(shown.title, shown.question, shown.run, violates), indent=1))
+        click.echo(json.dumps(trace_document(shown), indent=1))
         return
     from acked.reports.console import open_console
     from acked.reports.runs.terminal import print_trace
     from acked.reports.runs.view import view_of
 
-    print_trace(open_console(sys.stdout), view_of(shown.title, shown.question, shown.run, shown.violates))
+    print_trace(open_console(sys.stdout), view_of(shown))

@@ -46,11 +46,11 @@ def export(
     if step is not None and form != "svg":
         raise ConfigurationError(f"--step chooses the step of a still picture; {form} has all steps")
     shown = run_of(target, constants, spec, quiet, trust)
-    view = view_of(shown.title, shown.question, shown.run, shown.violates, decides=form == "markdown")
+    view = view_of(shown, decides=form == "markdown")
     last = len(view.steps) - 1
     if step is not None and step > last:
         raise ConfigurationError(f"there is no step {step}; the run has the steps 0 to {last}")
-    text = FORMATS[form](Exported(view, shown.question, shown.run, last if step is None else step))
+    text = FORMATS[form](Exported(view, shown, last if step is None else step))
     if out is None:
         click.echo(text, nl=False)
     else:

@@ -19,8 +19,7 @@ from acked.checker.names import near
 FORMATS = click.Choice(["text", "json"])
 
 if TYPE_CHECKING:
-    from acked.checker.question.question import Question
-    from acked.checker.question.result import Result, Run
+    from acked.checker.question.result import Counterexample, Result
     from acked.checker.spec.spec import Spec
     from acked.invariants.property import Property
 
@@ -66,6 +65,7 @@ def find(
     from acked.checker.bounds import Bounds, default_memory, default_workers
     from acked.checker.question.ledger import StopPolicy
     from acked.checker.question.question import Question
+    from acked.checker.question.result import Counterexample
     from acked.checker.search.local import search
     from acked.reports.progress import ProgressReporter
 
@@ -82,20 +82,21 @@ def find(
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
         result = search(question, bounds, StopPolicy.EVERY_PROPERTY, observer)
     seconds = time.perf_counter() - began
-    runs = {item.property.name: item.run for item in result.violations}
-    shown = {item.name: Question(instance, (*chosen.properties, item)) for item in wanted}
+    found = {
+        item.property.name: Counterexample.of(chosen.title, Question(instance, (*chosen.properties, item.property)), item)
+        for item in result.violations
+    }
     if trace_out is not None and result.violations:
         from acked.reports.runs.document import trace_document
 
-        first = result.violations[0].property.name
-        document = trace_document(chosen.title, shown[first], runs[first], first)
+        document = trace_document(found[result.violations[0].property.name])
         write_text(trace_out, json.dumps(document, indent=1) + "\n", "trace")
     if form == "json":
-        _print_json(spec, chosen, result, wanted, shown, runs, seconds)
+        _print_json(spec, chosen, result, wanted, found, seconds)
     else:
-        _print_text(chosen, result, wanted, shown, runs)
+        _print_text(chosen, result, wanted, found)
         if trace_out is not None:
-            say(f"the trace is in {trace_out}" if runs else "nothing was found, so no trace was written")
+            say(f"the trace is in {trace_out}" if found else "nothing was found, so no trace was written")
     return int(_code(result, wanted))
 
 
@@ -142,8 +143,7 @@ def _print_json(
     chosen: Spec,
     result: Result,
     wanted: tuple[Property, ...],
-    shown: dict[str, Question],
-    runs: dict[str, Run],
+    shown: dict[str, Counterexample],
     seconds: float,
 ) -> None:
     from acked.reports.runs.document import trace_document
@@ -153,15 +153,15 @@ def _print_json(
             "name": item.name,
             "predicate": item.text,
             "verdict": _verdict(result, item.name),
-            "trace_length": len(runs[item.name].states) if item.name in runs else None,
+            "trace_length": len(shown[item.name].run.states) if item.name in shown else None,
             "trace": None,
         }
         for item in wanted
     ]
     for entry in found:
         key = str(entry["name"])
-        if key in runs:
-            entry["trace"] = trace_document(chosen.title, shown[key], runs[key], key)
+        if key in shown:
+            entry["trace"] = trace_document(shown[key])
     instance = result.question.instance
     document = {
         "spec": name,
@@ -180,7 +180,7 @@ def _print_json(
 
 
 def _print_text(
-    chosen: Spec, result: Result, wanted: tuple[Property, ...], shown: dict[str, Question], runs: dict[str, Run]
+    chosen: Spec, result: Result, wanted: tuple[Property, ...], shown: dict[str, Counterexample]
 ) -> None:
     from acked.reports.console import glyphs_of, open_console, put_paragraph
     from acked.reports.runs.terminal import print_trace
@@ -190,13 +190,13 @@ def _print_text(
     console = open_console(sys.stdout)
     glyphs = glyphs_of(console)
     for item in wanted:
-        if item.name in runs:
-            print_trace(console, view_of(chosen.title, shown[item.name], runs[item.name], item))
+        if item.name in shown:
+            print_trace(console, view_of(shown[item.name]))
             console.print()
     for item in wanted:
         seen = plural(result.distinct_states, "reachable state")
-        if item.name in runs:
-            text = f"reached in {plural(len(runs[item.name].actions), 'step')}"
+        if item.name in shown:
+            text = f"reached in {plural(len(shown[item.name].run.actions), 'step')}"
             put_paragraph(console, f"{text}: {item.text}", "bold green", f"{glyphs.good} ", "  ")
         elif _verdict(result, item.name) == "unreachable":
             text = f"no reachable state is one, and all {seen} were seen"

@@ -175,9 +175,10 @@ def _settings(spec: Spec) -> list[str]:
 
 
 def _page(out: Path, spec: Spec, result: Result, violation: Violation) -> str:
+    from acked.checker.question.result import Counterexample
     from acked.reports.pages.page import render, trace_data
 
     name = f"{spec.name}-{violation.property.name}.html"
-    data = trace_data(spec.title, result.question, violation.run, violation.property, decides=True)
+    data = trace_data(Counterexample.of(spec.title, result.question, violation), decides=True)
     write_text(out / name, render({**data, "home": "index.html"}, packed=True), "page")
     return name

@@ -173,10 +173,9 @@ def _write_artifacts(item: Told, folder: Path) -> list[str]:
     for violation in item.violations:
         assert spec is not None
         base = re.sub(r"[^\w.-]+", "-", f"{item.entry.candidate.path.with_suffix('').as_posix()}-{violation.promise.name}")
-        run = violation.broken.run(violation.question)
-        page = render(trace_data(spec.title, violation.question, run, violation.promise))
+        page = render(trace_data(violation.found))
         texts = {
-            "json": json.dumps(violation.document(spec.title), indent=1) + "\n",
+            "json": json.dumps(violation.document(), indent=1) + "\n",
             "html": page,
             "svg": still(violation.view, len(violation.view.steps) - 1),
         }

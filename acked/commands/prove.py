@@ -256,10 +256,10 @@ def _show(name: str, spec: Spec, result: ProofResult, seconds: float, form: str,
 
     unmet = differences(spec.expect, result) if spec.expect else None
     if trace_out is not None and result.violations:
+        from acked.checker.question.result import Counterexample
         from acked.reports.runs.document import trace_document
 
-        first = result.violations[0]
-        document = trace_document(spec.title, result.question, first.run, first.property.name)
+        document = trace_document(Counterexample.of(spec.title, result.question, result.violations[0]))
         write_text(trace_out, json.dumps(document, indent=1) + "\n", "trace")
     if form == "json":
         expectation = None if unmet is None else {"met": not unmet, "differences": unmet}

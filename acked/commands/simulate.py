@@ -83,9 +83,10 @@ def simulate(
     found = run(question, plan, workers)
     seconds = time.perf_counter() - began
     if trace_out is not None and found.violation is not None:
+        from acked.checker.question.result import Counterexample
         from acked.reports.runs.document import trace_document
 
-        document = trace_document(chosen.title, question, found.violation.run, found.violation.property.name)
+        document = trace_document(Counterexample.of(chosen.title, question, found.violation))
         write_text(trace_out, json.dumps(document, indent=1) + "\n", "trace")
     if form == "json":
         from acked.reports.tables.simulation import simulation_document
@@ -99,6 +100,7 @@ def simulate(
 
 
 def _print_text(spec: Spec, question: Any, found: Simulation, seconds: float) -> None:
+    from acked.checker.question.result import Counterexample
     from acked.reports.console import open_console
     from acked.reports.runs.terminal import print_trace
     from acked.reports.runs.view import view_of
@@ -106,7 +108,7 @@ def _print_text(spec: Spec, question: Any, found: Simulation, seconds: float) ->
 
     console = open_console(sys.stdout)
     if found.violation is not None:
-        print_trace(console, view_of(spec.title, question, found.violation.run, found.violation.property))
+        print_trace(console, view_of(Counterexample.of(spec.title, question, found.violation)))
         console.print()
     print_simulation(console, spec.title, question, found, seconds)
 

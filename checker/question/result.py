@@ -64,6 +64,24 @@ class Violation:
 
 
 @dataclass(frozen=True)
+class Counterexample:
+    """A run of a question, under a title, and the property that it violates; see `Violation`.
+
+    `property` is None for a run that violates nothing and only shows something, such as a walk of the explorer.
+    """
+
+    title: str
+    question: Question
+    run: Run
+    property: Property | None = None
+
+    @classmethod
+    def of(cls, title: str, question: Question, violation: Violation) -> Counterexample:
+        """A violation that the search of `question` found."""
+        return cls(title, question, violation.run, violation.property)
+
+
+@dataclass(frozen=True)
 class ActionCount:
     """How often an action was fired, and how often into a state not reached in an earlier level."""
 

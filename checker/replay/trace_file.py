@@ -16,7 +16,7 @@ from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.files import read_text
 from acked.checker.question.fairness import check_fairness, check_present
 from acked.checker.question.question import Question
-from acked.checker.question.result import Run, Words
+from acked.checker.question.result import Counterexample, Run, Words
 from acked.checker.question.user_properties import check_written, liveness, recoverable_named, sought, written_invariant
 from acked.checker.replay.lasso import refusal_of
 from acked.checker.spec.spec import bind_constants, clause_named, property_named, protocol_named
@@ -35,10 +35,7 @@ FORMAT = "acked-trace/1"
 class ReplayedTrace:
     """A trace file that is a run of its spec."""
 
-    title: str
-    question: Question
-    run: Run
-    violates: str | None
+    found: Counterexample
     document: Mapping[str, Any]
 
 
@@ -50,7 +47,7 @@ def read_trace(path: Path, rules: Protocol | None = None, trusts: bool = False) 
     """
     document = _json(path)
     try:
-        return replay(document, rules, path.parent if trusts else None)
+        return ReplayedTrace(replay(document, rules, path.parent if trusts else None), document)
     except (SpecUnreadable, ConfigurationError) as error:
         raise SpecUnreadable(f"{path}: {error}") from None
 
@@ -80,7 +77,7 @@ def _spec_of(document: Any) -> Mapping[str, Any]:
     return spec
 
 
-def replay(document: Any, rules: Protocol | None = None, folder: Path | None = None) -> ReplayedTrace:
+def replay(document: Any, rules: Protocol | None = None, folder: Path | None = None) -> Counterexample:
     """Replays a trace document; `SpecUnreadable` or `ConfigurationError` if it is not a run of its spec.
 
     `rules` are the protocol that it must be of. Without them a protocol that is not shipped is run from its file in `folder`,
@@ -109,13 +106,13 @@ def replay(document: Any, rules: Protocol | None = None, folder: Path | None = N
     if loop is not None and type(loop) is not int:
         raise SpecUnreadable("not a trace file: 'loop' must be the number of a step")
     run = replace(followed, loop=loop)
-    violates = spec.get("violates")
+    violates, broken = spec.get("violates"), None
     if violates is not None:
-        _confirm(question, violates, run)
+        broken = _confirm(question, violates, run)
     elif loop is not None:
         raise SpecUnreadable("the trace has a loop, but claims to violate nothing")
     title = spec.get("title")
-    return ReplayedTrace(title if isinstance(title, str) else protocol.name, question, run, violates, document)
+    return Counterexample(title if isinstance(title, str) else protocol.name, question, run, broken)
 
 
 def run_in(document: Any, instance: Instance) -> Run:
@@ -158,8 +155,8 @@ def _follow(instance: Instance, steps: list[Any]) -> Run:
     return Run(tuple(states), tuple(actions))
 
 
-def _confirm(question: Question, name: Any, run: Run) -> None:
-    """`SpecUnreadable` unless the last state, or the last step, or the lasso violates the property of that name."""
+def _confirm(question: Question, name: Any, run: Run) -> Property:
+    """The property of that name; `SpecUnreadable` unless the last state, or the last step, or the lasso violates it."""
     states, actions = run.states, run.actions
     position = next((at for at, item in enumerate(question.properties) if item.name == name), None)
     if position is None:
@@ -168,7 +165,7 @@ def _confirm(question: Question, name: Any, run: Run) -> None:
     if item.kind is Kind.LIVENESS:
         if refusal := refusal_of(question, item, run):
             raise SpecUnreadable(f"the trace claims to violate {name!r}, but it {refusal}")
-        return
+        return item
     if run.loop is not None:
         raise SpecUnreadable(f"the trace has a loop, but {name!r} is not about runs without end")
     # The plan's own expressions, because making new ones before the plan would change the question's fingerprint.
@@ -187,6 +184,7 @@ def _confirm(question: Question, name: Any, run: Run) -> None:
         conditions = [check.violated for check in plan.step_checks if check.action in last and check.bit == bit]
     if not any(Evaluator(conditions)(instance.schema.unpack(state))):
         raise SpecUnreadable(f"the trace claims to violate {name!r}, which holds in its last {where}")
+    return item
 
 
 def _protocol(name: str, rules: Protocol | None, folder: Path | None) -> Protocol:

@@ -9,7 +9,7 @@ from acked.reports.runs.view import value_in_words
 
 def csv_table(exported: Exported) -> str:
     """A line per step: number, action, sentence, violated properties, and the value of every field."""
-    leaves = exported.question.instance.schema.leaves
+    leaves = exported.found.question.instance.schema.leaves
     rows = [
         [
             step.index,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acked.checker.gate.ablation import Ablated, Ablation
+from acked.checker.question.result import Counterexample
 from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.escaping import md_code, md_text
 from acked.reports.runs.terminal import print_trace
@@ -102,7 +103,7 @@ def _view(found: Ablation, item: Ablated) -> TraceView:
     question = item.task.question()
     broken = item.broken[0]
     promise = next(part for part in question.properties if part.name == broken.property)
-    return view_of(found.spec.title, question, broken.run(question), promise)
+    return view_of(Counterexample(found.spec.title, question, broken.run(question), promise))
 
 
 def _kind(item: Ablated) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from acked.checker.batch.outcome import Broken, Outcome, Task
 from acked.checker.gate.gate import Entry
-from acked.checker.question.question import Question
+from acked.checker.question.result import Counterexample
 from acked.invariants.property import Property
 from acked.model.language.protocol import Instance
 from acked.reports.console import harmless
@@ -39,7 +39,7 @@ class ToldViolation:
 
     broken: Broken
     promise: Property
-    question: Question
+    found: Counterexample
     view: TraceView
     places: tuple[Place, ...]
 
@@ -53,9 +53,9 @@ class ToldViolation:
         steps = [f"{step.index:>3}  {' '.join(filter(None, (step.sentence, step.remark)))}" for step in self.view.steps]
         return [harmless(line) for line in [*opening, self.view.subject, *steps]]
 
-    def document(self, title: str) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """The trace document of the run."""
-        return trace_document(title, self.question, self.broken.run(self.question), self.promise.name)
+        return trace_document(self.found)
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ def tell(entry: Entry) -> Told:
     named = {item.name: item for item in question.properties}
     violations = []
     for broken in outcome.violations:
-        run, item = broken.run(question), named[broken.property]
-        view = view_of(spec.title, question, run, item)
-        violations.append(ToldViolation(broken, item, question, view, _places(question.instance, broken)))
+        promise = named[broken.property]
+        found = Counterexample(spec.title, question, broken.run(question), promise)
+        violations.append(ToldViolation(broken, promise, found, view_of(found), _places(question.instance, broken)))
     return Told(entry, tuple(violations))
 
 

@@ -10,7 +10,7 @@ from acked.checker.allconstants.counterparts import BrokenRule, states_of, step_
 from acked.checker.allconstants.obligations import CLAUSES
 from acked.checker.allconstants.proof import AllConstantsProof, Verdict
 from acked.checker.question.question import Question
-from acked.checker.question.result import Run
+from acked.checker.question.result import Counterexample, Run
 from acked.checker.solver.lemma_sets import StepCounterexample
 from acked.model.language.protocol import Protocol
 from acked.reports import units
@@ -116,7 +116,7 @@ def step_view(protocol: Protocol, proof: AllConstantsProof, found: StepCounterex
     run = Run(states, (step_of(instance, found.step),) if len(states) > 1 else ())
     broken = next((item for item in CLAUSES if item.name == found.breaks), None)
     question = Question(instance, () if broken is None else (broken,))
-    view = view_of(protocol.title, question, run, broken if run.actions else None)
+    view = view_of(Counterexample(protocol.title, question, run, broken if run.actions else None))
     words = "a state in which every lemma and both promises hold; it need not be reachable"
     first = replace(view.steps[0], sentence=words)
     heading = f"{found.step} breaks {found.breaks}"

@@ -22,7 +22,7 @@ from acked.checker.proof.result import (
     Reachability,
 )
 from acked.checker.question.question import Question
-from acked.checker.question.result import Verdict
+from acked.checker.question.result import Counterexample, Verdict
 from acked.invariants.property import Property
 from acked.reports import units
 from acked.reports.console import Glyphs, clean, glyphs_of, put, put_paragraph
@@ -116,7 +116,7 @@ def differences(expect: Any, result: ProofResult) -> list[str]:
 def print_proof(console: Console, title: str, result: ProofResult, total_seconds: float) -> None:
     """Everything about a result: traces first, then counterexamples to induction, the verdict and the tables."""
     for violation in result.violations:
-        print_trace(console, view_of(title, result.question, violation.run, violation.property))
+        print_trace(console, view_of(Counterexample.of(title, result.question, violation)))
         put(console, [])
     if result.induction is not None and not result.violations:
         _print_counterexamples(console, title, result)
@@ -210,7 +210,7 @@ def counterexample_view(title: str, result: ProofResult, item: InductionCountere
     """A counterexample to induction as a trace whose words tell what it is."""
     question = _with_claims(result, item.claims)
     broken = question.properties[0] if question.properties and item.run.actions else None
-    view = view_of(title, question, item.run, broken)
+    view = view_of(Counterexample(title, question, item.run, broken))
     named = f"step {len(item.run.actions)}" if len(item.run.actions) > 1 else "the step"
     first = replace(
         view.steps[0],
@@ -278,7 +278,7 @@ def proof_document(
                 "property": item.property.name,
                 "kind": item.property.kind.value,
                 "trace_length": item.trace_length,
-                "trace": trace_document(title, question, item.run, item.property.name),
+                "trace": trace_document(Counterexample.of(title, question, item)),
             }
             for item in result.violations
         ],

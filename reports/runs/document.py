@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from acked.checker.question.question import Question
-from acked.checker.question.result import Result, Run, StopReason, Violation
+from acked.checker.question.result import Counterexample, Result, StopReason, Violation
 from acked.checker.question.user_properties import reached
 from acked.invariants.property import Kind
 from acked.reports.runs.answers import answers
@@ -19,26 +19,27 @@ TRACE_FORMAT = "acked-trace/1"
 """What a trace document says in `format`."""
 
 
-def trace_document(title: str, question: Question, run: Run, violates: str | None) -> dict[str, Any]:
-    """The trace document of a run; `violates` names the property that its last state or last step breaks.
+def trace_document(found: Counterexample) -> dict[str, Any]:
+    """The trace document of a run and the property that its last state or last step breaks, if any.
 
     Steps are numbered from 0; step 0 is the initial state, with action None and no parameters. `drop` names the guard
     clauses that were left out of the protocol; a property is null at a step that does not decide it. Of a run without end
     `loop` is the number of the step after which the last one is as well, and the run goes on as it did from there.
     """
+    question, run = found.question, found.run
     instance = question.instance
     return {
         "format": TRACE_FORMAT,
         **({} if run.loop is None else {"loop": run.loop}),
         "spec": {
-            "title": title,
+            "title": found.title,
             "protocol": instance.protocol.shown_reference,
             "constants": instance.shown_constants,
             "drop": list(dropped_clauses(instance)),
             "properties": [item.name for item in question.properties],
             **_written(question),
             "fingerprint": question.fingerprint,
-            "violates": violates,
+            "violates": None if found.property is None else found.property.name,
         },
         "steps": [
             {
@@ -127,5 +128,5 @@ def _violation(title: str, question: Question, item: Violation) -> dict[str, Any
         "property": item.property.name,
         "kind": item.property.kind.value,
         "trace_length": item.trace_length,
-        "trace": trace_document(title, question, item.run, item.property.name),
+        "trace": trace_document(Counterexample.of(title, question, item)),
     }

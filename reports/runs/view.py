@@ -15,7 +15,7 @@ from typing import Any
 
 from acked.checker.diagnosis.remedy import remedy_of
 from acked.checker.question.question import GRAPH_KINDS, Question
-from acked.checker.question.result import Run
+from acked.checker.question.result import Counterexample, Run
 from acked.checker.question.user_properties import SOUGHT
 from acked.checker.replay.explain import in_words
 from acked.checker.replay.lasso import kept_in_words
@@ -131,21 +131,19 @@ class TraceView:
         return _subject(self.protocol, self.constants, self.dropped)
 
 
-def view_of(
-    title: str, question: Question, run: Run, violates: Property | None = None, decides: bool = False
-) -> TraceView:
-    """Everything there is to show of a run; `violates` is the property that its last state or last step breaks.
+def view_of(found: Counterexample, decides: bool = False) -> TraceView:
+    """Everything there is to show of a run.
 
     With `decides`, it is searched with which rule the property would hold; see `remedy_of`.
     """
-    steps = steps_of(question, run)
-    instance = question.instance
+    steps = steps_of(found.question, found.run)
+    instance = found.question.instance
     return TraceView(
-        title=title,
+        title=found.title,
         protocol=instance.protocol.name,
         constants=tuple(instance.telling_constants.items()),
         dropped=dropped_clauses(instance),
-        story=None if violates is None else story_of(question, run, violates, steps, decides),
+        story=story_of(found, steps, decides),
         steps=steps,
         look=provider_of(instance).look,
     )
@@ -342,10 +340,11 @@ class _Marks:
         return self._in_step[step.label]
 
 
-def story_of(
-    question: Question, run: Run, violates: Property, steps: Sequence[StepView], decides: bool = False
-) -> Story:
-    """The sentences at the top of a run whose last state or last step breaks `violates`."""
+def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = False) -> Story | None:
+    """The sentences at the top of a run that violates a property; None if it violates nothing."""
+    question, run, violates = found.question, found.run, found.property
+    if violates is None:
+        return None
     last, provider = steps[-1], provider_of(question.instance)
     details: list[str] = []
     if violates.kind is Kind.REACH:

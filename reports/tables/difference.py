@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from acked.checker.diagnosis.difference import Comparison, Side
 from acked.checker.question.question import Question
-from acked.checker.question.result import Result, StopReason
+from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.replay.retrace import under
 from acked.model.formulas.errors import ModelError
 from acked.reports.console import glyphs_of, put, put_paragraph
@@ -70,7 +70,7 @@ def _print_side(console: Console, name: str, other: str, side: Side, rules: Ques
         put_paragraph(console, f"{other} does not do the last step: {why}", "", "  ", "  ")
     put(console, [])
     plain = Question(side.result.question.instance, ())
-    print_trace(console, view_of(f"{name}, not {other}", plain, side.run))
+    print_trace(console, view_of(Counterexample(f"{name}, not {other}", plain, side.run)))
     put(console, [])
 
 
@@ -106,7 +106,9 @@ def difference_document(names: tuple[str, str], found: Comparison) -> dict[str, 
                 "distinct_states": side.result.distinct_states,
                 "generated_states": side.result.generated_states,
                 "depth": side.result.depth,
-                "only_here": None if side.run is None else trace_document(f"only in {names[at]}", plain, side.run, None),
+                "only_here": None
+                if side.run is None
+                else trace_document(Counterexample(f"only in {names[at]}", plain, side.run)),
                 "why_not_there": why_not(side, found.sides[1 - at].result.question),
                 "is_decided": side.is_decided,
             }

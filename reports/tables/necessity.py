@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from acked.checker.diagnosis.easiest import Cost, Easiest
 from acked.checker.diagnosis.necessary import Forbidden, Kept, LeftOut, Necessity
 from acked.checker.question.question import Question
-from acked.checker.question.result import Verdict, Violation
+from acked.checker.question.result import Counterexample, Verdict, Violation
 from acked.reports.console import Glyphs, glyphs_of, put, put_paragraph
 from acked.reports.runs.document import trace_document
 from acked.reports.runs.view import steps_of
@@ -90,7 +90,7 @@ def necessity_document(title: str, question: Question, violation: Violation, fou
         ],
         "kept": None
         if kept is None
-        else {"change": kept.change, "step": kept.index, "trace": trace_document(title, question, kept.run, None)},
+        else {"change": kept.change, "step": kept.index, "trace": trace_document(Counterexample(title, question, kept.run))},
     }
 
 
@@ -103,7 +103,7 @@ def easiest_document(title: str, question: Question, easiest: Easiest) -> dict[s
         "switches": cost.switches,
         "faults": cost.faults,
         "shortest_runs": easiest.runs,
-        "trace": trace_document(title, question, easiest.violation.run, easiest.violation.property.name),
+        "trace": trace_document(Counterexample.of(title, question, easiest.violation)),
     }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from acked.checker.explore.simulate import Simulation
 from acked.checker.question.question import Question
+from acked.checker.question.result import Counterexample
 from acked.reports import units
 from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.runs.document import trace_document
@@ -82,6 +83,6 @@ def simulation_document(
             "run": found.number,
             "steps": found.length,
             "trace_length": len(violation.run.states),
-            "trace": trace_document(title, question, violation.run, violation.property.name),
+            "trace": trace_document(Counterexample.of(title, question, violation)),
         },
     }

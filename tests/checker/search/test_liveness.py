@@ -24,7 +24,7 @@ from acked.checker.gate.gate import judge
 from acked.checker.question.fairness import Group
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
-from acked.checker.question.result import Result, Run, StopReason, Verdict
+from acked.checker.question.result import Counterexample, Result, Run, StopReason, Verdict
 from acked.checker.question.user_properties import liveness
 from acked.checker.replay.lasso import refusal_of
 from acked.checker.replay.trace_file import replay
@@ -403,7 +403,7 @@ def test_a_trigger_that_no_state_meets_says_nothing() -> None:
 def document_of(name: str) -> dict[str, Any]:
     result = answer(name)
     item = result.violations[0]
-    made: dict[str, Any] = json.loads(json.dumps(trace_document("x", result.question, item.run, item.property.name)))
+    made: dict[str, Any] = json.loads(json.dumps(trace_document(Counterexample.of("x", result.question, item))))
     return made
 
 

@@ -15,7 +15,7 @@ from acked.checker.bounds import Bounds
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
-from acked.checker.question.result import Result, StopReason, Verdict
+from acked.checker.question.result import Counterexample, Result, StopReason, Verdict
 from acked.checker.question.user_properties import recoverable, recoverable_named
 from acked.checker.replay.trace_file import replay
 from acked.checker.search.local import LocalSearch, search
@@ -186,7 +186,7 @@ def test_an_outcome_survives_its_file() -> None:
 def test_a_trace_is_replayed_and_one_that_ends_well_is_refused() -> None:
     result = answer("kafka-19522")
     item = result.violations[0]
-    document = json.loads(json.dumps(trace_document("x", result.question, item.run, item.property.name)))
+    document = json.loads(json.dumps(trace_document(Counterexample.of("x", result.question, item))))
     assert replay(document).run.states == item.run.states
     document["steps"] = document["steps"][:1]
     with pytest.raises(SpecUnreadable, match="which holds in its last state"):

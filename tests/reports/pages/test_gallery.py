@@ -8,7 +8,7 @@ import pytest
 
 import acked.cli  # noqa: F401  (the commands are parts of it)
 from acked.checker.bounds import Bounds
-from acked.checker.question.result import Verdict
+from acked.checker.question.result import Counterexample, Verdict
 from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, load_spec
 from acked.commands.gallery import _is_wanted, _settings, _subject
@@ -78,7 +78,7 @@ def test_the_bundled_stories_together_stay_below_ten_megabytes() -> None:
     )
     result = search(longest.question(), Bounds(workers=1))
     found = result.violations[0]
-    page = render(trace_data(longest.title, result.question, found.run, found.property), packed=True)
+    page = render(trace_data(Counterexample.of(longest.title, result.question, found)), packed=True)
     assert stories > 60
     assert stories * len(page.encode()) < MOST_BYTES
 
