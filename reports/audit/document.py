@@ -14,7 +14,7 @@ from acked.checker.audit.keys import KEYS
 from acked.checker.audit.questions import Asked, Reply
 from acked.checker.audit.release import Contexts, span
 from acked.checker.audit.settings import Configuration, Value
-from acked.reports.runs.sentences import told
+from acked.reports.runs.sentences import sentences_of
 from acked.reports.units import plural
 
 FORMAT = "acked-audit/2"
@@ -23,7 +23,7 @@ Document = Mapping[str, Any]
 """An audit, or a part of it, as JSON has it; what every other format is made from."""
 
 _HIDDEN = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION, keys.DEFAULT_FACTOR, IMAGE)
-"""Settings that are told in other ways."""
+"""Settings that are sentences_of in other ways."""
 
 _ONLY_IF_SET = (keys.FLUSH_MESSAGES, keys.ISOLATION)
 """Settings whose defaults are of no interest."""
@@ -171,7 +171,7 @@ def _answer(configuration: Configuration, answer: Answer, audit: Audit) -> dict[
 def _story(answer: Answer) -> dict[str, object] | None:
     if answer.story is None:
         return None
-    run = told(answer.task, answer.story)
+    run = sentences_of(answer.task, answer.story)
     return {"property": run.property, "happened": run.happened, "steps": list(run.steps)}
 
 

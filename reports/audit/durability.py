@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from acked.checker.audit.durability import Cell, Filled, Place, State
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import csv_text
-from acked.reports.runs.sentences import told
+from acked.reports.runs.sentences import sentences_of
 from acked.reports.table import Mark, Table, TableCell, print_table, table
 from acked.reports.units import plural
 
@@ -130,7 +130,7 @@ def as_rows(filled: Filled) -> list[dict[str, object]]:
 
 
 class Stories:
-    """The stories of cells, the last sentence says what is broken; each is told once."""
+    """The stories of cells, the last sentence says what is broken; each is sentences_of once."""
 
     def __init__(self) -> None:
         self._told: dict[Any, tuple[str, ...]] = {}
@@ -140,7 +140,7 @@ class Stories:
         if cell.story is None:
             return ()
         if cell.task not in self._told:
-            run = told(cell.task, cell.story)
+            run = sentences_of(cell.task, cell.story)
             self._told[cell.task] = (*run.steps, run.happened)
         return self._told[cell.task]
 

@@ -15,7 +15,7 @@ from acked.checker.batch.local import Under
 from acked.checker.gate.gate import Candidate, Chosen, Entry, GateObserver, GateReport
 from acked.reports import units
 from acked.reports.console import clean, glyphs_of, harmless, put, put_paragraph
-from acked.reports.gate.failures import Told, ToldViolation, answer_in_words
+from acked.reports.gate.failures import FailedProperty, Failure, answer_in_words
 from acked.reports.gate.job_summary import headline
 from acked.reports.progress import LiveDisplay
 from acked.reports.runs.terminal import print_trace
@@ -95,9 +95,9 @@ def print_entry(console: Console, entry: Entry) -> None:
         put_paragraph(console, f"{departure.reason.value}: {departure.sentence}", "red", "    ", "      ")
 
 
-def print_gate(console: Console, report: GateReport, told: Sequence[Told]) -> None:
+def print_gate(console: Console, report: GateReport, failures: Sequence[Failure]) -> None:
     """The stories of what is red, and the last line."""
-    for item in told:
+    for item in failures:
         for violation in item.violations[:1]:
             put(console, [])
             put_paragraph(console, item.entry.candidate.path.as_posix(), "bold underline")
@@ -113,9 +113,9 @@ def print_gate(console: Console, report: GateReport, told: Sequence[Told]) -> No
     put_paragraph(console, f"{headline(report)}, in {units.duration(report.seconds)}", style, f"{sign} ", "  ")
 
 
-def gate_document(report: GateReport, told: Sequence[Told]) -> dict[str, object]:
-    """The gate's report as JSON; an `outcome` is null where there was no answer, `stories` are those of `told`."""
-    stories = {item.entry.candidate.path: [_story(part) for part in item.violations] for item in told}
+def gate_document(report: GateReport, failures: Sequence[Failure]) -> dict[str, object]:
+    """The gate's report as JSON; an `outcome` is null where there was no answer, `stories` are those of `failures`."""
+    stories = {item.entry.candidate.path: [_story(part) for part in item.violations] for item in failures}
     return {
         "format": GATE_FORMAT,
         "green": report.is_green,
@@ -127,7 +127,7 @@ def gate_document(report: GateReport, told: Sequence[Told]) -> dict[str, object]
     }
 
 
-def _story(item: ToldViolation) -> dict[str, object]:
+def _story(item: FailedProperty) -> dict[str, object]:
     return {"property": item.promise.name, "trace_length": item.broken.trace_length, "story": item.story}
 
 

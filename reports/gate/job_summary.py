@@ -8,14 +8,14 @@ from pathlib import Path
 from acked.checker.gate.gate import Entry, GateReport
 from acked.reports import units
 from acked.reports.escaping import md_block, md_code, md_text
-from acked.reports.gate.failures import Told, answer_in_words
+from acked.reports.gate.failures import Failure, answer_in_words
 from acked.reports.table import Mark, Table, TableCell, numbers, table, table_markdown
 
 _MAX_GREEN = 200
 """Rows of green specs; the summary page of a job has a limited size."""
 
 
-def gate_markdown(report: GateReport, told: Sequence[Told], files: Mapping[Path, Sequence[str]]) -> str:
+def gate_markdown(report: GateReport, told: Sequence[Failure], files: Mapping[Path, Sequence[str]]) -> str:
     """The document; `files` names by spec what was written of it to the artifacts."""
     lines = ["## acked gate", "", md_text(headline(report)), ""]
     ordered = [*report.red, *[entry for entry in report.entries if entry.is_green][:_MAX_GREEN]]

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from acked.model.language.protocol import Instance
 from acked.model.language.values import Id
-from acked.reports.pictures.picture import Badge, Box, Cell, Marker, Moment, Picture, Pictures, Place, Row, State
+from acked.reports.pictures.picture import Badge, Box, Cell, Marker, MarkerKind, Moment, Picture, Pictures, Row, State
 
 Memory = TypeVar("Memory")
 """What a run has shown so far and one state does not say."""
@@ -58,13 +58,13 @@ class LogPictures(Pictures, Generic[Memory]):
 
     def _row(self, state: State, replica: int, offsets: int, memory: Memory) -> Row:
         log, view = state["log"][replica], state[self.views][replica]
-        high_watermark = Marker(Place.HIGH_WATERMARK, "high watermark", view["hw"])
+        high_watermark = Marker(MarkerKind.HIGH_WATERMARK, "high watermark", view["hw"])
         return Row(
             key=str(replica),
             name=f"{self.look.row} {replica}",
             epoch=view[self.epoch],
             cells=self.cells(state, replica, offsets, memory),
-            markers=(high_watermark, Marker(Place.LOG_END, "log end", log["end"])),
+            markers=(high_watermark, Marker(MarkerKind.LOG_END, "log end", log["end"])),
             badges=tuple(self.badges(state, replica)),
         )
 

@@ -14,7 +14,7 @@ from acked.model.majority.protocol import majority
 from acked.reports.pictures.kafka import LEADER, STALE_LEADER, legend_of_logs
 from acked.reports.pictures.logs import LogPictures
 from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Look, Moment, State, Tone
-from acked.reports.pictures.records import Lost, cells, ids, remember
+from acked.reports.pictures.records import LostRecords, cells, ids, remember
 
 VOTES = Badge("votes", "votes")
 
@@ -117,7 +117,7 @@ _POINTS: dict[str, Callable[[State], Iterator[str]]] = {
 }
 
 
-class MajorityPictures(LogPictures[Lost]):
+class MajorityPictures(LogPictures[LostRecords]):
     """The provider of `majority`."""
 
     look = Look(row="replica", epoch="t", legend=legend_of_logs("record 0 of term 1"), first_badge=len("barred from voting"))
@@ -134,11 +134,11 @@ class MajorityPictures(LogPictures[Lost]):
         """One sentence about the state that a run starts from."""
         return "initially every log is empty, every replica is in term 0, and there is no leader"
 
-    def remember(self, moment: Moment) -> Lost:
+    def remember(self, moment: Moment) -> LostRecords:
         """What every replica has lost up to a moment."""
         return remember(moment)
 
-    def cells(self, state: State, replica: int, offsets: int, memory: Lost) -> tuple[Cell, ...]:
+    def cells(self, state: State, replica: int, offsets: int, memory: LostRecords) -> tuple[Cell, ...]:
         """The records of a replica."""
         high_watermark = state["replica"][replica]["hw"]
         return cells(state["log"][replica], high_watermark, "term", offsets, memory[replica], _acked(state))

@@ -27,7 +27,7 @@ from acked.reports.pictures.kafka import (
 )
 from acked.reports.pictures.logs import LogPictures
 from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Moment, State, Tone
-from acked.reports.pictures.records import Lost, cells, ids, plain_label, remember
+from acked.reports.pictures.records import LostRecords, cells, ids, plain_label, remember
 
 
 def _acked(state: State) -> list[int]:
@@ -198,7 +198,7 @@ _POINTS: dict[str, Callable[[State], Iterator[str]]] = {
 }
 
 
-class PartitionPictures(LogPictures[Lost]):
+class PartitionPictures(LogPictures[LostRecords]):
     """The provider of `partition`."""
 
     look = KAFKA
@@ -219,11 +219,11 @@ class PartitionPictures(LogPictures[Lost]):
             f"{controller['leader_epoch']}, and the ISR is {says_set(controller['isr'])}"
         )
 
-    def remember(self, moment: Moment) -> Lost:
+    def remember(self, moment: Moment) -> LostRecords:
         """What every broker has lost up to a moment."""
         return remember(moment)
 
-    def cells(self, state: State, replica: int, offsets: int, memory: Lost) -> tuple[Cell, ...]:
+    def cells(self, state: State, replica: int, offsets: int, memory: LostRecords) -> tuple[Cell, ...]:
         """The records of a broker, with the session of an idempotent producer."""
         high_watermark = state["broker"][replica]["hw"]
         return cells(state["log"][replica], high_watermark, "epoch", offsets, memory[replica], _acked(state), _label)

@@ -78,7 +78,7 @@ class Look:
 
 
 @unique
-class Place(Enum):
+class MarkerKind(Enum):
     """Which line a marker draws; the value is its short name."""
 
     HIGH_WATERMARK = "hw"
@@ -111,7 +111,7 @@ class Cell:
 class Marker:
     """A position in a log, such as its end; it stands before the offset of that number."""
 
-    place: Place
+    place: MarkerKind
     name: str
     offset: int
 
@@ -139,7 +139,7 @@ class Row:
     markers: tuple[Marker, ...] = ()
     badges: tuple[Badge, ...] = ()
 
-    def at(self, place: Place) -> int | None:
+    def at(self, place: MarkerKind) -> int | None:
         """The offset of a marker; None if the row has none there."""
         return next((marker.offset for marker in self.markers if marker.place is place), None)
 

@@ -23,7 +23,7 @@ from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import ActionInstance, Instance
-from acked.reports.pictures.messages import Underway, lanes_of_protocol, told_of
+from acked.reports.pictures.messages import Underway, lanes_of_protocol, messages_of
 from acked.reports.pictures.picture import Differences, Look, Moment, Picture, differences
 from acked.reports.pictures.providers import LANES_ALONE, provider_of
 from acked.reports.runs.hindrance import prevented_in_words
@@ -43,7 +43,7 @@ _MOST_DETAILS = 3
 
 
 @dataclass(frozen=True)
-class Change:
+class FieldChange:
     """A field that a step changed, by its leaf name (`log[0].end`), with its values in words."""
 
     field: str
@@ -52,7 +52,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Mark:
+class PropertyMark:
     """Whether a property holds at a step; None for a step property where no step was made."""
 
     property: str
@@ -75,11 +75,11 @@ class StepView:
     sentence: str
     state: Mapping[str, Any]
     told: Mapping[str, Any]
-    changes: tuple[Change, ...]
-    marks: tuple[Mark, ...]
+    changes: tuple[FieldChange, ...]
+    marks: tuple[PropertyMark, ...]
     picture: Picture | None
     differs: Differences | None
-    untold: tuple[Change, ...]
+    untold: tuple[FieldChange, ...]
     remark: str = ""
     """What is to be said after the step: where a loop begins, and where it goes back to."""
 
@@ -97,7 +97,7 @@ class StepView:
 
 
 @dataclass(frozen=True)
-class Story:
+class TraceStory:
     """What was promised, what happened, which rule would have prevented it (None if unknown), where the promise is from."""
 
     property: str
@@ -121,7 +121,7 @@ class TraceView:
     protocol: str
     constants: tuple[tuple[str, Any], ...]
     dropped: tuple[str, ...]
-    story: Story | None
+    story: TraceStory | None
     steps: tuple[StepView, ...]
     look: Look = LANES_ALONE.look
 
@@ -245,14 +245,14 @@ class StepTeller:
         codes: Sequence[int],
         told: Sequence[int],
         sentence: str,
-        changes: tuple[Change, ...],
+        changes: tuple[FieldChange, ...],
     ) -> tuple[StepView, Past]:
         state = self.telling.schema.decode(told)
         index = 0 if past is None else past.index + 1
         moment = Moment(index, past.state if past else None, action, state, past.memory if past else None)
         picture, memory = self._provider.picture(self._instance, moment)
         is_whole = past.is_whole if past else self._instance.schema.pack(list(codes)) in self._instance.initial
-        messages = told_of(self.telling, self._provider, moment, past.underway if past else (), is_whole)
+        messages = messages_of(self.telling, self._provider, moment, past.underway if past else (), is_whole)
         lanes = picture.actors or self._lanes
         picture = replace(picture, actors=lanes, actor=messages.actor, messages=messages.messages)
         step = StepView(
@@ -297,10 +297,10 @@ def _steps(question: Question, run: Run, renumbers: bool = True) -> Iterator[Ste
 
 def _changes(
     fields: Sequence[tuple[str, tuple[str | int, ...]]], before: Mapping[str, Any], after: Mapping[str, Any]
-) -> tuple[Change, ...]:
+) -> tuple[FieldChange, ...]:
     """The fields whose value differs; a field that only one of the states has differs, too."""
     pairs = [(name, _value(before, path), _value(after, path)) for name, path in fields]
-    return tuple(Change(name, in_words(old), in_words(new)) for name, old, new in pairs if old != new)
+    return tuple(FieldChange(name, in_words(old), in_words(new)) for name, old, new in pairs if old != new)
 
 
 def _value(state: Any, path: tuple[str | int, ...]) -> Any:
@@ -320,7 +320,7 @@ class _Marks:
         # Tracing a step property is the slow part, and long runs repeat their steps.
         self._in_step: dict[str, Evaluator] = {}
 
-    def at(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[Mark, ...]:
+    def at(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[PropertyMark, ...]:
         """The marks, in the question's order, of the state `codes` that `step` led to from the state `before`."""
         question = self._question
         holds: dict[int, bool | None] = dict.fromkeys(range(len(question.properties)))
@@ -330,7 +330,7 @@ class _Marks:
         if step is not None:
             values = self._step_evaluator(step)(before)
             holds.update(zip(question.step_properties, map(bool, values), strict=True))
-        return tuple(Mark(item.name, holds[i]) for i, item in enumerate(question.properties))
+        return tuple(PropertyMark(item.name, holds[i]) for i, item in enumerate(question.properties))
 
     def _step_evaluator(self, step: ActionInstance) -> Evaluator:
         if step.label not in self._in_step:
@@ -340,7 +340,7 @@ class _Marks:
         return self._in_step[step.label]
 
 
-def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = False) -> Story | None:
+def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = False) -> TraceStory | None:
     """The sentences at the top of a run that violates a property; None if it violates nothing."""
     question, run, violates = found.question, found.run, found.property
     if violates is None:
@@ -362,7 +362,7 @@ def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = F
     told, more = details[:_MOST_DETAILS], len(details) - _MOST_DETAILS
     text = "; ".join([*told, f"and {more} more of the kind"] if more > 0 else told)
     remedy = None if violates.kind in GRAPH_KINDS else remedy_of(question, run, violates, decides)
-    return Story(
+    return TraceStory(
         property=violates.name,
         promised=f"{violates.name} promises: {_sentence(violates.promise)}",
         happened=_sentence(f"{where}: {text}" if text else where),
@@ -385,11 +385,11 @@ def _without_end(question: Question, run: Run, violates: Property) -> str:
     return f"{told}. It is fair ({kept})" if kept else told
 
 
-def _found(sought: Property, last: StepView) -> Story:
+def _found(sought: Property, last: StepView) -> TraceStory:
     """The story of a run to a state that was looked for: nothing is broken."""
     name = "" if sought.name == SOUGHT else f"{sought.name}: "
     where = f"Step {last.index} of {last.index} reaches it" if last.index else "The initial state is one"
-    return Story(
+    return TraceStory(
         property=sought.name,
         promised=f"{name}Looked for: a state in which {sought.text}",
         happened=f"{where}, and no shorter run does." if last.index else f"{where}.",

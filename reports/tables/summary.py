@@ -9,7 +9,7 @@ from acked.checker.question.result import Result, StopReason, Verdict
 from acked.checker.question.user_properties import reached
 from acked.reports import units
 from acked.reports.console import Glyphs, clean, flow, glyphs_of, put, put_paragraph
-from acked.reports.runs.answers import Answer, answers, verdict_in_words, violated_how
+from acked.reports.runs.answers import PropertyAnswer, answers, verdict_in_words, violated_how
 from acked.reports.runs.view import subject_in_words
 from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
 
@@ -101,7 +101,7 @@ def reach_table(result: Result, found: Mapping[str, int | None]) -> Table:
     return table(("looked for", "answer"), rows)
 
 
-def _answer(item: Answer) -> TableCell:
+def _answer(item: PropertyAnswer) -> TableCell:
     if item.violation is not None:
         return TableCell(f"violated {violated_how(item.violation)}", "bold red", Mark.BAD)
     if item.holds:
