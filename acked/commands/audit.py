@@ -105,6 +105,7 @@ def audit(
     from acked.checker.batch.local import BatchLimits
     from acked.commands.gate import result_cache
     from acked.reports.audit.document import audit_document
+    from acked.reports.progress import BatchProgress
 
     if not files and not overrides:
         raise click.UsageError("Missing argument 'FILE...'.")
@@ -119,6 +120,7 @@ def audit(
     entries = [entry for file in files for entry in read_settings(file)]
     given = gather(entries, topic, [Entry(key, value, OPTION, 0) for key, value in _checked(overrides)], lenient)
     found = contexts(given, version, control_plane)
+    progress = BatchProgress("searches", quiet=quiet)
     auditor = Auditor(
         given,
         found.first.release,
@@ -126,11 +128,11 @@ def audit(
         scene,
         BatchLimits.default(jobs, memory),
         result_cache() if use_cache else None,
-        on_decided=_Progress(quiet),
+        on_decided=progress,
         others=found.others,
     )
-    result = _run(auditor, found, questions, advice, demanded)
-    _Progress.end(quiet)
+    with progress:
+        result = _run(auditor, found, questions, advice, demanded)
     document = audit_document(result, demanded, found)
     _show(document, form, out, [str(file) for file in files])
     return {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}[document["verdict"]]
@@ -224,20 +226,3 @@ def _rendered(document: dict[str, Any], form: str, files: list[str]) -> str:
     stream = StringIO()
     print_audit(open_console(stream, width=120), document)
     return stream.getvalue()
-
-
-class _Progress:
-    """One line on a terminal that says how many searches are done."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._is_shown = not quiet and sys.stderr.isatty()
-
-    def __call__(self, done: int, total: int) -> None:
-        if self._is_shown:
-            click.echo(f"\r{done} of {total} searches", nl=False, err=True)
-
-    @staticmethod
-    def end(quiet: bool) -> None:
-        """Takes the line away."""
-        if not quiet and sys.stderr.isatty():
-            click.echo("\r\x1b[K", nl=False, err=True)

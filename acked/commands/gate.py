@@ -24,7 +24,7 @@ from acked.checker.files import check_writable, read_text, write_text
 if TYPE_CHECKING:
     from acked.checker.batch.cache import ResultCache
     from acked.checker.gate.gate import Entry, GateReport
-    from acked.reports.gate.failures import Told
+    from acked.reports.gate.failures import Failure
 
 
 @dataclass(frozen=True)
@@ -134,10 +134,10 @@ def _check_places(files: Files) -> None:
 def _finish(report: GateReport, files: Files, form: str) -> None:
     from acked.reports.console import open_console
     from acked.reports.gate.annotations import commands
-    from acked.reports.gate.failures import tell
+    from acked.reports.gate.failures import failure_of
     from acked.reports.gate.gate import gate_document, print_gate
 
-    told = [tell(entry) for entry in report.red]
+    told = [failure_of(entry) for entry in report.red]
     written: dict[Path, list[str]] = {}
     if files.artifacts is not None:
         written = {item.entry.candidate.path: _write_artifacts(item, files.artifacts) for item in told}
@@ -162,7 +162,7 @@ def _finish(report: GateReport, files: Files, form: str) -> None:
             click.echo(line, err=form == "json")
 
 
-def _write_artifacts(item: Told, folder: Path) -> list[str]:
+def _write_artifacts(item: Failure, folder: Path) -> list[str]:
     """The trace, the page and the last picture of every violated promise of a red spec; their paths."""
     from acked.reports.pages.page import render, trace_data
     from acked.reports.runs.still import still
