@@ -19,7 +19,7 @@ from acked.checker.question.result import Counterexample, Run
 from acked.checker.question.user_properties import SOUGHT
 from acked.checker.replay.explain import in_words
 from acked.checker.replay.lasso import kept_in_words
-from acked.checker.replay.steps import Marks, Renumbering, changed_fields, value_at
+from acked.checker.replay.steps import Marks, PropertyMark, Renumbering, changed_fields, value_at
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import ActionInstance, Instance
