@@ -39,9 +39,16 @@ class SpecUnreadable(AckedError):
 
 
 class ConfigurationError(AckedError):
-    """A name, constant or option is unknown, out of range or contradicts another."""
+    """A name, constant or option is unknown, out of range or contradicts another.
+
+    `key` is the key of a spec file that is at fault (`check.symmetry`): a caller that knows the file can add the line.
+    """
 
     exit_code = ExitCode.CONFIGURATION
+
+    def __init__(self, message: str, key: str = "") -> None:
+        super().__init__(message)
+        self.key = key
 
 
 class SystemFailure(AckedError):

@@ -14,9 +14,8 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from acked.checker.question.question import Question
-    from acked.checker.question.result import Run
-    from acked.reports.progress import ProgressReporter
+    from acked.checker.question.result import Counterexample
+    from acked.reports.progress import BatchProgress, ProgressReporter
 
 
 def say(text: str) -> None:
@@ -49,17 +48,6 @@ def make_folder(folder: Path) -> None:
         raise SystemFailure(f"cannot make the folder {folder}: {error.strerror}; choose another place") from None
 
 
-def counter(things: str, quiet: bool) -> Callable[[int, int], None]:
-    """One line on a terminal that counts what is done, and is gone when all of it is; nothing elsewhere."""
-    is_shown = not quiet and sys.stderr.isatty()
-
-    def show(done: int, total: int) -> None:
-        if is_shown:
-            click.echo(f"\r{done} of {total} {things}" if done < total else "\r\x1b[K", nl=False, err=True)
-
-    return show
-
-
 @dataclass(frozen=True)
 class Output:
     """What `--format` and `--quiet` choose: the form of the answer on stdout, and whether stderr has progress."""
@@ -87,6 +75,12 @@ class Output:
 
         return ProgressReporter(sys.stderr, quiet=self.quiet)
 
+    def batch_progress(self, noun: str) -> BatchProgress:
+        """Shows on stderr how many of many are done; for a `with` block. `noun` says what they are, in the plural."""
+        from acked.reports.progress import BatchProgress
+
+        return BatchProgress(noun, sys.stderr, self.quiet)
+
 
 @dataclass(frozen=True)
 class TraceFile:
@@ -101,13 +95,13 @@ class TraceFile:
 
             check_writable(self.path, "trace")
 
-    def write(self, title: str, question: Question, run: Run, violated: str | None) -> None:
-        """Writes a run as a trace file; `violated` names the property that its last state or step violates."""
+    def write(self, found: Counterexample) -> None:
+        """Writes a trace file."""
         if self.path is not None:
             from acked.checker.files import write_text
-            from acked.reports.runs.document import trace_document
+            from acked.checker.replay.trace_file import trace_document
 
-            write_text(self.path, json_text(trace_document(title, question, run, violated)), "trace")
+            write_text(self.path, json_text(trace_document(found)), "trace")
 
     def announce(self, output: Output, is_written: bool, otherwise: str = "no property is violated") -> None:
         """Says on stderr where the trace is, or why there is none; beside JSON, which has the trace, nothing."""

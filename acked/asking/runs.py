@@ -4,26 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from acked.checker.errors import ConfigurationError, SpecUnreadable
-from acked.checker.question.question import Question
-from acked.checker.question.result import Run
+from acked.checker.question.result import Counterexample
 from acked.checker.spec.spec import Spec
-from acked.invariants.property import Property
-from acked.model.language.protocol import Protocol
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A run and the question it belongs to; `violates` is the property that its last state or last step violates, if any."""
-
-    title: str
-    question: Question
-    run: Run
-    violates: Property | None
 
 
 def run_of(
@@ -32,7 +18,7 @@ def run_of(
     spec: str | None = None,
     quiet: bool = False,
     trusts: bool = False,
-) -> Shown:
+) -> Counterexample:
     """The run of a trace file, or the shortest counterexample of a spec; `spec` names the spec that the trace belongs to.
 
     With `trusts` the protocol file that a trace names is run.
@@ -43,34 +29,22 @@ def run_of(
     if path.suffix == ".json" or (path.is_file() and path.suffix != ".toml"):
         if constants:
             raise ConfigurationError(f"{target} is a trace, whose constants are fixed; leave -c out, or name a spec")
-        return read_checked_trace(path, trusts=trusts)
+        from acked.checker.replay.trace_file import read_trace
+
+        return read_trace(path, trusts=trusts)
     return _violation(target, dict(constants), quiet)
 
 
-def trace_of(path: Path, spec_name: str) -> Shown:
+def trace_of(path: Path, spec_name: str) -> Counterexample:
     """A trace file, of ours or of another tool's, as a run of the spec that the user names."""
     from acked.asking.specs import find_spec
-    from acked.checker.replay.trace_file import is_ours
+    from acked.checker.replay.trace_file import is_ours, read_trace
 
     spec = find_spec(spec_name)
-    return read_checked_trace(path, spec.protocol) if is_ours(path) else _foreign(path, spec)
+    return read_trace(path, spec.protocol) if is_ours(path) else _foreign(path, spec)
 
 
-def read_checked_trace(path: Path, rules: Protocol | None = None, trusts: bool = False) -> Shown:
-    """A trace file of ours, replayed, and every part of it compared with what its run shows; see `read_trace`."""
-    from acked.checker.replay.trace_file import read_trace
-    from acked.reports.runs.document import trace_document
-
-    replayed = read_trace(path, rules, trusts)
-    question, run = replayed.question, replayed.run
-    document = trace_document(replayed.title, question, run, replayed.violates)
-    if (mistake := _first_difference(replayed.document, document)) is not None:
-        raise SpecUnreadable(f"{path}: {mistake} is not what a replay of its steps gives; the file was edited")
-    violates = next((item for item in question.properties if item.name == replayed.violates), None)
-    return Shown(replayed.title, question, run, violates)
-
-
-def _violation(name: str, constants: dict[str, int | str], quiet: bool) -> Shown:
+def _violation(name: str, constants: dict[str, int | str], quiet: bool) -> Counterexample:
     from acked.asking.specs import changed, find_spec
     from acked.checker.search.local import search
     from acked.reports.progress import ProgressReporter
@@ -85,11 +59,10 @@ def _violation(name: str, constants: dict[str, int | str], quiet: bool) -> Shown
         raise ConfigurationError(
             f"{name} has no counterexample ({verdict_in_words(result)}); `acked explore {name}` walks through its states"
         )
-    found = result.violations[0]
-    return Shown(spec.title, result.question, found.run, found.property)
+    return Counterexample.of(spec.title, result.question, result.violations[0])
 
 
-def _foreign(path: Path, spec: Spec) -> Shown:
+def _foreign(path: Path, spec: Spec) -> Counterexample:
     from acked.checker.replay.foreign import read_foreign
     from acked.checker.replay.retrace import retrace
     from acked.reports.runs.hindrance import hindrance_in_words
@@ -106,20 +79,4 @@ def _foreign(path: Path, spec: Spec) -> Shown:
     # A foreign trace names no property; it is shown with the first one that its last state or step violates.
     last = steps_of(question, found.run)[-1]
     violates = next((item for item in question.properties if item.name in last.violated), None)
-    return Shown(f"{spec.title}: {path.name}", replace(question), found.run, violates)
-
-
-def _first_difference(given: Any, expected: Any, where: str = "") -> str | None:
-    """Where a trace file differs from its own replay; `title` and `fingerprint` do not follow from the steps."""
-    if isinstance(expected, dict) and isinstance(given, dict):
-        for key in expected:
-            if where == "spec" and key in ("title", "fingerprint"):
-                continue
-            found = _first_difference(given.get(key), expected[key], f"{where}.{key}".lstrip("."))
-            if found is not None:
-                return found
-        return next((f"{where}.{key}".lstrip(".") for key in given if key not in expected), None)
-    if isinstance(expected, list) and isinstance(given, list) and len(given) == len(expected):
-        pairs = enumerate(zip(given, expected, strict=True))
-        return next((found for k, (a, b) in pairs if (found := _first_difference(a, b, f"{where}[{k}]"))), None)
-    return None if type(given) is type(expected) and given == expected else where  # JSON's true is not 1.
+    return Counterexample(f"{spec.title}: {path.name}", replace(question), found.run, violates)

@@ -78,7 +78,7 @@ def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> S
     from dataclasses import replace
 
     from acked.checker.question.question import DEADLOCK
-    from acked.checker.spec.spec import bind_constants, refuse_unasked, settle
+    from acked.checker.spec.resolve import bind_constants, refuse_unasked, settle
 
     for name in constants:
         if name not in spec.constants:
@@ -93,7 +93,8 @@ def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> S
     bound, warnings = settle(spec.protocol, constants, bound, None)
     refuse_unasked(properties, bound)
     # Without its path: an error is then in the command line, not in the file.
-    return replace(spec, path=None, constants=bound, warnings=warnings, properties=properties, expect=None)
+    asked = replace(spec.asked, constants=tuple(bound.items()), properties=tuple(item.name for item in properties))
+    return replace(spec, path=None, asked=asked, warnings=warnings, expect=None)
 
 
 def with_symmetry(spec: Spec) -> Spec:
@@ -105,4 +106,4 @@ def with_symmetry(spec: Spec) -> Spec:
         expect = replace(
             expect, distinct_states=None, generated_states=None, depth=None, at_least_distinct_states=None
         )
-    return replace(spec, path=None, symmetry=True, expect=expect)
+    return replace(spec, path=None, asked=replace(spec.asked, symmetry=True), expect=expect)

@@ -12,7 +12,7 @@ import click
 
 from acked import __version__
 from acked.asking.options import FORMAT, OUT, QUIET, Batch, KeyValue, collects, option, searches_many
-from acked.asking.output import Output, counter, json_text, put_text
+from acked.asking.output import Output, json_text, put_text
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable
 from acked.checker.names import near
@@ -185,6 +185,7 @@ def audit(
         check_writable(out, "audit")
     scene, given = assumed.scene(), cluster.settings(files)
     found = contexts(given, cluster.version, cluster.control_plane)
+    progress = output.batch_progress("searches")
     auditor = Auditor(
         given,
         found.first.release,
@@ -192,10 +193,11 @@ def audit(
         scene,
         batch.limits,
         batch.cache(),
-        on_decided=counter("searches", output.quiet),
+        on_decided=progress,
         others=found.others,
     )
-    result = _run(auditor, found, questions, wanted.advice, required)
+    with progress:
+        result = _run(auditor, found, questions, wanted.advice, required)
     document = audit_document(result, required, found)
     _show(document, output.form, out, [str(file) for file in files])
     return {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}[document["verdict"]]

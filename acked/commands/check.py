@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from acked.asking.engines import EngineOptions, answer
+from acked.asking.engines import AUTO, ENGINE_CHOICES, EngineOptions, answer
 from acked.asking.explained import ExplainedViolation, explain_violations, explanations_document
 from acked.asking.options import (
     STARTED,
@@ -31,6 +31,7 @@ from acked.asking.options import (
 from acked.asking.output import Output, TraceFile, say
 from acked.asking.specs import with_symmetry
 from acked.checker.errors import ExitCode
+from acked.checker.question.result import Counterexample
 from acked.checker.spec.spec import Spec
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 _chooses_engine = collects(
     "options",
     partial(EngineOptions, ""),
-    engine=option("--engine", type=click.Choice(["auto", "local", "spark"]), default="auto", show_default=True,
+    engine=option("--engine", type=click.Choice(ENGINE_CHOICES), default=AUTO, show_default=True,
                   help="Where to search; auto: here, and over the executors of --master once memory is full."),
     master=option("--master", help="Spark's master, e.g. local[2] or spark://HOST:PORT; --engine spark: default local[*]."),
     run_dir=option("--run-dir", type=click.Path(path_type=Path), metavar="DIR",
@@ -111,7 +112,7 @@ def check(
     differences = spec.expect.differences(result) if spec.expect else None
     if violations:
         first = violations[0].violation
-        trace_out.write(spec.title, question, first.run, first.property.name)
+        trace_out.write(Counterexample.of(spec.title, question, first))
     output.emit(
         lambda: _document(asked.name, spec, result, violations, seconds, differences),
         lambda console: _print(console, spec, result, violations, seconds, differences),
@@ -145,7 +146,7 @@ def _print(
 
     for explained in violations:
         violation = explained.violation
-        print_trace(console, view_of(spec.title, result.question, violation.run, violation.property))
+        print_trace(console, view_of(Counterexample.of(spec.title, result.question, violation)))
         if explained.easiest is not None:
             from acked.reports.tables.necessity import print_easiest
 
@@ -175,14 +176,13 @@ def show(trace: Path, source: TraceSource, output: Output) -> None:
     acked show trace.json
     acked show tlc.json --spec my.toml
     """
-    from acked.asking.runs import read_checked_trace, trace_of
-    from acked.reports.runs.document import trace_document
+    from acked.asking.runs import trace_of
+    from acked.checker.replay.trace_file import read_trace, trace_document
     from acked.reports.runs.terminal import print_trace
     from acked.reports.runs.view import view_of
 
-    shown = read_checked_trace(trace, trusts=source.trusts) if source.spec is None else trace_of(trace, source.spec)
-    violates = None if shown.violates is None else shown.violates.name
+    shown = read_trace(trace, trusts=source.trusts) if source.spec is None else trace_of(trace, source.spec)
     output.emit(
-        lambda: trace_document(shown.title, shown.question, shown.run, violates),
-        lambda console: print_trace(console, view_of(shown.title, shown.question, shown.run, shown.violates)),
+        lambda: trace_document(shown),
+        lambda console: print_trace(console, view_of(shown)),
     )

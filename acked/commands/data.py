@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from acked.checker.observer import Observer
     from acked.checker.question.question import Question
     from acked.checker.spark.session import SparkSettings
+    from acked.checker.spec.spec import Spec
     from acked.checker.store.run_directory import RunDirectory
 
 _FORMS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
@@ -83,7 +84,7 @@ def states(
 
     refuse_occupied(out)
     chosen = asked.load()
-    question = replace(chosen, symmetry=False).question().without_graph_properties()  # Data is about every state.
+    question = of_every_state(chosen).question().without_graph_properties()  # Data is about every state.
     condition, refusal = (None, "") if where is None else _condition(question, where)
     with Output(quiet=quiet).progress() as observer, _explored(question, run_dir, observer) as run:
         observer.phase("writing states")
@@ -263,6 +264,11 @@ def _explored(question: Question, run_dir: Path | None, observer: Observer) -> I
         yield run
 
 
+def of_every_state(spec: Spec) -> Spec:
+    """The spec without symmetry: data is about every state."""
+    return replace(spec, asked=replace(spec.asked, symmetry=False))
+
+
 @contextmanager
 def _dataset(source: str, constants: Constants, sql: str, observer: Observer) -> Iterator[Path]:
     """A dataset: the folder that is named, or one that is made now for a spec."""
@@ -274,7 +280,7 @@ def _dataset(source: str, constants: Constants, sql: str, observer: Observer) ->
         return
     from acked.checker.dataset.parquet import write_dataset
 
-    question = replace(AskedSpec(source, constants).load(), symmetry=False).question().without_graph_properties()
+    question = of_every_state(AskedSpec(source, constants).load()).question().without_graph_properties()
     with _folder("acked-states-") as folder:
         with _explored(question, None, observer) as run:
             observer.phase("writing states")

@@ -69,7 +69,7 @@ def _asked(spec: Spec, other: Spec) -> Question:
     from acked.checker.question.fairness import check_fairness, check_present
     from acked.checker.question.question import Question
     from acked.checker.question.user_properties import check_texts
-    from acked.checker.spec.spec import property_named
+    from acked.checker.spec.resolve import property_named
     from acked.model.language.layout import Schema
 
     instance, beside = spec.question().instance, other.question().instance

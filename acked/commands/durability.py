@@ -12,7 +12,7 @@ from urllib.parse import quote
 import click
 
 from acked.asking.options import Batch, collects, option, searches_many_anywhere, shows
-from acked.asking.output import Output, counter, make_folder
+from acked.asking.output import Output, make_folder
 from acked.checker.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.checker.files import check_writable, write_text
 
@@ -87,7 +87,7 @@ class Files:
     def write(self, filled: Filled, property: str, rows: list[dict[str, Any]]) -> None:
         """Writes those that are named; `rows` are the cells of CSV and Parquet."""
         if self.html is not None:
-            from acked.checker.spec.spec import property_named
+            from acked.checker.spec.resolve import property_named
             from acked.model.partition.protocol import partition
             from acked.reports.audit.durability_page import durability_page
 
@@ -166,7 +166,8 @@ def matrix(
     table = cell.put_into(axes.put_into(Table() if file is None else read_table(file)))
     files.check()
     cache = batch.cache()
-    filled = fill(table, batch.runner(), cache, counter("cells", output.quiet))
+    with output.batch_progress("cells") as progress:
+        filled = fill(table, batch.runner(), cache, progress)
     has_rows = files.csv is not None or files.parquet is not None or output.is_json
     rows = as_rows(filled) if has_rows else []
     files.write(filled, table.property, rows)

@@ -48,9 +48,9 @@ def export(
     if step is not None and form != "svg":
         raise ConfigurationError(f"--step chooses the step that svg draws; {form} has all steps, so leave it out")
     shown = run_of(target, list(bound(constants).items()), source.spec, quiet, source.trusts)
-    view = view_of(shown.title, shown.question, shown.run, shown.violates, decides=form == "markdown")
+    view = view_of(shown, decides=form == "markdown")
     last = len(view.steps) - 1
     if step is not None and step > last:
         raise ConfigurationError(f"there is no step {step}; the trace has the steps 0 to {last}")
-    text = FORMATS[form](Exported(view, shown.question, shown.run, last if step is None else step))
+    text = FORMATS[form](Exported(view, shown, last if step is None else step))
     put_text(text, out, "export")

@@ -55,8 +55,9 @@ def find(asked: AskedSpec, predicate: str | None, search: SearchLimits, trace_ou
     seconds = time.perf_counter() - began
     found = PredicateSearch(spec.title, result, wanted, spec.properties)
     if result.violations:
-        first = result.violations[0]
-        trace_out.write(spec.title, found.question(first.property), first.run, first.property.name)
+        first = found.trace(result.violations[0].property)
+        assert first is not None
+        trace_out.write(first)
     output.emit(lambda: find_document(asked.name, found, seconds), lambda console: print_find(console, found))
     trace_out.announce(output, bool(result.violations), "no state was found")
     return int(_code(result, wanted))

@@ -22,7 +22,7 @@ from acked.checker.files import check_writable, read_text, write_text
 
 if TYPE_CHECKING:
     from acked.checker.gate.gate import Entry, GateReport
-    from acked.reports.gate.failures import Told
+    from acked.reports.gate.failures import Failure
 
 
 @dataclass(frozen=True)
@@ -119,10 +119,10 @@ def _place(text: str) -> str:
 
 def _finish(report: GateReport, files: Files, output: Output) -> None:
     from acked.reports.gate.annotations import commands
-    from acked.reports.gate.failures import tell
+    from acked.reports.gate.failures import failure_of
     from acked.reports.gate.gate import gate_document, print_gate
 
-    told = [tell(entry) for entry in report.red]
+    told = [failure_of(entry) for entry in report.red]
     written: dict[Path, list[str]] = {}
     if files.artifacts is not None:
         written = {item.entry.candidate.path: _write_artifacts(item, files.artifacts) for item in told}
@@ -144,7 +144,7 @@ def _finish(report: GateReport, files: Files, output: Output) -> None:
             click.echo(line, err=output.is_json)
 
 
-def _write_artifacts(item: Told, folder: Path) -> list[str]:
+def _write_artifacts(item: Failure, folder: Path) -> list[str]:
     """The trace, the page and the last picture of every violated promise of a red spec; their paths."""
     from acked.reports.pages.page import render, trace_data
     from acked.reports.runs.still import still
@@ -155,10 +155,9 @@ def _write_artifacts(item: Told, folder: Path) -> list[str]:
     for violation in item.violations:
         assert spec is not None
         base = re.sub(r"[^\w.-]+", "-", f"{item.entry.candidate.path.with_suffix('').as_posix()}-{violation.promise.name}")
-        run = violation.broken.run(violation.question)
-        page = render(trace_data(spec.title, violation.question, run, violation.promise))
+        page = render(trace_data(violation.found))
         texts = {
-            "json": json_text(violation.document(spec.title)),
+            "json": json_text(violation.document()),
             "html": page,
             "svg": still(violation.view, len(violation.view.steps) - 1),
         }

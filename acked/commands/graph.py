@@ -64,9 +64,9 @@ def graph(
 
 def _end_of(path: Path, instance: Instance) -> Words:
     """The last state of a trace of the same protocol and constants."""
-    from acked.asking.runs import read_checked_trace
+    from acked.checker.replay.trace_file import read_trace
 
-    shown = read_checked_trace(path, instance.protocol)
+    shown = read_trace(path, instance.protocol)
     theirs = shown.question.instance
     if (theirs.protocol, theirs.constants, theirs.dropped) != (instance.protocol, instance.constants, instance.dropped):
         raise ConfigurationError(f"{path} is a trace of another protocol, or of other constants, than the spec")

@@ -78,7 +78,7 @@ def spec(name: str, protocol_name: str, out: Path) -> None:
     from acked.checker.bounds import Bounds
     from acked.checker.question.question import Question
     from acked.checker.search.local import search
-    from acked.checker.spec.spec import protocol_named
+    from acked.checker.spec.resolve import protocol_named
     from acked.checker.spec.user_protocol import is_reference
     from acked.invariants.catalogue import properties_of
 

@@ -12,6 +12,7 @@ import click
 from acked.asking.options import TRACE_OUT, WORKERS, AskedSpec, asks_spec, collects, option, shows_without_progress
 from acked.asking.output import Output, TraceFile
 from acked.checker.errors import ConfigurationError, ExitCode
+from acked.checker.question.result import Counterexample
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -99,7 +100,7 @@ def simulate(asked: AskedSpec, draws: Draws, workers: int | None, trace_out: Tra
     found = run(question, plan, workers)
     seconds = time.perf_counter() - began
     if found.violation is not None:
-        trace_out.write(spec.title, question, found.violation.run, found.violation.property.name)
+        trace_out.write(Counterexample.of(spec.title, question, found.violation))
     output.emit(
         lambda: simulation_document(asked.name, spec.title, question, found, seconds),
         lambda console: _print(console, spec.title, question, found, seconds),
@@ -114,7 +115,7 @@ def _print(console: Console, title: str, question: Question, found: Simulation, 
     from acked.reports.tables.simulation import print_simulation
 
     if found.violation is not None:
-        print_trace(console, view_of(title, question, found.violation.run, found.violation.property))
+        print_trace(console, view_of(Counterexample.of(title, question, found.violation)))
         console.print()
     print_simulation(console, title, question, found, seconds)
 

@@ -9,9 +9,10 @@ import click
 
 from acked.asking.options import QUIET, TraceSource, reads_trace
 from acked.asking.output import say
-from acked.asking.runs import Shown, run_of
+from acked.asking.runs import run_of
 from acked.checker.errors import ConfigurationError
 from acked.checker.files import check_writable, write_text
+from acked.checker.question.result import Counterexample
 
 
 @click.command(short_help="Make one HTML page of a trace, to step through.")
@@ -46,10 +47,10 @@ def view(
     page = out if out is not None else Path(f"{Path(target).stem}.html")
     check_writable(page, "page")
     shown = run_of(target, spec=source.spec, quiet=quiet, trusts=source.trusts)
-    data = trace_data(shown.title, shown.question, shown.run, shown.violates, decides=True)
+    data = trace_data(shown, decides=True)
     if other is not None:
         second = run_of(other, quiet=quiet, trusts=source.trusts)
-        beside = trace_data(second.title, second.question, second.run, second.violates, decides=True)
+        beside = trace_data(second, decides=True)
         data = pair_data(data, beside, f"On the left {shown.title}, on the right {second.title}.")
     elif against is not None:
         data = _against(shown, against, data)
@@ -57,11 +58,11 @@ def view(
     say(f"the page is {page} ({page.stat().st_size / 1e6:.2f} MB); open it in a browser")
 
 
-def _against(shown: Shown, name: str, first: dict[str, Any]) -> dict[str, Any]:
+def _against(shown: Counterexample, name: str, first: dict[str, Any]) -> dict[str, Any]:
     """The same trace under other rules, as far as these allow it, beside the page's own."""
     from acked.checker.question.question import Question
     from acked.checker.replay.retrace import under
-    from acked.checker.spec.spec import protocol_named
+    from acked.checker.spec.resolve import protocol_named
     from acked.model.formulas.errors import ModelError
     from acked.reports.pages.page import pair_data, trace_data
     from acked.reports.runs.hindrance import hindrance_in_words
@@ -74,7 +75,7 @@ def _against(shown: Shown, name: str, first: dict[str, Any]) -> dict[str, Any]:
     except ModelError as error:
         raise ConfigurationError(f"{name} cannot have these constants: {error}") from None
     found = under(other, instance, shown.run)
-    second = trace_data(shown.title, Question(other, shown.question.properties), found.run, None)
+    second = trace_data(Counterexample(shown.title, Question(other, shown.question.properties), found.run))
     if found.hindrance is None:
         return pair_data(first, second, f"The rules of {name} allow the whole trace.")
     why = hindrance_in_words(found.hindrance)

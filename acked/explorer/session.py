@@ -14,11 +14,10 @@ from acked.checker.errors import AckedError
 from acked.checker.explore.depths import Depths
 from acked.checker.explore.nearest import nearest
 from acked.checker.question.question import Question
-from acked.checker.question.result import Run
+from acked.checker.question.result import Counterexample, Run
 from acked.checker.replay.explain import Explainer
-from acked.checker.replay.trace_file import run_in
+from acked.checker.replay.trace_file import run_in, trace_document
 from acked.model.formulas.errors import ModelError
-from acked.reports.runs.document import trace_document
 from acked.reports.runs.hindrance import clause_in_words
 from acked.reports.runs.lanes import lanes_of
 from acked.reports.runs.packet import Json, Packer
@@ -162,7 +161,7 @@ class Walk:
         fresh = instance.protocol.instantiate(instance.constants, instance.dropped)
         by_label = {step.label: step for step in fresh.actions}
         same = Run(run.states, tuple(by_label[step.label] for step in run.actions))
-        return {"trace": trace_document(self.title, Question(fresh, self.question.properties), same, None)}
+        return {"trace": trace_document(Counterexample(self.title, Question(fresh, self.question.properties), same))}
 
     def _load(self, body: Message) -> Message:
         trace = body.get("trace")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from acked.checker.question.result import Result, StopReason
+from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.spec.spec import Spec
 from acked.model.partition.protocol import partition
 from acked.model.partition.versions import LATEST
 from acked.reports.console import harmless
 from acked.reports.pages.gallery import Story
 from acked.reports.pages.page import render, trace_data
-from acked.reports.runs.answers import Answer, answers, violated_how
+from acked.reports.runs.answers import PropertyAnswer, answers, violated_how
 from acked.reports.runs.view import subject_in_words
 from acked.reports.units import plural
 
@@ -35,15 +35,14 @@ def stories_of(spec: Spec, result: Result) -> tuple[list[Story], dict[str, str]]
         page = None
         if answer.violation is not None:
             page = f"{spec.name}-{answer.violation.property.name}.html"
-            violation = answer.violation
-            data = trace_data(spec.title, result.question, violation.run, violation.property, decides=True)
+            data = trace_data(Counterexample.of(spec.title, result.question, answer.violation), decides=True)
             pages[page] = render({**data, "home": "index.html"}, packed=True)
         text, kind, name = _in_words(result, answer), _KINDS[answer.holds], answer.property.name
         stories.append(Story(harmless(spec.title), subject, version, headings, name, kind, answer.holds, text, page))
     return stories, pages
 
 
-def _in_words(result: Result, answer: Answer) -> str:
+def _in_words(result: Result, answer: PropertyAnswer) -> str:
     if answer.violation is not None:
         return f"✗ broken {violated_how(answer.violation)}"
     if answer.holds:

@@ -7,10 +7,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from acked.checker.question.question import Question
-from acked.checker.question.result import Result, Run, StopReason
+from acked.checker.question.result import Counterexample, Result, Run, StopReason
+from acked.checker.replay.trace_file import trace_document
 from acked.invariants.property import Property
 from acked.reports.console import glyphs_of, put_paragraph
-from acked.reports.runs.document import trace_document
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.units import plural
@@ -47,16 +47,19 @@ class PredicateSearch:
             return Reach.REACHED
         return Reach.UNREACHABLE if self.result.stopped is StopReason.COMPLETE else Reach.INCOMPLETE
 
-    def question(self, predicate: Property) -> Question:
-        """What the run to the predicate is shown and written with: the properties beside, and the predicate."""
-        return Question(self.result.question.instance, (*self.beside, predicate))
+    def trace(self, predicate: Property) -> Counterexample | None:
+        """The shortest trace to such a state, as it is shown and written: with the properties beside, and the predicate."""
+        if (run := self.run(predicate)) is None:
+            return None
+        question = Question(self.result.question.instance, (*self.beside, predicate))
+        return Counterexample(self.title, question, run, predicate)
 
 
 def print_find(console: Console, search: PredicateSearch) -> None:
     """The shortest trace to each predicate, and then a line for each of them."""
     for item in search.predicates:
-        if (run := search.run(item)) is not None:
-            print_trace(console, view_of(search.title, search.question(item), run, item))
+        if (found := search.trace(item)) is not None:
+            print_trace(console, view_of(found))
             console.print()
     for item in search.predicates:
         _print_answer(console, search, item)
@@ -96,12 +99,11 @@ def find_document(name: str, search: PredicateSearch, seconds: float) -> dict[st
 
 
 def _entry(search: PredicateSearch, predicate: Property) -> dict[str, Any]:
-    run = search.run(predicate)
-    trace = None if run is None else trace_document(search.title, search.question(predicate), run, predicate.name)
+    found = search.trace(predicate)
     return {
         "name": predicate.name,
         "predicate": predicate.text,
         "verdict": search.reach(predicate).value,
-        "trace_length": None if run is None else len(run.states),
-        "trace": trace,
+        "trace_length": None if found is None else len(found.run.states),
+        "trace": None if found is None else trace_document(found),
     }

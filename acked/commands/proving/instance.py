@@ -40,8 +40,9 @@ def prove_spec(
     unmet = differences(spec.expect, result) if spec.expect else None
     expectation = None if unmet is None else {"met": not unmet, "differences": unmet}
     if result.violations:
-        first = result.violations[0]
-        trace_out.write(spec.title, result.question, first.run, first.property.name)
+        from acked.checker.question.result import Counterexample
+
+        trace_out.write(Counterexample.of(spec.title, result.question, result.violations[0]))
 
     def show(console: Console) -> None:
         print_proof(console, spec.title, result, seconds)
@@ -67,8 +68,10 @@ def _method(spec: Spec, options: ProofOptions) -> Method:
 
 
 def _answer(spec: Spec, method: Method, options: ProofOptions, limits: Limits, observer: Observer) -> ProofResult:
+    from acked.checker.proof.result import PROOF
+
     question = spec.question()
-    question.refuse_graph_properties("by a proof", "ask `acked check`")
+    PROOF.check(question)
     if method is Method.BMC:
         from acked.checker.proof.bmc import Bound, check_bounded
 

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 def suggest_conjuncts(name: str, spec: Spec, options: ProofOptions, limits: Limits, output: Output) -> int:
     """Suggests conjuncts and returns the exit code, which is never that of a proof."""
+    from acked.checker.proof.result import PROOF
     from acked.checker.proof.suggest import suggest
     from acked.reports.proofs.proof import ProofReporter
     from acked.reports.proofs.suggest import print_suggestion, suggestion_document
 
     question = spec.question()
-    question.refuse_graph_properties("by a proof", "ask `acked check`")
+    PROOF.check(question)
     with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
         found = suggest(question, options.lemmas(spec), limits, options.explore, observer)
     seconds = time.perf_counter() - STARTED

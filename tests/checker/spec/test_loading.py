@@ -12,7 +12,8 @@ from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.errors import AckedError
 from acked.checker.search.local import search
-from acked.checker.spec.spec import load_spec, protocol_named
+from acked.checker.spec.resolve import protocol_named
+from acked.checker.spec.spec import load_spec
 from acked.checker.spec.user_protocol import load_protocol
 from acked.cli import main
 
