@@ -11,10 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from datasketches import hll_sketch
+from numpy.typing import NDArray
 
 from acked.checker.bounds import default_workers
 from acked.checker.errors import ConfigurationError
+from acked.checker.explore.distinct import DistinctCount
 from acked.checker.names import choices, near
 from acked.checker.native import walks
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor
@@ -30,8 +31,6 @@ from acked.model.language.protocol import ActionInstance
 _GOLD = 0x9E3779B97F4A7C15
 _WORD = (1 << 64) - 1
 _SMALL = 1 << 16
-_SKETCH = 14
-"""The sketch has 2^14 counters: its standard error is below 1 %."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,6 @@ class _Batch:
     steps: int
     stuck: int
     enabled: tuple[int, ...]
-    hashes: list[int]
     broken: tuple[int, int, int, list[int]] | None
     """(steps, number of the run, ending, actions) of the shortest violating run, the first of equally short ones."""
 
@@ -79,22 +77,21 @@ def simulate(question: Question, plan: Plan, workers: int | None = None) -> Simu
     threads = workers or default_workers()
     code = ObjectCode(processor(), (compile_functions(walks.FUNCTIONS, {"W": shape.words}),))
     walkers = [_Walkers(question, plan, weights, kernel, Kernel(code)) for _ in range(threads)]
-    sketch = hll_sketch(_SKETCH)
-    sketch.update(0)  # the initial state
+    seen = DistinctCount()
+    seen.update(np.zeros(1, np.uint64))  # the initial state; no other has the hash 0
     done: list[_Batch] = []
     batches = [(begin, min(BATCH, plan.runs - begin)) for begin in range(0, plan.runs, BATCH)]
     with ThreadPoolExecutor(threads) as pool:
         for at in range(0, len(batches), threads):
             wave = batches[at : at + threads]
-            for made in pool.map(lambda pair: pair[0].walk(*pair[1]), zip(walkers, wave, strict=False)):
+            for made, hashes in pool.map(lambda pair: pair[0].walk(*pair[1]), zip(walkers, wave, strict=False)):
                 done.append(made)
-                for value in made.hashes:
-                    sketch.update(value)
+                seen.update(hashes)
                 if made.broken is not None:
                     break
             if done[-1].broken is not None:
                 break
-    return _answer(question, plan, done, sketch, sum(count for _, count in batches[: len(done)]))
+    return _answer(question, plan, done, seen, sum(count for _, count in batches[: len(done)]))
 
 
 class _Walkers:
@@ -123,8 +120,8 @@ class _Walkers:
         for at, weight in enumerate(weights):
             self._arrays[walks.WEIGHTS][at] = weight
 
-    def walk(self, begin: int, count: int) -> _Batch:
-        """The runs begin … begin+count-1."""
+    def walk(self, begin: int, count: int) -> tuple[_Batch, NDArray[np.uint64]]:
+        """The runs begin … begin+count-1, and the hashes of the states that they reached, shape (steps,)."""
         initial, depth = self._question.instance.initial[0], self._plan.depth
         here, random = self._arrays[walks.HERE], self._arrays[walks.RANDOM]
         for j in range(count):
@@ -135,8 +132,7 @@ class _Walkers:
         reached = self._walk_on(address(self._shard.context), address(self._walk), count, depth)
         lengths = np.ctypeslib.as_array(self._arrays[walks.LENGTH])[:count]
         endings = np.ctypeslib.as_array(self._arrays[walks.ENDING])[:count]
-        hashes = np.ctypeslib.as_array(self._arrays[walks.HASHES])[: BATCH * max(reached, 1)]
-        seen = np.unique(hashes.reshape(-1, BATCH)[:, :count])
+        hashes = np.ctypeslib.as_array(self._arrays[walks.HASHES])[: BATCH * max(reached, 1)].reshape(-1, BATCH)[:, :count]
         broken = None
         if (endings >= walks.BROKEN).any():
             at = min((int(lengths[j]), int(j)) for j in np.flatnonzero(endings >= walks.BROKEN))[1]
@@ -144,9 +140,7 @@ class _Walkers:
             actions = [int(taken[t * BATCH + at]) for t in range(int(lengths[at]))]
             broken = (int(lengths[at]), begin + at, int(endings[at]), actions)
         enabled = tuple(int(number) for number in self._shard.enabled[: len(self._question.instance.actions)])
-        # As signed numbers, which is what the sketch takes.
-        signed = seen[seen != 0].view(np.int64).tolist()
-        return _Batch(sum(enabled), int((endings == walks.STUCK).sum()), enabled, signed, broken)
+        return _Batch(sum(enabled), int((endings == walks.STUCK).sum()), enabled, broken), hashes[hashes != 0]
 
 
 def _start(seed: int, run: int) -> int:
@@ -166,7 +160,7 @@ def _weights(question: Question, weights: Mapping[str, int]) -> list[int]:
     return [weights.get(step.action.name, 1) for step in question.instance.actions]
 
 
-def _answer(question: Question, plan: Plan, done: Sequence[_Batch], sketch: hll_sketch, runs: int) -> Simulation:
+def _answer(question: Question, plan: Plan, done: Sequence[_Batch], seen: DistinctCount, runs: int) -> Simulation:
     instance = question.instance
     counts = {item.name: 0 for item in instance.action_rules}
     for batch in done:
@@ -183,7 +177,7 @@ def _answer(question: Question, plan: Plan, done: Sequence[_Batch], sketch: hll_
         sum(batch.steps for batch in done),
         sum(batch.stuck for batch in done),
         {name: ActionCount(number) for name, number in counts.items()},
-        (sketch.get_estimate(), sketch.get_lower_bound(2), sketch.get_upper_bound(2)),
+        seen.interval,
         violation,
         None if broken is None else broken[1],
         None if broken is None else broken[0],
