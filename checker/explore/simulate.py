@@ -48,8 +48,13 @@ class Simulation:
     """What was seen. `number` is the number of the violating run, `length` its steps before they were made fewer.
 
     `distinct` is an estimate of the distinct states that were seen, with the bounds of its 95 % interval.
+
+    >>> found = simulate(ask(toylog, nobody_lags, brokers=3, records=3), runs=10)
+    >>> found.violation.property.name, found.violation.trace_length
+    ('NobodyLags', 2)
     """
 
+    question: Question
     plan: Plan
     runs: int
     steps: int
@@ -172,6 +177,7 @@ def _answer(question: Question, plan: Plan, done: Sequence[_Batch], seen: Distin
         _, _, ending, actions = broken
         violation = shortened(question, [instance.actions[number] for number in actions], ending - walks.BROKEN)
     return Simulation(
+        question,
         plan,
         runs,
         sum(batch.steps for batch in done),

@@ -92,6 +92,10 @@ class Spec:
     clauses, as (action, label), that the spec leaves out of the protocol to show what they protect. `reach` are states
     that the spec looks for besides. `warnings` say where settings are not what one may think. With `symmetry`, states
     that differ only in the names of interchangeable ids are visited, and counted, once.
+
+    >>> spec = load_spec("truncate-to-hw")
+    >>> spec.protocol.name, spec.expect.verdict, sorted(spec.expect.violates)
+    ('truncate-to-hw', <Verdict.VIOLATED: 'violated'>, ['WeakIsr'])
     """
 
     name: str

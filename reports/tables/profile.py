@@ -51,7 +51,6 @@ def draw_profile(profile: Profile) -> str:
     states = [level.states for level in profile.levels]
     so_far = Series(list(itertools.accumulate(states)), "#4477aa")
     growth = [b / a for a, b in itertools.pairwise(states)]
-    enabled, new = ([fired[at] for fired in profile.actions] for at in (1, 2))
     return draw(
         profile.title,
         [
@@ -61,7 +60,10 @@ def draw_profile(profile: Profile) -> str:
             Bars(
                 "firings by action",
                 [name for name, _, _ in profile.actions],
-                [Series(enabled, "#cccccc", "enabled"), Series(new, "#228833", "new")],
+                [
+                    Series([enabled for _, enabled, _ in profile.actions], "#cccccc", "enabled"),
+                    Series([new for _, _, new in profile.actions], "#228833", "new"),
+                ],
             ),
         ],
     )

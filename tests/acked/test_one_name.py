@@ -22,10 +22,7 @@ COMMANDS = [("list", "specs"), ("check", "kip320", "-q", "-c", "replicas=2")]
 PROTOCOL = '''\
 """Clients that ask a server for a lock."""
 
-from acked.model.language.context import Constant
-from acked.model.language.protocol import Protocol, require
-from acked.model.language.state import Optional, Struct, field
-from acked.model.language.values import Id, OptionalValue
+from acked import Constant, Id, Optional, Protocol, Struct, field, require
 
 clients = Constant("clients", 1, 4, "who asks for the lock")
 
