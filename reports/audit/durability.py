@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acked.checker.audit.durability import Cell, Filled, Place, State
+from acked.checker.optional import optional_packages
 from acked.reports.console import glyphs_of, put, put_paragraph, put_table
 from acked.reports.runs.sentences import told
 from acked.reports.units import plural
@@ -152,8 +153,9 @@ def as_csv(rows: list[dict[str, Any]]) -> str:
 
 def write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
     """The rows as a Parquet file, under its name only when it is whole."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with optional_packages():
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     whole = pa.int64()
     types = {"min_insync_replicas": whole, "replicas": whole, "unclean_election": pa.bool_(), "steps": whole,
