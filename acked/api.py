@@ -24,11 +24,12 @@ from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.induction import Options, prove_by_induction
 from acked.checker.proof.result import ProofResult
 from acked.checker.question.ledger import StopPolicy
-from acked.checker.question.question import Question
+from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Result, Run, Violation
 from acked.checker.question.user_properties import check_written, written_invariant
 from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, bind_constants, property_named
+from acked.invariants.catalogue import properties_of
 from acked.invariants.proofs import all_lemmas, lemmas_for
 from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS
@@ -85,7 +86,7 @@ def invariant(what: str, predicate: str, doc: str = "") -> Property: ...
 def invariant(what: Callable[[Any], Bool] | str, predicate: str = "", doc: str = "") -> Property:
     """A property of every reachable state: a decorated function of the state, or a name and a predicate (docs/predicates.md).
 
-    Only the second kind stands in a trace file, so only its traces can be read again.
+    A trace file can only name the second kind.
 
     >>> @invariant
     ... def leader_first(s: State) -> Bool:
@@ -250,7 +251,17 @@ class Trace:
         return cls(shown.title, shown.question, shown.run, shown.violates)
 
     def write(self, path: str | Path) -> None:
-        """Writes a trace file, which `acked show`, `acked view` and `Trace.read` read; `SystemFailure` if it cannot be."""
+        """Writes a trace file, which `acked show`, `acked view` and `Trace.read` read.
+
+        `SystemFailure` if it cannot be written, `ConfigurationError` if a property is a function, which no file can name.
+        """
+        protocol = self.question.instance.protocol
+        for item in self.question.properties:
+            if not item.texts and item != DEADLOCK and properties_of(protocol).get(item.name) != item:
+                raise ConfigurationError(
+                    f"{item.name} is a Python function, which a trace file cannot name; write it as a predicate, "
+                    f'invariant("{item.name}", "…")'
+                )
         violates = None if self.violates is None else self.violates.name
         document = trace_document(self.title, self.question, self.run, violates)
         write_text(Path(path), json.dumps(document, indent=1) + "\n", "trace")

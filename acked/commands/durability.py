@@ -100,6 +100,11 @@ def matrix(
     for path, what in ((html, "page"), (csv_, "CSV file"), (parquet, "Parquet file")):
         if path is not None:
             check_writable(path, what)
+    if parquet is not None:
+        from acked.checker.optional import optional_packages
+
+        with optional_packages():
+            import pyarrow  # noqa: F401  # Missed now, and not once the table is filled.
     if stories is not None and html is None:
         raise ConfigurationError("--stories writes the pages that the table's page links to; name that one with --html")
     cache = result_cache() if use_cache else None

@@ -85,5 +85,57 @@ def test_importing_acked_imports_nothing_and_a_language_name_no_engine() -> None
     assert second == "[]", done.stderr
 
 
+def test_a_trace_of_a_function_is_not_written_because_nobody_could_read_it(toylog: dict[str, Any], tmp_path: Path) -> None:
+    @acked.invariant
+    def never_acked(s: Any) -> acked.Bool:
+        acks: acked.Bool = s.acked == 0
+        return acks
+
+    trace = acked.Trace.of(acked.check(acked.ask(toylog["toylog"], never_acked, "Deadlock", brokers=1, records=1)))
+    assert trace.violates is never_acked
+    with pytest.raises(acked.ConfigurationError, match=r'NeverAcked is a Python function.*invariant\("NeverAcked", "…"\)'):
+        trace.write(tmp_path / "trace.json")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "answer"), [("kip320-2111", "holds"), ("truncate-to-hw", "violated")])
+def test_a_spec_by_name_is_checked_as_the_command_does(name: str, answer: str) -> None:
+    result = acked.check(name, bounds=acked.Bounds(workers=1))
+    assert result.verdict.value == answer
+    expect = acked.load_spec(name).expect
+    assert expect is not None
+    assert expect.differences(result) == []
+
+
+def test_a_trace_of_a_shipped_protocol_is_written_and_read(tmp_path: Path) -> None:
+    trace = acked.Trace.of(acked.check("truncate-to-hw"), "WeakIsr")
+    trace.write(tmp_path / "lost.json")
+    again = acked.Trace.read(tmp_path / "lost.json")
+    assert again.steps == trace.steps
+    assert again.violates == trace.violates
+    assert [step.index for step in again] == list(range(len(again.steps)))
+    with pytest.raises(acked.ConfigurationError, match="no violation of StrongIsr"):
+        acked.Trace.of(acked.check("truncate-to-hw"), "StrongIsr")
+
+
+def test_a_bounded_proof_finds_what_the_search_finds() -> None:
+    found = acked.prove(acked.load_spec("truncate-to-hw", replicas=2), depth=8)
+    shortest = acked.check(acked.load_spec("truncate-to-hw", replicas=2))
+    assert (found.verdict, found.method.value) == (acked.Verdict.VIOLATED, "bmc")
+    assert found.violations[0].trace_length == shortest.violations[0].trace_length
+
+
+def test_what_cannot_be_asked_is_refused(toylog: dict[str, Any]) -> None:
+    protocol = toylog["toylog"]
+    with pytest.raises(acked.ConfigurationError, match="brokerz"):
+        acked.ask(protocol, brokerz=2)
+    with pytest.raises(acked.ConfigurationError, match="nothing_there"):
+        acked.ask(protocol, acked.invariant("Typo", "nothing_there == 0"), brokers=2, records=1)
+    with pytest.raises(acked.ConfigurationError, match="no properties"):
+        acked.prove(acked.ask(protocol, brokers=2, records=1))
+    with pytest.raises(acked.ConfigurationError, match="about all runs"):
+        acked.simulate("liveness/isr-full-again")
+
+
 def test_the_page_of_the_api_is_made_from_the_docstrings() -> None:
     assert (CHECKOUT / "docs" / "api.md").read_text() == api_page(), "run `python docs/make/api.py`"

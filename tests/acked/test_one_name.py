@@ -22,7 +22,7 @@ COMMANDS = [("list", "specs"), ("check", "kip320", "-q", "-c", "replicas=2")]
 PROTOCOL = '''\
 """Clients that ask a server for a lock."""
 
-from acked import Constant, Id, Optional, Protocol, Struct, field, require
+from acked import Constant, Id, Optional, Protocol, Struct, ask, check, field, require
 
 clients = Constant("clients", 1, 4, "who asks for the lock")
 
@@ -51,6 +51,11 @@ locks = Protocol(
 def take(s: State, client: Client) -> None:
     require("the lock is free", s.holder.is_none)
     s.holder = client
+
+
+def states() -> int:
+    """How many there are."""
+    return check(ask(locks, clients=2)).distinct_states
 '''
 
 
@@ -186,6 +191,11 @@ def test_mypy_sees_our_types_in_a_users_protocol(places: dict[str, Place], forei
     wrong = run(here, *asked, "--cache-dir", foreign / "cache", "wrong.py", cwd=foreign, **variables)
     assert wrong.returncode == 1
     assert "Incompatible types in assignment" in wrong.stdout
+    mistyped = PROTOCOL.replace("distinct_states", "verdict").replace("Struct, ask", "Struct, aks, ask")
+    (foreign / "wrong.py").write_text(mistyped)
+    wrong = run(here, *asked, "--cache-dir", foreign / "cache", "wrong.py", cwd=foreign, **variables)
+    assert 'Incompatible return value type (got "Verdict", expected "int")' in wrong.stdout
+    assert 'Module "acked" has no attribute "aks"' in wrong.stdout
 
 
 def test_importing_the_entry_point_imports_nothing_but_the_standard_library(tmp_path: Path) -> None:

@@ -198,6 +198,7 @@ def test_the_explorer_answers_without_the_rest(slim: Path, place: Path) -> None:
         (("check", "tiny.toml", "-q", "--engine", "spark"), "pyspark"),
         (("states", "tiny.toml", "-q", "--out", "data"), "pyarrow"),
         (("query", "tiny.toml", "SELECT 1", "-q"), "pyarrow"),
+        (("matrix", "-q", "--parquet", "cells.parquet"), "pyarrow"),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
 )
