@@ -24,7 +24,8 @@ from acked.checker.native.compile import compile_kernel, kernel_key
 from acked.checker.question.question import Question
 from acked.cli import main
 from tests.checker.toys import always, ask, counters
-from tests.e2e.driver import CHECKOUT, COMMAND, acked, assert_one_sentence
+from tests.e2e.driver import COMMAND, acked, assert_one_sentence
+from tests.places import CHECKOUT
 
 STRANGER = 54321
 """A user who is nobody on this machine."""

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.driver import CHECKOUT, TINY, acked, assert_one_sentence
+from tests.e2e.driver import TINY, acked, assert_one_sentence
+from tests.places import CHECKOUT
 
 LOSES = (CHECKOUT / "specs/answers/truncate-to-hw-2221-weak.toml").read_text("utf-8")
 

@@ -233,7 +233,8 @@ def test_a_python_daemon_killed_in_the_middle_of_a_level_changes_no_answer(drive
     result = over_spark(driver, spec("kip320-3222"), tmp_path, observer=At(9, act))
     assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
     assert killed
-    assert any("the Python daemon of an executor died" in note for note in result.notes), result.notes
+    # Spark may have noticed the lost task before the daemon's end is known.
+    assert any("went on from it" in note for note in result.notes), result.notes
 
 
 def test_a_task_killed_again_and_again_ends_in_one_sentence_and_a_run_that_goes_on(
