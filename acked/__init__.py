@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from acked.checker.question.ledger import StopPolicy
     from acked.checker.question.question import Question
     from acked.checker.question.result import Result, StopReason, Verdict, Violation
+    from acked.checker.question.user_properties import liveness, recoverable
     from acked.checker.spec.spec import Spec
     from acked.invariants.property import Kind, Property
     from acked.model.formulas.errors import DomainOverflow, ModelError
@@ -138,9 +139,11 @@ __all__ = [
     "ite",
     "least",
     "literal",
+    "liveness",
     "load_spec",
     "none_of",
     "prove",
+    "recoverable",
     "require",
     "simulate",
     "smaller",
@@ -159,6 +162,7 @@ _PLACES = {
     "acked.checker.question.ledger": "StopPolicy",
     "acked.checker.question.question": "Question",
     "acked.checker.question.result": "Result StopReason Verdict Violation",
+    "acked.checker.question.user_properties": "liveness recoverable",
     "acked.checker.spec.spec": "Spec",
     "acked.invariants.property": "Kind Property",
     "acked.model.formulas.errors": "DomainOverflow ModelError",

@@ -23,6 +23,7 @@ from acked.checker.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.induction import Options, prove_by_induction
 from acked.checker.proof.result import ProofResult
+from acked.checker.question.fairness import check_fairness, check_present
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Result, Run, Violation
@@ -48,7 +49,7 @@ Subject = str | Path | Spec | Question
 """What can be asked: a spec by path or bundled name, one that is loaded, or a question."""
 
 
-def load_spec(name: str | Path, **constants: Any) -> Spec:
+def load_spec(name: str | Path, **constants: int | bool | str) -> Spec:
     """Reads a spec file, or a bundled spec by name (`acked list specs`), with other constants if some are given.
 
     A file whose protocol is a Python file runs that file. Raises `SpecUnreadable` and `ConfigurationError`.
@@ -61,7 +62,7 @@ def load_spec(name: str | Path, **constants: Any) -> Spec:
     return changed(spec, constants, False) if constants else spec
 
 
-def ask(protocol: Protocol, *properties: Property | str, symmetric: bool = False, **constants: Any) -> Question:
+def ask(protocol: Protocol, *properties: Property | str, symmetric: bool = False, **constants: int | bool | str) -> Question:
     """A question about a protocol: whether it keeps these properties under these constants.
 
     A property that is shipped with the protocol can be given by name, and so can "Deadlock". If `symmetric`, states that
@@ -75,6 +76,10 @@ def ask(protocol: Protocol, *properties: Property | str, symmetric: bool = False
     asked = tuple(property_named(protocol, item) if isinstance(item, str) else item for item in properties)
     question = Question(protocol.instantiate(bind_constants(protocol, constants)), asked, is_symmetric=symmetric)
     check_written(asked, question.instance)
+    for item in asked:
+        if item.liveness is not None:
+            check_fairness(protocol, item.liveness.weak, item.liveness.strong)
+        check_present(question.instance, item)
     question.refuse_asymmetry()
     return question
 

@@ -22,9 +22,10 @@ CONSTANTS = ("CLIENT", "CONSUMER", "CONTROLLER", "PRODUCER")
 """Public names that are neither classes nor functions."""
 
 CHAPTERS = {
-    "Ask and answer": ("load_spec", "ask", "check", "prove", "simulate", "invariant", "step_property"),
+    "Ask and answer": ("load_spec", "ask", "check", "prove", "simulate"),
     "Answers": ("Result", "Verdict", "StopReason", "Violation", "ProofResult", "Simulation", "Trace", "Step"),
-    "Questions": ("Spec", "Question", "Property", "Kind", "Bounds", "StopPolicy", "Observer"),
+    "Properties": ("invariant", "step_property", "liveness", "recoverable", "Property", "Kind"),
+    "Questions": ("Spec", "Question", "Bounds", "StopPolicy", "Observer"),
     "Protocols": ("Protocol", "action", "require", "Constant", "switch", "choice"),
     "States": ("Struct", "field", "Bool", "Int", "Id", "Between", "Optional", "SetOf", "Array", "Log", "Present"),
     "Values": ("every", "some", "each", "greatest", "least", "smaller", "implies", "ite", "literal", "all_of", "none_of"),

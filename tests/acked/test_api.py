@@ -131,6 +131,8 @@ def test_what_cannot_be_asked_is_refused(toylog: dict[str, Any]) -> None:
         acked.ask(protocol, brokerz=2)
     with pytest.raises(acked.ConfigurationError, match="nothing_there"):
         acked.ask(protocol, acked.invariant("Typo", "nothing_there == 0"), brokers=2, records=1)
+    with pytest.raises(acked.ConfigurationError, match="Apend"):
+        acked.ask(protocol, acked.liveness("Acks", None, "acked == 1", (["Apend"], [])), brokers=2, records=1)
     with pytest.raises(acked.ConfigurationError, match="no properties"):
         acked.prove(acked.ask(protocol, brokers=2, records=1))
     with pytest.raises(acked.ConfigurationError, match="about all runs"):
