@@ -11,8 +11,8 @@ from math import inf, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-PRECISION = 14
-"""The sketch has 2^14 registers of a byte: its standard error is 1.04 / 2^7, or 0.8 %."""
+PRECISION = 16
+"""The sketch has 2^16 registers of a byte: its standard error is 1.04 / 2^8, or 0.4 %."""
 
 _REGISTERS = 1 << PRECISION
 _REST = 64 - PRECISION

@@ -35,7 +35,7 @@ def estimate(hashes: Hashes) -> DistinctCount:
 @pytest.mark.parametrize("make", [random, odd, counting])
 @pytest.mark.parametrize("count", [1, 10, 1000, 20_000, 50_000, 300_000, 2_000_000])
 def test_the_estimate_is_within_four_standard_errors(make: Callable[[int], Hashes], count: int) -> None:
-    assert abs(estimate(make(count)).estimate - count) <= 4 * 0.0082 * count + 0.01
+    assert abs(estimate(make(count)).estimate - count) <= 4 * 0.0041 * count + 0.01
 
 
 def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
