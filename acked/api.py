@@ -27,7 +27,7 @@ from acked.checker.question.fairness import check_fairness, check_present
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Result, Run, Violation
-from acked.checker.question.user_properties import check_written, written_invariant
+from acked.checker.question.user_properties import check_texts, written_invariant
 from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, bind_constants, property_named
 from acked.invariants.catalogue import properties_of
@@ -75,7 +75,7 @@ def ask(protocol: Protocol, *properties: Property | str, symmetric: bool = False
     """
     asked = tuple(property_named(protocol, item) if isinstance(item, str) else item for item in properties)
     question = Question(protocol.instantiate(bind_constants(protocol, constants)), asked, is_symmetric=symmetric)
-    check_written(asked, question.instance)
+    check_texts(asked, question.instance.schema)
     for item in asked:
         if item.liveness is not None:
             check_fairness(protocol, item.liveness.weak, item.liveness.strong)

@@ -1,7 +1,7 @@
-"""Random runs, for constants that no search reaches: what was seen of a protocol, and a violation if there was one.
+"""Random runs, for constants that are too large for a search: what was seen of a protocol, and a violation if there was one.
 
-`simulate`, which has native walkers go their ways, and the shortening of what they find. A simulation that finds nothing
-proves nothing, and its count of distinct states is an estimate.
+`simulate` runs native walkers and shortens the violating run that they find. A simulation that finds nothing proves nothing,
+and its count of distinct states is an estimate.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Simulation:
-    """What was seen. `number` is the number of the violating run, `length` its steps before they were made fewer.
+    """What was seen. `number` is the number of the violating run, `length` its steps before it was shortened.
 
     `distinct` is an estimate of the distinct states that were seen, with the bounds of its 95 % interval.
 
@@ -71,7 +71,7 @@ class _Batch:
     steps: int
     stuck: int
     enabled: tuple[int, ...]
-    broken: tuple[int, int, int, list[int]] | None
+    violating: tuple[int, int, int, list[int]] | None
     """(steps, number of the run, ending, actions) of the shortest violating run, the first of equally short ones."""
 
 
@@ -92,9 +92,9 @@ def simulate(question: Question, plan: Plan, workers: int | None = None) -> Simu
             for made, hashes in pool.map(lambda pair: pair[0].walk(*pair[1]), zip(walkers, wave, strict=False)):
                 done.append(made)
                 seen.update(hashes)
-                if made.broken is not None:
+                if made.violating is not None:
                     break
-            if done[-1].broken is not None:
+            if done[-1].violating is not None:
                 break
     return _answer(question, plan, done, seen, sum(count for _, count in batches[: len(done)]))
 
@@ -138,14 +138,14 @@ class _Walkers:
         lengths = np.ctypeslib.as_array(self._arrays[walks.LENGTH])[:count]
         endings = np.ctypeslib.as_array(self._arrays[walks.ENDING])[:count]
         hashes = np.ctypeslib.as_array(self._arrays[walks.HASHES])[: BATCH * max(reached, 1)].reshape(-1, BATCH)[:, :count]
-        broken = None
+        violating = None
         if (endings >= walks.BROKEN).any():
             at = min((int(lengths[j]), int(j)) for j in np.flatnonzero(endings >= walks.BROKEN))[1]
             taken = np.ctypeslib.as_array(self._arrays[walks.ACTIONS_TAKEN]).view(np.uint16)
             actions = [int(taken[t * BATCH + at]) for t in range(int(lengths[at]))]
-            broken = (int(lengths[at]), begin + at, int(endings[at]), actions)
+            violating = (int(lengths[at]), begin + at, int(endings[at]), actions)
         enabled = tuple(int(number) for number in self._shard.enabled[: len(self._question.instance.actions)])
-        return _Batch(sum(enabled), int((endings == walks.STUCK).sum()), enabled, broken), hashes[hashes != 0]
+        return _Batch(sum(enabled), int((endings == walks.STUCK).sum()), enabled, violating), hashes[hashes != 0]
 
 
 def _start(seed: int, run: int) -> int:
@@ -171,10 +171,10 @@ def _answer(question: Question, plan: Plan, done: Sequence[_Batch], seen: Distin
     for batch in done:
         for step, number in zip(instance.actions, batch.enabled, strict=True):
             counts[step.action.name] += number
-    broken = done[-1].broken
+    violating = done[-1].violating
     violation = None
-    if broken is not None:
-        _, _, ending, actions = broken
+    if violating is not None:
+        _, _, ending, actions = violating
         violation = shortened(question, [instance.actions[number] for number in actions], ending - walks.BROKEN)
     return Simulation(
         question,
@@ -185,15 +185,15 @@ def _answer(question: Question, plan: Plan, done: Sequence[_Batch], seen: Distin
         {name: ActionCount(number) for name, number in counts.items()},
         seen.interval,
         violation,
-        None if broken is None else broken[1],
-        None if broken is None else broken[0],
+        None if violating is None else violating[1],
+        None if violating is None else violating[0],
     )
 
 
 def shortened(question: Question, steps: Sequence[ActionInstance], found: int) -> Violation:
-    """A violating run without every step that it can do without; `found` numbers state properties, then checks of steps.
+    """A violating run without the steps that it does not need; `found` numbers state properties, then checks of steps.
 
-    What is left violates the same property, and no single step of it can be left out. It need not be a shortest run.
+    What is left violates the same property, and no single step of it can be removed. It need not be a shortest run.
     """
     states = len(question.state_properties)
     if found == states + OVERFLOW_BIT:
@@ -205,7 +205,7 @@ def shortened(question: Question, steps: Sequence[ActionInstance], found: int) -
     while True:
         at = 0
         while at < len(kept):
-            shorter = replay.until_broken([*kept[:at], *kept[at + size :]])
+            shorter = replay.until_violated([*kept[:at], *kept[at + size :]])
             if shorter is not None:
                 kept = shorter
             else:
@@ -213,14 +213,14 @@ def shortened(question: Question, steps: Sequence[ActionInstance], found: int) -
         if size == 1:
             break
         size //= 2
-    # Leaving one out may have made another one needless.
+    # Removing one may have made another one unnecessary.
     while (again := _without_one(replay, kept)) is not None:
         kept = again
     return Violation(question.properties[position], replay.run(kept))
 
 
 def _without_one(replay: _Replay, steps: list[ActionInstance]) -> list[ActionInstance] | None:
-    tried = (replay.until_broken(steps[:at] + steps[at + 1 :]) for at in range(len(steps)))
+    tried = (replay.until_violated(steps[:at] + steps[at + 1 :]) for at in range(len(steps)))
     return next((made for made in tried if made is not None), None)
 
 
@@ -232,7 +232,7 @@ def _refuse_overflow(question: Question, steps: Sequence[ActionInstance]) -> Non
 
 
 class _Replay:
-    """Fires steps by the plain evaluator and looks at one property."""
+    """Replays steps with the plain evaluator and decides one property."""
 
     def __init__(self, question: Question, position: int) -> None:
         self._question, self._position = question, position
@@ -240,8 +240,8 @@ class _Replay:
         self._in_state = None if self._is_step else Evaluator([question.holds_in_state(position)])
         self._known: dict[str, tuple[Evaluator, Evaluator | None]] = {}
 
-    def until_broken(self, steps: Sequence[ActionInstance]) -> list[ActionInstance] | None:
-        """The steps up to the one that breaks the property; None if one is not possible or nothing is broken."""
+    def until_violated(self, steps: Sequence[ActionInstance]) -> list[ActionInstance] | None:
+        """The steps up to the one that violates the property; None if a step is not enabled, or nothing is violated."""
         instance = self._question.instance
         codes = instance.schema.unpack(instance.initial[0])
         if self._in_state is not None and not self._in_state(codes)[0]:
@@ -263,7 +263,7 @@ class _Replay:
         return None
 
     def run(self, steps: Sequence[ActionInstance]) -> Run:
-        """The run of steps that are possible."""
+        """The run of steps that are all enabled."""
         instance = self._question.instance
         states: list[Words] = [instance.initial[0]]
         for step in steps:
