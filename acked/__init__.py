@@ -57,7 +57,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from acked.version import __version__
+from acked.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from acked.api import Step, Trace, ask, check, invariant, load_spec, prove, simulate, step_property
