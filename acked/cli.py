@@ -11,11 +11,11 @@ from importlib import import_module
 
 import click
 
-from acked import __version__
 from acked.asking.options import Paragraphs
 from acked.asking.output import say
 from acked.checker.errors import AckedError, ExitCode
 from acked.model.formulas.errors import DomainOverflow, ModelError
+from acked.version import __version__
 
 _COMMANDS = {
     "ablate": "ablate", "audit": "audit", "check": "check", "coverage": "ablate", "diff": "diff", "explore": "explore",

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from acked import __version__
 from acked.asking.output import Output, TraceFile, say
+from acked.version import __version__
 
 if TYPE_CHECKING:
     from acked.checker.batch.cache import ResultCache

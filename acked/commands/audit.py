@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from acked import __version__
 from acked.asking.options import FORMAT, OUT, QUIET, Batch, KeyValue, collects, option, searches_many
 from acked.asking.output import Output, json_text, put_text
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable
 from acked.checker.names import near
+from acked.version import __version__
 
 if TYPE_CHECKING:
     from acked.checker.audit.audit import Audit, Auditor

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from acked.checker.store.run_directory import RunDirectory
 
 _FORMS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
-_PICTURES = {".png": "png", ".svg": "svg"}
 
 
 class _Levels(click.ParamType[frozenset[int]]):
@@ -193,7 +192,7 @@ def query(
 
 @click.command(short_help="Show the levels, actions and growth of a finished search.")
 @click.argument("place", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Also draw it into this .png or .svg file.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Also draw it into this .svg file.")
 def stats(place: Path, out: Path | None) -> int:
     """Show the levels, actions and growth of a run directory or of a dataset that `acked states` wrote.
 
@@ -205,15 +204,14 @@ def stats(place: Path, out: Path | None) -> int:
     from acked.reports.console import open_console
     from acked.reports.tables.profile import draw_profile, print_profile
 
-    form = _PICTURES.get(out.suffix) if out is not None else None
     if out is not None:
-        if form is None:
-            raise ConfigurationError(f"--out {out} does not end in a known format; use .png or .svg")
+        if out.suffix != ".svg":
+            raise ConfigurationError(f"--out {out}: the picture is SVG; give it a name that ends in .svg")
         check_writable(out, "picture")
     profile = read_profile(place)
     print_profile(open_console(sys.stdout), profile)
-    if out is not None and form is not None:
-        _replace(out, lambda temporary: temporary.write_bytes(draw_profile(profile, form)))
+    if out is not None:
+        write_text(out, draw_profile(profile), "picture")
         say(f"the picture is in {out}")
     return int(ExitCode.HOLDS)
 

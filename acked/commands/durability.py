@@ -81,6 +81,11 @@ class Files:
         for path, what in ((self.html, "page"), (self.csv, "CSV file"), (self.parquet, "Parquet file")):
             if path is not None:
                 check_writable(path, what)
+        if self.parquet is not None:
+            from acked.checker.optional import optional_packages
+
+            with optional_packages():
+                import pyarrow  # noqa: F401  # Missed now, and not once the table is filled.
         if self.stories is not None and self.html is None:
             raise ConfigurationError("--stories writes the pages that the table's page links to; name that page with --html")
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked import __version__
 from acked.asking.options import OUT, QUIET
 from acked.asking.output import Output, make_folder, say
 from acked.asking.specs import all_bundled
 from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.files import read_bytes, write_text
 from acked.checker.spec.spec import Spec, load_spec
+from acked.version import __version__
 
 if TYPE_CHECKING:
     from acked.checker.question.ledger import StopPolicy

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked import __version__
 from acked.asking.options import Batch, collects, option, searches_many_anywhere, shows_without_progress
 from acked.asking.output import Output, json_text, make_folder, say
 from acked.asking.specs import bundled_spec
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable, read_text, write_text
+from acked.version import __version__
 
 if TYPE_CHECKING:
     from acked.checker.gate.gate import Entry, GateReport

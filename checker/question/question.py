@@ -56,6 +56,10 @@ class Question:
 
     `probes` change no answer and no count; which of them were met stands in the result. If `is_symmetric`, states that differ
     only in the names of interchangeable ids are visited, and counted, once; see `refuse_asymmetry`.
+
+    >>> question = ask(toylog, nothing_lost, brokers=2, records=1)
+    >>> [step.label for step in question.instance.actions][:2]
+    ['Append()', 'Fetch(follower=0)']
     """
 
     instance: Instance

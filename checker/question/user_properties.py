@@ -40,6 +40,10 @@ def recoverable(text: str, without: Sequence[str] = ()) -> Property:
     """The promise that from every reachable state some continuation leads to one in which a predicate holds.
 
     The actions named in `without` do not count: what only they would repair is not recoverable.
+
+    >>> all_acked = recoverable("acked == records")
+    >>> [check(ask(toylog, item, brokers=2, records=1)).verdict.value for item in (all_acked, recoverable("acked == 0"))]
+    ['holds', 'violated']
     """
     aid = f", without {', '.join(without)}," if without else ""
     promise = f"from every state that can be reached, the cluster can still get{aid} to one in which {text}"
@@ -62,6 +66,11 @@ def liveness(
     """The promise that a goal comes at or after every state of a trigger; without one, that it ever comes.
 
     It is made of the runs that are fair to the actions of `fairness`: weakly to the first, strongly to the second ones.
+
+    >>> acks_come = liveness("AcksCome", None, "acked == records", (["Append"], []))
+    >>> trace = Trace.of(check(ask(toylog, acks_come, brokers=2, records=1)))
+    >>> trace.violates.name, trace.run.loop is None
+    ('AcksCome', False)
     """
     asks = "sooner or later" if trigger is None else f"after every state in which {trigger}, at once or later,"
     if trigger == ALWAYS:

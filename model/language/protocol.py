@@ -36,7 +36,15 @@ _CORE = tuple(f"{FilePath(__file__).parents[1] / folder}{os.sep}" for folder in 
 
 
 def require(label: str, condition: Bool | bool) -> None:
-    """States that the action is enabled only where `condition` holds; the label names the clause everywhere."""
+    """States that the action is enabled only where `condition` holds; the label names the clause everywhere.
+
+    >>> @action()
+    ... def append(s: State) -> None:
+    ...     require("records are left", s.end[s.leader] < records.value)
+    ...     s.end[s.leader] = s.end[s.leader] + 1
+    >>> [guard.label for guard in toylog.instantiate({"brokers": 2, "records": 1}).actions[0].guards]
+    ['records are left']
+    """
     guards = tracing().guards
     if guards is None:
         raise ModelError("require(…) states a guard and belongs in an action")
@@ -115,6 +123,12 @@ def action(
 
     `when` tells from the constants whether a configuration has the action at all. `actor`, `fault` and `messages` say for
     pictures who takes the step, what goes wrong in it, and who tells whom (see `telling.py`).
+
+    >>> @action(says=lambda t: f"broker {t.broker} loses its log")
+    ... def lose_log(s: State, broker: Broker) -> None:
+    ...     s.end[broker] = 0
+    >>> lose_log.name, list(lose_log.parameters())
+    ('LoseLog', ['broker'])
     """
     told = tuple(messages)
 
@@ -149,6 +163,11 @@ class Protocol:
     interchangeable; whether they are is checked before anything rests on it. `budgets` are the labels of the clauses that
     only keep the model finite: a run that they end would go on in a cluster. `pictures` draws the states, if the author has
     something that does (a `Provider` of `acked.reports.pictures.picture`; nothing here knows more of it).
+
+    >>> still = Protocol("still", State, title="nothing happens", source="acked", constants=(brokers, records),
+    ...                  initial=lambda s: None)
+    >>> check(ask(still, nothing_lost, brokers=2, records=1)).distinct_states
+    1
     """
 
     def __init__(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acked.checker.audit.durability import Cell, Filled, Place, State
+from acked.checker.optional import optional_packages
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import csv_text
 from acked.reports.runs.sentences import sentences_of
@@ -152,8 +153,9 @@ def as_csv(rows: list[dict[str, object]]) -> str:
 
 def write_parquet(rows: list[dict[str, object]], path: Path) -> None:
     """The rows as a Parquet file, under its name only when it is whole."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with optional_packages():
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     whole = pa.int64()
     types = {"min_insync_replicas": whole, "replicas": whole, "unclean_election": pa.bool_(), "steps": whole,
