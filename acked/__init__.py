@@ -57,6 +57,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from acked.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from acked.api import Step, Trace, ask, check, invariant, load_spec, prove, simulate, step_property
     from acked.checker.bounds import Bounds
@@ -77,8 +79,6 @@ if TYPE_CHECKING:
     from acked.model.language.state import Array, Between, Log, Optional, Present, SetOf, Struct, all_of, field, none_of
     from acked.model.language.telling import CLIENT, CONSUMER, CONTROLLER, PRODUCER, Course, Fault, Role, Tells, Those, asks
     from acked.model.language.values import Bool, Id, Int
-
-__version__ = "0.1.0"
 
 __all__ = [
     "CLIENT",

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
-from acked.asking.runs import read_checked_trace
 from acked.asking.specs import changed, find_spec
 from acked.checker.bounds import Bounds, default_memory, default_workers
 from acked.checker.errors import ConfigurationError
@@ -22,21 +21,22 @@ from acked.checker.observer import Observer
 from acked.checker.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.induction import Options, prove_by_induction
-from acked.checker.proof.result import ProofResult
+from acked.checker.proof.result import PROOF, ProofResult
 from acked.checker.question.fairness import check_fairness, check_present
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
-from acked.checker.question.result import Result, Run, Violation
+from acked.checker.question.result import Counterexample, Result, Run, Violation
 from acked.checker.question.user_properties import check_texts, written_invariant
+from acked.checker.replay.trace_file import read_trace, trace_document
 from acked.checker.search.local import search
-from acked.checker.spec.spec import Spec, bind_constants, property_named
+from acked.checker.spec.resolve import bind_constants, property_named
+from acked.checker.spec.spec import Spec
 from acked.invariants.catalogue import properties_of
 from acked.invariants.proofs import all_lemmas, lemmas_for
 from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
 from acked.model.language.values import Bool
-from acked.reports.runs.document import trace_document
 from acked.reports.runs.view import steps_of
 
 MIN_SOLVER_MEMORY = 1 << 30
@@ -162,7 +162,7 @@ def prove(
     question = _question(_loaded(subject))
     if not question.properties:
         raise ConfigurationError("the question has no properties to prove; name some")
-    question.refuse_graph_properties("by a proof", "ask `check`")
+    PROOF.check(question)
     processes = jobs or default_workers()
     limits = Limits(processes, timeout, memory or max(default_memory() // processes, MIN_SOLVER_MEMORY))
     protocol = question.instance.protocol
@@ -252,8 +252,8 @@ class Trace:
 
         A protocol that is not shipped is given, or, if you `trust` the file, run from the Python file that it names.
         """
-        shown = read_checked_trace(Path(path), protocol, trust)
-        return cls(shown.title, shown.question, shown.run, shown.violates)
+        shown = read_trace(Path(path), protocol, trust)
+        return cls(shown.title, shown.question, shown.run, shown.property)
 
     def write(self, path: str | Path) -> None:
         """Writes a trace file, which `acked show`, `acked view` and `Trace.read` read.
@@ -267,8 +267,7 @@ class Trace:
                     f"{item.name} is a Python function, which a trace file cannot name; write it as a predicate, "
                     f'invariant("{item.name}", "…")'
                 )
-        violates = None if self.violates is None else self.violates.name
-        document = trace_document(self.title, self.question, self.run, violates)
+        document = trace_document(Counterexample(self.title, self.question, self.run, self.violates))
         write_text(Path(path), json.dumps(document, indent=1) + "\n", "trace")
 
     @property

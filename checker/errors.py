@@ -59,6 +59,8 @@ class SpecUnreadable(AckedError):
 class ConfigurationError(AckedError):
     """A name, constant or option is unknown, out of range or contradicts another.
 
+    `key` is the key of a spec file that is at fault (`check.symmetry`): a caller that knows the file can add the line.
+
     >>> try:
     ...     ask(toylog, "NothingLost", brokers=2, records=1)
     ... except ConfigurationError as error:
@@ -67,6 +69,10 @@ class ConfigurationError(AckedError):
     """
 
     exit_code = ExitCode.CONFIGURATION
+
+    def __init__(self, message: str, key: str = "") -> None:
+        super().__init__(message)
+        self.key = key
 
 
 class SystemFailure(AckedError):

@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 
 from acked.checker.errors import ExitCode
+from acked.checker.question.engine import Capabilities, Unsupported
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Verdict, Violation
 from acked.invariants.property import Kind, Property
 
 INITIAL = "initial state"
 """The subject of the obligation that every claim holds initially."""
+
+PROOF = Capabilities("proof", no_graph_properties=Unsupported("by a proof", "ask `acked check`"))
+"""What bounded model checking and induction support."""
 
 
 @unique

@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
-
-if TYPE_CHECKING:
-    from acked.model.firstorder.reading import Reading
-    from acked.model.language.protocol import Guard
 
 
 class _Unbound:
@@ -167,18 +163,13 @@ class Size(_Unbound):
 
 @dataclass(frozen=True)
 class Context:
-    """What the language's free functions need while one function is traced; `guards` is None outside actions.
+    """Where values are made while one function is traced: the pool of their expressions, and the constants.
 
-    `reading` is None where values are enumerated. Otherwise it says what quantifiers, sets and optional values are, and
-    `pool` and `constants` hold its terms (`model/firstorder/reading.py`). `antecedents_alone` has implications say only that
-    their antecedent is false (`quantify.exercised`).
+    What a quantifier or an action needs beyond that is in a `Trace` (`semantics.py`), which is a context, too.
     """
 
     pool: Pool
     constants: Mapping[str, int]
-    guards: list[Guard] | None = field(default=None)
-    reading: Reading | None = field(default=None)
-    antecedents_alone: bool = field(default=False)
 
 
 _ACTIVE: ContextVar[Context | None] = ContextVar("acked_trace", default=None)

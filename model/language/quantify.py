@@ -1,8 +1,7 @@
 """Combinators: quantification, choice and implication, written once and readable by every engine.
 
-`every`, `some`, `greatest`, `least`, `smaller`, `ite`, `implies`, and `exercised`, which asks when a promise says anything.
-The finite engines unroll them over the values of a type, the first-order reading makes them quantifiers; nothing in a
-protocol depends on how.
+`every`, `some`, `greatest`, `least`, `smaller`, `ite`, `implies`, and `exercised`: where a property is not vacuous. What they
+mean is decided by the trace that is under way (`semantics.py`); nothing in a protocol depends on it.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast, overload
 
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.expr import Expr
-from acked.model.language.context import active, current, literal
-from acked.model.language.domain import LeafDomain, as_leaf
+from acked.model.language.context import active, current
+from acked.model.language.finite import ANTECEDENTS, Conditional
+from acked.model.language.semantics import semantics, tracing
 from acked.model.language.state import Struct
 from acked.model.language.values import Bool, Id, Int, OptionalValue, SetValue, Value, type_name_of
 
@@ -22,10 +21,6 @@ V = TypeVar("V", bound=Value)
 N = TypeVar("N", bound=Int)
 I = TypeVar("I", bound=Id)  # noqa: E741
 T = TypeVar("T")
-
-
-def _values(domain: LeafDomain) -> list[Any]:
-    return [domain.wrap(literal(code)) for code in range(domain.cardinality(current().constants))]
 
 
 def truth(value: bool) -> Bool:
@@ -43,29 +38,7 @@ def each(over: type[V]) -> list[V]:
     >>> check(ask(toylog, first_and_last_hold, brokers=2, records=1)).verdict.value
     'holds'
     """
-    if current().reading is not None:
-        raise ModelError("each(…) needs finitely many values; quantify with every(…) or some(…)")
-    return cast(list[V], _values(as_leaf(over)))
-
-
-class _Conditional(Bool):
-    """While antecedents are traced alone: a promise that says something only where an antecedent is true."""
-
-    __slots__ = ()
-
-    def __and__(self, other: Bool | bool) -> Bool:
-        return _Conditional(super().__and__(other).expr)
-
-    __rand__ = __and__
-
-
-def _cases(over: Any, body: Callable[[Any], Bool]) -> list[tuple[Expr, Expr]]:
-    """(is this value meant?, body of it) for every value of the type or of the set's type."""
-    pool = current().pool
-    if isinstance(over, SetValue):
-        members = _values(as_leaf(over.item))
-        return [(over.contains(member).expr, Bool.lift(body(member))) for member in members]
-    return [(pool.true, Bool.lift(body(value))) for value in _values(as_leaf(over))]
+    return semantics().each(over)
 
 
 @overload
@@ -81,13 +54,7 @@ def every(over: Any, body: Callable[[Any], Bool]) -> Bool:
     >>> check(ask(toylog, all_hold, brokers=2, records=1)).verdict.value
     'holds'
     """
-    reading = current().reading
-    if reading is not None:
-        return reading.every(over, body)
-    if current().antecedents_alone:
-        return _every_antecedent(over, body)
-    pool = current().pool
-    return Bool(pool.all(pool.or_(pool.not_(meant), holds) for meant, holds in _cases(over, body)))
+    return semantics().every(over, body)
 
 
 @overload
@@ -103,11 +70,7 @@ def some(over: Any, body: Callable[[Any], Bool]) -> Bool:
     >>> check(ask(toylog, one_leads, brokers=2, records=1)).verdict.value
     'holds'
     """
-    reading = current().reading
-    if reading is not None:
-        return reading.some(over, body)
-    pool = current().pool
-    return Bool(pool.any(pool.and_(meant, holds) for meant, holds in _cases(over, body)))
+    return semantics().some(over, body)
 
 
 def greatest(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
@@ -119,11 +82,7 @@ def greatest(over: type[N], body: Callable[[N], Bool], otherwise: N | None = Non
     >>> check(ask(toylog, leader_holds_most, brokers=2, records=1)).verdict.value
     'holds'
     """
-    reading = current().reading
-    if reading is not None:
-        return cast(N, reading.extreme(over, body, otherwise, is_greatest=True))
-    values: list[N] = _values(as_leaf(over))
-    return _first(values[::-1], body, otherwise)
+    return semantics().extreme(over, body, otherwise, is_greatest=True)
 
 
 def least(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
@@ -135,22 +94,7 @@ def least(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) 
     >>> check(ask(toylog, least_is_acked, brokers=2, records=1)).verdict.value
     'holds'
     """
-    reading = current().reading
-    if reading is not None:
-        return cast(N, reading.extreme(over, body, otherwise, is_greatest=False))
-    values: list[N] = _values(as_leaf(over))
-    return _first(values, body, otherwise)
-
-
-def _first(values: list[N], body: Callable[[N], Bool], otherwise: N | None) -> N:
-    if otherwise is None:
-        if not values:
-            raise ModelError("greatest(…) or least(…) of no numbers at all; say what it is then by otherwise=…")
-        *values, otherwise = values
-    result = otherwise
-    for value in reversed(values):
-        result = ite(body(value), value, result)
-    return result
+    return semantics().extreme(over, body, otherwise, is_greatest=False)
 
 
 def smaller(a: N, b: N) -> N:
@@ -174,35 +118,25 @@ def implies(antecedent: Bool, consequent: Bool) -> Bool:
     >>> check(ask(toylog, acked_means_held, brokers=2, records=1)).verdict.value
     'holds'
     """
-    if current().antecedents_alone:
-        says = ~antecedent | consequent if isinstance(consequent, _Conditional) else ~antecedent
-        return _Conditional(says.expr)
-    return ~antecedent | consequent
+    return semantics().implies(antecedent, consequent)
 
 
-def _every_antecedent(over: Any, body: Callable[[Any], Bool]) -> Bool:
-    """`every` while antecedents are traced alone: membership of a set is an antecedent, too."""
-    pool = current().pool
-    parts: list[Bool] = []
-    for value in _values(as_leaf(over.item if isinstance(over, SetValue) else over)):
-        said = body(value)
-        said = said if isinstance(said, _Conditional) else Bool(Bool.lift(said))
-        parts.append(implies(over.contains(value), said) if isinstance(over, SetValue) else said)
-    together = pool.all(part.expr for part in parts)
-    return _Conditional(together) if any(isinstance(part, _Conditional) for part in parts) else Bool(together)
+def vacuously(holds: Bool, where: Bool) -> Bool:
+    """A formula that holds, of which it is known `where` it does so vacuously, as an implication's antecedent says."""
+    return semantics().vacuously(holds, where)
 
 
 def exercised(predicate: Callable[..., Bool]) -> Callable[..., Bool]:
-    """Of a promise: where it says anything, that is, where the antecedent of one of its innermost implications is true.
+    """Where a property is not vacuous, that is, where the antecedent of one of its innermost implications is true.
 
-    A promise without implications and without quantification over sets always says something. If the result is true in no
-    reachable state, the promise holds vacuously.
+    A property without implications and without quantification over sets is vacuous nowhere. If the result is true in no
+    reachable state, the property holds vacuously.
     """
 
     def says_something(*states: Any) -> Bool:
-        with active(replace(current(), antecedents_alone=True)):
+        with active(replace(tracing(), semantics=ANTECEDENTS)):
             silent = predicate(*states)
-        return ~Bool(silent.expr) if isinstance(silent, _Conditional) else truth(True)
+        return ~Bool(silent.expr) if isinstance(silent, Conditional) else truth(True)
 
     return says_something
 

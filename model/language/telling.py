@@ -16,7 +16,7 @@ from enum import Enum, unique
 from typing import Any
 
 from acked.model.language.domain import IdDomain, LeafDomain, OptionalDomain, PresentDomain, SetDomain
-from acked.model.language.state import decode_view
+from acked.model.language.plain import PlainStruct
 from acked.model.language.values import Id
 
 
@@ -24,8 +24,8 @@ class Telling:
     """What an action's words are made of: `before` and `after` (plain states by attribute) and its parameters."""
 
     def __init__(self, before: Mapping[str, Any], after: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
-        self.before = decode_view(before)
-        self.after = decode_view(after)
+        self.before = PlainStruct(before)
+        self.after = PlainStruct(after)
         self.arguments = dict(arguments)
 
     def __getattr__(self, name: str) -> Any:
