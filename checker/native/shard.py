@@ -49,7 +49,8 @@ class Visited:
     """The states of all workers, and the table that finds them, within a budget of bytes.
 
     Every worker has address space for all the states that the budget allows, in case it finds them all. Where there is too
-    little address space, or more than 4 × 10^9 / workers states are allowed, one that finds far more than its share may be short.
+    little address space, or more than 4 × 10^9 / workers states are allowed, one that finds far more than its share may be
+    short.
 
     Raises OSError, ValueError or OverflowError where the system has no address space for them.
     """
