@@ -32,7 +32,15 @@ class ProofProgress:
 
 
 class Observer:
-    """Notified of what an engine does; every method may be overridden, none needs to be."""
+    """Notified of what an engine does; every method may be overridden, none needs to be.
+
+    >>> class Phases(Observer):
+    ...     def phase(self, name: str) -> None:
+    ...         print(name)
+    >>> result = check(ask(toylog, nothing_lost, brokers=2, records=1), observer=Phases())
+    compiling
+    searching
+    """
 
     def phase(self, name: str) -> None:
         """A named part of the work begins: "compiling", "searching", "rebuilding the trace"."""

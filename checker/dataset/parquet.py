@@ -24,14 +24,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.native import slots
 from acked.checker.native.compile import Kernel, compile_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import Shard, address, alone
+from acked.checker.optional import optional_packages
 from acked.checker.question.plan import BATCH
 from acked.checker.question.predicate import parse_predicate
 from acked.checker.question.question import Question
@@ -41,6 +40,10 @@ from acked.invariants.property import Kind, Property
 from acked.model.language.domain import ArrayDomain, Domain, LeafDomain, LogDomain, StructDomain
 from acked.model.language.domain import Path as FieldPath
 from acked.model.language.values import Bool
+
+with optional_packages():
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 FORMAT = "acked-states/1"
 _TABLE_LIMIT = 1 << 16

@@ -3,8 +3,8 @@
 Functions in the subset of `language.py`: packed states to records of bytes, grouped by bucket, and back; and the expansion of
 a level whose successors belong to workers that share no memory.
 
-A *bucket* is a range of hashes; how many there are is fixed for a run, and its owner may change. A *record* is a state
-without the bytes that no leaf uses: of every word the lowest `WIDTHS >> 4w & 15` bytes, 11 bytes for a state of 87 bits.
+A *bucket* is a range of hashes; how many there are is fixed for a run, and which worker owns it may change. A *record* is a
+state without the bytes that no leaf uses: of every word the lowest `WIDTHS >> 4w & 15` bytes, 11 for a state of 87 bits.
 A *parcel* is a record and the number of the action that led to the state, in `ACTION_BYTES` bytes.
 """
 

@@ -163,7 +163,12 @@ class Bounded:
 
 @dataclass(frozen=True)
 class ProofResult:
-    """The answer of a symbolic engine; `seconds` is the work without start-up, `lemmas` what induction had to help it."""
+    """The answer of a symbolic engine; `seconds` is the work without start-up, `lemmas` what induction had to help it.
+
+    >>> result = prove(ask(toylog, nothing_lost, everybody_holds, brokers=2, records=2))
+    >>> result.verdict.value, result.method.value, result.induction.is_proof
+    ('holds', 'induction', True)
+    """
 
     question: Question
     method: Method

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from acked.checker.question.question import Probe
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance, Guard, Instance
+from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.semantics import Guard
 
 _FALSE, _DECISIVE, _FIXED = "false: ", "decisive: ", "fixed: "
 

@@ -19,7 +19,13 @@ from acked.model.formulas.errors import DomainOverflow
 
 @unique
 class StopPolicy(Enum):
-    """When a search ends before the space does."""
+    """When a search ends before the space does.
+
+    >>> unheld = invariant("Unheld", "end[0] == 0")
+    >>> result = check(ask(toylog, nobody_lags, unheld, brokers=2, records=1), policy=StopPolicy.EVERY_PROPERTY)
+    >>> result.violated
+    {'NobodyLags': 2, 'Unheld': 2}
+    """
 
     FIRST_VIOLATION = "report the shortest violation"
     EVERY_PROPERTY = "go on, and report one shortest violation of every property"

@@ -56,6 +56,10 @@ class Question:
 
     `probes` change no answer and no count; which of them were met stands in the result. If `is_symmetric`, states that differ
     only in the names of interchangeable ids are visited, and counted, once; see `refuse_asymmetry`.
+
+    >>> question = ask(toylog, nothing_lost, brokers=2, records=1)
+    >>> [step.label for step in question.instance.actions][:2]
+    ['Append()', 'Fetch(follower=0)']
     """
 
     instance: Instance
@@ -119,7 +123,6 @@ class Question:
         return self._with_graph_properties(plan)
 
     def _with_probes(self, plan: KernelPlan) -> KernelPlan:
-        """Made after everything else, so that probes do not change the order of the expressions that `fingerprint` hashes."""
         if not self.probes:
             return plan
         states = [make(self.instance) for probe in self.probes if (make := probe.in_state) is not None]
@@ -223,10 +226,7 @@ class Question:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the protocol's and the properties' expressions, constants included, probes not, and of symmetry.
-
-        Expressions are ordered by when they were made, so ask for `plan` or this before making others in the same instance.
-        """
+        """A hash of the protocol's and the properties' expressions, constants included, probes not, and of symmetry."""
         plan = self.plan
         asked = list(plan.state_violations[: len(self.state_properties)])
         asked += plan.state_violations[len(self.state_properties) + len(self.state_probes) :]

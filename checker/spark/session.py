@@ -18,6 +18,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.checker.optional import optional_packages
 from acked.checker.spark.java import find_java
 
 LOOPBACK = "127.0.0.1"
@@ -80,6 +81,8 @@ class SparkDriver:
         self._handler: Callable[[int, FrameType | None], object] | int | None = None
 
     def __enter__(self) -> Self:
+        with optional_packages():
+            import pyspark  # noqa: F401  # Without it there is nothing to look for Java for.
         java = find_java()
         self._check_master()
         try:

@@ -34,6 +34,9 @@ from acked.checker.question.question import Question
 from acked.checker.store.level_file import MAX_BUCKETS, LevelFile, StateCodec, cannot_write, damaged
 
 FORMAT = "acked-run/1"
+HASHES = "structural"
+"""How the rules and what is looked for are hashed. In older directories, which do not say, by the order in which expressions
+were made."""
 DEFAULT_BUCKETS = 64
 
 
@@ -207,7 +210,6 @@ class RunDirectory:
 
 def identity_of(question: Question) -> dict[str, object]:
     """What a run is about, in words and as a hash of the protocol's and the properties' expressions."""
-    fingerprint = question.fingerprint  # first, because it depends on which expressions have been made
     instance = question.instance
     looked_for = {
         probe.name: instance.fingerprint([probe.in_state(instance)])
@@ -221,7 +223,8 @@ def identity_of(question: Question) -> dict[str, object]:
         "drop": sorted(f"{action}: {label}" for action, label in instance.dropped),
         "properties": [item.name for item in question.properties],
         "probes": [item.name for item in question.probes],
-        "fingerprint": fingerprint,
+        "fingerprint": question.fingerprint,
+        "hashes": HASHES,
         "actions": [step.action.name for step in instance.actions],
         "symmetry": question.is_symmetric,
     }
@@ -229,8 +232,9 @@ def identity_of(question: Question) -> dict[str, object]:
 
 def refuse_another_question(path: Path, stored: Mapping[str, object], asked: Mapping[str, object]) -> None:
     """`ConfigurationError` if a stored run is about another question; it names the difference."""
+    is_older = stored.get("hashes") != asked["hashes"]
     for key in ("protocol", "constants", "drop", "properties", "reach", "probes"):
-        if stored.get(key) != asked.get(key):
+        if stored.get(key) != asked.get(key) and not (is_older and key == "reach"):
             raise ConfigurationError(
                 f"{path} is about {_described(key, stored.get(key))}, and the spec about {_described(key, asked.get(key))}; "
                 "resume it with its own spec, or start over in another --run-dir"
@@ -238,6 +242,11 @@ def refuse_another_question(path: Path, stored: Mapping[str, object], asked: Map
     if stored.get("symmetry", False) != asked["symmetry"]:
         how = "with" if stored.get("symmetry") else "without"
         raise ConfigurationError(f"{path} was started {how} symmetry; resume it {how} it, or start over in another --run-dir")
+    if is_older:
+        raise ConfigurationError(
+            f"{path} was started with an older version of acked, whose rules cannot be compared with those of this version; "
+            "resume it with that version, or start over in another --run-dir"
+        )
     if stored.get("fingerprint") != asked["fingerprint"]:
         raise ConfigurationError(
             f"{path} was started with another version of the rules of {asked['protocol']} or of its properties, so its "

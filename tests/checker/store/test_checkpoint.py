@@ -18,7 +18,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.search.local import LocalSearch
-from acked.checker.store.run_directory import RunDirectory, write_document
+from acked.checker.store.run_directory import RunDirectory, read_document, write_document
 from tests.checker.toys import always, answer, ask, counters, every_step
 from tests.places import CHECKOUT
 
@@ -126,6 +126,17 @@ def test_a_run_of_other_rules_under_the_same_name_is_refused(tmp_path: Path, cha
     recorded(tmp_path / "run")
     with pytest.raises(ConfigurationError, match=r"run\.json was started with another version of the rules of counters"):
         RunDirectory.open(tmp_path / "run", changed)
+
+
+def test_a_run_of_an_older_version_whose_rules_cannot_be_compared_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    recorded(tmp_path / "run")
+    path = tmp_path / "run" / "run.json"
+    about = read_document(path)
+    del about["identity"]["hashes"]
+    about["identity"]["fingerprint"] = "0" * 64
+    write_document(path, about)
+    with pytest.raises(ConfigurationError, match=r"begun with an older version of acked, .*begin anew in another --run-dir"):
+        RunDirectory.open(tmp_path / "run", question())
 
 
 def flip(path: Path, at: int) -> None:
