@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 _SHOWN = ("acks", "min_insync_replicas", "unclean_election", "crashes")
-"""Settings of `partition` under which every story is listed."""
-
-_MORE = ("retries", "idempotence", "in_flight", "consumer", "offset_queries", "unnoticed_restarts", "zombies",
-         "leadership_moves", "late_answers", "producer_restarts", "replicas")  # fmt: skip
-"""Those under which it is listed where they are not at their defaults."""
+"""Settings of `partition` under which every story is listed; the others, where they are not at their defaults."""
 
 _REFERENCE = ("counts", "answers", "controls")
 """Folders of specs that repeat what the others ask, at other bounds or with a clause left out, to try acked itself."""
@@ -163,14 +159,17 @@ def _release(version: str) -> str:
 
 
 def _settings(spec: Spec) -> list[str]:
-    """What a story is found under: what was left out of the rules, what users set, or else the bounds."""
+    """What a story is found under: what was left out of the rules, what is not at its default, or else the bounds."""
+    from acked.model.partition import settings
+
     if spec.drop:
         return [f"without {action}: {label}" for action, label in sorted(spec.drop)]
     shown = {item.name: item.show(spec.constants[item.name]) for item in spec.protocol.constants}
     default = {item.name: item.default for item in spec.protocol.constants}
     if not set(_SHOWN) <= shown.keys():
         return [", ".join(f"{name}={value}" for name, value in shown.items())]
-    names = [*_SHOWN, *(name for name in _MORE if spec.constants[name] != default[name])]
+    more = [item.name for item in (*settings.CONFIGURED, *settings.CIRCUMSTANCES, settings.replicas)]
+    names = [*_SHOWN, *(name for name in more if name not in _SHOWN and spec.constants[name] != default[name])]
     return [_setting(name, shown[name]) for name in names]
 
 

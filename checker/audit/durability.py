@@ -21,7 +21,7 @@ from acked.checker.question.result import Verdict
 from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.resolve import property_named
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Constant
+from acked.model.language.context import Constant, Switch
 from acked.model.partition import settings
 from acked.model.partition.protocol import partition
 from acked.model.partition.versions import VERSIONS, planes_of
@@ -48,6 +48,10 @@ class Axes:
         for item in fields(self):
             number *= len(getattr(self, item.name))
         return number
+
+
+_SETTINGS = {item.name: item for item in settings.CONFIGURED + settings.SIZES if hasattr(Axes, item.name)}
+"""The constants of `partition` whose values are axes; `version` and `crashes` stand for several constants each."""
 
 
 @dataclass(frozen=True)
@@ -148,11 +152,8 @@ def task_at(place: Place, table: Table) -> Task:
     constants = {name: item.value for name, item in partition.profile(place.release, place.plane).items()}
     before = VERSIONS.index(place.release) < VERSIONS.index(BEFORE_KIP_380)
     constants |= Faults(place.crashes).constants(before)
+    constants |= {name: constant.read(getattr(place, name)) for name, constant in _SETTINGS.items()}
     constants |= {
-        "acks": settings.acks.read(place.acks),
-        "min_insync_replicas": place.min_insync_replicas,
-        "replicas": place.replicas,
-        "unclean_election": int(place.unclean_election),
         "log_size": table.log_size,
         "records": table.records,
         "retries": 0,
@@ -204,9 +205,7 @@ def check(table: Table) -> None:
     for version in axes.version:
         _check_version(version)
     bounded: list[tuple[Constant, Sequence[Any]]] = [
-        (settings.acks, axes.acks),
-        (settings.min_insync_replicas, axes.min_insync_replicas),
-        (settings.replicas, axes.replicas),
+        *((constant, getattr(axes, name)) for name, constant in _SETTINGS.items()),
         (settings.log_size, [table.log_size]),
         (settings.records, [table.records]),
     ]
@@ -230,12 +229,7 @@ def _check_version(text: str) -> None:
 def with_axis(axes: Axes, name: str, values: Sequence[Any]) -> Axes:
     """The axes with other values of one, in their own words: off and on, names of crashes, numbers."""
     readers: Mapping[str, Callable[[Any], Any]] = {
-        "version": str,
-        "acks": lambda value: str(settings.acks.names[2]) if str(value) == "-1" else str(value),
-        "min_insync_replicas": _number,
-        "replicas": _number,
-        "unclean_election": _switch,
-        "crashes": _crashes,
+        item.name: _READERS[item.name] if item.name in _READERS else _reader_of(_SETTINGS[item.name]) for item in fields(axes)
     }
     if name not in readers:
         raise ConfigurationError(f"there is no axis {name!r}{near(name, readers)}; the axes are {', '.join(readers)}")
@@ -245,9 +239,17 @@ def with_axis(axes: Axes, name: str, values: Sequence[Any]) -> Axes:
         raise ConfigurationError(f"axis {name}: {error}") from None
 
 
+def _reader_of(constant: Constant) -> Callable[[Any], Any]:
+    return _switch if isinstance(constant, Switch) else _number
+
+
+def _acks(value: Any) -> str:
+    return "all" if str(value) == "-1" else str(value)
+
+
 def _number(value: Any) -> int:
     if isinstance(value, bool) or not str(value).isascii() or not str(value).isdigit() or len(str(value)) > 9:
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a number")
     return int(value)
 
 
@@ -266,6 +268,9 @@ def _crashes(value: Any) -> CrashKind:
         raise ValueError(f"there are no crashes {value!r}{near(str(value), names)}; choose from {choices(names)}") from None
 
 
+_READERS: Mapping[str, Callable[[Any], Any]] = {"version": str, "acks": _acks, "crashes": _crashes}
+
+
 # -- a table as a file --------------------------------------------------------------------------------------------------
 
 _BOUNDS = ("log_size", "records", "max_states")
@@ -277,7 +282,7 @@ def read_table(path: Path) -> Table:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SpecUnreadable(f"{path} is no TOML: {error}") from None
+        raise SpecUnreadable(f"{path} is not valid TOML: {error}") from None
     table = Table()
     for key, value in document.items():
         if key == "property" and isinstance(value, str):

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.faults import BEFORE_KIP_380, CrashKind, Faults
 from acked.checker.audit.settings import Configuration
 from acked.checker.batch.cache import ResultCache
@@ -144,23 +143,15 @@ def task_of(question: Question, configuration: Configuration, scene: Scene, faul
 def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]:
     """What is in effect as constants of `partition`, without sizes of logs."""
     constants = {name: setting.value for name, setting in partition.profile(configuration.rules, configuration.plane).items()}
-    replicas = configuration[REPLICATION_FACTOR].number
-    acks = {"0": settings.ACKS_0, "1": settings.ACKS_1, "all": settings.ACKS_ALL}[configuration[keys.ACKS].value]
-    idempotence = configuration.values.get(keys.IDEMPOTENCE)
-    elr = configuration.values.get(keys.ELR)
     constants |= faults.constants(VERSIONS.index(configuration.rules) < VERSIONS.index(BEFORE_KIP_380))
-    constants |= {
-        "replicas": replicas,
-        "min_insync_replicas": min(configuration[keys.MIN_ISR].number, replicas + 1, settings.min_insync_replicas.hi),
-        "acks": acks,
-        # acks=0 waits for no answer, so there is never a reason to send again.
-        "retries": int(configuration[keys.RETRIES].number > 0 and acks != settings.ACKS_0),
-        "idempotence": int(idempotence is not None and idempotence.on),
-        "in_flight": min(configuration[keys.IN_FLIGHT].number, settings.in_flight.hi),
-        "unclean_election": int(configuration[keys.UNCLEAN].on),
-    }
-    if elr is not None and configuration.plane == KRAFT:
-        constants["eligible_leader_replicas"] = elr.number
+    given = {item.constant.name: item.to_constant(configuration[name].value) for name, item in keys.KEYS.items()
+             if item.constant is not None and name in configuration.values}  # fmt: skip
+    if configuration.plane != KRAFT:
+        given.pop(settings.eligible_leader_replicas.name, None)
+    constants |= {settings.idempotence.name: 0} | given
+    constants["min_insync_replicas"] = min(constants["min_insync_replicas"], constants["replicas"] + 1)
+    if constants["acks"] == settings.ACKS_0:
+        constants["retries"] = 0  # Such a producer waits for no answer, so there is never a reason to send again.
     if configuration[keys.FLUSH_MESSAGES].value == "1" and faults.crashes is not CrashKind.NONE:
         # What is acknowledged or fetched has been flushed before: no crash loses a suffix.
         constants |= CrashKind.CLEAN.constants()

@@ -77,10 +77,6 @@ class ResultCache:
         """Keeps which expressions a task has."""
         self._write("memo", self._memo_key(task), fingerprint)
 
-    def path_of(self, task: Task, fingerprint: str) -> Path:
-        """Where the answer to a task is kept."""
-        return self._store.path(_name("answers", self._key(task, fingerprint)))
-
     # -- keys and files -------------------------------------------------------------------------------------------
 
     def _key(self, task: Task, fingerprint: str) -> str:

@@ -32,8 +32,12 @@ from acked.model.partition.versions import CHANGES, LATEST, VERSIONS, changes_of
 MOST_STATES = 2_000_000
 """States that one search for a rule may see; whoever opens a page is not left waiting for more."""
 
-_CHOSEN = (settings.acks, settings.retries, settings.idempotence, settings.unclean_election)
-"""Constants that releases changed, but that users set: they come after the rules."""
+_CHOSEN = [
+    constant
+    for constant in settings.CONFIGURED
+    if sum(change.constant is constant for change in CHANGES) > 1
+]  # fmt: skip
+"""Constants whose defaults releases changed, but that users set: they come after the rules."""
 
 
 @unique

@@ -36,7 +36,7 @@ FOUND_SINCE = {36, 37, 38, 39}
 
 
 def script() -> ModuleType:
-    place = importlib.util.spec_from_file_location("make_gallery", CHECKOUT / "docs" / "make_gallery.py")
+    place = importlib.util.spec_from_file_location("make_gallery", CHECKOUT / "docs" / "make" / "gallery.py")
     assert place is not None
     assert place.loader is not None
     module = importlib.util.module_from_spec(place)

@@ -83,9 +83,10 @@ def test_the_bundled_stories_together_stay_below_ten_megabytes() -> None:
     assert stories * len(page.encode()) < MOST_BYTES
 
 
-def test_settings_are_those_that_users_set() -> None:
+def test_settings_are_a_few_always_and_the_others_where_they_are_not_at_their_defaults() -> None:
     assert _settings(load_spec(SPECS / "gallery" / "kip966-bug.toml")) == [
         "acks=all", "min_insync_replicas=2", "unclean_election=false", "crashes=lossy",
+        "lossy_crashes=1", "kills=false",
     ]  # fmt: skip
     told = _subject(load_spec(SPECS / "gallery" / "kip966-bug.toml"), "Kafka 4.0", "all of it")
     assert told.startswith("Kafka 4.0: replicas=3, log_size=1, ")
