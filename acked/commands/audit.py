@@ -18,7 +18,7 @@ from acked.checker.names import near
 
 if TYPE_CHECKING:
     from acked.checker.audit.audit import Audit, Auditor
-    from acked.checker.audit.questions import Asked, Scene
+    from acked.checker.audit.questions import Assumptions, AuditQuestion
     from acked.checker.audit.release import Contexts
 
 FORMATS = ("text", "markdown", "html", "json", "sarif")
@@ -115,7 +115,7 @@ def audit(
         raise ConfigurationError(f"--require {missing[0]} is not among the questions of --ask; ask it too")
     if out is not None:
         check_writable(out, "audit")
-    scene = _scene(faults, log_size, records, thorough, max_states)
+    assumed = _scene(faults, log_size, records, thorough, max_states)
     entries = [entry for file in files for entry in read_settings(file)]
     given = gather(entries, topic, [Entry(key, value, OPTION, 0) for key, value in _checked(overrides)], lenient)
     found = contexts(given, version, control_plane)
@@ -123,7 +123,7 @@ def audit(
         given,
         found.first.release,
         found.first.plane,
-        scene,
+        assumed,
         BatchLimits.default(jobs, memory),
         result_cache() if use_cache else None,
         on_decided=_Progress(quiet),
@@ -138,34 +138,34 @@ def audit(
 
 def _scene(
     faults: tuple[str, ...], log_size: int | None, records: int | None, is_thorough: bool, max_states: int | None
-) -> Scene:
+) -> Assumptions:
     from acked.checker.audit.faults import read_faults
     from acked.checker.audit.questions import BY_DEFAULT
 
-    scene = replace(BY_DEFAULT, log_size=log_size, records=records, is_thorough=is_thorough)
+    assumed = replace(BY_DEFAULT, log_size=log_size, records=records, is_thorough=is_thorough)
     if max_states is not None:
-        scene = replace(scene, max_states=max_states)
+        assumed = replace(assumed, max_states=max_states)
     if faults:
-        scene = replace(scene, faults=tuple(dict.fromkeys(read_faults(text) for text in faults)), of_loss=())
-    return scene
+        assumed = replace(assumed, faults=tuple(dict.fromkeys(read_faults(text) for text in faults)), of_loss=())
+    return assumed
 
 
 def _run(
-    auditor: Auditor, found: Contexts, questions: tuple[Asked, ...], advice: bool, demanded: tuple[Asked, ...]
+    auditor: Auditor, found: Contexts, questions: tuple[AuditQuestion, ...], advice: bool, demanded: tuple[AuditQuestion, ...]
 ) -> Audit:
-    from acked.checker.audit.settings import Refused
+    from acked.checker.audit.settings import RefusedByKafka
 
     try:
         return auditor.run(questions, advice, demanded)
-    except Refused as error:
+    except RefusedByKafka as error:
         if found.is_named:
             raise
-        raise Refused(f"{error} (so {found.first.words} says; nothing names the release, so name yours with "
+        raise RefusedByKafka(f"{error} (so {found.first.words} says; nothing names the release, so name yours with "
                       "--kafka-version)") from None  # fmt: skip
 
 
-def _questions(text: str, option: str) -> tuple[Asked, ...]:
-    from acked.checker.audit.questions import Asked as Questions
+def _questions(text: str, option: str) -> tuple[AuditQuestion, ...]:
+    from acked.checker.audit.questions import AuditQuestion as Questions
 
     names = [item.value for item in Questions]
     wanted = [part.strip() for part in text.split(",")]

@@ -26,8 +26,8 @@ from acked.model.partition import settings
 from acked.model.partition.protocol import partition
 from acked.model.partition.versions import VERSIONS, planes_of
 
-MOST_CELLS = 20_000
-MOST_STATES = 20_000_000
+MAX_CELLS = 20_000
+MAX_STATES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Table:
     property: str = "AckedRecordsSurvive"
     log_size: int = 1
     records: int = 2
-    max_states: int = MOST_STATES
+    max_states: int = MAX_STATES
 
 
 @dataclass(frozen=True)
@@ -200,8 +200,8 @@ def check(table: Table) -> None:
             raise ConfigurationError(f"axis {item.name} has no values; give one")
         if len(set(values)) < len(values):
             raise ConfigurationError(f"axis {item.name} has a value twice; leave one out")
-    if axes.size > MOST_CELLS:
-        raise ConfigurationError(f"the table has {axes.size:,} cells, more than {MOST_CELLS:,}; leave values out")
+    if axes.size > MAX_CELLS:
+        raise ConfigurationError(f"the table has {axes.size:,} cells, more than {MAX_CELLS:,}; leave values out")
     for version in axes.version:
         _check_version(version)
     bounded: list[tuple[Constant, Sequence[Any]]] = [
@@ -296,7 +296,8 @@ def read_table(path: Path) -> Table:
             table = _bounded(path, table, value)
         else:
             known = ("property", "axes", "bounds")
-            raise ConfigurationError(f"{path}: {key!r} is none of {', '.join(known)}, or not of its kind{near(key, known)}")
+            hint = f"{', '.join(known)}, or its value is of another kind{near(key, known)}"
+            raise ConfigurationError(f"{path}: {key!r} is not one of {hint}")
     return table
 
 

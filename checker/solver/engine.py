@@ -28,7 +28,7 @@ class Engine:
         self.lowered = LoweredProblem(problem, timeout)
 
     def answer(self, task: StepTask | BoundedTask | InitialTask, emit: Emit) -> StepAnswer | BoundedAnswer | None:
-        """The answer to a task; `emit` is told what can be told before that."""
+        """The answer to a task; `emit` is given what is known before that."""
         if isinstance(task, InitialTask):
             self._write_initial(task)
             return None

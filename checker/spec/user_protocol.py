@@ -1,10 +1,10 @@
 """Protocols from a user's own Python file: `toylog.py:toylog`.
 
-A protocol file is Python, and reading it runs it, as a test runner does with tests. Whatever goes wrong in it is told in one
+A protocol file is Python, and reading it runs it, as a test runner does with tests. An error in it is reported in one
 sentence with its line.
 
-Only a person's word has a file run: who names the protocol, a spec that names it, or a folder of such specs on the command
-line, or says --trust. What is data has none run: a trace names shipped protocols or is held against the rules that the person
+A file is run only if the user says so on the command line: by naming the protocol, a spec that names it or a folder of such
+specs, or with --trust. Data runs no file: a trace names shipped protocols or is replayed under the rules that the user
 named, and traces of other tools, run directories, datasets, lemma sets and the cache name no file at all.
 """
 
@@ -40,7 +40,7 @@ def load_protocol(reference: str, folder: Path) -> Protocol:
     """
     file, separator, name = reference.rpartition(":")
     if not separator or not file.endswith(".py") or not is_name(name):
-        raise ConfigurationError(f"{reference!r} names no protocol of a file; write, say, toylog.py:toylog")
+        raise ConfigurationError(f"{reference!r} does not name a protocol of a file; write e.g. toylog.py:toylog")
     path = (folder / file).resolve()
     module = _run(path)
     made = vars(module).get(name)

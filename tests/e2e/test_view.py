@@ -88,7 +88,7 @@ def test_a_foreign_trace_is_replayed_under_a_spec(trace: Path, tmp_path: Path, f
     spec = tmp_path / "other.toml"
     spec.write_text(TINY.replace("log_size = 1", "log_size = 2").replace("max_records = 1", "max_records = 2"))
     done = acked("view", foreign, "--spec", spec, "--out", tmp_path / "g.html")
-    refused(done, 150, "step 8 is no step of kip320", "“leader is in the request's epoch” does not hold")
+    refused(done, 150, "step 8 is not a transition of kip320", "“leader is in the request's epoch” does not hold")
     assert not (tmp_path / "g.html").exists()
 
 
