@@ -1,9 +1,9 @@
-"""The run that a command is about: read from a trace file, or found by searching a spec."""
+"""The trace that a command is about: read from a trace file, or found by searching a spec."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,21 +14,21 @@ from acked.checker.spec.spec import Spec
 
 def run_of(
     target: str,
-    constants: Iterable[tuple[str, int]] = (),
+    constants: Sequence[tuple[str, int | str]] = (),
     spec: str | None = None,
     quiet: bool = False,
     trusts: bool = False,
 ) -> Counterexample:
-    """The run of a trace file, or the shortest violation of a spec; `spec` says what the trace is a trace of.
+    """The run of a trace file, or the shortest counterexample of a spec; `spec` names the spec that the trace belongs to.
 
-    `trusts` has a protocol file run that a trace names.
+    With `trusts` the protocol file that a trace names is run.
     """
     path = Path(target)
     if spec is not None:
         return trace_of(path, spec)
     if path.suffix == ".json" or (path.is_file() and path.suffix != ".toml"):
-        if list(constants):
-            raise ConfigurationError(f"{target} is a trace, whose constants are its own; -c goes with a spec")
+        if constants:
+            raise ConfigurationError(f"{target} is a trace, whose constants are fixed; leave -c out, or name a spec")
         from acked.checker.replay.trace_file import read_trace
 
         return read_trace(path, trusts=trusts)
@@ -44,7 +44,7 @@ def trace_of(path: Path, spec_name: str) -> Counterexample:
     return read_trace(path, spec.protocol) if is_ours(path) else _foreign(path, spec)
 
 
-def _violation(name: str, constants: dict[str, int], quiet: bool) -> Counterexample:
+def _violation(name: str, constants: dict[str, int | str], quiet: bool) -> Counterexample:
     from acked.asking.specs import changed, find_spec
     from acked.checker.search.local import search
     from acked.reports.progress import ProgressReporter
@@ -57,7 +57,7 @@ def _violation(name: str, constants: dict[str, int], quiet: bool) -> Counterexam
         result = search(spec.question(), observer=observer)
     if not result.violations:
         raise ConfigurationError(
-            f"{name} has no violating run ({verdict_in_words(result)}); `acked explore {name}` walks through its states"
+            f"{name} has no counterexample ({verdict_in_words(result)}); `acked explore {name}` walks through its states"
         )
     return Counterexample.of(spec.title, result.question, result.violations[0])
 
@@ -76,7 +76,7 @@ def _foreign(path: Path, spec: Spec) -> Counterexample:
         what = "the first state" if index == 0 else f"step {index} is not a transition of {spec.protocol.name}"
         why = blocked_in_words(found.blocked)
         raise SpecUnreadable(f"{path}: {what}: {why}" if index else f"{path}: {what} is not the initial state of the spec")
-    # A foreign trace claims nothing; the first property that its last state or step breaks is what it shows.
+    # A foreign trace names no property; it is shown with the first one that its last state or step violates.
     last = steps_of(question, found.run)[-1]
     violates = next((item for item in question.properties if item.name in last.violated), None)
     return Counterexample(f"{spec.title}: {path.name}", replace(question), found.run, violates)

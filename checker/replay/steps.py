@@ -42,7 +42,7 @@ def changed_fields(
 
 
 @dataclass(frozen=True)
-class Mark:
+class PropertyMark:
     """Whether a property holds at a step; None for a step property where no step was made."""
 
     property: str
@@ -58,7 +58,7 @@ class Marks:
         # Tracing a step property is the slow part, and long runs repeat their steps.
         self._in_step: dict[str, Evaluator] = {}
 
-    def at(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[Mark, ...]:
+    def at(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[PropertyMark, ...]:
         """The marks, in the question's order, of the state `codes` that `step` led to from the state `before`."""
         question = self._question
         holds: dict[int, bool | None] = dict.fromkeys(range(len(question.properties)))
@@ -68,7 +68,7 @@ class Marks:
         if step is not None:
             values = self._step_evaluator(step)(before)
             holds.update(zip(question.step_properties, map(bool, values), strict=True))
-        return tuple(Mark(item.name, holds[i]) for i, item in enumerate(question.properties))
+        return tuple(PropertyMark(item.name, holds[i]) for i, item in enumerate(question.properties))
 
     def _step_evaluator(self, step: ActionInstance) -> Evaluator:
         if step.label not in self._in_step:
@@ -113,7 +113,7 @@ class Step:
     action: ActionInstance | None
     state: Mapping[str, Any]
     changed: tuple[str, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[PropertyMark, ...]
 
 
 def steps_of_run(question: Question, run: Run) -> list[Step]:

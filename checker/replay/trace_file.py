@@ -185,7 +185,6 @@ def _confirm(question: Question, name: Any, run: Run) -> Property:
         return item
     if run.loop is not None:
         raise SpecUnreadable(f"the trace has a loop, but {name!r} is not about infinite traces")
-    # The plan's own expressions, because making new ones before the plan would change the question's fingerprint.
     plan, instance = question.plan, question.instance
     if position in question.state_properties:
         where, state = "state", states[-1]

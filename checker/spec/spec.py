@@ -69,6 +69,10 @@ class Spec:
 
     `name` is the file's name without its ending, `version` the release that it names, if it does; `asked` is the question.
     `warnings` say where settings are not what one may think.
+
+    >>> spec = load_spec("truncate-to-hw")
+    >>> spec.protocol.name, spec.expect.verdict, sorted(spec.expect.violates)
+    ('truncate-to-hw', <Verdict.VIOLATED: 'violated'>, ['WeakIsr'])
     """
 
     name: str

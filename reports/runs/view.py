@@ -19,11 +19,11 @@ from acked.checker.question.result import Counterexample, Run
 from acked.checker.question.user_properties import SOUGHT
 from acked.checker.replay.explain import in_words
 from acked.checker.replay.lasso import kept_in_words
-from acked.checker.replay.steps import Mark, Marks, Renumbering, changed_fields, value_at
+from acked.checker.replay.steps import Marks, PropertyMark, Renumbering, changed_fields, value_at
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import ActionInstance, Instance
-from acked.reports.pictures.messages import Underway, lanes_of_protocol, told_of
+from acked.reports.pictures.messages import Underway, lanes_of_protocol, messages_of
 from acked.reports.pictures.picture import Differences, Look, Moment, Picture, differences
 from acked.reports.pictures.providers import LANES_ALONE, provider_of
 from acked.reports.runs.blocked import prevented_in_words
@@ -33,7 +33,7 @@ _MOST_DETAILS = 3
 
 
 @dataclass(frozen=True)
-class Change:
+class FieldChange:
     """A field that a step changed, by its leaf name (`log[0].end`), with its values in words."""
 
     field: str
@@ -57,11 +57,11 @@ class StepView:
     sentence: str
     state: Mapping[str, Any]
     told: Mapping[str, Any]
-    changes: tuple[Change, ...]
-    marks: tuple[Mark, ...]
+    changes: tuple[FieldChange, ...]
+    marks: tuple[PropertyMark, ...]
     picture: Picture | None
     differs: Differences | None
-    untold: tuple[Change, ...]
+    untold: tuple[FieldChange, ...]
     remark: str = ""
     """What is to be said after the step: where a loop begins, and where it goes back to."""
 
@@ -79,7 +79,7 @@ class StepView:
 
 
 @dataclass(frozen=True)
-class Story:
+class TraceStory:
     """What was promised, what happened, which rule would have prevented it (None if unknown), where the promise is from."""
 
     property: str
@@ -103,7 +103,7 @@ class TraceView:
     protocol: str
     constants: tuple[tuple[str, Any], ...]
     dropped: tuple[str, ...]
-    story: Story | None
+    story: TraceStory | None
     steps: tuple[StepView, ...]
     look: Look = LANES_ALONE.look
 
@@ -208,7 +208,7 @@ class StepTeller:
         told = self._numbers.next(past.told, action, codes)
         sentence = self.telling.tell(action, past.told, told)
         changes = tuple(
-            Change(name, in_words(old), in_words(new))
+            FieldChange(name, in_words(old), in_words(new))
             for name, old, new in changed_fields(self._instance, past.state, self.telling.schema.decode(told))
         )
         return self._step(past, action, codes, told, sentence, changes)
@@ -220,14 +220,14 @@ class StepTeller:
         codes: Sequence[int],
         told: Sequence[int],
         sentence: str,
-        changes: tuple[Change, ...],
+        changes: tuple[FieldChange, ...],
     ) -> tuple[StepView, Past]:
         state = self.telling.schema.decode(told)
         index = 0 if past is None else past.index + 1
         moment = Moment(index, past.state if past else None, action, state, past.memory if past else None)
         picture, memory = self._provider.picture(self._instance, moment)
         is_whole = past.is_whole if past else self._instance.schema.pack(list(codes)) in self._instance.initial
-        messages = told_of(self.telling, self._provider, moment, past.underway if past else (), is_whole)
+        messages = messages_of(self.telling, self._provider, moment, past.underway if past else (), is_whole)
         lanes = picture.actors or self._lanes
         picture = replace(picture, actors=lanes, actor=messages.actor, messages=messages.messages)
         step = StepView(
@@ -270,7 +270,7 @@ def _steps(question: Question, run: Run, renumbers: bool = True) -> Iterator[Ste
         yield step
 
 
-def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = False) -> Story | None:
+def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = False) -> TraceStory | None:
     """The sentences at the top of a run that violates a property; None if it violates nothing."""
     question, run, violates = found.question, found.run, found.property
     if violates is None:
@@ -292,7 +292,7 @@ def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = F
     told, more = details[:_MOST_DETAILS], len(details) - _MOST_DETAILS
     text = "; ".join([*told, f"and {more} more of the kind"] if more > 0 else told)
     remedy = None if violates.kind in GRAPH_KINDS else remedy_of(question, run, violates, decides)
-    return Story(
+    return TraceStory(
         property=violates.name,
         promised=f"{violates.name} promises: {_sentence(violates.promise)}",
         happened=_sentence(f"{where}: {text}" if text else where),
@@ -315,11 +315,11 @@ def _without_end(question: Question, run: Run, violates: Property) -> str:
     return f"{told}. It is fair ({kept})" if kept else told
 
 
-def _found(sought: Property, last: StepView) -> Story:
+def _found(sought: Property, last: StepView) -> TraceStory:
     """The story of a run to a state that was looked for: nothing is broken."""
     name = "" if sought.name == SOUGHT else f"{sought.name}: "
     where = f"Step {last.index} of {last.index} reaches it" if last.index else "The initial state is one"
-    return Story(
+    return TraceStory(
         property=sought.name,
         promised=f"{name}Looked for: a state in which {sought.text}",
         happened=f"{where}, and no shorter run does." if last.index else f"{where}.",

@@ -5,7 +5,7 @@ The table, the two runs, and what the other rules say to each.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acked.checker.diagnosis.difference import Comparison, Side
 from acked.checker.question.question import Question
@@ -13,10 +13,11 @@ from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.replay.retrace import under
 from acked.checker.replay.trace_file import trace_document
 from acked.model.formulas.errors import ModelError
-from acked.reports.console import clean, glyphs_of, put, put_paragraph, put_table
+from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.runs.blocked import blocked_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import subject_in_words, view_of
+from acked.reports.table import Table, TableCell, print_table, table
 from acked.reports.units import count, plural
 
 if TYPE_CHECKING:
@@ -30,22 +31,28 @@ def print_difference(console: Console, names: tuple[str, str], found: Comparison
     for name, result in zip(names, results, strict=True):
         put_paragraph(console, f"{name}  {subject_in_words(result.question.instance)}", "", "", "  ")
     put(console, [])
-    rows = [
-        [("distinct states", ""), *((count(result.distinct_states), "") for result in results)],
-        [("generated states", ""), *((count(result.generated_states), "") for result in results)],
-        [("levels", ""), *((count(result.depth), "") for result in results)],
-    ]
-    for name, lengths in found.verdicts.items():
-        style = "bold" if lengths[0] != lengths[1] else ""
-        answers = [_answer(length, result) for length, result in zip(lengths, results, strict=True)]
-        rows.append([(clean(name, console), style), *((answer, style) for answer in answers)])
-    put_table(console, [("", False), (names[0], False), (names[1], False)], rows)
+    print_table(console, difference_table(names, found))
     put(console, [])
     if found.obstacle:
         put_paragraph(console, f"Runs are not compared: {found.obstacle}.", "bold yellow", f"{glyphs.open} ", "  ")
         return
     for at, side in enumerate(found.sides):
         _print_side(console, names[at], names[1 - at], side, found.sides[1 - at].result.question)
+
+
+def difference_table(names: tuple[str, str], found: Comparison) -> Table:
+    """A column per side: counts of states, then the answer to every property, bold where the sides differ."""
+    results = [side.result for side in found.sides]
+    rows = [
+        [TableCell("distinct states"), *(TableCell(count(result.distinct_states)) for result in results)],
+        [TableCell("generated states"), *(TableCell(count(result.generated_states)) for result in results)],
+        [TableCell("levels"), *(TableCell(count(result.depth)) for result in results)],
+    ]
+    for name, lengths in found.verdicts.items():
+        style = "bold" if lengths[0] != lengths[1] else ""
+        answers = [_answer(length, result) for length, result in zip(lengths, results, strict=True)]
+        rows.append([TableCell(text, style) for text in (name, *answers)])
+    return table(("", *names), rows)
 
 
 def _print_side(console: Console, name: str, other: str, side: Side, rules: Question) -> None:
@@ -84,7 +91,7 @@ def _answer(length: int | None, result: Result) -> str:
     return "holds" if result.stopped is StopReason.COMPLETE else "not broken so far"
 
 
-def difference_document(names: tuple[str, str], found: Comparison) -> dict[str, Any]:
+def difference_document(names: tuple[str, str], found: Comparison) -> dict[str, object]:
     """The same as JSON; a property's number is the states of its shortest violation, null where there is none."""
     sides = []
     for at, side in enumerate(found.sides):

@@ -23,7 +23,7 @@ from acked.reports.pages.page import pair_data, render, trace_data
 from acked.reports.runs.blocked import blocked_in_words
 from tests.e2e.driver import acked
 from tests.places import SPECS
-from tests.reports.gate.locks import LABELS, run_of
+from tests.reports.pictures.locks import LABELS, run_of
 
 pytestmark = pytest.mark.browser
 

@@ -332,7 +332,7 @@ def test_a_run_goes_on_only_with_the_symmetry_it_was_begun_with(tmp_path: Path) 
     plain = replace(family("kip320", (2, 2, 2, 1)), is_symmetric=False)
     with RunDirectory.create(tmp_path / "run", plain, 4) as run:
         LocalSearch(plain, Bounds(1, MEMORY, 2), stored=run).run()
-    with pytest.raises(ConfigurationError, match="begun without symmetry"):
+    with pytest.raises(ConfigurationError, match="started without symmetry"):
         RunDirectory.open(tmp_path / "run", replace(plain, is_symmetric=True))
 
 

@@ -493,7 +493,7 @@ WELL = '[liveness.Led]\neventually = "controller.leader == 0"\n'
     ("lines", "said_of_it"),
     [
         ('[liveness.Led]\nleads_to = ["controller.leeder == 0", "True"]', "x.toml:6: Led: column 1: .*did you mean leader"),
-        ('[liveness.Led]\neventually = "controller.leader"', "x.toml:6: Led: column 1: this is no condition"),
+        ('[liveness.Led]\neventually = "controller.leader"', "x.toml:6: Led: column 1: this is not a condition"),
         ('[liveness.Led]\nleads_to = ["True"]', "must be two predicates"),
         ('[liveness.Led]\nleads_to = "True"', "must be two predicates"),
         ('[liveness.Led]\neventually = ["True"]', "must be text in quotes"),
@@ -513,7 +513,7 @@ WELL = '[liveness.Led]\neventually = "controller.leader == 0"\n'
         (WELL + "[fairness]\nweak = [1]", "must be a name in quotes or a list"),
         (WELL + '[fairness]\nfair = ["Crash"]', "unknown key 'fair'"),
         (WELL + '[fairness]\nweak = ["LoseSession"]', "does not have under these constants"),
-        (WELL + "[check]\nsymmetry = true", "about runs without end.*leave symmetry out"),
+        (WELL + "[check]\nsymmetry = true", "about infinite traces.*leave symmetry out"),
     ],
 )
 def test_a_spec_that_makes_no_sense_is_refused(lines: str, said_of_it: str) -> None:

@@ -149,7 +149,7 @@ def test_the_three_kinds_of_answers_are_shipped() -> None:
 def test_it_is_said_which_clause_stands_in_the_way() -> None:
     for workers in (1, 2):
         notes = answer("last-in-sync-replica", workers).notes
-        assert "from the run's last state 2 states can be reached, itself included, and it holds in none" in notes[0]
+        assert "from the trace's last state 2 states are reachable, itself included, and it holds in none" in notes[0]
         assert notes[1:] == ('ElectLeader would bring that about, but "candidate" is false',)
 
 

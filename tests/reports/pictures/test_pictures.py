@@ -25,7 +25,7 @@ from acked.reports.pictures.providers import provider_of
 from acked.reports.runs.lanes import fate_in_words, lanes_of
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, steps_of, view_of
-from tests.reports.gate.locks import LABELS, run_of
+from tests.reports.pictures.locks import LABELS, run_of
 
 LOGS = ("high watermark", "log end", "record 0", "offset", "e-", "e–", "HW", "LEO")
 
@@ -187,6 +187,6 @@ def test_what_goes_wrong_in_a_declaration_is_one_sentence_with_its_line() -> Non
     )
 
 
-def test_pictures_that_are_none_are_refused() -> None:
-    with pytest.raises(ModelError, match="things: pictures is no provider"):
+def test_what_is_not_a_provider_of_pictures_is_refused() -> None:
+    with pytest.raises(ModelError, match="things: pictures is not a provider"):
         provider_of(protocol(pictures=3).instantiate({"things": 1}))

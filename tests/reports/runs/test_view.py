@@ -16,7 +16,7 @@ from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol, require
 from acked.model.language.state import Array, Optional, SetOf, Struct, field, none_of
 from acked.model.language.values import Id, Int
-from acked.reports.pictures.picture import Edit, Place, Tone
+from acked.reports.pictures.picture import Edit, MarkerKind, Tone
 from acked.reports.pictures.replication import REPLICATION
 from acked.reports.runs.view import steps_of, view_of
 from tests.places import CHECKOUT
@@ -96,7 +96,7 @@ def test_the_picture_shows_cells_high_watermark_and_what_was_removed(violated: R
     leader, follower = last.picture.rows
     record = leader.cells[0]
     assert (record.record, record.epoch, record.committed, record.acked, record.lost) == ("r0", 0, True, True, None)
-    assert (leader.at(Place.HIGH_WATERMARK), leader.at(Place.LOG_END)) == (1, 1)
+    assert (leader.at(MarkerKind.HIGH_WATERMARK), leader.at(MarkerKind.LOG_END)) == (1, 1)
     assert last.differs.rows["0"].markers == frozenset()
     assert follower.cells[0].record is None
     change = last.differs.rows["1"]
