@@ -8,7 +8,7 @@
     actions.parquet                   per level and action: how often it was enabled, and how often that led to a new state
     about.json                        the question, in words
 
-An `id` is the packed state in hexadecimal: the same in every run of the same protocol and constants, whoever found it.
+An `id` is the packed state in hexadecimal: the same in every run of the same protocol and constants, whatever found it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.native import slots
@@ -46,6 +47,8 @@ with optional_packages():
     import pyarrow.parquet as pq
 
 FORMAT = "acked-states/1"
+Number = TypeVar("Number", bound=np.generic)
+
 _TABLE_LIMIT = 1 << 16
 """Up to so many values a leaf's values are listed once and looked up."""
 
@@ -73,8 +76,8 @@ class Columns:
         self._widths = [(bits + 7) // 8 for bits in shape.word_bits]
         self._digits = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), dtype="S2")
 
-    def ids(self, words: np.ndarray) -> pa.Array:
-        """The id of every state; `words` has a row per state."""
+    def ids(self, words: NDArray[np.uint64]) -> pa.Array:
+        """The id of every state; `words` has shape (states, W)."""
         count = len(words)
         parts = [
             words[:, w].astype(">u8").view(np.uint8).reshape(count, 8)[:, 8 - width :]
@@ -86,11 +89,11 @@ class Columns:
         offsets = np.arange(count + 1, dtype=np.int32) * (2 * raw.shape[1])
         return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(text.tobytes()))
 
-    def fields(self, words: np.ndarray) -> dict[str, pa.Array]:
-        """The top-level fields of every state."""
+    def fields(self, words: NDArray[np.uint64]) -> dict[str, pa.Array]:
+        """The top-level fields of every state; `words` has shape (states, W)."""
         return {name: self._column(domain, (name,), words) for name, domain in self._root.struct.domains().items()}
 
-    def _column(self, domain: Domain, path: FieldPath, words: np.ndarray) -> pa.Array:
+    def _column(self, domain: Domain, path: FieldPath, words: NDArray[np.uint64]) -> pa.Array:
         if isinstance(domain, LeafDomain):
             return self._leaf(path, words)
         if isinstance(domain, StructDomain):
@@ -108,11 +111,11 @@ class Columns:
             return _lists(records, self._codes((*path, LogDomain.END), words).astype(np.int64))
         raise ConfigurationError(f"states with a {type(domain).__name__} cannot be written as columns yet")
 
-    def _codes(self, path: FieldPath, words: np.ndarray) -> np.ndarray:
+    def _codes(self, path: FieldPath, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
         leaf = self.schema.leaves[self.schema.by_path[path]]
         return (words[:, leaf.word] >> np.uint64(leaf.shift % 64)) & np.uint64((1 << leaf.bits) - 1)
 
-    def _leaf(self, path: FieldPath, words: np.ndarray) -> pa.Array:
+    def _leaf(self, path: FieldPath, words: NDArray[np.uint64]) -> pa.Array:
         number = self.schema.by_path[path]
         leaf = self.schema.leaves[number]
         codes = self._codes(path, words)
@@ -135,7 +138,7 @@ def _narrow(kind: pa.DataType) -> pa.DataType:
     return pa.int32() if pa.types.is_int64(kind) or pa.types.is_null(kind) else kind
 
 
-def _lists(elements: Sequence[pa.Array], lengths: np.ndarray) -> pa.Array:
+def _lists(elements: Sequence[pa.Array], lengths: NDArray[np.int64]) -> pa.Array:
     """For every row the first `lengths` of its elements, which are given column by column."""
     rows, count = len(lengths), len(elements)
     offsets = np.zeros(rows + 1, dtype=np.int32)
@@ -167,7 +170,7 @@ class Edges:
             [_argument_column([step.arguments.get(name) for step in steps]) for name in parameters], names=parameters
         ) if parameters else None  # fmt: skip
 
-    def of(self, words: np.ndarray, keep: Condition | None = None) -> dict[str, pa.Array]:
+    def of(self, words: NDArray[np.uint64], keep: Condition | None = None) -> dict[str, pa.Array]:
         """The edges out of the states, or those of them whose targets are kept; `words` has a row per state."""
         context = address(self._shard.context)
         batch = np.zeros((BATCH, self._words), np.uint64)
@@ -200,7 +203,7 @@ class Edges:
         }
         return columns if self._arguments is None else {**columns, "arguments": self._arguments.take(action)}
 
-    def _view(self, slot: int, kind: Any, count: int) -> np.ndarray:
+    def _view(self, slot: int, kind: type[Number], count: int) -> NDArray[Number]:
         return _view(self._shard, slot, kind, count)
 
 
@@ -220,8 +223,8 @@ class Condition:
         self._shard = alone(shape, self._kernel, BATCH * 8 * (shape.words + 2))
         self._evaluate = self._kernel.function("evaluate", 3)
 
-    def holds(self, words: np.ndarray) -> np.ndarray:
-        """For every state whether it satisfies the predicate; `words` has a row per state."""
+    def holds(self, words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """For every state whether it satisfies the predicate; `words` has shape (states, W), the answer (states,)."""
         found = np.zeros(len(words), bool)
         batch = np.zeros((BATCH, self._words), np.uint64)
         for begin in range(0, len(words), BATCH):
@@ -233,10 +236,10 @@ class Condition:
         return found
 
 
-def _view(shard: Shard, slot: int, kind: Any, count: int) -> np.ndarray:
+def _view(shard: Shard, slot: int, kind: type[Number], count: int) -> NDArray[Number]:
     """An array of a shard's scratch memory, for as long as nothing else is evaluated."""
     size = count * np.dtype(kind).itemsize
-    return np.frombuffer((ctypes.c_char * size).from_address(shard.context[slot]), kind)
+    return np.frombuffer(memoryview((ctypes.c_char * size).from_address(shard.context[slot])), kind)
 
 
 def _argument_column(values: Sequence[Any]) -> pa.Array:
@@ -339,7 +342,8 @@ def _write(
     return Written(states, fired, len(chosen))
 
 
-def _states(run: RunDirectory, codec: StateCodec, level: int) -> Iterator[np.ndarray]:
+def _states(run: RunDirectory, codec: StateCodec, level: int) -> Iterator[NDArray[np.uint64]]:
+    """The states of a level, in arrays of shape (states, W)."""
     for file in run.files_of(level):
         for records in codec.read(run.level_path(file), level, file):
             words = np.frombuffer(memoryview(codec.unpack(records)), np.uint64)[: records.count * codec.words]

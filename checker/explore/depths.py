@@ -10,6 +10,7 @@ import threading
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acked.checker.bounds import Bounds
 from acked.checker.native.shard import address
@@ -18,7 +19,7 @@ from acked.checker.question.result import Words
 from acked.checker.search.local import LocalSearch
 from acked.model.language.protocol import Instance
 
-MOST_STATES = 1_000_000
+MAX_STATES = 1_000_000
 """States that are looked at: a second, and some fifty megabytes."""
 
 _MEMORY = 1 << 30
@@ -35,11 +36,11 @@ class Depth:
 class Depths:
     """The depths of an instance's states; safe to use from several threads."""
 
-    def __init__(self, instance: Instance, most_states: int = MOST_STATES) -> None:
+    def __init__(self, instance: Instance, most_states: int = MAX_STATES) -> None:
         self._instance = instance
         self._most = most_states
         self._lock = threading.Lock()
-        self._states: np.ndarray | None = None
+        self._states: NDArray[np.uint64] | None = None  # shape (states, W)
         self._ends = np.zeros(0, np.int64)
 
     @property
@@ -58,7 +59,7 @@ class Depths:
             return Depth(int(np.searchsorted(self._ends, found[0], side="right")), True)
         return Depth(len(self._ends), False)
 
-    def _explored(self) -> np.ndarray:
+    def _explored(self) -> NDArray[np.uint64]:
         # An instance of its own: making expressions is not for several threads.
         fresh = self._instance.protocol.instantiate(self._instance.constants, self._instance.dropped)
         search = LocalSearch(
@@ -68,6 +69,6 @@ class Depths:
         (shard,) = search.shards
         width = fresh.schema.words
         known = (ctypes.c_uint64 * (shard.count * width)).from_address(address(shard.states))
-        states: np.ndarray = np.array(known, np.uint64).reshape(-1, width)
+        states: NDArray[np.uint64] = np.array(known, np.uint64).reshape(-1, width)
         self._ends = np.cumsum(result.level_sizes)
         return states

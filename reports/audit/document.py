@@ -11,7 +11,7 @@ from acked.checker.audit.audit import Answer, Audit
 from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, Entry
 from acked.checker.audit.faults import Faults, not_asked
 from acked.checker.audit.keys import KEYS
-from acked.checker.audit.questions import Asked, Reply
+from acked.checker.audit.questions import AuditQuestion, AuditVerdict
 from acked.checker.audit.release import Contexts, span
 from acked.checker.audit.settings import Configuration, Value
 from acked.reports.runs.sentences import sentences_of
@@ -29,15 +29,15 @@ _ONLY_IF_SET = (keys.FLUSH_MESSAGES, keys.ISOLATION)
 """Settings whose defaults are of no interest."""
 
 _QUESTION_WORDS = {
-    Asked.LOSS: "acknowledged records can be lost",
-    Asked.DUPLICATES: "records can be duplicated",
-    Asked.REORDERING: "records can be reordered",
-    Asked.VANISHING: "records can be read and then vanish",
-    Asked.WRITES: "writes can stop with one broker down",
+    AuditQuestion.LOSS: "acknowledged records can be lost",
+    AuditQuestion.DUPLICATES: "records can be duplicated",
+    AuditQuestion.REORDERING: "records can be reordered",
+    AuditQuestion.VANISHING: "records can be read and then vanish",
+    AuditQuestion.WRITES: "writes can stop with one broker down",
 }
 
 
-def audit_document(audit: Audit, required: Sequence[Asked], contexts: Contexts) -> dict[str, Any]:
+def audit_document(audit: Audit, required: Sequence[AuditQuestion], contexts: Contexts) -> dict[str, Any]:
     """The audit as JSON: `verdict` is yes, no or undecided of what is `required`; `contexts` how the release is known."""
     configuration = audit.configuration
     return {
@@ -51,9 +51,9 @@ def audit_document(audit: Audit, required: Sequence[Asked], contexts: Contexts) 
             for other, refused in audit.others
         ],
         "asked_of_others": [asked.value for asked in audit.everywhere] if audit.others else [],
-        "faults": [_faults(faults) for faults in audit.scene.all_faults],
+        "faults": [_faults(faults) for faults in audit.assumed.all_faults],
         "assumed": assumed_in_words(audit),
-        "not_asked": [{"name": name, "words": words} for name, words in not_asked(audit.scene.all_faults)],
+        "not_asked": [{"name": name, "words": words} for name, words in not_asked(audit.assumed.all_faults)],
         "required": [asked.value for asked in required],
         "verdict": audit.worst(required).value,
         "verdict_in_words": verdict_in_words(audit, required),
@@ -107,24 +107,24 @@ def release_in_words(audit: Audit, contexts: Contexts) -> str:
 
 def assumed_in_words(audit: Audit) -> str:
     """Under which faults what is asked."""
-    text = "; or ".join(faults.words for faults in audit.scene.faults)
-    if audit.scene.of_loss and audit.all_of(Asked.LOSS):
-        text += f"; {Asked.LOSS.value} also: {'; or '.join(faults.words for faults in audit.scene.of_loss)}"
+    text = "; or ".join(faults.words for faults in audit.assumed.faults)
+    if audit.assumed.of_loss and audit.all_of(AuditQuestion.LOSS):
+        text += f"; {AuditQuestion.LOSS.value} also: {'; or '.join(faults.words for faults in audit.assumed.of_loss)}"
     return text
 
 
-def verdict_in_words(audit: Audit, required: Sequence[Asked]) -> str:
+def verdict_in_words(audit: Audit, required: Sequence[AuditQuestion]) -> str:
     """The last line: what the exit code says, and what it does not stand on."""
     answers = [answer for asked in required for answer in audit.all_of(asked)]
     worst = audit.worst(required)
     names = _names(required)
-    if worst is Reply.NO:
+    if worst is AuditVerdict.NO:
         under = list(dict.fromkeys(answer.faults.name for answer in answers))
         text = f"as required: {names} decided no (faults: {', '.join(under)})"
     else:
         bad = [answer for answer in answers if answer.worst is worst]
         what = "; ".join(dict.fromkeys(f"{answer.question.asked.value} under {answer.faults.name}" for answer in bad))
-        text = f"not as required: yes to {what}" if worst is Reply.YES else f"undecided: {what}"
+        text = f"not as required: yes to {what}" if worst is AuditVerdict.YES else f"undecided: {what}"
         if all(answer.reply is not worst for answer in bad):
             text += " in some of the releases that may be meant; name yours with --kafka-version and --control-plane"
     if audit.passed_over:
@@ -136,7 +136,7 @@ def _passed_over(audit: Audit) -> list[Entry]:
     return [finding.entry for finding in audit.passed_over if finding.entry is not None]
 
 
-def _names(asked: Iterable[Asked]) -> str:
+def _names(asked: Iterable[AuditQuestion]) -> str:
     return ", ".join(item.value for item in asked)
 
 
@@ -182,7 +182,7 @@ def in_words(answer: Answer) -> str:
         return f"undecided: {answer.failure}"
     if answer.story is not None:
         return f"yes, in {plural(answer.story.trace_length - 1, 'step')} ({answer.bounds})"
-    if answer.reply is Reply.UNDECIDED:
+    if answer.reply is AuditVerdict.UNDECIDED:
         return (
             f"undecided: {outcome.stopped.value} after {plural(outcome.distinct_states, 'distinct state')} and "
             f"{plural(outcome.depth, 'complete level')} ({answer.bounds}); give it more --max-states or --memory"
@@ -194,17 +194,17 @@ def in_words(answer: Answer) -> str:
 def _elsewhere(answer: Answer) -> list[dict[str, object]]:
     """What is so in the other releases that may be meant, and a story where there is none here."""
     found: list[dict[str, object]] = []
-    for reply in Reply:
+    for reply in AuditVerdict:
         group = [item for item in answer.elsewhere if item.reply is reply]
         if not group:
             continue
         word = "also" if reply is answer.reply else "but"
         text = f"{word} {reply.value} in {span(item.context for item in group)}"
-        told_of = group[0] if reply is Reply.YES and answer.reply is not Reply.YES else None
+        told_of = group[0] if reply is AuditVerdict.YES and answer.reply is not AuditVerdict.YES else None
         if told_of is not None and told_of.story is not None:
             steps = plural(told_of.story.trace_length - 1, "step")
             text += f"; with {told_of.context.words} in {steps} ({told_of.bounds})"
-        elif reply is Reply.UNDECIDED and reply is not answer.reply:
+        elif reply is AuditVerdict.UNDECIDED and reply is not answer.reply:
             text += f"; with {group[0].context.words}: {in_words(group[0])}"
         found.append({
             "answer": reply.value,
@@ -259,7 +259,7 @@ def remedy_in_words(change: Change) -> str:
     text = _and(phrases)
     for asked, reply in change.turns:
         what = _QUESTION_WORDS[asked]
-        text += f"; but then {what}" if reply is Reply.YES else f"; whether then {what} is undecided"
+        text += f"; but then {what}" if reply is AuditVerdict.YES else f"; whether then {what} is undecided"
     return text + "".join(f"; its price: {price}" for price in change.price)
 
 
