@@ -38,14 +38,14 @@ def detail(cell: Cell) -> str:
     constants, outcome = dict(cell.task.constants), cell.outcome
     sizes = ", ".join(plural(constants[name], word) for name, word in
                       (("replicas", "broker"), ("log_size", "offset"), ("records", "record")))  # fmt: skip
-    bounds = f"{sizes}, any number of leader epochs; {cell.place.crashes.words}"
+    bounds = f"{sizes}, unbounded leader epochs; {cell.place.crashes.words}"
     if outcome is None:
         return f"{cell.failure} ({bounds})"
     seen = f"{plural(outcome.distinct_states, 'distinct state')}, {plural(outcome.depth, 'level')}"
     if cell.state is State.UNDECIDED:
         return f"undecided: {outcome.stopped.value} after {seen} ({bounds})"
     if cell.state is State.BREAKS:
-        return f"the shortest run that breaks it; {seen} seen before ({bounds})"
+        return f"the shortest counterexample; {seen} seen before ({bounds})"
     if cell.state is State.UNWRITABLE:
         return f"no record is ever accepted, so none is lost; every reachable state was seen: {seen} ({bounds})"
     return f"every reachable state was seen: {seen} ({bounds})"
@@ -85,7 +85,8 @@ def print_durability(console: Console, filled: Filled) -> None:
     if State.UNWRITABLE in states:
         put_paragraph(console, "no record is ever accepted, so none is lost", "dim", "  unwritable  ", " " * 14)
     if State.UNDECIDED in states:
-        put_paragraph(console, "a bound was met before everything was seen: not safe", "yellow", "  undecided   ", " " * 14)
+        text = "a bound was reached before every state was seen: not known to be safe"
+        put_paragraph(console, text, "yellow", "  undecided   ", " " * 14)
     for warning in filled.warnings:
         put_paragraph(console, f"note: {warning}", "dim")
 
@@ -130,7 +131,7 @@ def as_rows(filled: Filled) -> list[dict[str, object]]:
 
 
 class Stories:
-    """The stories of cells, the last sentence says what is broken; each is sentences_of once."""
+    """The stories of cells, whose last sentence says what is violated; each is made once."""
 
     def __init__(self) -> None:
         self._told: dict[Any, tuple[str, ...]] = {}

@@ -52,9 +52,9 @@ def _answers(document: Document, files: Sequence[str]) -> Iterator[dict[str, obj
         parts += _told(answer["story"])
         for other in answer["elsewhere"]:
             parts += [sentence(other["in_words"]), *_told(other["story"])]
-        parts += [f"Because of {cause['in_words']}." for cause in answer["causes"] or ()]
+        parts += [f"Cause: {cause['in_words']}." for cause in answer["causes"] or ()]
         if answer["no_cause"] is not None:
-            parts.append(f"Because of {answer['no_cause']}.")
+            parts.append(f"Cause: {answer['no_cause']}.")
         if answer["remedy"] is not None:
             parts.append(f"Smallest change, checked: {answer['remedy']['in_words']}.")
         places = [cause for cause in answer["causes"] or () if cause["line"]]

@@ -35,7 +35,7 @@ def gate_markdown(report: GateReport, told: Sequence[Failure], files: Mapping[Pa
             lines += md_block(first.story)
     if report.left_out:
         names = ", ".join(md_code(item.path.as_posix()) for item in report.left_out)
-        lines += ["", f"Left out because they are slow: {names}."]
+        lines += ["", f"Skipped because they are slow: {names}."]
     return "\n".join(lines) + "\n"
 
 
@@ -46,7 +46,7 @@ def headline(report: GateReport) -> str:
     number = len(report.entries)
     cached = sum(entry.is_cached for entry in report.entries)
     told = f" ({units.count(cached)} from the cache)" if cached else ""
-    slow = f"; {units.plural(len(report.left_out), 'slow spec')} left out" if report.left_out else ""
+    slow = f"; {units.plural(len(report.left_out), 'slow spec')} skipped" if report.left_out else ""
     if report.is_green:
         return f"green: {units.plural(number, 'spec')} as expected{told}{slow}"
     return f"red: {units.count(len(report.red))} of {units.plural(number, 'spec')} not as expected{told}{slow}"

@@ -2,7 +2,7 @@
 
 The tables after a proof, its counterexamples, its document, and the lines on stderr.
 
-A counterexample to induction is a run like any other but for its first state, which need not be reachable: its words say so.
+A counterexample to induction is a trace like any other but for its first state, which may be unreachable: its words say so.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 COUNTEREXAMPLE_FORMAT = "acked-counterexample-to-induction/1"
-"""What the document of a counterexample to induction says in `format`: it is no trace, for it does not begin initially."""
+"""The `format` of a counterexample to induction, which is not a trace document: it may begin in any state."""
 
 _STYLE = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCOMPLETE: "bold yellow"}
 _COLOUR = {
@@ -50,9 +50,9 @@ _MARK = {
     ObligationVerdict.UNDECIDED: Mark.OPEN,
 }
 _REACHABLE = {
-    Reachability.REACHABLE: "explicit search met it: it is reachable",
-    Reachability.UNREACHABLE: "it is not reachable: explicit search saw every reachable state and did not meet it",
-    Reachability.UNKNOWN: "it need not be reachable",
+    Reachability.REACHABLE: "explicit search found it: it is reachable",
+    Reachability.UNREACHABLE: "it is unreachable: explicit search saw every reachable state and did not find it",
+    Reachability.UNKNOWN: "it may be unreachable",
 }
 
 
@@ -74,7 +74,7 @@ def proof_in_words(result: ProofResult) -> str:
     bounded = result.bounded
     if bounded.depth < 0:
         return f"incomplete: nothing was decided; {bounded.reason}"
-    covered = f"no run of up to {units.plural(bounded.depth, 'action')} violates it, and longer ones were not looked at"
+    covered = f"no trace of up to {units.plural(bounded.depth, 'step')} violates it, and longer ones were not examined"
     return f"incomplete: {covered}; {bounded.reason}" if bounded.reason else f"incomplete: {covered}"
 
 
@@ -82,7 +82,7 @@ def _induction_in_words(induction: Induction) -> str:
     if induction.is_proof:
         lemmas = units.plural(len(induction.lemmas), "lemma")
         how = "induction" if induction.k == 1 else f"{induction.k}-induction"
-        return f"holds: proved by {how} with {lemmas}, in runs of any length"
+        return f"holds: proved by {how} with {lemmas}, in traces of any length"
     count = {
         verdict: sum(item.verdict is verdict for item in induction.obligations) for verdict in ObligationVerdict
     }
@@ -92,7 +92,7 @@ def _induction_in_words(induction: Induction) -> str:
         if count[verdict]
     ]
     names = [item.name for item in induction.actions if item.verdict is not ObligationVerdict.PROVED]
-    return f"incomplete: this is no proof, because of {', '.join(names)} ({', '.join(parts)} of {len(induction.obligations)})"
+    return f"incomplete: not a proof, because of {', '.join(names)} ({', '.join(parts)} of {len(induction.obligations)})"
 
 
 def differences(expect: Any, result: ProofResult) -> list[str]:
@@ -148,11 +148,11 @@ def _print_numbers(console: Console, result: ProofResult, total_seconds: float) 
         if induction.symmetry:
             rows.append(("symmetry", f"not used: {induction.symmetry}"))
         else:
-            rows.append(("symmetry", f"checked: {count} of {induction.instances} action instances stand for all"))
+            rows.append(("symmetry", f"checked: {count} of {induction.instances} action instances represent all"))
     if result.bounded is not None and result.bounded.symmetry:
         rows.append(("symmetry", f"not used: {result.bounded.symmetry}"))
     elif result.bounded is not None:
-        rows.append(("symmetry", "checked: runs that differ only in the names of brokers are looked at once"))
+        rows.append(("symmetry", "checked: traces that differ only in the names of brokers are examined once"))
     rows.append(("time", f"{units.duration(result.seconds)} proving, {units.duration(total_seconds)} in all"))
     rows.append(("engine", f"{result.engine}, {result.method.value}, {units.plural(result.workers, 'solver')} at a time"))
     for name, text in rows:
@@ -179,7 +179,7 @@ def _remarks(action: ActionProof) -> Iterator[str]:
         if item.reason:
             yield f"{item.label} leaves {', '.join(item.open_claims)} open: {item.reason}"
     if action.never_fires:
-        yield f"{action.name} can never fire where the lemmas hold, so nothing was proved of it"
+        yield f"{action.name} is never enabled where the lemmas hold, so nothing was proved about it"
 
 
 def _print_lemmas(console: Console, induction: Induction) -> None:
@@ -192,12 +192,12 @@ def _print_lemmas(console: Console, induction: Induction) -> None:
 
 def _print_counterexamples(console: Console, title: str, result: ProofResult) -> None:
     assert result.induction is not None
-    for _, item in telling_counterexamples(result.induction):
+    for _, item in chosen_counterexamples(result.induction):
         print_trace(console, counterexample_view(title, result, item))
         put(console, [])
 
 
-def telling_counterexamples(induction: Induction) -> Iterator[tuple[ActionProof, InductionCounterexample]]:
+def chosen_counterexamples(induction: Induction) -> Iterator[tuple[ActionProof, InductionCounterexample]]:
     """One counterexample for every action that has one; preferably one that breaks a property that was asked."""
     for action in induction.actions:
         found = [item for obligation in action.obligations for item in obligation.counterexamples]
@@ -207,7 +207,7 @@ def telling_counterexamples(induction: Induction) -> Iterator[tuple[ActionProof,
 
 
 def counterexample_view(title: str, result: ProofResult, item: InductionCounterexample) -> TraceView:
-    """A counterexample to induction as a trace whose words tell what it is."""
+    """A counterexample to induction as a trace whose words say what it is."""
     question = _with_claims(result, item.claims)
     broken = question.properties[0] if question.properties and item.run.actions else None
     view = view_of(Counterexample(title, question, item.run, broken))

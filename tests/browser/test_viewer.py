@@ -493,7 +493,7 @@ def test_a_run_without_end_says_where_its_loop_begins_and_where_it_goes_back_to(
     target = tmp_path / "endless.html"
     acked("view", "leader-in-office-weak", "--out", str(target), "--quiet")
     page = watched.open(target)
-    expect(page.locator(".happened")).to_contain_text("Steps 4 to 6 can happen again and again for ever")
+    expect(page.locator(".happened")).to_contain_text("Steps 4 to 6 can repeat forever")
     expect(page.locator(".steps .remark")).to_have_count(2)
     expect(page.locator(".now .remark")).to_have_count(0)
     page.keyboard.press("End")

@@ -131,7 +131,7 @@ def test_a_failed_induction_shows_what_breaks_what(weakened: Path) -> None:
     assert "a state in which every property and every lemma holds; it is not reachable" in text
     assert "FencedFollowerFetch does not preserve" in text
     assert "broker 0" in text, "states are drawn as log grids"
-    assert "incomplete: this is no proof, because of FencedFollowerFetch" in text
+    assert "incomplete: not a proof, because of FencedFollowerFetch" in text
 
 
 def test_the_document_of_a_failed_induction_has_its_counterexamples(weakened: Path) -> None:
@@ -170,7 +170,7 @@ def test_every_query_is_written_as_a_file(tiny: Path, tmp_path: Path) -> None:
 def test_a_timeout_is_no_pass_and_names_what_was_left_open(tiny: Path) -> None:
     done = acked("prove", tiny, "-c", "replicas=3", "-c", "log_size=2", "--timeout", "0.001")
     assert done.returncode == 152
-    assert "incomplete: this is no proof" in done.stdout
+    assert "incomplete: not a proof" in done.stdout
     assert "open: " in " ".join(done.stdout.split())
 
 

@@ -70,7 +70,7 @@ def test_nothing_is_shown_beside_a_document() -> None:
 def test_warnings_and_slow_specs_are_told() -> None:
     report = GateReport((entry("a.toml"),), (Candidate(Path("s.toml"), SPEC),), "", ("the cache entry x is damaged",))
     text = shown(report)
-    assert "left out, because it is slow: s.toml (--slow runs it)" in text
+    assert "skipped because it is slow: s.toml (--slow runs it)" in text
     assert "warning: the cache entry x is damaged" in text
     assert gate_document(report, [])["left_out"] == ["s.toml"]
 
@@ -108,5 +108,5 @@ def test_ablation_never_calls_an_undecided_clause_needless() -> None:
     stream = io.StringIO()
     print_ablation(open_console(stream, 100), found, with_stories=False)
     text = stream.getvalue()
-    assert "no promise of this spec needs: A: idle\n" in text
+    assert "no property of this spec is violated without: A: idle\n" in text
     assert "killed by SIGKILL" in text
