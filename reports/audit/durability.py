@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acked.checker.audit.durability import Cell, Filled, Place, State
+from acked.checker.batch.outcome import Task
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import csv_text
 from acked.reports.runs.sentences import sentences_of
@@ -134,16 +135,16 @@ class Stories:
     """The stories of cells, whose last sentence says what is violated; each is made once."""
 
     def __init__(self) -> None:
-        self._told: dict[Any, tuple[str, ...]] = {}
+        self._made: dict[Task, tuple[str, ...]] = {}
 
     def of(self, cell: Cell) -> tuple[str, ...]:
         """A sentence for each step and one for the end; none where nothing is broken."""
         if cell.story is None:
             return ()
-        if cell.task not in self._told:
+        if cell.task not in self._made:
             run = sentences_of(cell.task, cell.story)
-            self._told[cell.task] = (*run.steps, run.happened)
-        return self._told[cell.task]
+            self._made[cell.task] = (*run.steps, run.happened)
+        return self._made[cell.task]
 
 
 def as_csv(rows: list[dict[str, object]]) -> str:

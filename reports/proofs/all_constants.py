@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 def all_constants_document(proof: AllConstantsProof, rules: Sequence[BrokenRule]) -> dict[str, object]:
     """The proof as plain data for JSON, with the rules that break the argument."""
-    told = [
+    broken = [
         {"action": item.action, "breaks": list(item.breaks), "rule_of_kip320": item.rule or None, "asks": list(item.clauses)}
         for item in rules
     ]
-    return {**proof.document(), "broken_rules": told}
+    return {**proof.document(), "broken_rules": broken}
 
 
 def print_all_constants(

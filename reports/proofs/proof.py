@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from acked.checker.observer import ProofProgress
 from acked.checker.proof.result import (
     ActionProof,
+    Bounded,
     Induction,
     InductionCounterexample,
     Method,
@@ -198,7 +199,7 @@ def _print_counterexamples(console: Console, title: str, result: ProofResult) ->
 
 
 def chosen_counterexamples(induction: Induction) -> Iterator[tuple[ActionProof, InductionCounterexample]]:
-    """One counterexample for every action that has one; preferably one that breaks a property that was asked."""
+    """One counterexample for every action that has one; preferably one that violates a property that was asked."""
     for action in induction.actions:
         found = [item for obligation in action.obligations for item in obligation.counterexamples]
         if found:
@@ -240,12 +241,12 @@ def proof_document(
     title: str,
     result: ProofResult,
     total_seconds: float,
-    expectation: Mapping[str, Any] | None = None,
+    expectation: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
     """The document of `prove`, under the names of `check`'s where they mean the same.
 
-    `proof` is given exactly if every obligation is proved, `attempt` if induction was tried and is no proof. `depth` counts
-    complete levels, the initial one included, as a search does; `bounded.depth` counts actions. What only a search
+    `proof` is given exactly if every obligation is proved, `attempt` if induction was tried and is not a proof. `depth`
+    counts complete levels, the initial one included, as a search does; `bounded.depth` counts steps. What only a search
     counts is null.
     """
     question = result.question
@@ -284,25 +285,27 @@ def proof_document(
         ],
         "proof": proof if is_proof else None,
         "attempt": None if is_proof else proof,
-        "bounded": None
-        if result.bounded is None
-        else {
-            "bound": result.bounded.bound,
-            "depth": result.bounded.depth,
-            "seconds_by_depth": list(result.bounded.depths),
-            "symmetry": _symmetry(result.bounded.symmetry),
-            "reason": result.bounded.reason or None,
-        },
+        "bounded": None if result.bounded is None else _bounded(result.bounded),
         "expectation": None if expectation is None else dict(expectation),
         "notes": list(result.notes),
     }
 
 
-def _symmetry(obstacle: str) -> dict[str, Any]:
+def _bounded(bounded: Bounded) -> dict[str, object]:
+    return {
+        "bound": bounded.bound,
+        "depth": bounded.depth,
+        "seconds_by_depth": list(bounded.depths),
+        "symmetry": _symmetry(bounded.symmetry),
+        "reason": bounded.reason or None,
+    }
+
+
+def _symmetry(obstacle: str) -> dict[str, object]:
     return {"used": not obstacle, "obstacle": obstacle or None}
 
 
-def _induction(result: ProofResult) -> dict[str, Any]:
+def _induction(result: ProofResult) -> dict[str, object]:
     induction = result.induction
     assert induction is not None
     return {
@@ -315,7 +318,7 @@ def _induction(result: ProofResult) -> dict[str, Any]:
     }
 
 
-def _action(result: ProofResult, action: ActionProof) -> dict[str, Any]:
+def _action(result: ProofResult, action: ActionProof) -> dict[str, object]:
     return {
         "verdict": action.verdict.value,
         "seconds": action.seconds,
@@ -338,7 +341,7 @@ def _action(result: ProofResult, action: ActionProof) -> dict[str, Any]:
     }
 
 
-def _counterexample(result: ProofResult, item: InductionCounterexample) -> dict[str, Any]:
+def _counterexample(result: ProofResult, item: InductionCounterexample) -> dict[str, object]:
     question = _with_claims(result, item.claims)
     return {
         "format": COUNTEREXAMPLE_FORMAT,

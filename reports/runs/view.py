@@ -63,7 +63,7 @@ class PropertyMark:
 class StepView:
     """One step: the action (None at step 0), the state it leads to, and what it changed.
 
-    `told` is the state as people are told it (see `Protocol.told_with`); sentence, changes and picture are of it.
+    `told` is the state as it is shown (see `Protocol.told_with`); sentence, changes and picture are of it.
     `picture` is what the protocol's provider made of it, with who took the step and its messages; None where nothing of the
     kind is known. `differs` is what it shows and the picture before did not; `untold` are the changes that it does not show
     (without a picture: all of them).
@@ -153,7 +153,7 @@ def steps_of(question: Question, run: Run) -> tuple[StepView, ...]:
     """The steps of a run, the initial state first."""
     try:
         steps = tuple(_steps(question, run))
-    except ModelError:  # A counterexample to induction may have ranks beyond the numbers that reachable states are told with.
+    except ModelError:  # A counterexample to induction may have ranks beyond the numbers of reachable states.
         steps = tuple(_steps(question, run, renumbers=False))
     remarks = remarks_on(steps, run.loop)
     return tuple(replace(step, remark=remarks[step.index]) if step.index in remarks else step for step in steps)
@@ -201,7 +201,7 @@ def _subject(protocol: str, constants: Sequence[tuple[str, Any]], dropped: Seque
 class StepTeller:
     """Renders steps one at a time, each from its own past, so that runs may branch.
 
-    `Past` is what a step leaves behind for those after it. `telling` is the instance in which people are told the run, and
+    `Past` is what a step leaves behind for those after it. `telling` is the instance in which the trace is shown, and
     `told_actions` are its actions by their labels, which the question's own have, too. Without `renumbers` that is the
     question's own instance, whose numbers are ranks.
     """
@@ -359,8 +359,8 @@ def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = F
     else:
         before = steps[-2].told if len(steps) > 1 else None
         details = list(provider.disagreements(violates.name, before, last.told))
-    told, more = details[:_MAX_DETAILS], len(details) - _MAX_DETAILS
-    text = "; ".join([*told, f"and {more} more like it"] if more > 0 else told)
+    shown, more = details[:_MAX_DETAILS], len(details) - _MAX_DETAILS
+    text = "; ".join([*shown, f"and {more} more like it"] if more > 0 else shown)
     remedy = None if violates.kind in GRAPH_KINDS else remedy_of(question, run, violates, decides)
     return TraceStory(
         property=violates.name,
@@ -378,11 +378,11 @@ def _without_end(question: Question, run: Run, violates: Property) -> str:
     last, goal = len(run.states) - 1, violates.liveness.goal_text
     if run.loop == last:
         where = f"In the state after step {last}" if last else "In the initial state"
-        told = f"{where} the trace can stay forever, without a state in which {goal}"
+        text = f"{where} the trace can stay forever, without a state in which {goal}"
     else:
-        told = f"Steps {run.loop + 1} to {last} can repeat forever, without a state in which {goal}"
+        text = f"Steps {run.loop + 1} to {last} can repeat forever, without a state in which {goal}"
     kept = kept_in_words(question, violates, run)
-    return f"{told}. The trace is fair ({kept})" if kept else told
+    return f"{text}. The trace is fair ({kept})" if kept else text
 
 
 def _found(sought: Property, last: StepView) -> TraceStory:

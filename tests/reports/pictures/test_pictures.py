@@ -183,7 +183,7 @@ def test_what_goes_wrong_in_a_declaration_is_one_sentence_with_its_line() -> Non
     with pytest.raises(ModelError) as refused:
         steps_of(question, run)
     assert re.fullmatch(
-        r"things: who tells whom in Switch \(test_pictures.py:\d+\): AttributeError: .*'off'", str(refused.value)
+        r"things: the messages of Switch \(test_pictures.py:\d+\): AttributeError: .*'off'", str(refused.value)
     )
 
 
