@@ -22,7 +22,6 @@ from acked.checker.solver.problem import conditions, make_problem
 from acked.checker.solver.tasks import SOLVER, BoundedAnswer, BoundedTask, DepthNote
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import Instance
 
 NO_SYMMETRY = "not asked for"
 
@@ -42,8 +41,7 @@ def check_bounded(
     """The shortest violation of up to `bound.depth` actions, or the depth up to which there is none."""
     told = observer or Observer()
     begin = time.perf_counter()
-    # A fresh instance, because new expressions in the question's own would change its fingerprint.
-    instance = fresh(question.instance)
+    instance = question.instance
     answer: BoundedAnswer | None = None
     depths: list[float] = []
     symmetry = Symmetry((), NO_SYMMETRY)
@@ -73,11 +71,6 @@ def check_bounded(
         violations=violations,
         interrupted=interrupted,
     )
-
-
-def fresh(instance: Instance) -> Instance:
-    """The same instance in a pool of its own."""
-    return instance.protocol.instantiate(instance.constants, instance.dropped)
 
 
 def ask(
@@ -126,7 +119,6 @@ def confirmed(question: Question, answer: BoundedAnswer) -> Violation:
 def broken_properties(question: Question, run: Run) -> list[Property]:
     """The question's properties that the run's last state or last step violates, in the question's order."""
     instance = question.instance
-    _ = question.plan  # Made before new expressions are, so that the fingerprint is the one that `check` has.
     codes = [instance.schema.unpack(words) for words in run.states[-2:]]
     broken = []
     for position, item in enumerate(question.properties):

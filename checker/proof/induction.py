@@ -21,7 +21,7 @@ from acked.checker.errors import SystemFailure
 from acked.checker.native.shard import Shard
 from acked.checker.observer import Observer, ProofProgress
 from acked.checker.processes import Limits, Lost, Note, ProcessPool
-from acked.checker.proof.bmc import NO_SYMMETRY, Bound, ask, confirmed, fresh
+from acked.checker.proof.bmc import NO_SYMMETRY, Bound, ask, confirmed
 from acked.checker.proof.result import (
     INITIAL,
     ActionProof,
@@ -83,8 +83,7 @@ class _Attempt:
         self.limits = limits
         self.options = options
         self.observer = observer
-        # A fresh instance, because new expressions in the question's own would change its fingerprint.
-        self.instance = fresh(question.instance)
+        self.instance = question.instance
         asked = {item.name for item in question.properties}
         self.lemmas = tuple(item for item in lemmas if item.name not in asked)
         self.claims: tuple[Property, ...] = (*question.properties, *self.lemmas)
@@ -286,22 +285,19 @@ class _Attempt:
             last = instance.fire(actions[-1], states[-1])
         except DomainOverflow:
             is_one = is_one and any(name.endswith("domain") for name in claims)
-            run = Run(tuple(words), self._own(steps[:-1]))
+            run = Run(tuple(words), tuple(actions[:-1]))
         else:
             for item, root in zip(self.claims, self.roots, strict=True):
                 codes = [*states[-1], *last] if item.kind is Kind.STEP else last
                 if item.name in claims and Evaluator([root])(codes)[0]:
                     is_one = False
-            run = Run((*words, instance.schema.pack(last)), self._own(steps))
+            run = Run((*words, instance.schema.pack(last)), tuple(actions))
         if not is_one or not claims:
             raise SystemFailure(
                 f"{instance.protocol.name}: z3's counterexample to {actions[-1].label} is none by the plain evaluator; "
                 "please report this as a defect of acked"
             )
         return InductionCounterexample(claims, run)
-
-    def _own(self, steps: Sequence[int]) -> tuple[ActionInstance, ...]:
-        return tuple(self.question.instance.actions[number] for number in steps)
 
     def _needed(self, steps: Sequence[Obligation]) -> tuple[str, ...] | None:
         """The lemmas that the proofs of the properties, and of those lemmas in turn, use; in the lemmas' order."""

@@ -20,9 +20,11 @@ from typing import Any, get_type_hints
 
 from acked.invariants.property import Kind, Property
 from acked.model.language.context import active, current
-from acked.model.language.protocol import Action, Guard, Protocol, require
+from acked.model.language.protocol import Action, Protocol, require
 from acked.model.language.quantify import each, every, implies, ite, some, truth
+from acked.model.language.semantics import Guard, tracing
 from acked.model.language.state import Struct, field, none_of
+from acked.model.language.store import Store
 from acked.model.language.values import Bool, SetValue
 from acked.model.partition import state as ours
 from acked.model.partition.common import epoch_start
@@ -86,9 +88,10 @@ class Run:
     def take(self, action: Action, when: Bool | None = None, **arguments: Any) -> None:
         """The family takes a step, where `when` holds; what its guard asks must then hold."""
         store = self._pair._store
+        assert isinstance(store, Store)
         before = list(store.codes)
         clauses: list[Guard] = []
-        with active(replace(current(), guards=clauses)):
+        with active(replace(tracing(), guards=clauses)):
             action.function(self.f, **arguments)
         pool = current().pool
         enabled = Bool(pool.all(clause.condition for clause in clauses))

@@ -1,7 +1,7 @@
 """A protocol read as first-order logic: any number of ids, unknown constants, states as functions.
 
-`Reading`, which runs a protocol's own actions and a property's own predicate over functions instead of leaves; what stands
-behind structs then (`FunctionStore`), and how sets, optional ids and quantifiers are read.
+`Reading`, the `Semantics` in which a protocol's own actions and a property's own predicate run over functions instead of
+leaves; and what stands behind structs then (`FunctionStore`).
 
 An `Id` type becomes an uninterpreted sort, whose size nothing says; an `Int` is a mathematical integer, whose range is
 a clause to be proved like any other (`Reading.domains`). A constant is an unknown integer not below its least value. An
@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NoReturn, TypeVar
 
 from acked.model.firstorder.terms import BOOL, INT, Choice, Logic, Relation, Sort, Symbol, Term
+from acked.model.firstorder.values import SymbolicOptional, SymbolicSet, code, formula, sort_of, term_of
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Context, active, resolve
+from acked.model.language.context import active, resolve
 from acked.model.language.domain import (
     ArrayDomain,
     BoolDomain,
@@ -28,18 +29,28 @@ from acked.model.language.domain import (
     LeafDomain,
     LogDomain,
     OptionalDomain,
+    Path,
     Range,
     SetDomain,
     StructDomain,
     as_leaf,
 )
-from acked.model.language.protocol import Action, Guard, Protocol
-from acked.model.language.values import Bool, Id, OptionalValue, SetValue, Value
+from acked.model.language.protocol import Action, Protocol
+from acked.model.language.semantics import Guard, Trace
+from acked.model.language.state import Struct
+from acked.model.language.store import SymbolicPath
+from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value
 
-Key = tuple[Any, ...]
+V = TypeVar("V", bound=Value)
+N = TypeVar("N", bound=Int)
+I = TypeVar("I", bound=Id)  # noqa: E741
+
+Key = tuple[str | None, ...]
 """A path whose indices are None."""
-Content = Callable[[tuple[Term, ...]], Any]
-"""What a family holds, by index: a term, a `Choice` or a `Relation`."""
+Code = Any
+"""A term, a `Choice` or a `Relation`, where the language's types say `Expr` (see `values.py`)."""
+Content = Callable[[tuple[Term, ...]], Code]
+"""What a family holds, by index."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +58,13 @@ class Index:
     """What a family is indexed by: ids of a sort, or the integers within bounds."""
 
     sort: Sort
-    item: type[Any]
+    item: type[Value]
     bounds: tuple[Term, Term] | None
 
     @property
     def hint(self) -> str:
         """The name of the type, which variables and marks carry."""
-        return _hint(self.item)
+        return self.item.__name__
 
 
 @dataclass(frozen=True)
@@ -70,107 +81,6 @@ class Family:
         return "".join("[]" if part is None else f".{part}" for part in self.key).lstrip(".")
 
 
-class SymbolicOptional(OptionalValue[Any]):
-    """An optional id, of which it is not said that it is a number."""
-
-    __slots__ = ()
-
-    @property
-    def _choice(self) -> Choice:
-        return cast(Choice, self.expr)
-
-    @property
-    def is_none(self) -> Bool:
-        """Whether there is no value."""
-        return ~self.is_some
-
-    @property
-    def is_some(self) -> Bool:
-        """Whether there is a value."""
-        return Bool(cast(Any, self._choice.is_some))
-
-    @property
-    def value(self) -> Any:
-        """The value; of none any id."""
-        if self._choice.value is None:
-            raise ModelError(f"a {self.item.type_name} that is certainly none has no value")
-        return self.item(cast(Any, self._choice.value))
-
-    def code_of(self, other: object) -> Any:
-        """The choice behind a value, None or another optional."""
-        logic = self._choice.pool
-        if other is None:
-            return Choice(logic, logic.false, None)
-        if isinstance(other, OptionalValue):
-            return super().code_of(other)
-        return Choice(logic, logic.true, cast(Any, self.item).lift(other))
-
-
-class SymbolicSet(SetValue[Any]):
-    """A set of ids, by what is in it."""
-
-    __slots__ = ()
-
-    @property
-    def _relation(self) -> Relation:
-        return cast(Relation, self.expr)
-
-    def _make(self, member: Callable[[Term], Term]) -> SymbolicSet:
-        return SymbolicSet(cast(Any, Relation(self._relation.pool, self._relation.sort, member)), self.item)
-
-    def _every(self, body: Callable[[Term], Term]) -> Bool:
-        return Bool(cast(Any, self._relation.pool.every(self._relation.sort, _hint(self.item), body)))
-
-    @property
-    def is_empty(self) -> Bool:
-        """Whether nothing is in the set."""
-        logic, member = self._relation.pool, self._relation.member
-        return self._every(lambda x: logic.not_(member(x)))
-
-    @property
-    def size(self) -> Any:
-        """No number: how many ids there are is unknown."""
-        raise ModelError(f"how many {self.item.type_name}s a set has is no first-order notion; compare sets instead")
-
-    def contains(self, member: Any) -> Bool:
-        """Whether `member` is in the set."""
-        return Bool(cast(Any, self._relation.member(self.item.lift(member))))
-
-    def add(self, member: Any) -> SymbolicSet:
-        """The set with `member`."""
-        logic, relation, new = self._relation.pool, self._relation, self.item.lift(member)
-        return self._make(lambda x: logic.or_(relation.member(x), logic.eq(x, new)))
-
-    def remove(self, member: Any) -> SymbolicSet:
-        """The set without `member`."""
-        logic, relation, old = self._relation.pool, self._relation, self.item.lift(member)
-        return self._make(lambda x: logic.and_(relation.member(x), logic.not_(logic.eq(x, old))))
-
-    def is_only(self, member: Any) -> Bool:
-        """Whether `member` is the only one in the set."""
-        logic, relation, only = self._relation.pool, self._relation, self.item.lift(member)
-        return self._every(lambda x: logic.eq(relation.member(x), logic.eq(x, only)))
-
-    def issubset(self, other: Any) -> Bool:
-        """Whether every member is in `other` too."""
-        logic, mine, theirs = self._relation.pool, self._relation, cast(Any, self.mask_of(other))
-        return self._every(lambda x: logic.or_(logic.not_(mine.member(x)), theirs.member(x)))
-
-    def __or__(self, other: Any) -> SymbolicSet:
-        logic, mine, theirs = self._relation.pool, self._relation, cast(Any, self.mask_of(other))
-        return self._make(lambda x: logic.or_(mine.member(x), theirs.member(x)))
-
-    def __and__(self, other: Any) -> SymbolicSet:
-        logic, mine, theirs = self._relation.pool, self._relation, cast(Any, self.mask_of(other))
-        return self._make(lambda x: logic.and_(mine.member(x), theirs.member(x)))
-
-    def __sub__(self, other: Any) -> SymbolicSet:
-        logic, mine, theirs = self._relation.pool, self._relation, cast(Any, self.mask_of(other))
-        return self._make(lambda x: logic.and_(mine.member(x), logic.not_(theirs.member(x))))
-
-    __hash__ = Value.__hash__
-
-
 class FunctionStore:
     """What every family holds while one action is traced; assignments take effect at once, as substitutions.
 
@@ -183,43 +93,54 @@ class FunctionStore:
         self.logic = logic
         self.contents = dict(contents)
 
-    def read(self, path: Key) -> Any:
+    def read(self, path: SymbolicPath, moment: int | None = None) -> Code:
         """What stands at a path."""
         key, at = self._split(path)
         return self.contents[key](at)
 
-    def begin(self, writer: Any, replaces: bool, place: Key | None = None) -> None:
+    def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
         """Nothing to note."""
 
-    def write(self, path: Key, content: Any, when: Term | None = None) -> None:
+    def write(self, path: SymbolicPath, code: Code, when: Code = None) -> None:
         """Replaces what stands at a path, where a condition holds."""
         key, at = self._split(path)
         where = self.logic.true if when is None else when
-        self._replace(key, lambda index: self.logic.and_(self._is_at(index, at), where), content)
+        self._replace(key, lambda index: self.logic.and_(self._is_at(index, at), where), code)
 
-    def blank_from(self, slots: Key, fields: Iterable[tuple[Key, LeafDomain]], _: Any, cut: Term) -> None:
+    def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Code) -> None:
         """Blanks the fields of every slot of a log from `cut` on."""
         log, at = self._split(slots)
         for path, domain in fields:
             self._replace(
-                (*log, None, *path),
+                (*log, None, *_key(path)),
                 lambda index: self.logic.and_(self._is_at(index[:-1], at), self.logic.le(cut, index[-1])),
                 zero(self.logic, domain),
             )
 
-    def _replace(self, key: Key, where: Callable[[tuple[Term, ...]], Term], content: Any) -> None:
+    def slot(self, offset: Code, size: IntLike) -> Code:
+        """The offset itself: a log is a function of offsets, whatever its size."""
+        return offset
+
+    def leaves(self) -> NoReturn:
+        """There are none: a field is a function."""
+        raise ModelError("a predicate written in a spec is about given constants and has no meaning for all of them")
+
+    def _replace(self, key: Key, where: Callable[[tuple[Term, ...]], Term], content: Code) -> None:
         before = self.contents[key]
         self.contents[key] = lambda index: self.logic.ite(where(index), content, before(index))
 
     def _is_at(self, index: tuple[Term, ...], at: tuple[Term, ...]) -> Term:
         return self.logic.all(self.logic.eq(a, b) for a, b in zip(index, at, strict=True))
 
-    def _split(self, path: Key) -> tuple[Key, tuple[Term, ...]]:
-        key = tuple(part if isinstance(part, str) else None for part in path)
-        return key, tuple(self.logic.int(part) for part in path if not isinstance(part, str))
+    def _split(self, path: SymbolicPath) -> tuple[Key, tuple[Term, ...]]:
+        return _key(path), tuple(self.logic.int(part) for part in path if not isinstance(part, str))
 
 
-def zero(logic: Logic, domain: LeafDomain) -> Any:
+def _key(path: SymbolicPath) -> Key:
+    return tuple(part if isinstance(part, str) else None for part in path)
+
+
+def zero(logic: Logic, domain: LeafDomain) -> Code:
     """What a field of this domain holds before anything is assigned: code 0."""
     if isinstance(domain, SetDomain):
         return Relation(logic, sort_of(domain.item), lambda _: logic.false)
@@ -287,7 +208,7 @@ class Reading:
     def state_term(self, predicate: Callable[[Any], Bool], store: FunctionStore | None = None) -> Term:
         """A predicate over one state: the one before a step if not said otherwise."""
         with active(self._context()):
-            return cast(Term, Bool.lift(predicate(self._root(store or self.before))))
+            return term_of(predicate(self._root(store or self.before)))
 
     def domains(self) -> dict[str, Callable[[FunctionStore], Term]]:
         """That every integer field is within its range, by the name of the field."""
@@ -297,82 +218,90 @@ class Reading:
             if sort_of_leaf(family.domain) is INT
         }
 
-    # -- what the language asks for (see `Context.reading`) -------------------------------------------------------
+    # -- what the language asks for: `Semantics` ------------------------------------------------------------------
 
-    def optional_value(self, content: Any, item: type[Any]) -> OptionalValue[Any]:
+    def optional_value(self, code: Code, item: type[V]) -> OptionalValue[V]:
         """An optional value of what a family holds."""
-        return SymbolicOptional(content, item) if issubclass(item, Id) else OptionalValue(content, item)
+        return SymbolicOptional(code, item) if issubclass(item, Id) else OptionalValue(code, item)
 
-    def no_value(self, item: type[Any]) -> OptionalValue[Any]:
+    def no_value(self, item: type[V]) -> OptionalValue[V]:
         """An optional value that is none."""
         none = Choice(self.logic, self.logic.false, None) if issubclass(item, Id) else self.logic.int(0)
         return self.optional_value(none, item)
 
-    def set_value(self, content: Any, item: type[Any]) -> SymbolicSet:
+    def set_value(self, code: Code, item: type[I]) -> SymbolicSet[I]:
         """A set of what a family holds."""
-        return SymbolicSet(content, item)
+        return SymbolicSet(code, item)
 
-    def uniform_set(self, item: type[Any], everything: bool) -> SymbolicSet:
+    def uniform_set(self, item: type[I], everything: bool) -> SymbolicSet[I]:
         """The set of all ids, or the empty one."""
         relation = Relation(self.logic, sort_of(item), lambda _: self.logic.bool(everything))
-        return SymbolicSet(cast(Any, relation), item)
+        return SymbolicSet(code(relation), item)
 
-    def every(self, over: Any, body: Callable[[Any], Bool]) -> Bool:
-        """Whether the body holds for every value of a type, or for every member of a set."""
-        logic = self.logic
-        if isinstance(over, SymbolicSet):
-            inside = over.contains
-            return self.every(over.item, lambda x: ~inside(x) | body(x))
+    def every(self, over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> Bool:
+        """A universal quantifier."""
+        if isinstance(over, SetValue):
+            inside, item = over.contains, over.item
+            return self.every(item, lambda x: ~inside(x) | body(x))
         wrap, sort, bounds = self._range(over)
-        hint = _hint(over)
-        return Bool(cast(Any, logic.every(sort, hint, lambda x: cast(Term, Bool.lift(body(wrap(x)))), bounds)))
+        return formula(self.logic.every(sort, over.__name__, lambda x: term_of(body(wrap(x))), bounds))
 
-    def some(self, over: Any, body: Callable[[Any], Bool]) -> Bool:
-        """Whether the body holds for some value of a type, or for some member of a set."""
-        logic = self.logic
-        if isinstance(over, SymbolicSet):
-            inside = over.contains
-            return self.some(over.item, lambda x: inside(x) & body(x))
+    def some(self, over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> Bool:
+        """An existential quantifier."""
+        if isinstance(over, SetValue):
+            inside, item = over.contains, over.item
+            return self.some(item, lambda x: inside(x) & body(x))
         wrap, sort, bounds = self._range(over)
-        hint = _hint(over)
-        return Bool(cast(Any, logic.some(sort, hint, lambda x: cast(Term, Bool.lift(body(wrap(x)))), bounds)))
+        return formula(self.logic.some(sort, over.__name__, lambda x: term_of(body(wrap(x))), bounds))
 
-    def extreme(self, over: Any, body: Callable[[Any], Bool], otherwise: Any, is_greatest: bool) -> Any:
+    def extreme(self, over: type[N], body: Callable[[N], Bool], otherwise: N | None, is_greatest: bool) -> N:
         """The greatest or least value for which the body holds, by its defining properties."""
         wrap, sort, bounds = self._range(over)
         if sort is not INT or bounds is None:
             raise ModelError("greatest(…) and least(…) need an Int type")
-        logic = self.logic
         lo, hi = bounds
         end = lo if is_greatest else hi
-        fallback = end if otherwise is None else cast(Any, over).lift(otherwise)
+        fallback: Code = end if otherwise is None else over.lift(otherwise)
+        return wrap(
+            self.logic.extreme(over.__name__, lambda x: term_of(body(wrap(x))), fallback, lo, hi, is_greatest)
+        )
 
-        def holds(x: Term) -> Term:
-            return cast(Term, Bool.lift(body(wrap(x))))
+    def each(self, over: type[V]) -> list[V]:
+        """Refused: there may be any number."""
+        raise ModelError("each(…) needs finitely many values; quantify with every(…) or some(…)")
 
-        term = logic.extreme(_hint(over), holds, fallback, lo, hi, is_greatest)
-        return wrap(term)
+    def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
+        """A disjunction."""
+        return ~antecedent | consequent
+
+    def vacuously(self, holds: Bool, where: Bool) -> Bool:
+        """The formula itself."""
+        return holds
 
     # -- internals ----------------------------------------------------------------------------------------------
 
-    def _context(self, guards: list[Guard] | None = None) -> Context:
-        return Context(cast(Any, self.logic), cast(Any, self.constants), guards, self)
+    def _context(self, guards: list[Guard] | None = None) -> Trace:
+        pool: Code = self.logic
+        return Trace(pool, self._constants, self, guards)
 
-    def _root(self, store: FunctionStore) -> Any:
+    def _root(self, store: FunctionStore) -> Struct:
         return self.protocol.state.at(store, ())
 
-    def _range(self, over: Any) -> tuple[Callable[[Term], Any], Sort, tuple[Term, Term] | None]:
+    def _range(self, over: type[V]) -> tuple[Callable[[Term], V], Sort, tuple[Term, Term] | None]:
         domain = as_leaf(over)
         if isinstance(domain, IdDomain):
-            return domain.item, sort_of(domain.item), None
+            return lambda x: over(code(x)), sort_of(domain.item), None
         if isinstance(domain, Range):
-            return cast(Any, domain.item), INT, self._bounds(domain)
+            return lambda x: over(code(x)), INT, self._bounds(domain)
         raise ModelError("only Int and Id types can be quantified over in the first-order reading")
 
+    @property
+    def _constants(self) -> Mapping[str, Code]:
+        """The unknown constants where the language takes numbers; it adds to them and compares nothing."""
+        return self.constants
+
     def _bounds(self, domain: Range) -> tuple[Term, Term]:
-        return self.logic.int(resolve(domain.lo, cast(Any, self.constants))), self.logic.int(
-            resolve(domain.hi, cast(Any, self.constants))
-        )
+        return self.logic.int(resolve(domain.lo, self._constants)), self.logic.int(resolve(domain.hi, self._constants))
 
     def _index(self, domain: LeafDomain) -> Index:
         if isinstance(domain, IdDomain):
@@ -392,7 +321,7 @@ class Reading:
             yield from self._families(domain.element, (*key, None), (*indices, self._index(domain.index)))
         elif isinstance(domain, LogDomain):
             yield Family((*key, LogDomain.END), domain.end, indices)
-            last = self.logic.int(resolve(domain.size, cast(Any, self.constants))) - 1
+            last = self.logic.int(resolve(domain.size, self._constants)) - 1
             slot = Index(INT, domain.offset, (self.logic.int(0), last))
             record = StructDomain(domain.record)
             yield from self._families(record, (*key, LogDomain.RECORDS, None), (*indices, slot))
@@ -431,7 +360,8 @@ class Reading:
             return self.logic.int(1)
         if isinstance(domain, OptionalDomain):
             return self._greatest_code(as_leaf(domain.item)) + 1
-        lo, hi = self._bounds(cast(Range, domain))
+        assert isinstance(domain, Range)
+        lo, hi = self._bounds(domain)
         return self.logic.sub(hi, lo)
 
     def _trace_initial(self) -> FunctionStore:
@@ -448,7 +378,7 @@ class Reading:
         store = FunctionStore(self.logic, self.before.contents)
         parameters: list[Parameter] = []
         with active(self._context(guards)):
-            values: dict[str, Any] = {}
+            values: dict[str, Value] = {}
             for name, domain in item.parameters().items():
                 index = self._index(domain)
                 symbol = Symbol(f"{item.name}.{name}", (), index.sort)
@@ -458,16 +388,11 @@ class Reading:
                 if index.bounds is not None:
                     inside = self.logic.and_(self.logic.le(index.bounds[0], term), self.logic.le(term, index.bounds[1]))
                 parameters.append(Parameter(name, term, inside))
-                values[name] = domain.wrap(cast(Any, term))
+                values[name] = domain.wrap(code(term))
             item.function(self._root(store), **values)
         kept = tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
-        guard = self.logic.all(cast(Any, guard.condition) for guard in kept)
+        guard = self.logic.all(term_of(Bool(guard.condition)) for guard in kept)
         return Step(item, tuple(parameters), kept, guard, store)
-
-
-def sort_of(item: type[Id]) -> Sort:
-    """The uninterpreted sort of an id type."""
-    return Sort(item.__name__)
 
 
 def sort_of_leaf(domain: LeafDomain) -> Sort | None:
@@ -477,7 +402,3 @@ def sort_of_leaf(domain: LeafDomain) -> Sort | None:
     if isinstance(domain, SetDomain) or (isinstance(domain, OptionalDomain) and issubclass(domain.item, Id)):
         return None
     return INT
-
-
-def _hint(item: Any) -> str:
-    return str(item.__name__)

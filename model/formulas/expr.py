@@ -10,6 +10,7 @@ greater than the ids of its arguments.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
@@ -47,6 +48,10 @@ class Op(Enum):
 
     # There is one object of each kind; Enum's own hash is that of the name, in Python, and every node made asks for it.
     __hash__ = object.__hash__
+
+
+COMMUTATIVE = frozenset({Op.ADD, Op.MUL, Op.BITAND, Op.BITOR, Op.BITXOR, Op.EQ, Op.AND, Op.OR})
+"""Kinds whose arguments the pool orders as it likes, which is by their ids."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,6 +110,7 @@ class Pool(Connectives[Expr]):
     def __init__(self) -> None:
         self._nodes: dict[tuple[object, ...], Expr] = {}
         self._ints: dict[int, Expr] = {}
+        self._digests: dict[int, bytes] = {}
         self.true = self.bool(True)
         self.false = self.bool(False)
 
@@ -287,6 +293,24 @@ class Pool(Connectives[Expr]):
             return folded
         lo, hi = min(then.lo, other.lo), max(then.hi, other.hi)
         return self._intern(Op.ITE, (condition, then, other), 0, lo, hi, then.is_bool)
+
+    # -- identity -----------------------------------------------------------------------------------------------
+
+    def digests(self, roots: Sequence[Expr]) -> list[bytes]:
+        """Hashes of what the roots say: those of equal structure are equal, whatever else was made before, in any pool.
+
+        The order of commutative arguments, which depends on when they were made, does not count. Leaves are told apart by
+        their numbers: what they hold is a matter of the layout. Each node is hashed when it is first asked for, and once.
+        """
+        known = self._digests
+        for node in evaluation_order(root for root in roots if root.id not in known):
+            if node.id not in known:
+                below = [known[arg.id] for arg in node.args]
+                if node.op in COMMUTATIVE:
+                    below.sort()
+                head = f"{node.op.value} {int(node.is_bool)} {node.value} ".encode()
+                known[node.id] = hashlib.sha256(b"".join((head, *below))).digest()
+        return [known[root.id] for root in roots]
 
     # -- internals ----------------------------------------------------------------------------------------------
 

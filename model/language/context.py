@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
-
-if TYPE_CHECKING:
-    from acked.model.firstorder.reading import Reading
-    from acked.model.language.protocol import Guard
 
 
 class _Unbound:
@@ -46,6 +42,10 @@ class Constant(_Unbound):
 
     `default` is what a spec that does not name it gets (None: it must); `names`, if any, are what the values lo, lo + 1, …
     are called in specs and answers.
+
+    >>> replicas = Constant("replicas", 1, 5, "brokers that hold a copy", default=3)
+    >>> replicas.range, replicas.default
+    ('an integer from 1 to 5', 3)
     """
 
     name: str
@@ -116,12 +116,22 @@ class Switch(Constant):
 
 
 def switch(name: str, doc: str, default: bool | None = None) -> Switch:
-    """Declares a `Switch`."""
+    """Declares a `Switch`.
+
+    >>> flushes = switch("flushes", "whether a record is on disk before it is acknowledged", default=False)
+    >>> flushes.range
+    'true or false'
+    """
     return Switch(name, 0, 1, doc, None if default is None else int(default))
 
 
 def choice(name: str, names: tuple[str, ...], doc: str, default: str | None = None) -> Constant:
-    """Declares a constant whose values 0, 1, … have names."""
+    """Declares a constant whose values 0, 1, … have names.
+
+    >>> acks = choice("acks", ("1", "all"), "when the leader acknowledges a record", default="all")
+    >>> acks.range
+    'one of "1", "all"'
+    """
     return Constant(name, 0, len(names) - 1, doc, None if default is None else names.index(default), names)
 
 
@@ -153,18 +163,13 @@ class Size(_Unbound):
 
 @dataclass(frozen=True)
 class Context:
-    """What the language's free functions need while one function is traced; `guards` is None outside actions.
+    """Where values are made while one function is traced: the pool of their expressions, and the constants.
 
-    `reading` is None where values are enumerated. Otherwise it says what quantifiers, sets and optional values are, and
-    `pool` and `constants` hold its terms (`model/firstorder/reading.py`). `antecedents_alone` has implications say only that
-    their antecedent is false (`quantify.exercised`).
+    What a quantifier or an action needs beyond that is in a `Trace` (`semantics.py`), which is a context, too.
     """
 
     pool: Pool
     constants: Mapping[str, int]
-    guards: list[Guard] | None = field(default=None)
-    reading: Reading | None = field(default=None)
-    antecedents_alone: bool = field(default=False)
 
 
 _ACTIVE: ContextVar[Context | None] = ContextVar("acked_trace", default=None)
@@ -202,5 +207,12 @@ def resolve(size: int | Constant | Size | Computed, constants: Mapping[str, int]
 
 
 def literal(value: int) -> Expr:
-    """The Int literal in the current pool."""
+    """The Int literal in the current pool.
+
+    >>> @invariant
+    ... def not_below_zero(s: State) -> Bool:
+    ...     return Count(literal(0)) <= s.acked
+    >>> check(ask(toylog, not_below_zero, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     return current().pool.int(value)

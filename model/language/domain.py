@@ -11,15 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
-from acked.model.language.context import current, literal, resolve
-from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value
-
-if TYPE_CHECKING:
-    from acked.model.language.state import Struct
+from acked.model.language.context import literal, resolve
+from acked.model.language.semantics import semantics
+from acked.model.language.values import Bool, Id, Int, IntLike, SetValue, Value
 
 Constants = Mapping[str, int]
 Path = tuple[str | int, ...]
@@ -187,13 +185,10 @@ class OptionalDomain(LeafDomain, Generic[V]):
         return 1 + self._leaf.cardinality(constants)
 
     def wrap(self, code: Expr) -> Value:
-        reading = current().reading
-        return OptionalValue(code, self.item) if reading is None else reading.optional_value(code, self.item)
+        return semantics().optional_value(code, self.item)
 
     def code_of(self, value: object) -> Expr:
-        reading = current().reading
-        none = OptionalValue(literal(0), self.item) if reading is None else reading.no_value(self.item)
-        return none.code_of(value)
+        return semantics().no_value(self.item).code_of(value)
 
     def to_plain(self, code: int, constants: Constants) -> Any:
         return None if code == 0 else self._leaf.to_plain(code - 1, constants)
@@ -223,8 +218,7 @@ class SetDomain(LeafDomain, Generic[I]):
         return 1 << IdDomain(self.item).cardinality(constants)
 
     def wrap(self, code: Expr) -> Value:
-        reading = current().reading
-        return SetValue(code, self.item) if reading is None else reading.set_value(code, self.item)
+        return semantics().set_value(code, self.item)
 
     def code_of(self, value: object) -> Expr:
         return SetValue(literal(0), self.item).mask_of(value)
@@ -269,19 +263,22 @@ class PresentDomain(LeafDomain):
         return self.inner.from_plain(value, constants)
 
 
-class Composite(Domain):
-    """A domain made of named or numbered parts; `parts` says all that decoding, encoding and layout need."""
+class Declaration:
+    """The half of a `Struct` that domains know: a class that declares named fields."""
 
-    @abstractmethod
-    def view(self, store: Any, path: tuple[Any, ...]) -> Any:
-        """Symbolic access to the part of `store` at `path`."""
+    type_name: ClassVar[str] = "struct"
+
+    @classmethod
+    def domains(cls) -> dict[str, Domain]:
+        """The domain of every field."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class StructDomain(Composite):
+class StructDomain(Domain):
     """A fixed set of named fields; made from a `Struct` subclass."""
 
-    struct: type[Struct]
+    struct: type[Declaration]
 
     def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:
         for name, domain in self.struct.domains().items():
@@ -311,12 +308,9 @@ class StructDomain(Composite):
         for name, domain in domains.items():
             domain.encode(value[name], (*path, name), constants, codes)
 
-    def view(self, store: Any, path: tuple[Any, ...]) -> Any:
-        return self.struct.at(store, path)
-
 
 @dataclass(frozen=True)
-class ArrayDomain(Composite):
+class ArrayDomain(Domain):
     """One element per value of the index type."""
 
     index: LeafDomain
@@ -338,20 +332,15 @@ class ArrayDomain(Composite):
         for k, element in enumerate(value):
             self.element.encode(element, (*path, k), constants, codes)
 
-    def view(self, store: Any, path: tuple[Any, ...]) -> Any:
-        from acked.model.language.state import ArrayView
-
-        return ArrayView(store, path, self)
-
 
 @dataclass(frozen=True)
-class LogDomain(Composite):
+class LogDomain(Domain):
     """An append-only sequence of at most `size` records that can be cut; slots past the end hold code 0.
 
     A record is made of single fields, and of structs of them. Ids are kept as `SlotDomain` says.
     """
 
-    record: type[Struct]
+    record: type[Declaration]
     offset: type[Int]
     size: IntLike
 
@@ -410,11 +399,6 @@ class LogDomain(Composite):
         for slot in self._ids(path, len(records), constants):
             codes[slot] += 1
 
-    def view(self, store: Any, path: tuple[Any, ...]) -> Any:
-        from acked.model.language.state import LogView
-
-        return LogView(store, path, self)
-
 
 def _in_slot(domain: LeafDomain) -> LeafDomain:
     """How a record's field is kept in a slot of a log."""
@@ -442,15 +426,13 @@ def is_absent(domain: Domain, constants: Constants) -> bool:
 
 def as_domain(spec: Any) -> Domain:
     """The domain that a type or a domain stands for; `ModelError` for anything else."""
-    from acked.model.language.state import Struct
-
     if isinstance(spec, Domain):
         return spec
     if get_origin(spec) is SetValue:
         # How an action's parameter says that it is a set: `voters: SetValue[Replica]`.
         return SetDomain(get_args(spec)[0])
     if isinstance(spec, type):
-        if issubclass(spec, Struct):
+        if issubclass(spec, Declaration):
             return StructDomain(spec)
         if issubclass(spec, Int) and spec is not Int:
             return Range(spec, spec.lo, spec.hi)

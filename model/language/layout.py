@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.domain import (
     ArrayDomain,
     Constants,
+    Declaration,
     Domain,
     IdDomain,
     LeafDomain,
@@ -33,9 +34,6 @@ from acked.model.language.domain import (
     path_name,
 )
 from acked.model.language.values import Id
-
-if TYPE_CHECKING:
-    from acked.model.language.state import Struct
 
 WORD_BITS = 64
 MAX_WORDS = 16
@@ -77,7 +75,7 @@ class Leaf:
 class Schema:
     """The exact layout of one protocol's state under given constants."""
 
-    def __init__(self, state: type[Struct], constants: Constants) -> None:
+    def __init__(self, state: type[Declaration], constants: Constants) -> None:
         self.constants = dict(constants)
         self._root = StructDomain(state)
         self.logs = frozenset(_logs(self._root, (), self.constants))
@@ -164,7 +162,7 @@ def _logs(domain: Domain, path: Path, constants: Constants) -> Iterator[Path]:
             yield from _logs(domain.element, (*path, k), constants)
 
 
-def meanings(state: type[Struct], constants: Constants) -> Iterator[str]:
+def meanings(state: type[Declaration], constants: Constants) -> Iterator[str]:
     """For every field, elements of arrays and records of logs taken together, what its codes stand for.
 
     Fields with the same codes may mean different things: a number from 0 to 2, or one of three ids, which symmetry may

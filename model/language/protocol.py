@@ -20,10 +20,12 @@ from typing import Any, TypeVar, get_type_hints
 
 from acked.model.formulas.errors import DomainOverflow, ModelError, StepError
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.formulas.expr import Expr, Pool, evaluation_order
-from acked.model.language.context import Constant, Context, active, current
+from acked.model.formulas.expr import Expr, Pool
+from acked.model.language.context import Constant, Context, active
 from acked.model.language.domain import LeafDomain, as_leaf, is_name
+from acked.model.language.finite import FINITE
 from acked.model.language.layout import Schema, meanings
+from acked.model.language.semantics import Guard, Trace, tracing
 from acked.model.language.state import Struct
 from acked.model.language.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words, named_parameters, sort_of
@@ -33,25 +35,23 @@ _CORE = tuple(f"{FilePath(__file__).parents[1] / folder}{os.sep}" for folder in 
 """The folders of the language: a line there is not the one that an author wrote."""
 
 
-@dataclass(frozen=True)
-class Guard:
-    """One labelled clause of an action's guard and the source line that states it."""
-
-    label: str
-    condition: Expr
-    file: str
-    line: int
-
-
 def require(label: str, condition: Bool | bool) -> None:
-    """States that the action is enabled only where `condition` holds; the label names the clause everywhere."""
-    context = current()
-    if context.guards is None:
-        raise ModelError("require(…) states a guard and belongs into an action")
-    if any(guard.label == label for guard in context.guards):
+    """States that the action is enabled only where `condition` holds; the label names the clause everywhere.
+
+    >>> @action()
+    ... def append(s: State) -> None:
+    ...     require("records are left", s.end[s.leader] < records.value)
+    ...     s.end[s.leader] = s.end[s.leader] + 1
+    >>> [guard.label for guard in toylog.instantiate({"brokers": 2, "records": 1}).actions[0].guards]
+    ['records are left']
+    """
+    guards = tracing().guards
+    if guards is None:
+        raise ModelError("require(…) states a guard and belongs in an action")
+    if any(guard.label == label for guard in guards):
         raise ModelError(f"two clauses are labelled {label!r}; give each require its own label")
     caller = sys._getframe(1)
-    context.guards.append(Guard(label, Bool.lift(condition), caller.f_code.co_filename, caller.f_lineno))
+    guards.append(Guard(label, Bool.lift(condition), caller.f_code.co_filename, caller.f_lineno))
 
 
 F = TypeVar("F", bound=Callable[..., None])
@@ -123,6 +123,12 @@ def action(
 
     `when` tells from the constants whether a configuration has the action at all. `actor`, `fault` and `messages` say for
     pictures who takes the step, what goes wrong in it, and who tells whom (see `telling.py`).
+
+    >>> @action(says=lambda t: f"broker {t.broker} loses its log")
+    ... def lose_log(s: State, broker: Broker) -> None:
+    ...     s.end[broker] = 0
+    >>> lose_log.name, list(lose_log.parameters())
+    ('LoseLog', ['broker'])
     """
     told = tuple(messages)
 
@@ -157,6 +163,11 @@ class Protocol:
     interchangeable; whether they are is checked before anything rests on it. `budgets` are the labels of the clauses that
     only keep the model finite: a run that they end would go on in a cluster. `pictures` draws the states, if the author has
     something that does (a `Provider` of `acked.reports.pictures.picture`; nothing here knows more of it).
+
+    >>> still = Protocol("still", State, title="nothing happens", source="acked", constants=(brokers, records),
+    ...                  initial=lambda s: None)
+    >>> check(ask(still, nothing_lost, brokers=2, records=1)).distinct_states
+    1
     """
 
     def __init__(
@@ -260,7 +271,7 @@ class Protocol:
 
     def actions_under(self, constants: Mapping[str, Any]) -> tuple[Action, ...]:
         """The actions that a configuration has at all; nothing is traced."""
-        with active(Context(Pool(), self.bind(constants), None)):
+        with active(Context(Pool(), self.bind(constants))):
             return tuple(item for item in self.actions if item.is_present())
 
     def instantiate(self, constants: Mapping[str, Any], drop: Iterable[tuple[str, str]] = ()) -> Instance:
@@ -345,8 +356,8 @@ class Instance:
 
     # -- tracing ------------------------------------------------------------------------------------------------
 
-    def _context(self, guards: list[Guard] | None = None) -> Context:
-        return Context(self.pool, self.constants, guards)
+    def _context(self, guards: list[Guard] | None = None) -> Trace:
+        return Trace(self.pool, self.constants, FINITE, guards)
 
     def _store(self) -> Store:
         return Store(self.schema, list(self.fields))
@@ -460,7 +471,10 @@ class Instance:
     # -- identity -----------------------------------------------------------------------------------------------
 
     def fingerprint(self, extra: Iterable[Expr] = ()) -> str:
-        """A hash of everything a search depends on: layout, what fields hold, initial state, guards, updates, `extra`."""
+        """A hash of everything a search depends on: layout, what fields hold, initial state, guards, updates, `extra`.
+
+        It does not depend on when the expressions were made, or on which others were.
+        """
         roots: list[Expr] = list(extra)
         lines = [*meanings(self.protocol.state, self.constants)]
         lines += [f"{leaf.name} {leaf.cardinality} {leaf.word} {leaf.shift}" for leaf in self.schema.leaves]
@@ -468,16 +482,10 @@ class Instance:
         for item in self.actions:
             lines.append(f"{item.label} {[guard.label for guard in item.guards]} {[leaf for leaf, _ in item.updates]}")
             roots += [item.guard, *(code for _, code in item.updates), *(bad for _, bad in item.overflows)]
-        return hashlib.sha256("\n".join([*lines, *serialize(roots)]).encode()).hexdigest()
-
-
-def serialize(roots: Sequence[Expr]) -> Iterator[str]:
-    """The expressions as text lines; the same for all pools in which they were made in the same order."""
-    number: dict[int, int] = {}
-    for node in evaluation_order(roots):
-        number[node.id] = len(number)
-        yield f"{node.op.value} {int(node.is_bool)} {node.value} {[number[arg.id] for arg in node.args]}"
-    yield str([number[root.id] for root in roots])
+        digest = hashlib.sha256("\n".join(lines).encode())
+        for root in self.pool.digests(roots):
+            digest.update(root)
+        return digest.hexdigest()
 
 
 class _located:  # noqa: N801

@@ -1,8 +1,7 @@
 """Combinators: quantification, choice and implication, written once and readable by every engine.
 
-`every`, `some`, `greatest`, `least`, `smaller`, `ite`, `implies`, and `exercised`, which asks when a promise says anything.
-The finite engines unroll them over the values of a type, the first-order reading makes them quantifiers; nothing in a
-protocol depends on how.
+`every`, `some`, `greatest`, `least`, `smaller`, `ite`, `implies`, and `exercised`: where a property is not vacuous. What they
+mean is decided by the trace that is under way (`semantics.py`); nothing in a protocol depends on it.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from dataclasses import replace
 from typing import Any, TypeVar, cast, overload
 
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.expr import Expr
-from acked.model.language.context import active, current, literal
-from acked.model.language.domain import LeafDomain, as_leaf
+from acked.model.language.context import active, current
+from acked.model.language.finite import ANTECEDENTS, Conditional
+from acked.model.language.semantics import semantics, tracing
 from acked.model.language.state import Struct
 from acked.model.language.values import Bool, Id, Int, OptionalValue, SetValue, Value, type_name_of
 
@@ -24,40 +23,22 @@ I = TypeVar("I", bound=Id)  # noqa: E741
 T = TypeVar("T")
 
 
-def _values(domain: LeafDomain) -> list[Any]:
-    return [domain.wrap(literal(code)) for code in range(domain.cardinality(current().constants))]
-
-
 def truth(value: bool) -> Bool:
     """Always or never, as a symbolic value."""
     return Bool(current().pool.bool(value))
 
 
 def each(over: type[V]) -> list[V]:
-    """Every value of a type, to assign something to each; only where values are enumerated."""
-    if current().reading is not None:
-        raise ModelError("each(…) needs finitely many values; quantify with every(…) or some(…)")
-    return cast(list[V], _values(as_leaf(over)))
+    """Every value of a type, to assign something to each; only where values are enumerated.
 
-
-class _Conditional(Bool):
-    """While antecedents are traced alone: a promise that says something only where an antecedent is true."""
-
-    __slots__ = ()
-
-    def __and__(self, other: Bool | bool) -> Bool:
-        return _Conditional(super().__and__(other).expr)
-
-    __rand__ = __and__
-
-
-def _cases(over: Any, body: Callable[[Any], Bool]) -> list[tuple[Expr, Expr]]:
-    """(is this value meant?, body of it) for every value of the type or of the set's type."""
-    pool = current().pool
-    if isinstance(over, SetValue):
-        members = _values(as_leaf(over.item))
-        return [(over.contains(member).expr, Bool.lift(body(member))) for member in members]
-    return [(pool.true, Bool.lift(body(value))) for value in _values(as_leaf(over))]
+    >>> @invariant
+    ... def first_and_last_hold(s: State) -> Bool:
+    ...     holds = [s.acked <= s.end[b] for b in each(Broker)]
+    ...     return holds[0] & holds[-1]
+    >>> check(ask(toylog, first_and_last_hold, brokers=2, records=1)).verdict.value
+    'holds'
+    """
+    return semantics().each(over)
 
 
 @overload
@@ -65,14 +46,15 @@ def every(over: type[V], body: Callable[[V], Bool]) -> Bool: ...
 @overload
 def every(over: SetValue[I], body: Callable[[I], Bool]) -> Bool: ...
 def every(over: Any, body: Callable[[Any], Bool]) -> Bool:
-    """Whether the body holds for every value of a type, or for every member of a set."""
-    reading = current().reading
-    if reading is not None:
-        return reading.every(over, body)
-    if current().antecedents_alone:
-        return _every_antecedent(over, body)
-    pool = current().pool
-    return Bool(pool.all(pool.or_(pool.not_(meant), holds) for meant, holds in _cases(over, body)))
+    """Whether the body holds for every value of a type, or for every member of a set.
+
+    >>> @invariant
+    ... def all_hold(s: State) -> Bool:
+    ...     return every(Broker, lambda b: s.acked <= s.end[b])
+    >>> check(ask(toylog, all_hold, brokers=2, records=1)).verdict.value
+    'holds'
+    """
+    return semantics().every(over, body)
 
 
 @overload
@@ -80,79 +62,81 @@ def some(over: type[V], body: Callable[[V], Bool]) -> Bool: ...
 @overload
 def some(over: SetValue[I], body: Callable[[I], Bool]) -> Bool: ...
 def some(over: Any, body: Callable[[Any], Bool]) -> Bool:
-    """Whether the body holds for some value of a type, or for some member of a set."""
-    reading = current().reading
-    if reading is not None:
-        return reading.some(over, body)
-    pool = current().pool
-    return Bool(pool.any(pool.and_(meant, holds) for meant, holds in _cases(over, body)))
+    """Whether the body holds for some value of a type, or for some member of a set.
+
+    >>> @invariant
+    ... def one_leads(s: State) -> Bool:
+    ...     return some(Broker, lambda b: s.leader == b)
+    >>> check(ask(toylog, one_leads, brokers=2, records=1)).verdict.value
+    'holds'
+    """
+    return semantics().some(over, body)
 
 
 def greatest(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
-    """The greatest value for which the body holds; if there is none, `otherwise`, or the least value if not given."""
-    reading = current().reading
-    if reading is not None:
-        return cast(N, reading.extreme(over, body, otherwise, is_greatest=True))
-    values: list[N] = _values(as_leaf(over))
-    return _first(values[::-1], body, otherwise)
+    """The greatest value for which the body holds; if there is none, `otherwise`, or the least value if not given.
+
+    >>> @invariant
+    ... def leader_holds_most(s: State) -> Bool:
+    ...     return s.end[s.leader] == greatest(Count, lambda n: some(Broker, lambda b: s.end[b] == n))
+    >>> check(ask(toylog, leader_holds_most, brokers=2, records=1)).verdict.value
+    'holds'
+    """
+    return semantics().extreme(over, body, otherwise, is_greatest=True)
 
 
 def least(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
-    """The least value for which the body holds; if there is none, `otherwise`, or the greatest value if not given."""
-    reading = current().reading
-    if reading is not None:
-        return cast(N, reading.extreme(over, body, otherwise, is_greatest=False))
-    values: list[N] = _values(as_leaf(over))
-    return _first(values, body, otherwise)
+    """The least value for which the body holds; if there is none, `otherwise`, or the greatest value if not given.
 
-
-def _first(values: list[N], body: Callable[[N], Bool], otherwise: N | None) -> N:
-    if otherwise is None:
-        if not values:
-            raise ModelError("greatest(…) or least(…) of no numbers at all; say what it is then by otherwise=…")
-        *values, otherwise = values
-    result = otherwise
-    for value in reversed(values):
-        result = ite(body(value), value, result)
-    return result
+    >>> @invariant
+    ... def least_is_acked(s: State) -> Bool:
+    ...     return s.acked <= least(Count, lambda n: some(Broker, lambda b: s.end[b] == n))
+    >>> check(ask(toylog, least_is_acked, brokers=2, records=1)).verdict.value
+    'holds'
+    """
+    return semantics().extreme(over, body, otherwise, is_greatest=False)
 
 
 def smaller(a: N, b: N) -> N:
-    """The lesser of two numbers."""
+    """The lesser of two numbers.
+
+    >>> @invariant
+    ... def acked_is_held(s: State) -> Bool:
+    ...     return smaller(s.acked, s.end[s.leader]) == s.acked
+    >>> check(ask(toylog, acked_is_held, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     return ite(a < b, a, b)
 
 
 def implies(antecedent: Bool, consequent: Bool) -> Bool:
-    """Whether the consequent holds or the antecedent does not."""
-    if current().antecedents_alone:
-        says = ~antecedent | consequent if isinstance(consequent, _Conditional) else ~antecedent
-        return _Conditional(says.expr)
-    return ~antecedent | consequent
+    """Whether the consequent holds or the antecedent does not.
+
+    >>> @invariant
+    ... def acked_means_held(s: State) -> Bool:
+    ...     return implies(s.acked > 0, s.end[s.leader] > 0)
+    >>> check(ask(toylog, acked_means_held, brokers=2, records=1)).verdict.value
+    'holds'
+    """
+    return semantics().implies(antecedent, consequent)
 
 
-def _every_antecedent(over: Any, body: Callable[[Any], Bool]) -> Bool:
-    """`every` while antecedents are traced alone: membership of a set is an antecedent, too."""
-    pool = current().pool
-    parts: list[Bool] = []
-    for value in _values(as_leaf(over.item if isinstance(over, SetValue) else over)):
-        said = body(value)
-        said = said if isinstance(said, _Conditional) else Bool(Bool.lift(said))
-        parts.append(implies(over.contains(value), said) if isinstance(over, SetValue) else said)
-    together = pool.all(part.expr for part in parts)
-    return _Conditional(together) if any(isinstance(part, _Conditional) for part in parts) else Bool(together)
+def vacuously(holds: Bool, where: Bool) -> Bool:
+    """A formula that holds, of which it is known `where` it does so vacuously, as an implication's antecedent says."""
+    return semantics().vacuously(holds, where)
 
 
 def exercised(predicate: Callable[..., Bool]) -> Callable[..., Bool]:
-    """Of a promise: where it says anything, that is, where the antecedent of one of its innermost implications is true.
+    """Where a property is not vacuous, that is, where the antecedent of one of its innermost implications is true.
 
-    A promise without implications and without quantification over sets always says something. If the result is true in no
-    reachable state, the promise holds vacuously.
+    A property without implications and without quantification over sets is vacuous nowhere. If the result is true in no
+    reachable state, the property holds vacuously.
     """
 
     def says_something(*states: Any) -> Bool:
-        with active(replace(current(), antecedents_alone=True)):
+        with active(replace(tracing(), semantics=ANTECEDENTS)):
             silent = predicate(*states)
-        return ~Bool(silent.expr) if isinstance(silent, _Conditional) else truth(True)
+        return ~Bool(silent.expr) if isinstance(silent, Conditional) else truth(True)
 
     return says_something
 
@@ -164,7 +148,14 @@ def ite(condition: Bool, then: V | None, other: OptionalValue[V]) -> OptionalVal
 @overload
 def ite(condition: Bool, then: T, other: T) -> T: ...
 def ite(condition: Bool, then: Any, other: Any) -> Any:
-    """`then` where the condition holds, else `other`; the two must be of one type."""
+    """`then` where the condition holds, else `other`; the two must be of one type.
+
+    >>> @invariant
+    ... def held_where_led(s: State) -> Bool:
+    ...     return every(Broker, lambda b: ite(b == s.leader, s.end[b], s.acked) >= s.acked)
+    >>> check(ask(toylog, held_where_led, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     pool = current().pool
     test = Bool.lift(condition)
     for model, kind in ((then, OptionalValue), (other, OptionalValue), (then, SetValue)):

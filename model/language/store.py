@@ -9,16 +9,16 @@ slot of a log is kept as none where there is no record (`domain.SlotDomain`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.expr import Expr
-from acked.model.language.context import literal
+from acked.model.language.context import literal, resolve
 from acked.model.language.domain import IdDomain, LeafDomain, OptionalDomain, Path, PresentDomain, Range, SlotDomain
 from acked.model.language.layout import Leaf, Schema
-from acked.model.language.values import Id, OptionalValue
+from acked.model.language.values import Id, IntLike, OptionalValue
 
 SymbolicPath = tuple[Any, ...]
 """A path whose indices are plain numbers or expressions."""
@@ -32,10 +32,36 @@ class Change:
     was there, rather than that a field of it was assigned; `place` is what was replaced, where that is known.
     """
 
-    writer: Any
+    writer: object
     replaces: bool
     place: SymbolicPath | None = None
     before: dict[int, Expr] = field(default_factory=dict)
+
+
+class StateStore(Protocol):
+    """What stands behind a struct; codes are expressions, or what a reading has in their place."""
+
+    @property
+    def changes(self) -> Sequence[Change]:
+        """What has changed, in order, if the store keeps a history."""
+
+    def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
+        """The code at a path, now or before the change of that number."""
+
+    def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
+        """What is written from now on is one change."""
+
+    def write(self, path: SymbolicPath, code: Expr, when: Expr | None = None) -> None:
+        """Replaces the code at a path, where a condition holds; an index beyond the array writes nowhere."""
+
+    def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr) -> None:
+        """Blanks the fields of every slot of a log, of which there are `count`, from `cut` on."""
+
+    def slot(self, offset: int | Expr, size: IntLike) -> int | Expr | None:
+        """The index of the slot that an offset of a log of `size` slots reads from; None if the log has no slots."""
+
+    def leaves(self) -> tuple[Schema, Sequence[Expr]]:
+        """The layout and the code of every leaf; `ModelError` of a store that is not a state's."""
 
 
 class Store:
@@ -46,7 +72,7 @@ class Store:
         self.codes = codes
         self.changes: list[Change] = []
 
-    def begin(self, writer: Any, replaces: bool, place: SymbolicPath | None = None) -> None:
+    def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
         """What is written from now on is one change."""
         self.changes.append(Change(writer, replaces, place))
 
@@ -94,7 +120,20 @@ class Store:
                 else:
                     self._write_each(path, at, index, lambda _: literal(0), dropped)
 
-    def _write_each(self, path: SymbolicPath, at: int, index: Expr, code: Any, when: Expr | None) -> None:
+    def slot(self, offset: int | Expr, size: IntLike) -> int | Expr | None:
+        """The offset itself; of a known one beyond the log the last slot."""
+        slots = resolve(size)
+        if not slots:
+            return None
+        return slots - 1 if isinstance(offset, int) and not 0 <= offset < slots else offset
+
+    def leaves(self) -> tuple[Schema, Sequence[Expr]]:
+        """The layout and the code of every leaf."""
+        return self.schema, self.codes
+
+    def _write_each(
+        self, path: SymbolicPath, at: int, index: Expr, code: Callable[[int], Expr], when: Expr | None
+    ) -> None:
         """Writes `code(leaf)` to the element that the index at `at` means; further indices may be symbolic, too."""
         pool = index.pool
         for k in range(self._count(path[:at])):
@@ -132,10 +171,31 @@ class Store:
         return self.schema.counts.get(prefix, 0)
 
 
-class LiteralStore:
-    """The fields of a struct made in place, such as `Record(id=…, epoch=…)`."""
+class _Apart:
+    """What a store of a struct that is not part of a state has no use for."""
 
     changes: Sequence[Change] = ()
+
+    def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
+        """Nothing changes here."""
+
+    def write(self, path: SymbolicPath, code: Expr, when: Expr | None = None) -> None:
+        """Nothing changes here."""
+
+    def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr) -> None:
+        """There are no logs."""
+
+    def slot(self, offset: int | Expr, size: IntLike) -> int | Expr | None:
+        """There are no logs."""
+        return None
+
+    def leaves(self) -> tuple[Schema, Sequence[Expr]]:
+        """There is no layout."""
+        raise ModelError("only a whole state has leaves")
+
+
+class LiteralStore(_Apart):
+    """The fields of a struct made in place, such as `Record(id=…, epoch=…)`."""
 
     def __init__(self, codes: Mapping[SymbolicPath, Expr]) -> None:
         self.codes = codes
@@ -144,15 +204,13 @@ class LiteralStore:
         """The code at a path."""
         return self.codes[path]
 
-    def begin(self, writer: Any, replaces: bool, place: SymbolicPath | None = None) -> None:
+    def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
         """Fields of a struct made in place are set once, when it is made."""
         raise ModelError("a struct made in place cannot be changed; make a new one")
 
 
-class NoStore:
+class NoStore(_Apart):
     """The record of a log that has room for none: it is blank, and what is written to it goes nowhere."""
-
-    changes: Sequence[Change] = ()
 
     def __init__(self, fields: Sequence[tuple[Path, LeafDomain]]) -> None:
         self._blank = {path: -1 if isinstance(domain, IdDomain) else 0 for path, domain in fields}
@@ -160,12 +218,6 @@ class NoStore:
     def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
         """The code of a blank field; of an id that of no id."""
         return literal(self._blank[path])
-
-    def begin(self, writer: Any, replaces: bool, place: SymbolicPath | None = None) -> None:
-        """Nothing changes here."""
-
-    def write(self, path: SymbolicPath, code: Expr, when: Expr | None = None) -> None:
-        """Nothing changes here."""
 
 
 def _first_symbolic(path: SymbolicPath) -> tuple[int, Expr | None]:

@@ -169,7 +169,7 @@ def _answer(configuration: Configuration, answer: Answer, audit: Audit) -> dict[
         "in_words": f"{in_words(answer)}{alone}",
         "property": answer.question.property,
         "bounds": answer.bounds,
-        "constants": dict(answer.task.constants),
+        "constants": dict(answer.task.asked.constants),
         "distinct_states": None if outcome is None else outcome.distinct_states,
         "nothing_accepted": answer.is_empty,
         "story": _story(answer),

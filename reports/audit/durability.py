@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from acked.checker.audit.durability import Cell, Filled, Place, State
 from acked.checker.batch.outcome import Task
+from acked.checker.optional import optional_packages
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import csv_text
 from acked.reports.runs.sentences import sentences_of
@@ -36,7 +37,7 @@ def cell_in_words(cell: Cell) -> str:
 
 def detail(cell: Cell) -> str:
     """What a cell's answer stands on: bounds, and how much was seen."""
-    constants, outcome = dict(cell.task.constants), cell.outcome
+    constants, outcome = dict(cell.task.asked.constants), cell.outcome
     sizes = ", ".join(plural(constants[name], word) for name, word in
                       (("replicas", "broker"), ("log_size", "offset"), ("records", "record")))  # fmt: skip
     bounds = f"{sizes}, unbounded leader epochs; {cell.place.crashes.words}"
@@ -154,8 +155,9 @@ def as_csv(rows: list[dict[str, object]]) -> str:
 
 def write_parquet(rows: list[dict[str, object]], path: Path) -> None:
     """The rows as a Parquet file, under its name only when it is whole."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with optional_packages():
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     whole = pa.int64()
     types = {"min_insync_replicas": whole, "replicas": whole, "unclean_election": pa.bool_(), "steps": whole,

@@ -10,10 +10,10 @@ from typing import Any
 from acked.checker.batch.outcome import Broken, Outcome, Task
 from acked.checker.gate.gate import Entry
 from acked.checker.question.result import Counterexample
+from acked.checker.replay.trace_file import trace_document
 from acked.invariants.property import Property
 from acked.model.language.protocol import Instance
 from acked.reports.console import harmless
-from acked.reports.runs.document import trace_document
 from acked.reports.runs.view import TraceView, view_of
 from acked.reports.units import plural
 

@@ -24,11 +24,11 @@ from acked.checker.proof.result import (
 )
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Verdict
+from acked.checker.replay.trace_file import trace_document
 from acked.invariants.property import Property
 from acked.reports import units
 from acked.reports.console import Glyphs, clean, glyphs_of, put, put_paragraph
 from acked.reports.progress import ProgressReporter
-from acked.reports.runs.document import trace_document
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, dropped_clauses, steps_of, subject_in_words, view_of
 from acked.reports.table import Mark, TableCell, numbers, print_table, table

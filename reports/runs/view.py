@@ -19,24 +19,14 @@ from acked.checker.question.result import Counterexample, Run
 from acked.checker.question.user_properties import SOUGHT
 from acked.checker.replay.explain import in_words
 from acked.checker.replay.lasso import kept_in_words
+from acked.checker.replay.steps import Marks, PropertyMark, Renumbering, changed_fields, value_at
 from acked.invariants.property import Kind, Property
-from acked.model.formulas.errors import DomainOverflow, ModelError
-from acked.model.formulas.evaluate import Evaluator
+from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import ActionInstance, Instance
 from acked.reports.pictures.messages import Underway, lanes_of_protocol, messages_of
 from acked.reports.pictures.picture import Differences, Look, Moment, Picture, differences
 from acked.reports.pictures.providers import LANES_ALONE, provider_of
 from acked.reports.runs.hindrance import prevented_in_words
-
-
-class _Absent:
-    """The value of a field that a state does not have, such as a record past the log end."""
-
-    def __str__(self) -> str:
-        return "nothing"
-
-
-_ABSENT = _Absent()
 
 _MAX_DETAILS = 3
 """Disagreements named in one sentence; more would hide the first."""
@@ -49,14 +39,6 @@ class FieldChange:
     field: str
     before: str
     after: str
-
-
-@dataclass(frozen=True)
-class PropertyMark:
-    """Whether a property holds at a step; None for a step property where no step was made."""
-
-    property: str
-    holds: bool | None
 
 
 @dataclass(frozen=True)
@@ -189,7 +171,7 @@ def label_of(action: str, arguments: Iterable[tuple[str, Any]]) -> str:
 
 def value_in_words(state: Mapping[str, Any], path: tuple[str | int, ...]) -> str:
     """One leaf field of a decoded state; `nothing` where the state does not have it, such as a record past the log end."""
-    return in_words(_value(state, path))
+    return in_words(value_at(state, path))
 
 
 def _subject(protocol: str, constants: Sequence[tuple[str, Any]], dropped: Sequence[str]) -> str:
@@ -208,35 +190,28 @@ class StepTeller:
 
     def __init__(self, question: Question, renumbers: bool = True) -> None:
         self._instance = question.instance
-        self._fields = [(leaf.name, leaf.path) for leaf in question.instance.schema.leaves]
-        self._marks = _Marks(question)
+        self._marks = Marks(question)
         self._provider = provider_of(question.instance)
         self._lanes = lanes_of_protocol(question.instance, self._provider.name)
-        self.telling = question.instance.as_told() if renumbers else question.instance
-        self.told_actions = {item.label: item for item in self.telling.actions}
+        self._numbers = Renumbering(question.instance, renumbers)
+        self.telling, self.told_actions = self._numbers.shown, self._numbers.actions
 
     def first(self, codes: Sequence[int]) -> tuple[StepView, Past]:
         """Step 0 of a run that begins in the state of these codes."""
-        told = self.telling.schema.encode(self._instance.schema.decode(codes))
+        told = self._numbers.first(codes)
         state = self.telling.schema.decode(told)
         sentence = self._provider.says_initial(state)
         return self._step(None, None, codes, told, sentence, ())
 
     def next(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> tuple[StepView, Past]:
         """The step that `action` makes after `past`, to the state of these codes."""
-        told = self._next_told(past, action, codes)
+        told = self._numbers.next(past.told, action, codes)
         sentence = self.telling.tell(action, past.told, told)
-        changes = _changes(self._fields, past.state, self.telling.schema.decode(told))
+        changes = tuple(
+            FieldChange(name, in_words(old), in_words(new))
+            for name, old, new in changed_fields(self._instance, past.state, self.telling.schema.decode(told))
+        )
         return self._step(past, action, codes, told, sentence, changes)
-
-    def _next_told(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> Sequence[int]:
-        if self.telling is self._instance:
-            return codes
-        try:
-            return self.telling.fire(self.told_actions[action.label], past.told)
-        except (DomainOverflow, KeyError):
-            # A run too long for the telling's bounds goes on as the search saw it.
-            return self.telling.schema.encode(self._instance.schema.decode(codes))
 
     def _step(
         self,
@@ -293,51 +268,6 @@ def _steps(question: Question, run: Run, renumbers: bool = True) -> Iterator[Ste
     for action, words in zip(run.actions, run.states[1:], strict=True):
         step, past = teller.next(past, action, unpack(words))
         yield step
-
-
-def _changes(
-    fields: Sequence[tuple[str, tuple[str | int, ...]]], before: Mapping[str, Any], after: Mapping[str, Any]
-) -> tuple[FieldChange, ...]:
-    """The fields whose value differs; a field that only one of the states has differs, too."""
-    pairs = [(name, _value(before, path), _value(after, path)) for name, path in fields]
-    return tuple(FieldChange(name, in_words(old), in_words(new)) for name, old, new in pairs if old != new)
-
-
-def _value(state: Any, path: tuple[str | int, ...]) -> Any:
-    for part in path:
-        if part >= len(state) if isinstance(part, int) else part not in state:
-            return _ABSENT
-        state = state[part]
-    return state
-
-
-class _Marks:
-    """Decides a question's properties along a run, by the plain evaluator."""
-
-    def __init__(self, question: Question) -> None:
-        self._question = question
-        self._in_state = Evaluator([question.holds_in_state(i) for i in question.state_properties])
-        # Tracing a step property is the slow part, and long runs repeat their steps.
-        self._in_step: dict[str, Evaluator] = {}
-
-    def at(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[PropertyMark, ...]:
-        """The marks, in the question's order, of the state `codes` that `step` led to from the state `before`."""
-        question = self._question
-        holds: dict[int, bool | None] = dict.fromkeys(range(len(question.properties)))
-        for i, value in zip(question.state_properties, map(bool, self._in_state(codes)), strict=True):
-            is_sought = question.properties[i].kind is Kind.REACH  # whose condition says that it is not there yet
-            holds[i] = (None if value else True) if is_sought else value
-        if step is not None:
-            values = self._step_evaluator(step)(before)
-            holds.update(zip(question.step_properties, map(bool, values), strict=True))
-        return tuple(PropertyMark(item.name, holds[i]) for i, item in enumerate(question.properties))
-
-    def _step_evaluator(self, step: ActionInstance) -> Evaluator:
-        if step.label not in self._in_step:
-            question = self._question
-            conditions = [question.holds_in_step(i, step) for i in question.step_properties]
-            self._in_step[step.label] = Evaluator(conditions)
-        return self._in_step[step.label]
 
 
 def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = False) -> TraceStory | None:

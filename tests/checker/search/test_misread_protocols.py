@@ -22,11 +22,10 @@ from acked.checker.proof.result import ProofResult
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, Verdict
-from acked.checker.replay.trace_file import replay
+from acked.checker.replay.trace_file import replay, trace_document
 from acked.checker.search.local import search
 from acked.checker.spec.spec import load_spec
 from acked.model.formulas.errors import DomainOverflow
-from acked.reports.runs.document import trace_document
 
 LIMITS = Limits(jobs=1, timeout=600.0)
 HEAD = """

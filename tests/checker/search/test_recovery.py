@@ -17,7 +17,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, StopReason, Verdict
 from acked.checker.question.user_properties import recoverable, recoverable_named
-from acked.checker.replay.trace_file import replay
+from acked.checker.replay.trace_file import replay, trace_document
 from acked.checker.search.local import LocalSearch, search
 from acked.checker.spec.spec import load_spec, parse_spec
 from acked.checker.store.run_directory import RunDirectory
@@ -25,7 +25,6 @@ from acked.cli import main
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.values import Bool
-from acked.reports.runs.document import trace_document
 from tests.oracle import Space, TooLarge
 from tests.places import SPECS
 from tests.random_protocols import TRUTHS, Plan, Recipe, Scope, plans, protocol_of, truth
@@ -150,7 +149,7 @@ def test_the_three_kinds_of_answers_are_shipped() -> None:
 def test_it_is_said_which_clause_stands_in_the_way() -> None:
     for workers in (1, 2):
         notes = answer("last-in-sync-replica", workers).notes
-        assert "from the run's last state 2 states can be reached, itself included, and it holds in none" in notes[0]
+        assert "from the trace's last state 2 states are reachable, itself included, and it holds in none" in notes[0]
         assert notes[1:] == ('ElectLeader would bring that about, but "candidate" is false',)
 
 

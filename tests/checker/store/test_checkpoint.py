@@ -18,7 +18,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.search.local import LocalSearch
-from acked.checker.store.run_directory import RunDirectory, write_document
+from acked.checker.store.run_directory import RunDirectory, read_document, write_document
 from tests.checker.toys import always, answer, ask, counters, every_step
 from tests.places import CHECKOUT
 
@@ -124,8 +124,19 @@ def test_a_run_of_another_question_is_refused_with_what_differs(tmp_path: Path) 
 @pytest.mark.parametrize("changed", [question(5), ask(counters(3, TOP - 1), always("Below", lambda s: s.n0 >= 0))])
 def test_a_run_of_other_rules_under_the_same_name_is_refused(tmp_path: Path, changed: Question) -> None:
     recorded(tmp_path / "run")
-    with pytest.raises(ConfigurationError, match=r"run\.json was begun with another version of the rules of counters"):
+    with pytest.raises(ConfigurationError, match=r"run\.json was started with another version of the rules of counters"):
         RunDirectory.open(tmp_path / "run", changed)
+
+
+def test_a_run_of_an_older_version_whose_rules_cannot_be_compared_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    recorded(tmp_path / "run")
+    path = tmp_path / "run" / "run.json"
+    about = read_document(path)
+    del about["identity"]["hashes"]
+    about["identity"]["fingerprint"] = "0" * 64
+    write_document(path, about)
+    with pytest.raises(ConfigurationError, match=r"begun with an older version of acked, .*begin anew in another --run-dir"):
+        RunDirectory.open(tmp_path / "run", question())
 
 
 def flip(path: Path, at: int) -> None:
@@ -328,7 +339,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> Non
 @pytest.mark.parametrize("place", ["nowhere", "empty"])
 def test_resuming_where_no_run_is_says_so(tmp_path: Path, place: str) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(SystemFailure, match=r"no run directory"):
+    with pytest.raises(SystemFailure, match=r"(no|not a) run directory"):
         RunDirectory.open(tmp_path / place, question())
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator, evaluate
 from acked.model.formulas.expr import INT_LIMIT, Expr, Op, Pool, evaluation_order, substitute
-from tests.random_expressions import BOOLS, INTS, STATES, Recipe, build, mean
+from tests.random_expressions import BOOLS, CARDINALITIES, INTS, STATES, Recipe, build, mean
 
 # -- laws ----------------------------------------------------------------------------------------------------------------
 
@@ -30,6 +30,39 @@ def test_every_node_lies_in_its_interval(recipe: Recipe, state: tuple[int, ...])
     nodes = evaluation_order([build(recipe, Pool())])
     for node, value in zip(nodes, Evaluator(nodes)(state), strict=True):
         assert node.lo <= value <= node.hi
+
+
+@settings(max_examples=100)
+@given(st.one_of(INTS, BOOLS), st.lists(st.one_of(INTS, BOOLS), max_size=3))
+def test_a_digest_does_not_depend_on_what_else_was_made_before(recipe: Recipe, others: list[Recipe]) -> None:
+    plain, crowded = Pool(), Pool()
+    for leaf in reversed(range(len(CARDINALITIES))):
+        crowded.field(leaf, CARDINALITIES[leaf])
+    for other in others:
+        build(other, crowded)
+    assert plain.digests([build(recipe, plain)]) == crowded.digests([build(recipe, crowded)])
+
+
+@settings(max_examples=100)
+@given(st.lists(st.one_of(INTS, BOOLS), min_size=1, max_size=3))
+def test_digests_tell_all_expressions_of_a_pool_apart(recipes: list[Recipe]) -> None:
+    pool = Pool()
+    nodes = evaluation_order([build(recipe, pool) for recipe in recipes])
+    assert len(set(pool.digests(nodes))) == len(nodes)
+
+
+def test_a_digest_knows_the_order_of_arguments_where_it_matters() -> None:
+    pool = Pool()
+    a, b, test = pool.field(0, 5), pool.field(1, 5), pool.eq(pool.field(2, 2), pool.int(1))
+    pairs = [
+        (pool.sub(a, b), pool.sub(b, a)),
+        (pool.lt(a, b), pool.lt(b, a)),
+        (pool.shr(a, b), pool.shr(b, a)),
+        (pool.ite(test, a, b), pool.ite(test, b, a)),
+    ]
+    for one, other in pairs:
+        assert pool.digests([one]) != pool.digests([other])
+    assert pool.digests([pool.true]) != pool.digests([pool.int(1)])
 
 
 @settings(max_examples=100)

@@ -137,7 +137,7 @@ def test_each_of_an_empty_range_is_nothing() -> None:
 
 @pytest.mark.parametrize("which", [greatest, least])
 def test_the_greatest_of_no_numbers_is_refused_unless_it_is_said_what_that_is(which: Any) -> None:
-    with pytest.raises(ModelError, match="of no numbers at all; say what it is then by otherwise"):
+    with pytest.raises(ModelError, match="of a type that has no values; pass otherwise"):
         instance_of({"n": field(Number)}, lambda s: require("x", which(Later, lambda e: e > 0) > 0))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from acked.checker.question.result import Counterexample, Result
-from acked.reports.runs.document import check_document, trace_document
+from acked.checker.replay.trace_file import trace_document
+from acked.reports.runs.document import check_document
 
 
 def document(result: Result, **more: object) -> dict:

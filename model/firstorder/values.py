@@ -1,0 +1,148 @@
+"""Optional ids and sets of ids in the first-order reading: a truth value and an id, and what is in the set.
+
+They have the methods of `OptionalValue` and `SetValue`, so a protocol does not notice. Where types say `Expr`, `code` and
+`formula` let a term pass for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+from acked.model.firstorder.terms import Choice, Relation, Sort, Term
+from acked.model.formulas.errors import ModelError
+from acked.model.formulas.expr import Expr
+from acked.model.language.values import Bool, Count, Id, OptionalValue, SetValue, Value
+
+V = TypeVar("V", bound=Value)
+I = TypeVar("I", bound=Id)  # noqa: E741
+
+
+def code(content: Term | Choice | Relation) -> Expr:
+    """A term, an optional id or a set where the language takes an expression: it asks of both the same."""
+    return cast(Expr, content)
+
+
+def formula(term: Term) -> Bool:
+    """A truth value that is a term."""
+    return Bool(code(term))
+
+
+def term_of(value: Bool | bool) -> Term:
+    """The term of a truth value."""
+    return cast(Term, Bool.lift(value))
+
+
+def sort_of(item: type[Id]) -> Sort:
+    """The uninterpreted sort of an id type."""
+    return Sort(item.__name__)
+
+
+class SymbolicOptional(OptionalValue[V]):
+    """An optional id, of which it is not said that it is a number."""
+
+    __slots__ = ()
+
+    @property
+    def _choice(self) -> Choice:
+        return cast(Choice, self.expr)
+
+    @property
+    def is_none(self) -> Bool:
+        """Whether there is no value."""
+        return ~self.is_some
+
+    @property
+    def is_some(self) -> Bool:
+        """Whether there is a value."""
+        return formula(self._choice.is_some)
+
+    @property
+    def value(self) -> V:
+        """The value; of none any id."""
+        if self._choice.value is None:
+            raise ModelError(f"a {self.item.type_name} that is certainly none has no value")
+        return self.item(code(self._choice.value))
+
+    def code_of(self, other: object) -> Expr:
+        """The choice behind a value, None or another optional."""
+        logic = self._choice.pool
+        if other is None:
+            return code(Choice(logic, logic.false, None))
+        if isinstance(other, OptionalValue):
+            return super().code_of(other)
+        assert issubclass(self.item, Id)
+        return code(Choice(logic, logic.true, cast(Term, self.item.lift(other))))
+
+
+class SymbolicSet(SetValue[I]):
+    """A set of ids, by what is in it."""
+
+    __slots__ = ()
+
+    @property
+    def _relation(self) -> Relation:
+        return cast(Relation, self.expr)
+
+    def _of(self, other: SetValue[I]) -> Relation:
+        return cast(Relation, self.mask_of(other))
+
+    def _id(self, member: I | OptionalValue[I]) -> Term:
+        return cast(Term, self.item.lift(member))
+
+    def _make(self, member: Callable[[Term], Term]) -> SymbolicSet[I]:
+        return SymbolicSet(code(Relation(self._relation.pool, self._relation.sort, member)), self.item)
+
+    def _every(self, body: Callable[[Term], Term]) -> Bool:
+        return formula(self._relation.pool.every(self._relation.sort, self.item.__name__, body))
+
+    @property
+    def is_empty(self) -> Bool:
+        """Whether nothing is in the set."""
+        logic, member = self._relation.pool, self._relation.member
+        return self._every(lambda x: logic.not_(member(x)))
+
+    @property
+    def size(self) -> Count:
+        """Not a number: how many ids there are is unknown."""
+        raise ModelError(
+            f"the number of {self.item.type_name}s in a set cannot be said in first-order logic; compare sets instead"
+        )
+
+    def contains(self, member: I | OptionalValue[I]) -> Bool:
+        """Whether `member` is in the set."""
+        return formula(self._relation.member(self._id(member)))
+
+    def add(self, member: I | OptionalValue[I]) -> SymbolicSet[I]:
+        """The set with `member`."""
+        logic, relation, new = self._relation.pool, self._relation, self._id(member)
+        return self._make(lambda x: logic.or_(relation.member(x), logic.eq(x, new)))
+
+    def remove(self, member: I | OptionalValue[I]) -> SymbolicSet[I]:
+        """The set without `member`."""
+        logic, relation, old = self._relation.pool, self._relation, self._id(member)
+        return self._make(lambda x: logic.and_(relation.member(x), logic.not_(logic.eq(x, old))))
+
+    def is_only(self, member: I | OptionalValue[I]) -> Bool:
+        """Whether `member` is the only one in the set."""
+        logic, relation, only = self._relation.pool, self._relation, self._id(member)
+        return self._every(lambda x: logic.eq(relation.member(x), logic.eq(x, only)))
+
+    def issubset(self, other: SetValue[I]) -> Bool:
+        """Whether every member is in `other` too."""
+        logic, mine, theirs = self._relation.pool, self._relation, self._of(other)
+        return self._every(lambda x: logic.or_(logic.not_(mine.member(x)), theirs.member(x)))
+
+    def __or__(self, other: SetValue[I]) -> SymbolicSet[I]:
+        logic, mine, theirs = self._relation.pool, self._relation, self._of(other)
+        return self._make(lambda x: logic.or_(mine.member(x), theirs.member(x)))
+
+    def __and__(self, other: SetValue[I]) -> SymbolicSet[I]:
+        logic, mine, theirs = self._relation.pool, self._relation, self._of(other)
+        return self._make(lambda x: logic.and_(mine.member(x), theirs.member(x)))
+
+    def __sub__(self, other: SetValue[I]) -> SymbolicSet[I]:
+        logic, mine, theirs = self._relation.pool, self._relation, self._of(other)
+        return self._make(lambda x: logic.and_(mine.member(x), logic.not_(theirs.member(x))))
+
+    __hash__ = Value.__hash__

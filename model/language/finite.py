@@ -1,0 +1,125 @@
+"""The language where everything is finite: quantifiers are unrolled, sets are masks, optional values are codes.
+
+`Finite`, which every engine reads protocols by, and `Antecedents`, by which a property says where it is not vacuous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from acked.model.formulas.errors import ModelError
+from acked.model.formulas.expr import Expr
+from acked.model.language.context import current, literal, resolve
+from acked.model.language.domain import as_leaf
+from acked.model.language.values import Bool, Id, Int, OptionalValue, SetValue, Value
+
+V = TypeVar("V", bound=Value)
+N = TypeVar("N", bound=Int)
+I = TypeVar("I", bound=Id)  # noqa: E741
+
+
+class Finite:
+    """Every type has finitely many values under the constants of the trace."""
+
+    def every(self, over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> Bool:
+        """A conjunction."""
+        pool = current().pool
+        return Bool(pool.all(pool.or_(pool.not_(meant), holds) for meant, holds in _cases(over, body)))
+
+    def some(self, over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> Bool:
+        """A disjunction."""
+        pool = current().pool
+        return Bool(pool.any(pool.and_(meant, holds) for meant, holds in _cases(over, body)))
+
+    def extreme(self, over: type[N], body: Callable[[N], Bool], otherwise: N | None, is_greatest: bool) -> N:
+        """Nested choices."""
+        values = self.each(over)
+        if is_greatest:
+            values.reverse()
+        if otherwise is None:
+            if not values:
+                raise ModelError("greatest(…) or least(…) of a type that has no values; pass otherwise=… as the result")
+            *values, otherwise = values
+        pool, result = current().pool, otherwise
+        for value in reversed(values):
+            unit = type(value)
+            result = unit(pool.ite(Bool.lift(body(value)), value.expr, unit.lift(result)))
+        return result
+
+    def each(self, over: type[V]) -> list[V]:
+        """All values, in the order of their codes."""
+        domain = as_leaf(over)
+        return [cast(V, domain.wrap(literal(code))) for code in range(domain.cardinality(current().constants))]
+
+    def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
+        """A disjunction."""
+        return ~antecedent | consequent
+
+    def vacuously(self, holds: Bool, where: Bool) -> Bool:
+        """The formula itself."""
+        return holds
+
+    def optional_value(self, code: Expr, item: type[V]) -> OptionalValue[V]:
+        """A code of which 0 is none."""
+        return OptionalValue(code, item)
+
+    def no_value(self, item: type[V]) -> OptionalValue[V]:
+        """Code 0."""
+        return OptionalValue(literal(0), item)
+
+    def set_value(self, code: Expr, item: type[I]) -> SetValue[I]:
+        """A mask."""
+        return SetValue(code, item)
+
+    def uniform_set(self, item: type[I], everything: bool) -> SetValue[I]:
+        """A mask of ones or of zeros."""
+        return SetValue(literal((1 << resolve(item.size)) - 1 if everything else 0), item)
+
+
+class Antecedents(Finite):
+    """Implications say only that their antecedent is false: a property is then false exactly where it is not vacuous."""
+
+    def every(self, over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> Bool:
+        """Membership of a set is an antecedent, too."""
+        parts: list[Bool] = []
+        item: type[V] = over.item if isinstance(over, SetValue) else over
+        for value in self.each(item):
+            said = body(value)
+            said = said if isinstance(said, Conditional) else Bool(Bool.lift(said))
+            parts.append(self.implies(over.contains(value), said) if isinstance(over, SetValue) else said)
+        together = current().pool.all(part.expr for part in parts)
+        return Conditional(together) if any(isinstance(part, Conditional) for part in parts) else Bool(together)
+
+    def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
+        """The antecedent is false, or an implication in the consequent says so of its own."""
+        silent = ~antecedent | consequent if isinstance(consequent, Conditional) else ~antecedent
+        return Conditional(silent.expr)
+
+    def vacuously(self, holds: Bool, where: Bool) -> Bool:
+        """Where it does so."""
+        return Conditional(where.expr)
+
+
+class Conditional(Bool):
+    """While antecedents are traced alone: a formula that is vacuous except where an antecedent is true."""
+
+    __slots__ = ()
+
+    def __and__(self, other: Bool | bool) -> Bool:
+        return Conditional(super().__and__(other).expr)
+
+    __rand__ = __and__
+
+
+FINITE = Finite()
+ANTECEDENTS = Antecedents()
+
+
+def _cases(over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> list[tuple[Expr, Expr]]:
+    """(is this value meant?, body of it) for every value of the type or of the set's type."""
+    if isinstance(over, SetValue):
+        members = FINITE.each(over.item)
+        return [(over.contains(member).expr, Bool.lift(body(cast(V, member)))) for member in members]
+    true = current().pool.true
+    return [(true, Bool.lift(body(value))) for value in FINITE.each(over)]

@@ -1,0 +1,94 @@
+"""What a struct in a variable means once the state has changed.
+
+Arrays and logs stay where they are: one in a variable shows what it is now. A struct in a variable is what it was when it was
+taken, and what was assigned through that variable. If something else has taken its place since (it was assigned whole, or its
+record was truncated) it keeps what it held; if a field of it was assigned through another variable, what is meant is not
+clear, and using that field is an error (`Held._read`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from acked.model.formulas.errors import StepError
+from acked.model.formulas.expr import Expr
+from acked.model.language.domain import Declaration, LeafDomain, StructDomain
+from acked.model.language.store import Change, StateStore, SymbolicPath, shown
+from acked.model.language.values import Bool
+
+
+class Held(Declaration):
+    """A struct of a store, and since when it has been held."""
+
+    _store: StateStore
+    _path: SymbolicPath
+    _holder: Held | None
+    """The struct that this one was taken out of, if it was one."""
+    _since: int
+    """How many changes the store had seen when this was taken."""
+    _within: Callable[[], Bool] | None
+    """Of what a log holds: whether the log has that record now."""
+
+    def _bind(
+        self, store: StateStore, path: SymbolicPath, holder: Held | None, within: Callable[[], Bool] | None
+    ) -> None:
+        # Past `__setattr__`, which assigns fields.
+        self.__dict__.update(_store=store, _path=path, _holder=holder, _since=len(store.changes), _within=within)
+
+    def _read(self, field: SymbolicPath) -> Expr:
+        """The code of a field: as it is now or, if something else has taken this struct's place, as it was before.
+
+        `StepError` if the field was assigned through another variable since this struct was taken.
+        """
+        path = (*self._path, *field)
+        changes = self._foreign_changes(path)
+        first = next(changes, None) if self._may_be_stale else None
+        if first is None:
+            return self._store.read(path)
+        number, change = first
+        is_gone = change.replaces and change.place is not None and self._path[: len(change.place)] == change.place
+        if is_gone or (change.replaces and all(later.replaces for _, later in changes)):
+            return self._store.read(path, number)
+        raise StepError(
+            f"{shown(path)} was assigned through another variable after this {self.type_name} was taken, so it is not clear "
+            f"which value is meant; take the field before that for the old one, or the {self.type_name} again for the new one"
+        )
+
+    def _refuse_if_replaced(self) -> None:
+        """`StepError` if something else has taken this struct's place: an assignment would go to that."""
+        if not self._may_be_stale or not any(change.replaces for change in self._store.changes[self._since :]):
+            return
+        for part, domain in StructDomain(type(self)).parts():
+            path = (*self._path, *part)
+            if isinstance(domain, LeafDomain) and any(change.replaces for _, change in self._foreign_changes(path)):
+                raise StepError(
+                    f"{shown(self._path)} was replaced, or its log changed, after this {self.type_name} was taken, and an "
+                    f"assignment through it would go to what is there now; take the {self.type_name} again"
+                )
+
+    @property
+    def _may_be_stale(self) -> bool:
+        """Whether anything has changed since this was taken; the state itself is always read as it is."""
+        first: Held = self
+        while first._holder is not None:
+            first = first._holder
+        return bool(self._path) and first._since < len(self._store.changes)
+
+    def _foreign_changes(self, path: SymbolicPath) -> Iterator[tuple[int, Change]]:
+        """What has changed the code at a path since this struct was taken, other than through itself; by number."""
+        store = self._store
+        holders: list[Held] = [self]
+        while (outer := holders[-1]._holder) is not None:
+            holders.append(outer)
+        since = holders[-1]._since
+        for number, change in enumerate(store.changes[since:], since):
+            mine = next(holder for holder in holders if holder._since <= number)
+            if not _is_through(change.writer, mine) and store.read(path, number) is not store.read(path, number + 1):
+                yield number, change
+
+
+def _is_through(writer: object, view: Held) -> bool:
+    """Whether an assignment went through a struct, or through one that was taken out of it."""
+    while isinstance(writer, Held) and writer is not view:
+        writer = writer._holder
+    return writer is view

@@ -1,0 +1,26 @@
+"""Decoded states by attribute, for the functions that describe a step: `t.after.log[0].end`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class PlainStruct:
+    """Plain values by attribute; structs in it, in lists too, are of this kind."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.__dict__.update({key: _wrap(value) for key, value in values.items()})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PlainStruct) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _wrap(value: object) -> object:
+    if isinstance(value, Mapping):
+        return PlainStruct(value)
+    if isinstance(value, list):
+        return [_wrap(item) for item in value]
+    return value
