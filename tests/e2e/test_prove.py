@@ -65,7 +65,7 @@ def document(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 def test_a_proof_says_what_it_rests_on(tiny: Path) -> None:
     done = acked("prove", tiny)
     assert done.returncode == 0, done.stderr
-    assert "holds: proved by induction with 24 lemmas, in runs of any length" in " ".join(done.stdout.split())
+    assert "holds: proved by induction with 24 lemmas, in traces of any length" in " ".join(done.stdout.split())
     for name in ("initial state", "LeaderWrite", "FencedFollowerFetch", "CommitRequest", "symmetry", "as the spec expects"):
         assert name in done.stdout
     lines = done.stderr.splitlines()
@@ -272,7 +272,7 @@ def acked_slowly(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_constants_given_beside_all_constants_are_refused() -> None:
     done = acked("prove", "kip320", "--all-constants", "-c", "replicas=3")
     assert done.returncode == 151
-    assert done.stderr.startswith("acked: --all-constants speaks of every value")
+    assert done.stderr.startswith("acked: --all-constants is about every value")
 
 
 @pytest.mark.slow
@@ -289,7 +289,7 @@ def test_an_older_variant_is_refuted_for_all_constants_and_lemma_sets_are_kept_i
     assert "FollowerReplicate does not preserve RecordEpoch, LogMatching, CommitQuorum, CommitRequest" in text
     assert "BecomeFollowerTruncateKip279 does not preserve LeaderFirst" in text
     assert "FencedFollowerFetch of kip320 asks in addition: follows in this epoch" in text
-    assert "a state in which every lemma and both promises hold; it need not be reachable" in text
+    assert "a state in which every lemma and both properties hold; it may be unreachable" in text
     assert "broker 0" in text, "states are drawn as log grids"
     written = json.loads(mine.read_text())
     assert written["fingerprint"] == known["fingerprint"]

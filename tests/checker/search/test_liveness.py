@@ -472,7 +472,8 @@ def test_the_command_tells_the_story_and_shows_it_again(tmp_path: Path, capsys: 
     told = " ".join(capsys.readouterr().out.split())
     assert main(["show", str(trace)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    for sentence in ("Here the loop begins.", "Back to step 3: the state is the one after that step", "Steps 4 to 6 can repeat forever"):
+    back = "Back to step 3: the state is the one after that step"
+    for sentence in ("Here the loop begins.", back, "Steps 4 to 6 can repeat forever"):
         assert sentence in told
         assert sentence in shown
     assert "Led in 6 steps, the last 3 of which repeat forever" in told
