@@ -111,7 +111,7 @@ def test_a_query_that_cannot_run_is_one_sentence(tiny: Path) -> None:
         (["stats", "nowhere", "--out", "x.png"], 151, "a name that ends in .svg"),
         (["states", "tiny.toml", "--out", "."], 151, "is there already"),
         (["states", "tiny.toml", "--out", "a/b"], 153, "does not exist"),
-        (["states", "tiny.toml", "--out", "x", "--levels", "4-2"], 151, "names no levels"),
+        (["states", "tiny.toml", "--out", "x", "--levels", "4-2"], 151, "is not a list of levels"),
         (["states", "tiny.toml", "--out", "x", "--run-dir", "y"], 153, "there is no run directory y"),
     ],
 )
