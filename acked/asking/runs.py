@@ -65,16 +65,16 @@ def _violation(name: str, constants: dict[str, int | str], quiet: bool) -> Count
 def _foreign(path: Path, spec: Spec) -> Counterexample:
     from acked.checker.replay.foreign import read_foreign
     from acked.checker.replay.retrace import retrace
-    from acked.reports.runs.hindrance import hindrance_in_words
+    from acked.reports.runs.blocked import blocked_in_words
     from acked.reports.runs.view import steps_of
 
     question = spec.question()
     trace = read_foreign(path, question.instance)
     found = retrace(question.instance, trace.states, trace.hints)
-    if found.hindrance is not None:
-        index = found.hindrance.index
+    if found.blocked is not None:
+        index = found.blocked.index
         what = "the first state" if index == 0 else f"step {index} is not a transition of {spec.protocol.name}"
-        why = hindrance_in_words(found.hindrance)
+        why = blocked_in_words(found.blocked)
         raise SpecUnreadable(f"{path}: {what}: {why}" if index else f"{path}: {what} is not the initial state of the spec")
     # A foreign trace names no property; it is shown with the first one that its last state or step violates.
     last = steps_of(question, found.run)[-1]

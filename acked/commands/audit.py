@@ -20,7 +20,7 @@ from acked.version import __version__
 if TYPE_CHECKING:
     from acked.checker.audit.audit import Audit, Auditor
     from acked.checker.audit.gather import Given
-    from acked.checker.audit.questions import Asked, Scene
+    from acked.checker.audit.questions import Assumptions, AuditQuestion
     from acked.checker.audit.release import Contexts
 
 ALL = "all"
@@ -61,17 +61,18 @@ class Assumed:
     thorough: bool
     max_states: int | None
 
-    def scene(self) -> Scene:
+    def assumptions(self) -> Assumptions:
         """Faults and bounds as the audit takes them; the default of each question where nothing is chosen."""
         from acked.checker.audit.faults import read_faults
         from acked.checker.audit.questions import BY_DEFAULT
 
-        scene = replace(BY_DEFAULT, log_size=self.log_size, records=self.records, is_thorough=self.thorough)
+        assumptions = replace(BY_DEFAULT, log_size=self.log_size, records=self.records, is_thorough=self.thorough)
         if self.max_states is not None:
-            scene = replace(scene, max_states=self.max_states)
+            assumptions = replace(assumptions, max_states=self.max_states)
         if self.faults:
-            scene = replace(scene, faults=tuple(dict.fromkeys(read_faults(text) for text in self.faults)), of_loss=())
-        return scene
+            faults = tuple(dict.fromkeys(read_faults(text) for text in self.faults))
+            assumptions = replace(assumptions, faults=faults, of_loss=())
+        return assumptions
 
 
 @dataclass(frozen=True)
@@ -83,12 +84,12 @@ class Wanted:
     advice: bool
 
     @cached_property
-    def questions(self) -> tuple[Asked, ...]:
+    def questions(self) -> tuple[AuditQuestion, ...]:
         """What is asked."""
         return _questions(self.ask, "--ask")
 
     @cached_property
-    def required(self) -> tuple[Asked, ...]:
+    def required(self) -> tuple[AuditQuestion, ...]:
         """The questions whose answer must be no; `ConfigurationError` if one of them is not asked."""
         required = _questions(self.require, "--require")
         if self.require == ALL or (self.require == LOSS and self.ask != ALL):
@@ -183,14 +184,14 @@ def audit(
     questions, required = wanted.questions, wanted.required
     if out is not None:
         check_writable(out, "audit")
-    scene, given = assumed.scene(), cluster.settings(files)
+    assumptions, given = assumed.assumptions(), cluster.settings(files)
     found = contexts(given, cluster.version, cluster.control_plane)
     progress = output.batch_progress("searches")
     auditor = Auditor(
         given,
         found.first.release,
         found.first.plane,
-        scene,
+        assumptions,
         batch.limits,
         batch.cache(),
         on_decided=progress,
@@ -204,21 +205,21 @@ def audit(
 
 
 def _run(
-    auditor: Auditor, found: Contexts, questions: tuple[Asked, ...], advice: bool, demanded: tuple[Asked, ...]
+    auditor: Auditor, found: Contexts, questions: tuple[AuditQuestion, ...], advice: bool, demanded: tuple[AuditQuestion, ...]
 ) -> Audit:
-    from acked.checker.audit.settings import Refused
+    from acked.checker.audit.settings import RefusedByKafka
 
     try:
         return auditor.run(questions, advice, demanded)
-    except Refused as error:
+    except RefusedByKafka as error:
         if found.is_named:
             raise
-        raise Refused(f"{error} (as of {found.first.words}; nothing names your release, so name it with "
+        raise RefusedByKafka(f"{error} (as of {found.first.words}; nothing names your release, so name it with "
                       "--kafka-version)") from None  # fmt: skip
 
 
-def _questions(text: str, option: str) -> tuple[Asked, ...]:
-    from acked.checker.audit.questions import Asked as Questions
+def _questions(text: str, option: str) -> tuple[AuditQuestion, ...]:
+    from acked.checker.audit.questions import AuditQuestion as Questions
 
     names = [item.value for item in Questions]
     wanted = [part.strip() for part in text.split(",")]

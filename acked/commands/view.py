@@ -65,7 +65,7 @@ def _against(shown: Counterexample, name: str, first: dict[str, Any]) -> dict[st
     from acked.checker.spec.resolve import protocol_named
     from acked.model.formulas.errors import ModelError
     from acked.reports.pages.page import pair_data, trace_data
-    from acked.reports.runs.hindrance import hindrance_in_words
+    from acked.reports.runs.blocked import blocked_in_words
 
     protocol, instance = protocol_named(name), shown.question.instance
     if protocol.state is not instance.protocol.state:
@@ -76,8 +76,8 @@ def _against(shown: Counterexample, name: str, first: dict[str, Any]) -> dict[st
         raise ConfigurationError(f"{name} cannot have these constants: {error}") from None
     found = under(other, instance, shown.run)
     second = trace_data(Counterexample(shown.title, Question(other, shown.question.properties), found.run))
-    if found.hindrance is None:
+    if found.blocked is None:
         return pair_data(first, second, f"The rules of {name} allow the whole trace.")
-    why = hindrance_in_words(found.hindrance)
-    note = f"The same trace under {name}: step {found.hindrance.index} does not happen, because {why}."
+    why = blocked_in_words(found.blocked)
+    note = f"The same trace under {name}: step {found.blocked.index} does not happen, because {why}."
     return pair_data(first, second, note, why)

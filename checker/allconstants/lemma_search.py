@@ -134,7 +134,7 @@ class Engine:
         self._emit(None)  # Each query may take its whole time.
 
     def answer(self, task: ObligationTask | FiringTask, emit: Callable[[Any], None]) -> ObligationAnswer | bool:
-        """The answer to a task; `emit` is told of each query before it is asked."""
+        """The answer to a task; `emit` is called before each query."""
         self._emit = emit
         if isinstance(task, FiringTask):
             try:

@@ -65,7 +65,7 @@ class Prover:
     def _effort(self, query: Query, way: int, effort: int) -> int | None:
         self._alive()
         lowering = Lowering()
-        solver = _solver(lowering, WAYS[way], effort, self._seconds)
+        solver = solver_of(lowering, WAYS[way], effort, self._seconds)
         solver.add([lowering.clause(item) for item in query.clauses(WAYS[way].more_hints)])
         before = _steps(solver)
         return _steps(solver) - before if ask(solver, self._seconds) == z3.unsat else None
@@ -77,7 +77,7 @@ class Prover:
             lowering = Lowering()
             labels: dict[str, Any] = {}
             self._alive()
-            solver = _solver(lowering, way, effort, self._seconds)
+            solver = solver_of(lowering, way, effort, self._seconds)
             solver.add([lowering.clause(item) for item in query.hints])
             for part in query.parts:
                 for clause in part.clauses:
@@ -95,12 +95,13 @@ class Prover:
     def smt2(self, obligation: Obligation, core: Core) -> str:
         """The obligation as a standalone SMT-LIB text: unsatisfiable exactly if it holds."""
         lowering = Lowering()
-        solver = _solver(lowering, WAYS[core.way])
+        solver = solver_of(lowering, WAYS[core.way])
         query = self.obligations.query(obligation, core.lemmas)
         solver.add([lowering.clause(item) for item in query.clauses(WAYS[core.way].more_hints)])
-        return self._text(obligation, core, "UFLIA", solver)
+        return self.text(obligation, core, "UFLIA", solver)
 
-    def _text(self, obligation: Obligation, core: Core, logic: str, solver: Any) -> str:
+    def text(self, obligation: Obligation, core: Core, logic: str, solver: z3.Solver) -> str:
+        """What a solver was asked about an obligation, as a standalone SMT-LIB text."""
         used = ", ".join(core.lemmas) or "none"
         head = (
             f"; {self.obligations.protocol.name}, for all constants: {obligation.subject} and {obligation.clause}\n"
@@ -109,40 +110,8 @@ class Prover:
         text = "\n".join(line for line in solver.to_smt2().splitlines() if not line.startswith((";", "(set-info")))
         return f"{head}{text}\n"
 
-    def grounded(self, obligation: Obligation, core: Core, effort: int) -> str | None:
-        """The obligation without quantifiers, as a standalone SMT-LIB text; None if z3 does not prove it with this effort.
 
-        Clauses are replaced by those of their instances that z3's proof needed. That an instance follows from its clause
-        is plain substitution, done here and not by the solver; so whoever refutes the text has checked the obligation.
-        """
-        way, lowering = WAYS[core.way], Lowering()
-        formulas = [lowering.clause(item) for item in self.obligations.query(obligation, core.lemmas).clauses(way.more_hints)]
-        instances: dict[int, Any] = {}
-
-        def note(hint: Any, _: Any, __: Any) -> None:
-            if hint.decl().name() == "inst":
-                values = next(arg.children() for arg in hint.children() if z3.is_app(arg) and arg.decl().name() == "bind")
-                made = lowering.instance(hint.arg(0), values)
-                if made is not None:
-                    instances[made.get_id()] = made
-
-        self._alive()
-        solver = _solver(lowering, way, effort, self._seconds)
-        solver.add(formulas)
-        listener = z3.OnClause(solver, note)
-        if ask(solver, self._seconds) != z3.unsat:
-            return None
-        del listener
-        ground = [item for item in formulas if not z3.is_quantifier(item)]
-        used = _used(lowering, ground, list(instances.values()), effort)
-        if used is None:
-            return None
-        final = z3.SimpleSolver(ctx=lowering.context)
-        final.add([*ground, *used])
-        return self._text(obligation, core, "QF_UFLIA", final)
-
-
-def _solver(lowering: Lowering, way: Way, effort: int = 0, seconds: float = 0.0) -> Any:
+def solver_of(lowering: Lowering, way: Way, effort: int = 0, seconds: float = 0.0) -> Any:
     """A solver in a context of its own, so that nothing asked before has a say in what it finds."""
     solver = z3.SimpleSolver(ctx=lowering.context)
     solver.set("mbqi", False)
@@ -150,18 +119,6 @@ def _solver(lowering: Lowering, way: Way, effort: int = 0, seconds: float = 0.0)
     solver.set("random_seed", way.seed)
     solver.set("relevancy", way.relevancy)
     return bound(solver, seconds, effort)
-
-
-def _used(lowering: Lowering, ground: list[Any], instances: list[Any], effort: int) -> list[Any] | None:
-    """Of these instances those that z3 needs beside the ground formulas."""
-    solver = _solver(lowering, WAYS[0], effort)
-    solver.add(ground)
-    labels = {f"use {number}": item for number, item in enumerate(instances)}
-    for label, item in labels.items():
-        solver.add(z3.Implies(z3.Bool(label, lowering.context), item))
-    if solver.check(*(z3.Bool(label, lowering.context) for label in labels)) != z3.unsat:
-        return None
-    return [labels[item.decl().name()] for item in solver.unsat_core()]
 
 
 def _steps(solver: Any) -> int:

@@ -128,8 +128,8 @@ class SmallInstance:
         codes = frame.codes(solver.model())
         if not all(Evaluator([step.guard, broken, *self._before.values()])(codes)):
             raise SystemFailure(
-                f"{self.instance.protocol.name}: z3's counterexample to {step.label} is none by the plain evaluator; please "
-                "report this as a defect of acked"
+                f"{self.instance.protocol.name}: z3's counterexample to {step.label} is not one by the plain evaluator; "
+                "please report this as a defect of acked"
             )
         after = list(codes)
         for (leaf, _), value in zip(step.updates, Evaluator([code for _, code in step.updates])(codes), strict=True):

@@ -14,7 +14,16 @@ from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.faults import CrashKind, Faults
 from acked.checker.audit.gather import Given
 from acked.checker.audit.keys import Release
-from acked.checker.audit.questions import Asked, Question, Reply, Scene, Searches, reply_of, task_of, worst_of
+from acked.checker.audit.questions import (
+    Assumptions,
+    AuditQuestion,
+    AuditVerdict,
+    Question,
+    Searches,
+    reply_of,
+    task_of,
+    worst_of,
+)
 from acked.checker.audit.release import Context, planes_in
 from acked.checker.audit.settings import Configuration, configure
 from acked.checker.batch.outcome import Task
@@ -41,7 +50,7 @@ class Change:
     """Settings and their new values. `turns` are the other answers that it spoils, `price` is what it costs, in words."""
 
     settings: Several
-    turns: tuple[tuple[Asked, Reply], ...] = ()
+    turns: tuple[tuple[AuditQuestion, AuditVerdict], ...] = ()
     price: tuple[str, ...] = ()
 
     @property
@@ -74,7 +83,7 @@ class Open:
 # -- what could be changed, and in which order --------------------------------------------------------------------------
 
 
-def preferred(configuration: Configuration, asked: Asked, faults: Faults) -> list[One]:
+def preferred(configuration: Configuration, asked: AuditQuestion, faults: Faults) -> list[One]:
     """Values that one setting could have instead, in the order in which an operator would rather have them.
 
     acks and idempotence, then clean elections, replicas, min.insync.replicas, a feature of the release. Where logs stay
@@ -89,10 +98,10 @@ def preferred(configuration: Configuration, asked: Asked, faults: Faults) -> lis
     found += [(keys.RETRIES, str(keys.MAX_INT))] * (configuration[keys.RETRIES].number == 0)
     found += [(keys.IN_FLIGHT, "5")] * (configuration[keys.IN_FLIGHT].number > 5)
     found.append((keys.UNCLEAN, "false"))
-    if asked in (Asked.DUPLICATES, Asked.REORDERING) and faults.crashes in _WHOLE:
+    if asked in (AuditQuestion.DUPLICATES, AuditQuestion.REORDERING) and faults.crashes in _WHOLE:
         return _new(found, configuration)
     found += [(REPLICATION_FACTOR, str(number)) for number in range(replicas + 1, 4)]
-    if asked is Asked.WRITES:
+    if asked is AuditQuestion.WRITES:
         found += [(keys.MIN_ISR, str(number)) for number in range(min(least, replicas) - 1, 0, -1)]
     else:
         found += [(keys.MIN_ISR, str(number)) for number in range(least + 1, max(replicas, 3))]
@@ -103,17 +112,17 @@ def preferred(configuration: Configuration, asked: Asked, faults: Faults) -> lis
     return _new(found, configuration)
 
 
-def costly(configuration: Configuration, asked: Asked, faults: Faults) -> list[One]:
+def costly(configuration: Configuration, asked: AuditQuestion, faults: Faults) -> list[One]:
     """Values that buy the answer with something else, and are proposed only where nothing better helps."""
     replicas = configuration[REPLICATION_FACTOR].number
     found: list[One] = []
     if replicas == 3:
         found.append((REPLICATION_FACTOR, "4"))
-    if asked is Asked.WRITES:
+    if asked is AuditQuestion.WRITES:
         found.append((keys.ACKS, "1"))
     else:
         found.append((keys.MIN_ISR, str(replicas)))
-    if asked in (Asked.DUPLICATES, Asked.REORDERING):
+    if asked in (AuditQuestion.DUPLICATES, AuditQuestion.REORDERING):
         found += [(keys.IN_FLIGHT, "1"), (keys.RETRIES, "0")]
     if faults.crashes not in _WHOLE:
         found.append((keys.FLUSH_MESSAGES, "1"))
@@ -162,7 +171,7 @@ class Adviser:
     given: Given
     context: Context
     configuration: Configuration
-    scene: Scene
+    assumed: Assumptions
     searches: Searches
 
     def prepare(self, open_: Sequence[Open]) -> None:
@@ -172,7 +181,7 @@ class Adviser:
     def advise(self, item: Open, others: Sequence[Open]) -> Advice:
         """What makes a yes a no; `others` are the answers that are a no and should stay so."""
         tried = self._searched(item, self._singles(item))
-        causes = [change for change in tried if self._reply(item, change) is Reply.NO]
+        causes = [change for change in tried if self._reply(item, change) is AuditVerdict.NO]
         if causes:
             return Advice(_changes(tried), _changes(causes), self._gentlest(item, others, causes))
         for stage in self._stages(item):
@@ -180,7 +189,7 @@ class Adviser:
             singles = [change for change in stage if len(change) == 1 and change[0][0] != VERSION_KEY]
             tried += self._searched(item, singles)
             if remedy is not None:
-                causes = [change for change in singles if self._reply(item, change) is Reply.NO]
+                causes = [change for change in singles if self._reply(item, change) is AuditVerdict.NO]
                 return Advice(_changes(tried), _changes(causes), remedy)
         return Advice(_changes(tried), (), None)
 
@@ -191,7 +200,7 @@ class Adviser:
     def _is_costly(self, item: Open, change: Several) -> bool:
         """Whether a part of a change buys the answer with something else, or all replicas would have to be in sync."""
         now = {key: value.value for key, value in self.configuration.values.items()} | dict(change)
-        every = item.question.asked is not Asked.WRITES and int(now[keys.MIN_ISR]) >= int(now[REPLICATION_FACTOR])
+        every = item.question.asked is not AuditQuestion.WRITES and int(now[keys.MIN_ISR]) >= int(now[REPLICATION_FACTOR])
         last = costly(self.configuration, item.question.asked, item.faults)
         return any(one in last and one[0] != keys.MIN_ISR for one in change) or (every and keys.MIN_ISR in dict(change))
 
@@ -229,7 +238,7 @@ class Adviser:
         for at, change in enumerate(changes):
             if at % _AT_ONCE == 0:
                 self._decide((item, each) for each in changes[at : at + _AT_ONCE])
-            if self._reply(item, change) is not Reply.NO:
+            if self._reply(item, change) is not AuditVerdict.NO:
                 continue
             self._decide((other, change) for other in others)
             turned = self._turned(others, change)
@@ -239,17 +248,17 @@ class Adviser:
                 break
         return best
 
-    def _turned(self, others: Sequence[Open], change: Several) -> tuple[tuple[Asked, Reply], ...]:
-        replies: dict[Asked, list[Reply]] = {}
+    def _turned(self, others: Sequence[Open], change: Several) -> tuple[tuple[AuditQuestion, AuditVerdict], ...]:
+        replies: dict[AuditQuestion, list[AuditVerdict]] = {}
         for other in others:
-            replies.setdefault(other.question.asked, []).append(self._reply(other, change) or Reply.UNDECIDED)
+            replies.setdefault(other.question.asked, []).append(self._reply(other, change) or AuditVerdict.UNDECIDED)
         worst = {asked: worst_of(found) for asked, found in replies.items()}
-        return tuple((asked, reply) for asked, reply in worst.items() if reply is not Reply.NO)
+        return tuple((asked, reply) for asked, reply in worst.items() if reply is not AuditVerdict.NO)
 
     def _decide(self, asked: Iterable[tuple[Open, Several]]) -> None:
         self.searches.decide(self._task(item, change) for item, change in asked)
 
-    def _reply(self, item: Open, change: Several) -> Reply | None:
+    def _reply(self, item: Open, change: Several) -> AuditVerdict | None:
         """The answer after a change; None where Kafka would refuse it, or where no record would be accepted any more."""
         task = self._task(item, change)
         if task is None:
@@ -268,7 +277,7 @@ class Adviser:
             plane = plane if plane in planes_in(release) else planes_in(release)[0]
             given = given.but(dict.fromkeys((keys.IBP, keys.METADATA_VERSION), ""))
         try:
-            return task_of(item.question, configure(given.but(wanted), release, plane), self.scene, item.faults)
+            return task_of(item.question, configure(given.but(wanted), release, plane), self.assumed, item.faults)
         except ConfigurationError:
             return None
 

@@ -12,18 +12,18 @@ from acked.checker.audit.gather import Finding, Given
 from acked.checker.audit.keys import Release
 from acked.checker.audit.questions import (
     QUESTIONS,
-    Asked,
+    Assumptions,
+    AuditQuestion,
+    AuditVerdict,
     OnDecided,
     Question,
-    Reply,
-    Scene,
     Searches,
     reply_of,
     task_of,
     worst_of,
 )
 from acked.checker.audit.release import Context
-from acked.checker.audit.settings import Configuration, Refused, configure
+from acked.checker.audit.settings import Configuration, RefusedByKafka, configure
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits
 from acked.checker.batch.outcome import Broken, Outcome, Task
@@ -49,19 +49,19 @@ class Answer:
     elsewhere: tuple[Answer, ...] = ()
 
     @property
-    def reply(self) -> Reply:
+    def reply(self) -> AuditVerdict:
         """What was decided in this context."""
         return reply_of(self.outcome)
 
     @property
-    def worst(self) -> Reply:
+    def worst(self) -> AuditVerdict:
         """What was decided in this context and elsewhere."""
         return worst_of([self.reply, *(answer.reply for answer in self.elsewhere)])
 
     @property
     def is_empty(self) -> bool:
         """No record is ever accepted: the answer is a no because nothing happens."""
-        return self.outcome is not None and self.reply is Reply.NO and "Produce" in self.outcome.never_fired
+        return self.outcome is not None and self.reply is AuditVerdict.NO and "Produce" in self.outcome.never_fired
 
     @property
     def story(self) -> Broken | None:
@@ -79,7 +79,7 @@ class Answer:
         for number, name in ((constants["log_size"], "offset"), (constants["records"], "record")):
             if number == 1:
                 sizes = sizes.replace(f"1 {name}s", f"1 {name}")
-        others = ", the other brokers keeping up" if self.question.asked is Asked.WRITES else ""
+        others = ", the other brokers keeping up" if self.question.asked is AuditQuestion.WRITES else ""
         renamed = ", modulo broker symmetry" if self.task.asked.symmetry else ""
         return f"{sizes}, unbounded leader epochs{others}{renamed}"
 
@@ -94,22 +94,22 @@ class Audit:
 
     configuration: Configuration
     context: Context
-    scene: Scene
+    assumed: Assumptions
     answers: tuple[Answer, ...]
     others: tuple[tuple[Context, str], ...] = ()
-    everywhere: tuple[Asked, ...] = ()
+    everywhere: tuple[AuditQuestion, ...] = ()
     is_advised: bool = True
     warnings: tuple[str, ...] = ()
 
-    def all_of(self, asked: Asked) -> tuple[Answer, ...]:
+    def all_of(self, asked: AuditQuestion) -> tuple[Answer, ...]:
         """The answers to a question, under each kind of faults."""
         return tuple(answer for answer in self.answers if answer.question.asked is asked)
 
-    def of(self, asked: Asked, faults: Faults | None = None) -> Answer:
+    def of(self, asked: AuditQuestion, faults: Faults | None = None) -> Answer:
         """The answer to a question, by default under the first kind of faults."""
         return next(answer for answer in self.all_of(asked) if faults is None or answer.faults == faults)
 
-    def worst(self, required: Iterable[Asked]) -> Reply:
+    def worst(self, required: Iterable[AuditQuestion]) -> AuditVerdict:
         """Yes if one of the answers is yes under any faults in any context, else undecided if one is, else no."""
         return worst_of(answer.worst for asked in required for answer in self.all_of(asked))
 
@@ -129,14 +129,17 @@ class Auditor:
     given: Given
     release: Release
     plane: str | None = None
-    scene: Scene = field(default_factory=Scene)
+    assumed: Assumptions = field(default_factory=Assumptions)
     limits: BatchLimits | None = None
     cache: ResultCache | None = None
     on_decided: OnDecided = lambda done, total: None
     others: Sequence[Context] = ()
 
     def run(
-        self, asked: Sequence[Asked] = tuple(Asked), advise: bool = True, everywhere: Sequence[Asked] | None = None
+        self,
+        asked: Sequence[AuditQuestion] = tuple(AuditQuestion),
+        advise: bool = True,
+        everywhere: Sequence[AuditQuestion] | None = None,
     ) -> Audit:
         """The answers; with `advise` also causes and the smallest change for each yes.
 
@@ -148,9 +151,9 @@ class Auditor:
         everywhere = tuple(question for question in asked if everywhere is None or question in everywhere)
         possible, refused = self._elsewhere()
         here = self._open(asked)
-        tasks = [task_of(item.question, configuration, self.scene, item.faults) for item in here]
+        tasks = [task_of(item.question, configuration, self.assumed, item.faults) for item in here]
         there = [
-            (item, other, task_of(item.question, other_configuration, self.scene, item.faults))
+            (item, other, task_of(item.question, other_configuration, self.assumed, item.faults))
             for other, other_configuration in possible
             for item in self._open(everywhere)
         ]
@@ -168,14 +171,14 @@ class Auditor:
             for item, task in zip(here, tasks, strict=True)
         ]
         if advise:
-            answers = _advised(Adviser(self.given, context, configuration, self.scene, searches), answers)
+            answers = _advised(Adviser(self.given, context, configuration, self.assumed, searches), answers)
         warnings = tuple(self.cache.warnings) if self.cache is not None else ()
         others = (*((other, "") for other, _ in possible), *refused)
-        return Audit(configuration, context, self.scene, tuple(answers), others, everywhere, advise, warnings)
+        return Audit(configuration, context, self.assumed, tuple(answers), others, everywhere, advise, warnings)
 
-    def _open(self, asked: Iterable[Asked]) -> list[Open]:
+    def _open(self, asked: Iterable[AuditQuestion]) -> list[Open]:
         questions = [question for question in QUESTIONS if question.asked in asked]
-        return [Open(question, faults) for question in questions for faults in self.scene.under(question.asked)]
+        return [Open(question, faults) for question in questions for faults in self.assumed.under(question.asked)]
 
     def _elsewhere(self) -> tuple[list[tuple[Context, Configuration]], list[tuple[Context, str]]]:
         """The other contexts with what is in effect there, and those in which Kafka would not start."""
@@ -183,14 +186,14 @@ class Auditor:
         for other in self.others:
             try:
                 possible.append((other, configure(self.given, other.release, other.plane)))
-            except Refused as error:
+            except RefusedByKafka as error:
                 refused.append((other, str(error)))
         return possible, refused
 
 
 def _advised(adviser: Adviser, answers: Sequence[Answer]) -> list[Answer]:
-    bad = [answer for answer in answers if answer.reply is Reply.YES]
-    kept = [Open(answer.question, answer.faults) for answer in answers if answer.reply is Reply.NO]
+    bad = [answer for answer in answers if answer.reply is AuditVerdict.YES]
+    kept = [Open(answer.question, answer.faults) for answer in answers if answer.reply is AuditVerdict.NO]
     adviser.prepare([Open(answer.question, answer.faults) for answer in bad])
     advice = {id(answer): adviser.advise(Open(answer.question, answer.faults), kept) for answer in bad}
     return [replace(answer, advice=advice.get(id(answer))) for answer in answers]

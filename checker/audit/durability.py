@@ -21,13 +21,13 @@ from acked.checker.question.result import Verdict
 from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.resolve import property_named
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Constant
+from acked.model.language.context import Constant, Switch
 from acked.model.partition import settings
 from acked.model.partition.protocol import partition
 from acked.model.partition.versions import VERSIONS, planes_of
 
-MOST_CELLS = 20_000
-MOST_STATES = 20_000_000
+MAX_CELLS = 20_000
+MAX_STATES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,10 @@ class Axes:
         return number
 
 
+_SETTINGS = {item.name: item for item in settings.CONFIGURED + settings.SIZES if hasattr(Axes, item.name)}
+"""The constants of `partition` whose values are axes; `version` and `crashes` stand for several constants each."""
+
+
 @dataclass(frozen=True)
 class Table:
     """What is asked: a property of `partition` over axes, and the bounds of each cell's search."""
@@ -58,7 +62,7 @@ class Table:
     property: str = "AckedRecordsSurvive"
     log_size: int = 1
     records: int = 2
-    max_states: int = MOST_STATES
+    max_states: int = MAX_STATES
 
 
 @dataclass(frozen=True)
@@ -148,11 +152,8 @@ def task_at(place: Place, table: Table) -> Task:
     constants = {name: item.value for name, item in partition.profile(place.release, place.plane).items()}
     before = VERSIONS.index(place.release) < VERSIONS.index(BEFORE_KIP_380)
     constants |= Faults(place.crashes).constants(before)
+    constants |= {name: constant.read(getattr(place, name)) for name, constant in _SETTINGS.items()}
     constants |= {
-        "acks": settings.acks.read(place.acks),
-        "min_insync_replicas": place.min_insync_replicas,
-        "replicas": place.replicas,
-        "unclean_election": int(place.unclean_election),
         "log_size": table.log_size,
         "records": table.records,
         "retries": 0,
@@ -199,14 +200,12 @@ def check(table: Table) -> None:
             raise ConfigurationError(f"axis {item.name} has no values; give one")
         if len(set(values)) < len(values):
             raise ConfigurationError(f"axis {item.name} has a value twice; leave one out")
-    if axes.size > MOST_CELLS:
-        raise ConfigurationError(f"the table has {axes.size:,} cells, more than {MOST_CELLS:,}; leave values out")
+    if axes.size > MAX_CELLS:
+        raise ConfigurationError(f"the table has {axes.size:,} cells, more than {MAX_CELLS:,}; leave values out")
     for version in axes.version:
         _check_version(version)
     bounded: list[tuple[Constant, Sequence[Any]]] = [
-        (settings.acks, axes.acks),
-        (settings.min_insync_replicas, axes.min_insync_replicas),
-        (settings.replicas, axes.replicas),
+        *((constant, getattr(axes, name)) for name, constant in _SETTINGS.items()),
         (settings.log_size, [table.log_size]),
         (settings.records, [table.records]),
     ]
@@ -230,12 +229,7 @@ def _check_version(text: str) -> None:
 def with_axis(axes: Axes, name: str, values: Sequence[Any]) -> Axes:
     """The axes with other values of one, in their own words: off and on, names of crashes, numbers."""
     readers: Mapping[str, Callable[[Any], Any]] = {
-        "version": str,
-        "acks": lambda value: str(settings.acks.names[2]) if str(value) == "-1" else str(value),
-        "min_insync_replicas": _number,
-        "replicas": _number,
-        "unclean_election": _switch,
-        "crashes": _crashes,
+        item.name: _READERS[item.name] if item.name in _READERS else _reader_of(_SETTINGS[item.name]) for item in fields(axes)
     }
     if name not in readers:
         raise ConfigurationError(f"there is no axis {name!r}{near(name, readers)}; the axes are {', '.join(readers)}")
@@ -245,9 +239,17 @@ def with_axis(axes: Axes, name: str, values: Sequence[Any]) -> Axes:
         raise ConfigurationError(f"axis {name}: {error}") from None
 
 
+def _reader_of(constant: Constant) -> Callable[[Any], Any]:
+    return _switch if isinstance(constant, Switch) else _number
+
+
+def _acks(value: Any) -> str:
+    return "all" if str(value) == "-1" else str(value)
+
+
 def _number(value: Any) -> int:
     if isinstance(value, bool) or not str(value).isascii() or not str(value).isdigit() or len(str(value)) > 9:
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a number")
     return int(value)
 
 
@@ -266,6 +268,9 @@ def _crashes(value: Any) -> CrashKind:
         raise ValueError(f"there are no crashes {value!r}{near(str(value), names)}; choose from {choices(names)}") from None
 
 
+_READERS: Mapping[str, Callable[[Any], Any]] = {"version": str, "acks": _acks, "crashes": _crashes}
+
+
 # -- a table as a file --------------------------------------------------------------------------------------------------
 
 _BOUNDS = ("log_size", "records", "max_states")
@@ -277,7 +282,7 @@ def read_table(path: Path) -> Table:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SpecUnreadable(f"{path} is no TOML: {error}") from None
+        raise SpecUnreadable(f"{path} is not valid TOML: {error}") from None
     table = Table()
     for key, value in document.items():
         if key == "property" and isinstance(value, str):
@@ -291,7 +296,8 @@ def read_table(path: Path) -> Table:
             table = _bounded(path, table, value)
         else:
             known = ("property", "axes", "bounds")
-            raise ConfigurationError(f"{path}: {key!r} is none of {', '.join(known)}, or not of its kind{near(key, known)}")
+            hint = f"{', '.join(known)}, or its value is of another kind{near(key, known)}"
+            raise ConfigurationError(f"{path}: {key!r} is not one of {hint}")
     return table
 
 

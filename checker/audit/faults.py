@@ -11,7 +11,7 @@ from acked.checker.names import near
 from acked.model.partition import settings
 
 BEFORE_KIP_380 = "2.2"
-"""From this release a broker that is back before the controller looks is told apart from what it was."""
+"""From this release a broker that is back before the controller looks is distinguished from what it was."""
 
 
 @unique

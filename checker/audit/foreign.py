@@ -1,4 +1,4 @@
-"""Files that are no properties, although a reader of properties would find keys in them: YAML, HCL, environment files, prose.
+"""Files that are not properties, although a reader of properties would find keys in them: YAML, HCL, environments, prose.
 
 Any line is a line of a properties file to Java, so what a file is has to be asked before its lines are believed.
 """

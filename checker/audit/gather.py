@@ -13,7 +13,7 @@ from acked.checker.audit import keys
 from acked.checker.audit.entry import OPTION, REPLICATION_FACTOR, Entry, Scope
 from acked.checker.audit.foreign import INSTEAD
 from acked.checker.audit.keys import KEYS
-from acked.checker.audit.names import DECIDING, MOST_UNKNOWN, is_known, meant, named_within
+from acked.checker.audit.names import DECIDING, MAX_UNKNOWN, is_known, meant, named_within
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.names import near
 
@@ -31,7 +31,7 @@ class Level(Enum):
 class Finding:
     """Something about the settings themselves; `rule` is its name for machines.
 
-    `is_passed_over` tells that a setting that may decide an answer was left out, because the user wanted it so.
+    `is_passed_over` is true if a setting that may decide an answer was left out, because the user wanted it so.
     """
 
     rule: str
@@ -111,9 +111,9 @@ def _check_names(entries: Iterable[Entry], findings: list[Finding], is_lenient: 
         of_files.setdefault(entry.file, []).append(entry)
         if not is_known(entry.key):
             strange.setdefault(entry.key, entry)
-    if len(strange) > MOST_UNKNOWN:
-        entry = list(strange.values())[MOST_UNKNOWN]
-        raise SpecUnreadable(f"{entry.where}: more than {MOST_UNKNOWN:,} names are no settings of Kafka's; {INSTEAD}")
+    if len(strange) > MAX_UNKNOWN:
+        entry = list(strange.values())[MAX_UNKNOWN]
+        raise SpecUnreadable(f"{entry.where}: more than {MAX_UNKNOWN:,} names are not settings of Kafka; {INSTEAD}")
     likely = {name: wanted for name in strange if (wanted := meant(name) or named_within(strange[name].value)) is not None}
     for file, found in of_files.items():
         if not any(is_known(entry.key) for entry in found) and (is_lenient or not any(e.key in likely for e in found)):
@@ -124,12 +124,12 @@ def _check_names(entries: Iterable[Entry], findings: list[Finding], is_lenient: 
         name, wanted = next(iter(wrong.items()))
         more = f" ({len(wrong) - 1} more like it)" if len(wrong) > 1 else ""
         raise ConfigurationError(
-            f"{strange[name].where}: {name} is no setting of Kafka's, and {wanted} seems to be meant{more}; "
+            f"{strange[name].where}: {name} is not a setting of Kafka, and {wanted} seems to be meant{more}; "
             "write that, or have it passed over with --lenient"
         )
     for name, wanted in likely.items():
         by_wish = " (--lenient)" if name in wrong else ""
-        text = f"{name} is no setting of Kafka's and is passed over{by_wish}; {wanted} is meant, perhaps"
+        text = f"{name} is not a setting of Kafka and is ignored{by_wish}; {wanted} is meant, perhaps"
         findings.append(Finding("misspelt", Level.WARNING, text, strange[name], name in wrong))
 
 
@@ -143,7 +143,7 @@ def _recognised(entry: Entry, findings: list[Finding], is_lenient: bool) -> Entr
         return None
     scope = key.scopes[0] if entry.scope is None else entry.scope
     if scope not in key.scopes:
-        text = f"{entry.key} is no setting of a {scope.value} but of a {key.scopes[0].value}"
+        text = f"{entry.key} is not a setting of a {scope.value} but of a {key.scopes[0].value}"
         decides = entry.key in DECIDING
         if decides and not is_lenient:
             raise ConfigurationError(f"{entry.where}: {text}; move it there, or have it passed over with --lenient")

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, Scope
 from acked.checker.errors import ConfigurationError
+from acked.model.language.context import Constant
+from acked.model.partition import settings
 from acked.model.partition.versions import LATEST, VERSIONS
 
 MAX_INT = (1 << 31) - 1
@@ -52,7 +54,7 @@ def release(text: str) -> Release:
     match = re.fullmatch(r"v?(\d{1,4}(?:\.\d{1,4}){1,3})(?:-iv\d+|-(?:ccs|cp\d*|rc\d+))?", wanted)
     hint = f"name one from {VERSIONS[0]} to {NEWEST}, such as 3.6 or 2.8.1, or {LATEST}"
     if match is None:
-        raise ConfigurationError(f"{text!r} is no version of Kafka; {hint}")
+        raise ConfigurationError(f"{text!r} is not a version of Kafka; {hint}")
     numbers = _numbers(match[1])
     minor = numbers[:2]
     if numbers < _numbers(VERSIONS[0]) or minor > _numbers(NEWEST):
@@ -71,13 +73,25 @@ class Default:
 
 @dataclass(frozen=True)
 class Key:
-    """A setting: whose it can be, how to read a value (the text in its usual form; ValueError says what it must be)."""
+    """A setting: whose it can be, how to read a value (the text in its usual form; ValueError says what it must be).
+
+    `constant` is the one of `partition` that it decides, if it alone decides one.
+    """
 
     name: str
     scopes: tuple[Scope, ...]
     read: Callable[[str], str]
     defaults: tuple[Default, ...]
     since: str = "0.8"
+    constant: Constant | None = None
+
+    def to_constant(self, value: str) -> int:
+        """What a value is as its constant, whose range ends where more makes no difference."""
+        assert self.constant is not None
+        if self.constant.names:
+            return self.constant.read(value)
+        number = {"false": 0, "true": 1}.get(value)
+        return min(int(value) if number is None else number, self.constant.hi)
 
     def default(self, version: Release) -> Default | None:
         """The default in a release; None where it has no such setting."""
@@ -159,6 +173,7 @@ KEYS: dict[str, Key] = {
                 Default("0.8", "1", "ProducerConfig to 2.8: 1"),
                 Default("3.0", "all", "KIP-679: all from 3.0"),
             ),
+            constant=settings.acks,
         ),
         Key(
             RETRIES,
@@ -168,6 +183,7 @@ KEYS: dict[str, Key] = {
                 Default("0.8", "0", "ProducerConfig to 2.0: 0"),
                 Default("2.1", str(MAX_INT), "KIP-91: no bound from 2.1"),
             ),
+            constant=settings.retries,
         ),
         Key(
             IDEMPOTENCE,
@@ -180,19 +196,27 @@ KEYS: dict[str, Key] = {
                 Default("3.1.1", "true", "KIP-679, KAFKA-13598: true in effect from 3.1.1"),
             ),
             since="0.11",
+            constant=settings.idempotence,
         ),
-        Key(IN_FLIGHT, _PRODUCER, _integer(1, MAX_INT), (Default("0.8", "5", "ProducerConfig: 5"),)),
+        Key(
+            IN_FLIGHT,
+            _PRODUCER,
+            _integer(1, MAX_INT),
+            (Default("0.8", "5", "ProducerConfig: 5"),),
+            constant=settings.in_flight,
+        ),
         Key(TRANSACTIONAL_ID, _PRODUCER, _any, (), since="0.11"),
         Key(
             MIN_ISR,
             (*_BROKER, *_TOPIC),
             _integer(1, MAX_INT),
             (Default("0.8", "1", "KafkaConfig: 1 (a setting since 0.8.2)"),),
+            constant=settings.min_insync_replicas,
         ),
         Key(
             DEFAULT_FACTOR, _BROKER, _integer(1, 32767), (Default("0.8", "1", "KafkaConfig: default.replication.factor=1"),)
         ),
-        Key(REPLICATION_FACTOR, _TOPIC, _integer(1, 32767), ()),
+        Key(REPLICATION_FACTOR, _TOPIC, _integer(1, 32767), (), constant=settings.replicas),
         Key(
             UNCLEAN,
             (*_BROKER, *_TOPIC),
@@ -201,6 +225,7 @@ KEYS: dict[str, Key] = {
                 Default("0.8", "true", "KafkaConfig to 0.10.2: true"),
                 Default("0.11", "false", "KIP-106: false from 0.11"),
             ),
+            constant=settings.unclean_election,
         ),
         Key(
             FLUSH_MESSAGES,
@@ -220,6 +245,7 @@ KEYS: dict[str, Key] = {
                 Default("4.1", "1", "KIP-966: on for new clusters from 4.1"),
             ),
             since="4.0",
+            constant=settings.eligible_leader_replicas,
         ),
         Key(SELECTOR, _BROKER, _any, (), since="2.4"),
         Key(

@@ -14,14 +14,14 @@ from acked.checker.audit import keys
 from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR
 from acked.checker.audit.keys import KEYS
 
-MOST_UNKNOWN = 1000
-"""Unknown names that are looked at: a file with more of them is none of Kafka's."""
+MAX_UNKNOWN = 1000
+"""Unknown names that are looked at: a file with more of them is not Kafka's."""
 
 SILENT = frozenset({keys.ISOLATION, keys.OFFSET_RESET, keys.AUTO_COMMIT, keys.GROUP_INSTANCE})
 """Settings that are read and change no answer: to misspell one of them costs a warning, not an answer."""
 
 DECIDING = tuple(key for key in KEYS if key not in SILENT and key != IMAGE)
-"""Settings that can turn an answer: who misspells one of them would be told what is not so."""
+"""Settings that can turn an answer: misspelling one of them would yield a wrong answer."""
 
 _OTHER_WORDS = {
     "request.required.acks": keys.ACKS,  # Kafka's producer of 0.8, librdkafka

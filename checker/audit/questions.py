@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.faults import BEFORE_KIP_380, CrashKind, Faults
 from acked.checker.audit.settings import Configuration
 from acked.checker.batch.cache import ResultCache
@@ -22,7 +21,7 @@ from acked.model.partition import settings
 from acked.model.partition.protocol import partition
 from acked.model.partition.versions import KRAFT, VERSIONS
 
-MOST_STATES = 20_000_000
+MAX_STATES = 20_000_000
 """Distinct states after which a question is left undecided, unless the user says otherwise."""
 
 FEW_BROKERS = 3
@@ -33,7 +32,7 @@ It takes the most states; states that differ only in the names of brokers are vi
 
 
 @unique
-class Asked(Enum):
+class AuditQuestion(Enum):
     """What people ask, in their order."""
 
     LOSS = "loss"
@@ -50,7 +49,7 @@ class Question:
     Two records, because logs that part hold different ones at an offset: with one record KAFKA-13141 loses none.
     """
 
-    asked: Asked
+    asked: AuditQuestion
     text: str
     property: str
     log_size: int
@@ -58,17 +57,19 @@ class Question:
 
 
 QUESTIONS: tuple[Question, ...] = (
-    Question(Asked.LOSS, "Can a record that was acknowledged be lost?", "AckedRecordsSurvive", 1, 2),
-    Question(Asked.DUPLICATES, "Can a record be duplicated?", "NoDuplicates", 2, 1),
-    Question(Asked.REORDERING, "Can records be reordered?", "NoReordering", 2, 2),
-    Question(Asked.VANISHING, "Can a record be read and then vanish?", "ReadsStay", 1, 2),
-    Question(Asked.WRITES, "Can the partition stop accepting writes with one broker down?", "WritesWithOneDown", 1, 1),
+    Question(AuditQuestion.LOSS, "Can a record that was acknowledged be lost?", "AckedRecordsSurvive", 1, 2),
+    Question(AuditQuestion.DUPLICATES, "Can a record be duplicated?", "NoDuplicates", 2, 1),
+    Question(AuditQuestion.REORDERING, "Can records be reordered?", "NoReordering", 2, 2),
+    Question(AuditQuestion.VANISHING, "Can a record be read and then vanish?", "ReadsStay", 1, 2),
+    Question(
+        AuditQuestion.WRITES, "Can the partition stop accepting writes with one broker down?", "WritesWithOneDown", 1, 1
+    ),
 )
 
 
 @dataclass(frozen=True)
-class Scene:
-    """Under what the questions are asked: faults, bounds, and whether with all brokers where fewer usually do.
+class Assumptions:
+    """What the questions assume: faults, bounds, and whether all brokers are modelled where fewer usually suffice.
 
     Every question is asked under each of `faults`, that of lost records also under each of `of_loss`.
     """
@@ -78,11 +79,11 @@ class Scene:
     log_size: int | None = None
     records: int | None = None
     is_thorough: bool = False
-    max_states: int = MOST_STATES
+    max_states: int = MAX_STATES
 
-    def under(self, asked: Asked) -> tuple[Faults, ...]:
+    def under(self, asked: AuditQuestion) -> tuple[Faults, ...]:
         """The faults that a question is asked under."""
-        return (*self.faults, *self.of_loss) if asked is Asked.LOSS else self.faults
+        return (*self.faults, *self.of_loss) if asked is AuditQuestion.LOSS else self.faults
 
     @property
     def all_faults(self) -> tuple[Faults, ...]:
@@ -90,12 +91,12 @@ class Scene:
         return (*self.faults, *self.of_loss)
 
 
-BY_DEFAULT = Scene(of_loss=(Faults(CrashKind.ONE_MACHINE),))
+BY_DEFAULT = Assumptions(of_loss=(Faults(CrashKind.ONE_MACHINE),))
 """What is asked where the user does not say: a process that dies keeps its log, a machine that dies does not."""
 
 
 @unique
-class Reply(Enum):
+class AuditVerdict(Enum):
     """Yes is a run that shows it; no is every reachable state."""
 
     YES = "yes"
@@ -103,64 +104,56 @@ class Reply(Enum):
     UNDECIDED = "undecided"
 
 
-def reply_of(outcome: Outcome | None) -> Reply:
+def reply_of(outcome: Outcome | None) -> AuditVerdict:
     """What an outcome decides; an unfinished search decides nothing."""
     if outcome is None or outcome.verdict is Verdict.INCOMPLETE:
-        return Reply.UNDECIDED
-    return Reply.YES if outcome.verdict is Verdict.VIOLATED else Reply.NO
+        return AuditVerdict.UNDECIDED
+    return AuditVerdict.YES if outcome.verdict is Verdict.VIOLATED else AuditVerdict.NO
 
 
-def worst_of(replies: Iterable[Reply]) -> Reply:
+def worst_of(replies: Iterable[AuditVerdict]) -> AuditVerdict:
     """Yes if one of them is yes, else undecided if one is, else no."""
     found = set(replies)
-    return next(reply for reply in (Reply.YES, Reply.UNDECIDED, Reply.NO) if reply in found or reply is Reply.NO)
+    return next((reply for reply in (AuditVerdict.YES, AuditVerdict.UNDECIDED) if reply in found), AuditVerdict.NO)
 
 
 # -- a configuration as constants ---------------------------------------------------------------------------------------
 
 
-def task_of(question: Question, configuration: Configuration, scene: Scene, faults: Faults | None = None) -> Task:
-    """The search that answers a question about a configuration, by default under the first of the scene's faults."""
-    faults = faults or scene.faults[0]
+def task_of(question: Question, configuration: Configuration, assumed: Assumptions, faults: Faults | None = None) -> Task:
+    """The search that answers a question about a configuration, by default under the first of the assumed's faults."""
+    faults = faults or assumed.faults[0]
     constants = constants_of(configuration, faults)
-    constants["log_size"] = max(scene.log_size or 0, question.log_size)
-    constants["records"] = max(scene.records or 0, question.records)
-    if question.asked is Asked.VANISHING:
+    constants["log_size"] = max(assumed.log_size or 0, question.log_size)
+    constants["records"] = max(assumed.records or 0, question.records)
+    if question.asked is AuditQuestion.VANISHING:
         follows = keys.SELECTOR in configuration.values and not configuration.reads_from_leader  # a setting from 2.4 on
         constants["consumer"] = settings.FROM_FOLLOWERS if follows else settings.FROM_LEADER
-    if question.asked is Asked.WRITES and faults.crashes is CrashKind.NONE:
+    if question.asked is AuditQuestion.WRITES and faults.crashes is CrashKind.NONE:
         constants |= CrashKind.CLEAN.constants()  # The question itself takes a broker down.
-    if question.asked is Asked.REORDERING and not scene.is_thorough:
+    if question.asked is AuditQuestion.REORDERING and not assumed.is_thorough:
         spare = max(constants["replicas"] - FEW_BROKERS, 0)
         constants["replicas"] -= spare
         constants["min_insync_replicas"] = max(1, constants["min_insync_replicas"] - spare)
     constants["in_flight"] = min(constants["in_flight"], constants["records"])
     bound = _as_one(partition.bind(constants))
-    is_renamed = question.asked is Asked.REORDERING and constants["replicas"] > 1
+    is_renamed = question.asked is AuditQuestion.REORDERING and constants["replicas"] > 1
     asked = QuestionText(partition.name, tuple(bound.items()), (question.property,), symmetry=is_renamed)
-    return Task(asked, max_states=scene.max_states)
+    return Task(asked, max_states=assumed.max_states)
 
 
 def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]:
     """What is in effect as constants of `partition`, without sizes of logs."""
     constants = {name: setting.value for name, setting in partition.profile(configuration.rules, configuration.plane).items()}
-    replicas = configuration[REPLICATION_FACTOR].number
-    acks = {"0": settings.ACKS_0, "1": settings.ACKS_1, "all": settings.ACKS_ALL}[configuration[keys.ACKS].value]
-    idempotence = configuration.values.get(keys.IDEMPOTENCE)
-    elr = configuration.values.get(keys.ELR)
     constants |= faults.constants(VERSIONS.index(configuration.rules) < VERSIONS.index(BEFORE_KIP_380))
-    constants |= {
-        "replicas": replicas,
-        "min_insync_replicas": min(configuration[keys.MIN_ISR].number, replicas + 1, settings.min_insync_replicas.hi),
-        "acks": acks,
-        # acks=0 waits for no answer, so there is never a reason to send again.
-        "retries": int(configuration[keys.RETRIES].number > 0 and acks != settings.ACKS_0),
-        "idempotence": int(idempotence is not None and idempotence.on),
-        "in_flight": min(configuration[keys.IN_FLIGHT].number, settings.in_flight.hi),
-        "unclean_election": int(configuration[keys.UNCLEAN].on),
-    }
-    if elr is not None and configuration.plane == KRAFT:
-        constants["eligible_leader_replicas"] = elr.number
+    given = {item.constant.name: item.to_constant(configuration[name].value) for name, item in keys.KEYS.items()
+             if item.constant is not None and name in configuration.values}  # fmt: skip
+    if configuration.plane != KRAFT:
+        given.pop(settings.eligible_leader_replicas.name, None)
+    constants |= {settings.idempotence.name: 0} | given
+    constants["min_insync_replicas"] = min(constants["min_insync_replicas"], constants["replicas"] + 1)
+    if constants["acks"] == settings.ACKS_0:
+        constants["retries"] = 0  # Such a producer waits for no answer, so there is never a reason to send again.
     if configuration[keys.FLUSH_MESSAGES].value == "1" and faults.crashes is not CrashKind.NONE:
         # What is acknowledged or fetched has been flushed before: no crash loses a suffix.
         constants |= CrashKind.CLEAN.constants()

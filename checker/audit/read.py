@@ -12,7 +12,7 @@ from acked.checker.audit import keys
 from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, Entry, Scope
 from acked.checker.audit.foreign import INSTEAD, foreign
 from acked.checker.audit.images import release_of_image
-from acked.checker.audit.names import DECIDING, MOST_UNKNOWN, meant, named_within
+from acked.checker.audit.names import DECIDING, MAX_UNKNOWN, meant, named_within
 from acked.checker.errors import SpecUnreadable
 from acked.checker.files import read_bytes
 
@@ -29,7 +29,7 @@ _JSON = re.compile(r"\s*(?:\{(?!\{|%)|\[(?!\s*[A-Za-z][\w. \-]*\]))")
 def read_settings(path: Path) -> list[Entry]:
     """Every setting of a file, in its order; `SpecUnreadable` says what is wrong with it and where.
 
-    A file in which there is nothing, or which is in another format, is refused: it is none that sets nothing.
+    A file in which there is nothing, or which is in another format, is refused: it is not a file that sets nothing.
     """
     text = _text(path)
     name = str(path)
@@ -81,11 +81,11 @@ def _property_entries(name: str, text: str) -> Iterator[Entry]:
         for element in javaproperties.parse(text):
             if isinstance(element, javaproperties.KeyValue):
                 if not _NAME.fullmatch(element.key):
-                    raise SpecUnreadable(f"{name}:{line}: {element.key!r} is no name of a setting; {INSTEAD}")
+                    raise SpecUnreadable(f"{name}:{line}: {element.key!r} is not the name of a setting; {INSTEAD}")
                 yield Entry(element.key, element.value.strip(), name, line)
             line += len(re.findall(r"\r\n|\r|\n", element.source))
     except javaproperties.InvalidUEscapeError as error:
-        raise SpecUnreadable(f"{name}: the escape {error.escape} is no \\uXXXX; write four hexadecimal digits") from None
+        raise SpecUnreadable(f"{name}: the escape {error.escape} is not \\uXXXX; write four hexadecimal digits") from None
 
 
 # -- what Kafka's tools print -------------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ class _Json:
                 raise SpecUnreadable(f"{self._name}:{line}: {key} is a {type(value).__name__}; give one value")
             if (hidden := _setting_within(value)) is not None:
                 raise SpecUnreadable(
-                    f"{self._name}:{line}: {hidden} stands within {key!r}, which is no section that is known here; put it "
+                    f"{self._name}:{line}: {hidden} stands within {key!r}, which is not a section that is known here; put it "
                     "under broker, topics, producer or consumer"
                 )
             return
@@ -284,9 +284,9 @@ class _Json:
         if at < 0:
             return 1
         self._at[token] = at + 1
-        if len(self._at) > 2 * MOST_UNKNOWN:
-            raise self._wrong(f"it has more than {2 * MOST_UNKNOWN:,} names")
+        if len(self._at) > 2 * MAX_UNKNOWN:
+            raise self._wrong(f"it has more than {2 * MAX_UNKNOWN:,} names")
         return self._text.count("\n", 0, at) + 1
 
     def _wrong(self, why: str) -> SpecUnreadable:
-        return SpecUnreadable(f"{self._name} is no {_WHAT}: {why}")
+        return SpecUnreadable(f"{self._name} is not a {_WHAT}: {why}")

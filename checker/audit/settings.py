@@ -17,7 +17,7 @@ from acked.checker.errors import ConfigurationError
 from acked.model.partition import idempotence
 from acked.model.partition.versions import KRAFT
 
-MOST_REPLICAS = 5
+MAX_REPLICAS = 5
 """`partition` has no more brokers than this."""
 
 
@@ -41,7 +41,7 @@ class Value:
         return self.value == "true"
 
 
-class Refused(ConfigurationError):
+class RefusedByKafka(ConfigurationError):
     """Kafka does not start with these settings; the message has its reason."""
 
 
@@ -87,7 +87,7 @@ def reads_from_leader(given: Given, values: Mapping[str, Value]) -> bool:
 
 
 def configure(given: Given, version: Release, plane: str | None = None) -> Configuration:
-    """What is in effect; `Refused` with Kafka's reason where it would not start, `ConfigurationError` for what is missing."""
+    """What is in effect; `RefusedByKafka` has Kafka's reason not to start, `ConfigurationError` what is missing."""
     return _Configuring(given, version, plane).run()
 
 
@@ -147,7 +147,7 @@ class _Configuring:
             factor = self.values[keys.DEFAULT_FACTOR]
             if factor.entry is None:
                 raise ConfigurationError(
-                    f"nothing says how many replicas the topic has, and most answers hang on it; say so with {OPTION} "
+                    f"the number of replicas is not given, and most answers depend on it; give it with {OPTION} "
                     f"{REPLICATION_FACTOR}=3, or add what kafka-topics --describe prints"
                 )
             self.values[REPLICATION_FACTOR] = Value(
@@ -156,8 +156,8 @@ class _Configuring:
             text = f"no topic is described; {keys.DEFAULT_FACTOR}={factor.value} is taken for its replicas"
             self._find("no-topic", Level.NOTE, text, factor.entry)
         number = self.values[REPLICATION_FACTOR].number
-        if number > MOST_REPLICAS:
-            raise ConfigurationError(f"{number} replicas are more than acked can ask about; it knows up to {MOST_REPLICAS}")
+        if number > MAX_REPLICAS:
+            raise ConfigurationError(f"{number} replicas are more than acked can ask about; it knows up to {MAX_REPLICAS}")
 
     def _flush(self) -> None:
         if keys.TOPIC_FLUSH_MESSAGES in self.values:
@@ -194,7 +194,7 @@ class _Configuring:
                 self._fill_in_for_idempotence()
             self._conflicts(is_asked)
         if transactional is not None and not self.values[keys.IDEMPOTENCE].on:
-            raise Refused(
+            raise RefusedByKafka(
                 f"{transactional.source}: Kafka refuses this producer: a {keys.TRANSACTIONAL_ID} cannot be set without "
                 f"{keys.IDEMPOTENCE}; take one of them back"
             )
@@ -221,7 +221,7 @@ class _Configuring:
         for value, reason in conflicts:
             if is_asked or (value is in_flight and self.version.since("4.0")):
                 asked = "" if is_asked else f" (from 4.0 also where {keys.IDEMPOTENCE} is not set)"
-                raise Refused(f"{value.source}: Kafka refuses this producer: {reason}{asked}; change {value.key} or "
+                raise RefusedByKafka(f"{value.source}: Kafka refuses this producer: {reason}{asked}; change {value.key} or "
                               f"{keys.IDEMPOTENCE}")  # fmt: skip
             text = f"{value.key}={value.value} silently switches off {keys.IDEMPOTENCE}, which would be true by default"
             self._find("idempotence-off", Level.WARNING, text, value.entry)
@@ -257,7 +257,7 @@ class _Configuring:
             return
         what = f"{keys.METADATA_VERSION}={entry.value}"
         if elr.entry is not None:
-            raise Refused(
+            raise RefusedByKafka(
                 f"{elr.source}: {keys.ELR}={elr.value} needs a {keys.METADATA_VERSION} of 4.0 (KIP-966), and {entry.where} "
                 f"has {what}; take one of them back"
             )

@@ -60,7 +60,7 @@ class ResultCache:
         try:
             outcome = from_document(content)
         except (KeyError, TypeError, ValueError, AttributeError):
-            self._warn("answers", key, "is no answer")
+            self._warn("answers", key, "is not an answer")
             return None
         if outcome.fingerprint != fingerprint:
             self._warn("answers", key, "answers another question")
@@ -76,10 +76,6 @@ class ResultCache:
     def remember(self, task: Task, fingerprint: str) -> None:
         """Keeps which expressions a task has."""
         self._write("memo", self._memo_key(task), fingerprint)
-
-    def path_of(self, task: Task, fingerprint: str) -> Path:
-        """Where the answer to a task is kept."""
-        return self._store.path(_name("answers", self._key(task, fingerprint)))
 
     # -- keys and files -------------------------------------------------------------------------------------------
 
@@ -107,7 +103,7 @@ class ResultCache:
                 return None
             return entry["content"]
         except (ValueError, KeyError, TypeError, RecursionError):
-            self._warn(kind, key, "is no entry of this cache")
+            self._warn(kind, key, "is not an entry of this cache")
             return None
 
     def _write(self, kind: str, key: str, content: Any) -> None:

@@ -35,10 +35,10 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Refused:
+class InvalidTask:
     """A task that has no answer, because of what it asks: `reason` is the error's sentence.
 
-    `is_overflow` tells that the protocol left a field's domain.
+    `is_overflow` is true if the protocol left a field's domain.
     """
 
     reason: str
@@ -49,7 +49,7 @@ class Refused:
 class Answered:
     """What became of a task: an outcome, or `failure` says why there is none. `task` is its number.
 
-    `is_overflow` tells that there is none because the protocol left a field's domain.
+    `is_overflow` is true if there is none because the protocol left a field's domain.
     """
 
     task: int
@@ -71,7 +71,7 @@ class Runner(Protocol):
     """What searches: processes here (`BatchLimits`), or Spark's tasks (`many.SparkBatch`)."""
 
     def run(self, tasks: Sequence[Task]) -> Iterator[Reply]:
-        """Every task ends with a `Done`, whose value is an `Outcome` or a `Refused`, or with a `Lost`."""
+        """Every task ends with a `Done`, whose value is an `Outcome` or a `InvalidTask`, or with a `Lost`."""
         ...
 
 
@@ -90,7 +90,7 @@ class BatchLimits:
 
     def run(self, tasks: Sequence[Task]) -> Iterator[Reply]:
         """Has processes search, which end with the last task; a process that dies is replaced."""
-        open_cache()  # If it must not be used, that is told here, and not by every process.
+        open_cache()  # If it must not be used, that is reported here, and not by every process.
         jobs = min(self.jobs, len(tasks))
         with ProcessPool(Limits(jobs, float("inf"), 2 * self.memory + ROOM_FOR_CODE), SEARCH) as pool:
             pool.load(Setup(self.memory))
@@ -130,8 +130,8 @@ def answer_all(
 
 
 def _answered(reply: Done | Lost, task: Task, numbers: Sequence[int], cache: ResultCache | None) -> Iterator[Answered]:
-    value = Refused(reply.reason) if isinstance(reply, Lost) else reply.value
-    if isinstance(value, Refused):
+    value = InvalidTask(reply.reason) if isinstance(reply, Lost) else reply.value
+    if isinstance(value, InvalidTask):
         yield from (Answered(number, None, value.reason, is_overflow=value.is_overflow) for number in numbers)
         return
     if cache is not None:
@@ -145,19 +145,19 @@ class Engine:
     def __init__(self, setup: Setup, _: float) -> None:
         self._memory = setup.memory
 
-    def answer(self, task: Task, tell: Callable[[Progress], None]) -> Outcome | Refused:
-        """Searches; what is wrong with the task itself is said in one sentence."""
+    def answer(self, task: Task, tell: Callable[[Progress], None]) -> Outcome | InvalidTask:
+        """Runs the search; an invalid task yields `InvalidTask` with a one-sentence reason."""
         from acked.checker.search.local import search
 
         try:
             bounds = Bounds(1, self._memory, task.max_depth, task.max_states)
-            return Outcome.of(search(task.question(), bounds, task.policy, _Teller(tell)))
+            return Outcome.of(search(task.question(), bounds, task.policy, _Throttled(tell)))
         except (AckedError, ModelError, DomainOverflow) as error:
-            return Refused(str(error), isinstance(error, DomainOverflow))
+            return InvalidTask(str(error), isinstance(error, DomainOverflow))
 
 
-class _Teller(Observer):
-    """Hands progress on, but not more often than anybody can read it."""
+class _Throttled(Observer):
+    """Passes progress on, at most twice a second."""
 
     def __init__(self, tell: Callable[[Progress], None]) -> None:
         self._tell = tell

@@ -183,7 +183,7 @@ def to_document(outcome: Outcome) -> dict[str, Any]:
 
 
 def from_document(document: Mapping[str, Any]) -> Outcome:
-    """The outcome of a JSON document; `KeyError`, `TypeError` or `ValueError` if it is none."""
+    """The outcome of a JSON document; `KeyError`, `TypeError` or `ValueError` if it is not one."""
     return Outcome(
         Verdict(document["verdict"]),
         StopReason[document["stopped"]],

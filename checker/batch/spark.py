@@ -2,7 +2,7 @@
 
 `SparkBatch`, on which `batch.answer_all` can run, and what happens on an executor.
 
-A search runs in a process below the task's, because one that is killed, for its memory say, would otherwise take the Spark
+A search runs in a process below the task's, because one that is killed, e.g. for its memory, would otherwise take the Spark
 worker and, after a few attempts, all other questions with it: here it costs its own answer, which says how the process ended.
 """
 
@@ -44,7 +44,7 @@ class SparkBatch:
                 for job in as_completed(jobs):
                     reply = job.result()
                     yield Lost(jobs[job], reply.reason) if isinstance(reply, Lost) else Done(jobs[job], reply.value)
-            except BaseException:  # Ctrl-C, or whoever asked wants no more
+            except BaseException:  # Ctrl-C, or the caller wants no more answers
                 pool.shutdown(wait=False, cancel_futures=True)
                 driver.cancel()
                 raise

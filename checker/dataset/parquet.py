@@ -8,7 +8,7 @@
     actions.parquet                   per level and action: how often it was enabled, and how often that led to a new state
     about.json                        the question, in words
 
-An `id` is the packed state in hexadecimal: the same in every run of the same protocol and constants, whoever found it.
+An `id` is the packed state in hexadecimal: the same in every run of the same protocol and constants, whatever found it.
 """
 
 from __future__ import annotations

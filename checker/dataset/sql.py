@@ -29,13 +29,13 @@ CONF = {
 
 
 def about(dataset: Path) -> dict[str, Any]:
-    """What a dataset says about itself; `ConfigurationError` if the folder is none."""
+    """What a dataset says about itself; `ConfigurationError` if the folder is not one."""
     try:
         with open_file(dataset / "about.json") as file:
             body = json.loads(file.read().decode())
     except (OSError, ValueError):
         raise ConfigurationError(
-            f"{dataset} is no dataset of states; make one with `acked states SPEC --out {dataset}`"
+            f"{dataset} is not a dataset of states; make one with `acked states SPEC --out {dataset}`"
         ) from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise ConfigurationError(f"{dataset / 'about.json'} is not of the format {FORMAT}; make the dataset anew")
@@ -95,7 +95,7 @@ def keep_where(driver: SparkDriver, dataset: Path, predicate: str, out: Path) ->
     try:
         kept = session.table("states").where(predicate)
     except (AnalysisException, ParseException) as error:
-        raise ConfigurationError(f"--where {predicate!r} is no condition on states: {_first_line(str(error))}") from None
+        raise ConfigurationError(f"--where {predicate!r} is not a condition on states: {_first_line(str(error))}") from None
     kept.write.parquet(str((out / "states").resolve()))
     session.read.parquet(str((out / "states").resolve())).createOrReplaceTempView("kept")
     if (dataset / "transitions").is_dir():

@@ -1,6 +1,6 @@
 """Two sets of rules over the same fields: what is possible in one and not in the other, and which promises fare differently.
 
-A step is a pair of states, whatever the action is called, and a step that changes nothing is none.
+A step is a pair of states, whatever the action is called, and a step that changes nothing does not count.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Of all shortest runs to a violation, the one that is easiest to tell.
+"""Of all shortest runs to a violation, the one that is easiest to explain.
 
 All shortest runs as a graph, found backwards over the stored levels, and the choice among them, which is exact: fewest
 brokers involved, then fewest changes of who acts, then fewest faults, then the least sequence of actions.
@@ -24,7 +24,7 @@ from acked.checker.search.local import LocalSearch
 from acked.invariants.property import Kind
 from acked.model.language.protocol import ActionInstance
 
-MOST_STEPS = 400_000
+MAX_STEPS = 400_000
 """Steps of all shortest runs together; above, choosing among them is refused."""
 _ROOM = 1 << 12
 
@@ -37,7 +37,7 @@ class TooMany(AckedError):
 
 @dataclass(frozen=True)
 class Effort:
-    """What it takes to tell a step: the brokers it involves, as bits; who acts; and whether it is a fault."""
+    """What it takes to explain a step: the brokers it involves, as bits; who acts; and whether it is a fault."""
 
     brokers: int
     actor: str
@@ -46,7 +46,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Cost:
-    """What it takes to tell a run, in the order in which it counts."""
+    """What it takes to explain a run, in the order in which it counts."""
 
     brokers: int
     switches: int
@@ -68,7 +68,7 @@ Edge = tuple[int, Words]
 
 
 def cost_of(run: Run, effort: Callable[[ActionInstance], Effort]) -> Cost:
-    """What it takes to tell a run."""
+    """What it takes to explain a run."""
     efforts = [effort(step) for step in run.actions]
     brokers = 0
     for item in efforts:
@@ -174,9 +174,9 @@ class _Backwards:
             while True:
                 out = numbers([0] * (3 * room))
                 count = call(address(shard.context), begin, end, address(out), room)
-                if self._steps + count > MOST_STEPS:
+                if self._steps + count > MAX_STEPS:
                     raise TooMany(
-                        f"the shortest runs have more than {MOST_STEPS:,} steps together, too many to compare; "
+                        f"the shortest runs have more than {MAX_STEPS:,} steps together, too many to compare; "
                         "leave --easiest out, or choose smaller constants"
                     )
                 if count <= room:
@@ -193,7 +193,7 @@ class _Backwards:
 
 
 @dataclass(frozen=True, order=True)
-class _Told:
+class _Way:
     """How a state was reached at the least effort, of the ways that involve the same brokers and end with the same actor."""
 
     switches: int
@@ -208,10 +208,10 @@ def _choose(
     instance = question.instance
     efforts = [effort(step) for step in instance.actions]
     first = [state for state in graph.levels[0] if state in instance.initial]
-    ways: dict[tuple[Words, int, str], _Told] = {(state, 0, ""): _Told(0, 0, ()) for state in first}
+    ways: dict[tuple[Words, int, str], _Way] = {(state, 0, ""): _Way(0, 0, ()) for state in first}
     counts = dict.fromkeys(first, 1)
     for level in graph.levels:
-        further: dict[tuple[Words, int, str], _Told] = {}
+        further: dict[tuple[Words, int, str], _Way] = {}
         more: dict[Words, int] = {}
         for state, edges in level.items():
             for _, target in edges:
@@ -221,7 +221,7 @@ def _choose(
                 step = efforts[action]
                 key = (target, brokers | step.brokers, step.actor)
                 switches = told.switches + (actor not in ("", step.actor))
-                way = _Told(switches, told.faults + step.is_fault, (*told.actions, action))
+                way = _Way(switches, told.faults + step.is_fault, (*told.actions, action))
                 if key not in further or way < further[key]:
                     further[key] = way
         if not further:

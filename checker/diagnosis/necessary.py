@@ -17,7 +17,7 @@ from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import ActionInstance, Instance
 
-MOST_STATES = 5_000_000
+MAX_STATES = 5_000_000
 """States that the search without an action may see before it gives up."""
 
 
@@ -76,7 +76,7 @@ def _forbidden(question: Question, promise: Property, name: str, bounds: Bounds 
     instance = question.instance.protocol.instantiate(question.instance.constants, question.instance.dropped)
     instance.actions = tuple(step for step in instance.actions if step.action.name != name)
     given = bounds or Bounds()
-    result = search(Question(instance, (promise,)), Bounds(given.workers, given.memory, max_states=MOST_STATES))
+    result = search(Question(instance, (promise,)), Bounds(given.workers, given.memory, max_states=MAX_STATES))
     length = result.violations[0].trace_length if result.violations else None
     return Forbidden(name, result.verdict, length, result.distinct_states)
 

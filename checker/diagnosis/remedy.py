@@ -1,6 +1,6 @@
 """Which rule would have prevented a violation: rules are changed one at a time, and the run and the promise tried again.
 
-The rules that could be changed, what each says to the run, and whether the promise holds with it.
+The rules that could be changed, how each blocks the run, and whether the promise holds with it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acked.checker.errors import AckedError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Verdict
 from acked.checker.replay.explain import Explainer
-from acked.checker.replay.retrace import Hindrance, as_told, under
+from acked.checker.replay.retrace import BlockedStep, as_told, under
 from acked.checker.search.local import search
 from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS
@@ -29,11 +29,15 @@ from acked.model.partition import settings
 from acked.model.partition.protocol import partition
 from acked.model.partition.versions import CHANGES, LATEST, VERSIONS, changes_of, planes_of
 
-MOST_STATES = 2_000_000
-"""States that one search for a rule may see; whoever opens a page is not left waiting for more."""
+MAX_STATES = 2_000_000
+"""States that one search for a rule may see; a page must not take longer to open."""
 
-_CHOSEN = (settings.acks, settings.retries, settings.idempotence, settings.unclean_election)
-"""Constants that releases changed, but that users set: they come after the rules."""
+_CHOSEN = [
+    constant
+    for constant in settings.CONFIGURED
+    if sum(change.constant is constant for change in CHANGES) > 1
+]  # fmt: skip
+"""Constants whose defaults releases changed, but that users set: they come after the rules."""
 
 
 @unique
@@ -51,8 +55,8 @@ class Sort(Enum):
 class Remedy:
     """A change of rules under which a violating run cannot happen, or ends well.
 
-    `name` is how specs name it (a clause, a protocol, `constant=value`), `source` where it comes from. `hindrance` is what
-    the rule says to the run; None if all its steps can be taken and break nothing any more. `verdict` is whether the promise
+    `name` is how specs name it (a clause, a protocol, `constant=value`), `source` where it comes from. `blocked` is the
+    step that the rule blocks; None if all its steps can be taken and break nothing any more. `verdict` is whether the promise
     holds with this change alone, INCOMPLETE if that was not decided, and `states` how many states that took; if
     `is_symmetric`, those that differ in the names of brokers only are counted once.
     """
@@ -60,7 +64,7 @@ class Remedy:
     sort: Sort
     name: str
     source: str
-    hindrance: Hindrance | None
+    blocked: BlockedStep | None
     verdict: Verdict = Verdict.INCOMPLETE
     states: int = 0
     is_symmetric: bool = False
@@ -105,7 +109,7 @@ def _decided(tried: Remedy, question: Question) -> Remedy:
     """With the answer to whether the promise holds; undecided where there is no memory for the search."""
     try:
         question.refuse_asymmetry()
-        result = search(question, Bounds(workers=1, max_states=MOST_STATES))
+        result = search(question, Bounds(workers=1, max_states=MAX_STATES))
     except AckedError:
         return tried
     if result.stopped is StopReason.INTERRUPTED:
@@ -191,7 +195,7 @@ def _shown(constant: Constant, value: int) -> str:
     return str(shown).lower() if isinstance(shown, bool) else str(shown)
 
 
-# -- what the change says to the run ------------------------------------------------------------------------------------
+# -- how the change blocks the run --------------------------------------------------------------------------------------
 
 
 def _tried(
@@ -199,21 +203,21 @@ def _tried(
 ) -> Remedy | None:
     """None if the run happens as before, or breaks the promise all the same."""
     if candidate.sort in (Sort.CLAUSE, Sort.PROTOCOL):
-        hindrance = under(other, question.instance, run).hindrance
-        is_other = hindrance is not None and hindrance.index > 0
+        blocked = under(other, question.instance, run).blocked
+        is_other = blocked is not None and blocked.index > 0
     else:
-        states, hindrance = _taken(other, run.actions)
-        if hindrance is not None:
-            hindrance = as_told(other, [step for step, _ in states if step is not None], hindrance)
-        is_other = hindrance is not None or not _breaks(Question(other, (violates,)), states)
-    return Remedy(candidate.sort, candidate.name, candidate.source, hindrance) if is_other else None
+        states, blocked = _taken(other, run.actions)
+        if blocked is not None:
+            blocked = as_told(other, [step for step, _ in states if step is not None], blocked)
+        is_other = blocked is not None or not _breaks(Question(other, (violates,)), states)
+    return Remedy(candidate.sort, candidate.name, candidate.source, blocked) if is_other else None
 
 
 _Taken = list[tuple[ActionInstance | None, list[int]]]
 """The states of a run as codes, each with the step that led there."""
 
 
-def _taken(instance: Instance, actions: Sequence[ActionInstance]) -> tuple[_Taken, Hindrance | None]:
+def _taken(instance: Instance, actions: Sequence[ActionInstance]) -> tuple[_Taken, BlockedStep | None]:
     """The same actions one after the other, as codes with the action that led there; what forbids the first that cannot be.
 
     Switches change what is kept of the past, so that states differ where nothing that matters does: actions are followed
@@ -225,11 +229,11 @@ def _taken(instance: Instance, actions: Sequence[ActionInstance]) -> tuple[_Take
     for index, action in enumerate(actions, 1):
         step, codes = known.get(action.label), states[-1][1]
         if step is None:
-            return states, Hindrance(index, None, (), ())
+            return states, BlockedStep(index, None, (), ())
         clauses = explainer.refusal(step, codes).clauses
         taken = _otherwise_told(instance, step, codes) if clauses else step
         if taken is None:
-            return states, Hindrance(index, step, clauses, ())
+            return states, BlockedStep(index, step, clauses, ())
         states.append((taken, instance.fire(taken, codes)))
     return states, None
 

@@ -18,7 +18,7 @@ from acked.checker.question.result import Words
 from acked.checker.search.local import LocalSearch
 from acked.model.language.protocol import Instance
 
-MOST_STATES = 1_000_000
+MAX_STATES = 1_000_000
 """States that are looked at: a second, and some fifty megabytes."""
 
 _MEMORY = 1 << 30
@@ -35,7 +35,7 @@ class Depth:
 class Depths:
     """The depths of an instance's states; safe to use from several threads."""
 
-    def __init__(self, instance: Instance, most_states: int = MOST_STATES) -> None:
+    def __init__(self, instance: Instance, most_states: int = MAX_STATES) -> None:
         self._instance = instance
         self._most = most_states
         self._lock = threading.Lock()

@@ -13,15 +13,15 @@ from acked.invariants.property import Kind, Property
 from acked.model.language.protocol import Instance
 from acked.model.language.values import Bool
 
-MOST_STATES = 2_000_000
-"""States looked at before giving up, so that whoever asked is not left waiting."""
+MAX_STATES = 2_000_000
+"""States looked at before giving up, so that the explorer answers in time."""
 
 
 @dataclass(frozen=True)
 class Nearest:
     """A shortest run from the asked state to one in which the predicate holds; None if none was found.
 
-    `is_complete` says that every state that can be reached from there was seen; `states` how many were.
+    `is_complete` is true if every state that can be reached from there was seen; `states` how many were.
     """
 
     run: Run | None
@@ -30,9 +30,9 @@ class Nearest:
 
 
 def nearest(
-    instance: Instance, state: Words, text: str, most_states: int = MOST_STATES, most_parts: int = MAX_PARTS
+    instance: Instance, state: Words, text: str, most_states: int = MAX_STATES, most_parts: int = MAX_PARTS
 ) -> Nearest:
-    """Searches level by level from a packed state; `PredicateError` if the text is no predicate of the instance.
+    """Searches level by level from a packed state; `PredicateError` if the text is not a predicate of the instance.
 
     `most_parts` bounds the predicate, and with `most_states` the time that this takes.
     """

@@ -65,7 +65,7 @@ def ablate(
 ) -> Ablation:
     """Decides every promise of the spec without each clause that it does not leave out anyway.
 
-    A promise that is violated with all clauses already is no news: only what breaks besides is reported. `max_states` bounds
+    Only properties that hold with all clauses are reported. `max_states` bounds
     every search; `on_done` is told how many of how many are finished.
     """
     instance = spec.question().instance

@@ -207,7 +207,7 @@ def parse_shard(text: str) -> tuple[int, int]:
     first, _, second = text.partition("/")
     if first.isdecimal() and second.isdecimal() and 1 <= int(first) <= int(second):
         return int(first), int(second)
-    raise ConfigurationError(f"{text!r} is no shard; write, say, 2/3 for the second of three")
+    raise ConfigurationError(f"{text!r} is not a shard; write e.g. 2/3 for the second of three")
 
 
 def _size(spec: Spec) -> int:

@@ -1,7 +1,7 @@
 """Bounded model checking: the shortest run that violates a property, one more action at a time.
 
 The question put to a solver process, and its answer judged again by the plain evaluator. That no run of up to K actions
-violates anything is no proof: the verdict is then incomplete.
+violates anything is not a proof: the verdict is then incomplete.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def confirmed(question: Question, answer: BoundedAnswer) -> Violation:
     instance = question.instance
     states = [instance.schema.pack(codes) for codes in answer.states]
     steps = [instance.actions[number] for number in answer.steps]
-    wrong = f"{instance.protocol.name}: z3's run is none by the plain evaluator; please report this as a defect of acked"
+    wrong = f"{instance.protocol.name}: z3's trace is not one by the plain evaluator; please report this as a defect of acked"
     if states[0] not in instance.initial:
         raise SystemFailure(wrong)
     codes = list(answer.states[0])

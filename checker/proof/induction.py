@@ -294,7 +294,7 @@ class _Attempt:
             run = Run((*words, instance.schema.pack(last)), tuple(actions))
         if not is_one or not claims:
             raise SystemFailure(
-                f"{instance.protocol.name}: z3's counterexample to {actions[-1].label} is none by the plain evaluator; "
+                f"{instance.protocol.name}: z3's counterexample to {actions[-1].label} is not one by the plain evaluator; "
                 "please report this as a defect of acked"
             )
         return InductionCounterexample(claims, run)

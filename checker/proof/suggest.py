@@ -38,7 +38,7 @@ from acked.model.language.values import Bool
 SMALL_STATES = 10_000
 """Reachable states of the small instance, at most."""
 
-MOST_CANDIDATES = 24
+MAX_CANDIDATES = 24
 """Candidates that are put to the search and to the solver, the simplest first."""
 
 _CHUNK = 512
@@ -152,7 +152,7 @@ def suggest(
     broken_in = list(table.rows(instance, [instance.schema.unpack(item.run.states[0]) for item in found]))
     candidates = _candidates(table, rows, broken_in)
     told.phase("searching for candidates that do not hold")
-    kept, searched, is_complete = _held(question, candidates[:MOST_CANDIDATES], explore)
+    kept, searched, is_complete = _held(question, candidates[:MAX_CANDIDATES], explore)
     told.phase("looking for candidates that are inductive together")
     inductive, last = _few(question, lemmas, kept, limits)
     completes = last is not None and last.verdict is Verdict.HOLDS

@@ -76,12 +76,6 @@ class Explainer:
             self._told[key] = tuple(dict.fromkeys(self._text(atom, values, codes) for atom in atoms))
         return self._told[key]
 
-    def deciding_fields(self, root: Expr, codes: Sequence[int]) -> frozenset[str]:
-        """The names of the fields whose values suffice for the Bool's value."""
-        values = _values(root, codes)
-        leaves = {leaf for atom in _decisive(root, values) for leaf in _fields_of(atom, values)}
-        return frozenset(self._leaves[leaf].name for leaf in leaves)
-
     def failing_conjuncts(self, root: Expr, codes: Sequence[int]) -> list[tuple[str, ...]]:
         """Of a false conjunction, every conjunct that is false, as what decides it; empty if it holds."""
         values = _values(root, codes)

@@ -16,7 +16,7 @@ from typing import Any
 from acked.checker.errors import SpecUnreadable
 from acked.checker.files import read_text
 from acked.checker.question.result import Words
-from acked.checker.replay.retrace import Hint
+from acked.checker.replay.retrace import StepHint
 from acked.model.formulas.errors import ModelError
 from acked.model.language.domain import (
     ArrayDomain,
@@ -43,7 +43,7 @@ class ForeignTrace:
     """States that another tool wrote, packed, and what it says of the steps between them."""
 
     states: tuple[Words, ...]
-    hints: tuple[Hint | None, ...]
+    hints: tuple[StepHint | None, ...]
 
 
 class _Mismatch(Exception):
@@ -55,9 +55,9 @@ def read_foreign(path: Path, instance: Instance) -> ForeignTrace:
     try:
         document = json.loads(read_text(path, "trace file"))
     except ValueError as error:
-        raise SpecUnreadable(f"{path} is no trace: not valid JSON ({error})") from None
+        raise SpecUnreadable(f"{path} is not a trace: not valid JSON ({error})") from None
     except RecursionError:
-        raise SpecUnreadable(f"{path} is no trace: its JSON is nested too deeply") from None
+        raise SpecUnreadable(f"{path} is not a trace: its JSON is nested too deeply") from None
     try:
         states, hints = _parts(document)
     except (_Mismatch, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
@@ -70,10 +70,10 @@ def read_foreign(path: Path, instance: Instance) -> ForeignTrace:
             ours = _from_tla(state, instance) if set(state) >= TLA_VARIABLES else _from_own(state, instance)
             packed.append(instance.schema.pack(instance.schema.encode(ours)))
         except (_Mismatch, ModelError) as error:
-            raise SpecUnreadable(f"{path}: state {index} is no state of {instance.protocol.name}: {error}") from None
+            raise SpecUnreadable(f"{path}: state {index} is not a state of {instance.protocol.name}: {error}") from None
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise SpecUnreadable(
-                f"{path}: state {index} is no state of {instance.protocol.name}: {type(error).__name__} at {error}"
+                f"{path}: state {index} is not a state of {instance.protocol.name}: {type(error).__name__} at {error}"
             ) from None
     return ForeignTrace(tuple(packed), tuple(hints))
 
@@ -81,20 +81,20 @@ def read_foreign(path: Path, instance: Instance) -> ForeignTrace:
 # -- formats -----------------------------------------------------------------------------------------------------------
 
 
-def _parts(document: Any) -> tuple[list[dict[str, Any]], list[Hint | None]]:
+def _parts(document: Any) -> tuple[list[dict[str, Any]], list[StepHint | None]]:
     if "counterexample" in document:
         numbered = document["counterexample"]["state"]
         states = [_plain(state) for _, state in numbered]
         numbers = {number: at for at, (number, _) in enumerate(numbered)}
-        hints: list[Hint | None] = [None] * (len(states) - 1)
+        hints: list[StepHint | None] = [None] * (len(states) - 1)
         for (_, _), label, (target, _) in document["counterexample"].get("action", []):
             at = numbers.get(target, 0) - 1
             if 0 <= at < len(hints):
-                hints[at] = Hint(str(label["name"]), _arguments(label.get("parameters")))
+                hints[at] = StepHint(str(label["name"]), _arguments(label.get("parameters")))
         return states, hints
     raw = document["states"]
     told = [state.get("#meta", {}) for state in raw[1:]]
-    hints = [Hint(meta["action"], _arguments(meta.get("parameters"))) if "action" in meta else None for meta in told]
+    hints = [StepHint(meta["action"], _arguments(meta.get("parameters"))) if "action" in meta else None for meta in told]
     return [_plain({name: value for name, value in state.items() if name != "#meta"}) for state in raw], hints
 
 
@@ -176,7 +176,7 @@ def _from_tla(state: Mapping[str, Any], instance: Instance) -> Any:
             return names.index(str(name))
         if _is_nothing(name):
             return None
-        raise _Mismatch(f"{name!r} is none of the replicas {', '.join(names)}")
+        raise _Mismatch(f"{name!r} is not one of the replicas {', '.join(names)}")
 
     def optional(value: Any) -> Any:
         return None if _is_nothing(value) else value

@@ -15,7 +15,7 @@ from acked.invariants.property import Property
 from acked.model.formulas.errors import DomainOverflow
 from acked.model.formulas.evaluate import Evaluator
 
-_MOST_TOLD = 4
+_MAX_LABELS = 4
 """Groups that are named together in a sentence."""
 
 
@@ -38,11 +38,11 @@ class Kept:
 
 
 def refusal_of(question: Question, item: Property, run: Run) -> str:
-    """Why a run is no lasso that breaks a promise of liveness, as the rest of a sentence; nothing if it is one."""
+    """Why a run is not a lasso that violates a liveness property, as the rest of a sentence; nothing if it is one."""
     assert item.liveness is not None
     loop, last = run.loop, len(run.states) - 1
     if loop is None:
-        return "has no loop, and a promise about runs without end is not broken by one that ends"
+        return "has no loop, and only an infinite trace can violate a liveness property"
     if not 0 <= loop <= last or run.states[loop] != run.states[last]:
         return f"does not come back to its step {loop}: its last state is another one"
     instance = question.instance
@@ -79,8 +79,8 @@ def kept_in_words(question: Question, item: Property, run: Run) -> str:
 
 
 def _listed(labels: Sequence[str]) -> str:
-    more = len(labels) - _MOST_TOLD
-    return ", ".join([*labels[:_MOST_TOLD], f"and {more} more"] if more > 1 else labels)
+    more = len(labels) - _MAX_LABELS
+    return ", ".join([*labels[:_MAX_LABELS], f"and {more} more"] if more > 1 else labels)
 
 
 def kept_by(question: Question, item: Property, run: Run) -> list[Kept]:

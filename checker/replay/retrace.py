@@ -1,6 +1,6 @@
-"""Following given states under a protocol: which action makes each step, and what forbids the first that is none.
+"""Following given states under a protocol: which action makes each step, and what blocks the first that is not a transition.
 
-It serves the traces of other tools, which may name no actions, and the question what other rules say to a run.
+It serves the traces of other tools, which may name no actions, and the question why other rules reject a run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acked.model.language.protocol import ActionInstance, Instance
 
 
 @dataclass(frozen=True)
-class Hint:
+class StepHint:
     """What is known of a step beforehand: the name of its action, and parameters by name; both may be missing."""
 
     action: str | None = None
@@ -25,8 +25,8 @@ class Hint:
 
 
 @dataclass(frozen=True)
-class Hindrance:
-    """Why step `index` is no step of the protocol.
+class BlockedStep:
+    """Why step `index` is not a transition of the protocol.
 
     `step` is the action instance that comes nearest, None if the protocol has none at all; `clauses` are those of its clauses
     that are false, `elsewhere` the fields that it would set otherwise, each as (field, its value there, the value asked for).
@@ -43,55 +43,55 @@ class Retrace:
     """The longest beginning of the given states that is a run, and what ends it if that is not all of them."""
 
     run: Run
-    hindrance: Hindrance | None
+    blocked: BlockedStep | None
 
 
-def retrace(instance: Instance, states: Sequence[Words], hints: Iterable[Hint | None] = ()) -> Retrace:
-    """Follows packed states, the first of which must be initial (index 0 is hindered otherwise, without a step)."""
+def retrace(instance: Instance, states: Sequence[Words], hints: Iterable[StepHint | None] = ()) -> Retrace:
+    """Follows packed states, the first of which must be initial (otherwise index 0 is blocked, without a step)."""
     if states[0] not in instance.initial:
-        return Retrace(Run((), ()), Hindrance(0, None, (), ()))
+        return Retrace(Run((), ()), BlockedStep(0, None, (), ()))
     known = [*hints]
     actions: list[ActionInstance] = []
     for index in range(1, len(states)):
         codes = instance.schema.unpack(states[index - 1])
         target = instance.schema.unpack(states[index])
-        hint = (known[index - 1] if index <= len(known) else None) or Hint()
+        hint = (known[index - 1] if index <= len(known) else None) or StepHint()
         steps = [step for step in instance.enabled(codes) if _fire(instance, step, codes) == target]
         if not steps:
-            return Retrace(Run(tuple(states[:index]), tuple(actions)), _hindrance(instance, index, codes, target, hint))
+            return Retrace(Run(tuple(states[:index]), tuple(actions)), _blocked(instance, index, codes, target, hint))
         actions.append(max(steps, key=lambda step: _likeness(step, hint)))  # the first of equally likely ones
     return Retrace(Run(tuple(states), tuple(actions)), None)
 
 
 def under(other: Instance, instance: Instance, run: Run) -> Retrace:
-    """What another set of rules over the same state says to a run; `ModelError` if its states do not fit there."""
+    """How far another set of rules over the same state allows a run; `ModelError` if its states do not fit there."""
     schema = other.schema
     decoded = [instance.schema.decode(instance.schema.unpack(words)) for words in run.states]
-    hints = [Hint(step.action.name, step.arguments) for step in run.actions]
+    hints = [StepHint(step.action.name, step.arguments) for step in run.actions]
     found = retrace(other, [schema.pack(schema.encode(state)) for state in decoded], hints)
-    if found.hindrance is None:
+    if found.blocked is None:
         return found
-    return replace(found, hindrance=as_told(other, found.run.actions, found.hindrance))
+    return replace(found, blocked=as_told(other, found.run.actions, found.blocked))
 
 
-def as_told(instance: Instance, taken: Sequence[ActionInstance], hindrance: Hindrance) -> Hindrance:
-    """The hindrance after the steps `taken`, its clauses with the values that people are told the run with.
+def as_told(instance: Instance, taken: Sequence[ActionInstance], blocked: BlockedStep) -> BlockedStep:
+    """The blocked step after the steps `taken`, its clauses with the values with which people are shown the run.
 
     The search may number leader epochs by rank (`Protocol.told_with`). What does not come out alike stays as it is.
     """
     telling = instance.as_told()
-    if telling is instance or hindrance.step is None or not hindrance.clauses:
-        return hindrance
+    if telling is instance or blocked.step is None or not blocked.clauses:
+        return blocked
     known = {step.label: step for step in telling.actions}
     codes = telling.schema.encode(instance.schema.decode(instance.schema.unpack(instance.initial[0])))
     try:
         for step in taken:
             codes = telling.fire(known[step.label], codes)
-        clauses = Explainer(telling).refusal(known[hindrance.step.label], codes).clauses
+        clauses = Explainer(telling).refusal(known[blocked.step.label], codes).clauses
     except (DomainOverflow, KeyError):  # A run too long for the bounds of the telling.
-        return hindrance
-    same = [clause.label for clause in clauses] == [clause.label for clause in hindrance.clauses]
-    return replace(hindrance, clauses=clauses) if same else hindrance
+        return blocked
+    same = [clause.label for clause in clauses] == [clause.label for clause in blocked.clauses]
+    return replace(blocked, clauses=clauses) if same else blocked
 
 
 def _fire(instance: Instance, step: ActionInstance, codes: Sequence[int]) -> list[int] | None:
@@ -101,16 +101,18 @@ def _fire(instance: Instance, step: ActionInstance, codes: Sequence[int]) -> lis
         return None
 
 
-def _likeness(step: ActionInstance, hint: Hint) -> tuple[bool, float]:
+def _likeness(step: ActionInstance, hint: StepHint) -> tuple[bool, float]:
     same = hint.arguments is None or step.arguments == hint.arguments
     likeness = difflib.SequenceMatcher(None, step.action.name, hint.action).ratio() if hint.action else 0.0
     return same, likeness
 
 
-def _hindrance(
-    instance: Instance, index: int, codes: Sequence[int], target: Sequence[int], hint: Hint
-) -> Hindrance:
-    """Nearest is who would lead there but for its clauses; else who is asked for; else who changes what should change."""
+def _blocked(
+    instance: Instance, index: int, codes: Sequence[int], target: Sequence[int], hint: StepHint
+) -> BlockedStep:
+    """Prefers the disabled action that would reach the target, then the one the trace names, then one that changes the right
+    fields.
+    """
     explainer = Explainer(instance)
     before = instance.schema.decode(codes)
     nearest: tuple[tuple[Any, ...], ActionInstance, tuple[tuple[str, Any, Any], ...]] | None = None
@@ -130,15 +132,15 @@ def _hindrance(
             rank: tuple[Any, ...] = (bool(leaves), len(leaves), false, -len(step.arguments))
         else:
             rank = (bool(leaves), not same, -likeness, len(leaves), false)
-        # What changes nothing of what should change is no help, unless it was asked for.
+        # An action that changes nothing does not help, unless it was asked for.
         if there == before and not (same and hint.action):
             continue
         if nearest is None or rank < nearest[0]:
             nearest = (rank, step, elsewhere)
     if nearest is None:
-        return Hindrance(index, None, (), ())
+        return BlockedStep(index, None, (), ())
     _, step, elsewhere = nearest
-    return Hindrance(index, step, explainer.refusal(step, codes).clauses, elsewhere)
+    return BlockedStep(index, step, explainer.refusal(step, codes).clauses, elsewhere)
 
 
 def _value(state: Any, at: int, instance: Instance) -> Any:

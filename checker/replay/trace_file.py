@@ -83,7 +83,7 @@ def read_trace(path: Path, rules: Protocol | None = None, trusts: bool = False) 
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a JSON file calls itself a trace of ours; `SpecUnreadable` if it is no JSON file."""
+    """Whether a JSON file calls itself a trace of ours; `SpecUnreadable` if it is not a JSON file."""
     return _is_trace(_json(path))
 
 
@@ -91,9 +91,9 @@ def _json(path: Path) -> Any:
     try:
         return json.loads(read_text(path, "trace file"))
     except ValueError as error:
-        raise SpecUnreadable(f"{path} is no trace file: not valid JSON ({error})") from None
+        raise SpecUnreadable(f"{path} is not a trace file: not valid JSON ({error})") from None
     except RecursionError:
-        raise SpecUnreadable(f"{path} is no trace file: its JSON is nested too deeply") from None
+        raise SpecUnreadable(f"{path} is not a trace file: its JSON is nested too deeply") from None
 
 
 def _is_trace(document: Any) -> bool:
@@ -133,10 +133,10 @@ def replay(document: Any, rules: Protocol | None = None, folder: Path | None = N
 
 
 def run_in(document: Any, instance: Instance) -> Run:
-    """The steps of a trace document as a run of an instance at hand, whatever the document says of promises.
+    """The steps of a trace document as a run of an instance at hand, whatever the document says about properties.
 
     Nothing is loaded and no predicate is read. `ConfigurationError` if the trace is of another instance, before anything
-    else is looked at; `SpecUnreadable` if it is no run of this one.
+    else is looked at; `SpecUnreadable` if it is not a run of this one.
     """
     spec, protocol = _spec_of(document), instance.protocol
     is_same = _part(spec, "protocol", str) == protocol.shown_reference
@@ -151,7 +151,7 @@ def run_in(document: Any, instance: Instance) -> Run:
 
 
 def _follow(instance: Instance, steps: list[Any]) -> Run:
-    """The run that the steps of a document tell, each fired."""
+    """The run that the steps of a document are, each of them fired."""
     if not steps:
         raise SpecUnreadable("the trace has no steps")
     states = [_state(instance, step, 0) for step in steps[:1]]
@@ -164,7 +164,7 @@ def _follow(instance: Instance, steps: list[Any]) -> Run:
         try:
             reached = instance.schema.pack(instance.fire(action, codes))
         except ModelError as error:
-            raise SpecUnreadable(f"step {index} is no step: {error}") from None
+            raise SpecUnreadable(f"step {index} is not a transition of the protocol: {error}") from None
         if reached != _state(instance, step, index):
             raise SpecUnreadable(f"the state of step {index} is not what {action.label} leads to")
         actions.append(action)
@@ -184,7 +184,7 @@ def _confirm(question: Question, name: Any, run: Run) -> Property:
             raise SpecUnreadable(f"the trace claims to violate {name!r}, but it {refusal}")
         return item
     if run.loop is not None:
-        raise SpecUnreadable(f"the trace has a loop, but {name!r} is not about runs without end")
+        raise SpecUnreadable(f"the trace has a loop, but {name!r} is not about infinite traces")
     plan, instance = question.plan, question.instance
     if position in question.state_properties:
         where, state = "state", states[-1]
@@ -320,7 +320,7 @@ def _state(instance: Instance, step: Any, index: int) -> Words:
     except (KeyError, TypeError):
         raise SpecUnreadable(f"step {index} has no state") from None
     except ModelError as error:
-        raise SpecUnreadable(f"the state of step {index} is no state of the protocol: {error}") from None
+        raise SpecUnreadable(f"the state of step {index} is not a state of the protocol: {error}") from None
 
 
 def _action(instance: Instance, step: Any, index: int, codes: list[int]) -> ActionInstance:
@@ -332,6 +332,7 @@ def _action(instance: Instance, step: Any, index: int, codes: list[int]) -> Acti
             holds = Evaluator([guard.condition for guard in item.guards])(codes)
             false = [guard.label for guard, value in zip(item.guards, holds, strict=True) if not value]
             if false:
-                raise SpecUnreadable(f"step {index} is no step: {item.label} is not enabled, {false[0]!r} does not hold")
+                why = f"{item.label} is not enabled, {false[0]!r} does not hold"
+                raise SpecUnreadable(f"step {index} is not a transition of the protocol: {why}")
             return item
-    raise SpecUnreadable(f"step {index} is no step: {name!r} with {arguments} is never enabled in this protocol")
+    raise SpecUnreadable(f"step {index} is not a transition of the protocol: {name!r} with {arguments} is never enabled")

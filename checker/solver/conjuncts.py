@@ -1,11 +1,12 @@
-"""Claims in pieces: conjuncts, each of which is easier to prove than all at once, and few of which stand for the others.
+"""Claims as conjuncts, each of which is easier to prove than all at once, and few of which stand for the others.
 
-How a claim is taken apart, which pieces stand for all where ids may be renamed, and the hints that a solver process is given
-with a step.
+How a claim is taken apart, which conjuncts stand for all where ids may be renamed, and the hints that a solver process is
+given with a step.
 
-After a step that names some ids, brokers say, the others are still alike. A renaming that leaves the step as it is takes what
-is assumed before it to the same, and one piece to another; so of two pieces that it takes to each other one is enough. Both
-is checked, by the normal forms of `question/symmetry.py`: a piece whose image is not recognised stands for itself.
+After a step that names some ids, e.g. brokers, the others are still alike. A renaming that leaves the step as it is takes
+what is assumed before it to the same, and one conjunct to another; so of two conjuncts that it takes to each other one is
+enough. Both is checked, by the normal forms of `question/symmetry.py`: a conjunct whose image is not recognised stands for
+itself.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from collections.abc import Mapping, Sequence
 from acked.checker.question.symmetry import Asymmetric, Forms, IdKind, Renaming, generators, join, least, only_sort
 from acked.checker.solver.lemma_sets import Core
 from acked.checker.solver.problem import ids_of
-from acked.checker.solver.tasks import Hint
+from acked.checker.solver.tasks import LemmaHint
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.expr import Expr, Op, Pool, operands
 from acked.model.language.domain import IdDomain
 from acked.model.language.protocol import ActionInstance, Instance
 
-MOST_PIECES = 20_000
+MAX_CONJUNCTS = 20_000
 """A claim that would make more is left whole."""
 
 
@@ -42,7 +43,7 @@ def pieces_of(pool: Pool, claim: Expr) -> tuple[Expr, ...]:
             pending.append((pool.or_(unless, others), ands[0]))
             continue
         made.append(pool.or_(unless, part))
-        if len(made) + len(pending) > MOST_PIECES:
+        if len(made) + len(pending) > MAX_CONJUNCTS:
             return (claim,)
     return tuple({item.id: item for item in made}.values())
 
@@ -89,7 +90,7 @@ class Pieces:
 
 def hints(
     instance: Instance, number: int, claims: Sequence[Property], sets: Mapping[str, Core], pieces: Pieces | None
-) -> dict[int | str, Hint]:
+) -> dict[int | str, LemmaHint]:
     """By claim, and by field that a step could take out of its domain: the lemmas that suffice for all constants.
 
     So they do at given ones, but for what the two readings of a protocol do not share; a hint that misleads costs time only.
@@ -101,13 +102,13 @@ def hints(
         core = sets.get(f"{step.action.name}|{clause}")
         return None if core is None else tuple(numbers[name] for name in core.lemmas if name in numbers)
 
-    made: dict[int | str, Hint] = {}
+    made: dict[int | str, LemmaHint] = {}
     standing = None if pieces is None or not sets else pieces.after(step)
     for place, item in enumerate(claims):
         if item.kind is Kind.STATE and (lemmas := assumed(item.name)) is not None:
-            made[place] = Hint(lemmas, () if standing is None else standing[place])
+            made[place] = LemmaHint(lemmas, () if standing is None else standing[place])
     for leaf, _ in step.overflows:
         name = instance.schema.leaves[leaf].name
         if (lemmas := assumed(f"Domain({re.sub('[0-9]+', '', name)})")) is not None:
-            made[name] = Hint(lemmas)
+            made[name] = LemmaHint(lemmas)
     return made

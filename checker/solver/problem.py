@@ -1,4 +1,4 @@
-"""What a solver process is told: a protocol instance and the claims about it, as plain data.
+"""What a solver process is given: a protocol instance and the claims about it, as plain data.
 
 `Problem`, made of an instance and its properties, and how its expressions are put down as rows of numbers and rebuilt in
 another process.

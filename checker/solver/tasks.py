@@ -13,7 +13,7 @@ SOLVER = Service("acked.checker.solver.engine:Engine", "solver", ("z3",))
 
 
 @dataclass(frozen=True)
-class Hint:
+class LemmaHint:
     """How a goal may be proved with little: the claims that are assumed (numbers), and the pieces of it that are asked.
 
     `pieces` counts among the pieces of the goal's claim; each of the others is the image of one of these.
@@ -42,7 +42,7 @@ class StepTask:
     plain: bool = True
     minimize: bool = False
     smt2: str | None = None
-    hints: Mapping[int | str, Hint] = field(default_factory=dict)
+    hints: Mapping[int | str, LemmaHint] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,6 @@ class Expectation:
         if shortest is not None and self.trace_length is not None:
             trace = Reason.LONGER_TRACE if shortest > self.trace_length else Reason.SHORTER_TRACE
         pins = (
-            ("trace_length", shortest, self.trace_length, trace),
             ("distinct_states", found.distinct_states, self.distinct_states, Reason.COUNT),
             ("generated_states", found.generated_states, self.generated_states, Reason.COUNT),
             ("depth", found.depth, self.depth, Reason.COUNT),
@@ -128,6 +127,12 @@ class Expectation:
             for name, got, want, reason in pins
             if want is not None and got != want
         ]
+        if self.trace_length is not None and shortest != self.trace_length:
+            length = "there is no counterexample"
+            if shortest is not None:
+                length = f"the shortest counterexample has {_steps(shortest)}"
+            sentence = f"{length}, expected {_steps(self.trace_length)} (trace_length = {self.trace_length} states)"
+            departures.insert(0, Departure(trace, sentence, "expect.trace_length"))
         floor = self.at_least_distinct_states
         if floor is not None and found.distinct_states < floor:
             sentence = f"distinct_states is {found.distinct_states}, expected at least {floor}"
@@ -151,12 +156,17 @@ class Expectation:
         for name, length in reached(found.probes.items()).items():
             key = "expect.unreachable" if name in self.unreachable else f"reach.{name}"
             if length is not None and name in self.unreachable:
-                sentence = f"{name} is reached in {length} states; expected to be unreachable"
+                sentence = f"{name} is reached in {_steps(length)}; expected to be unreachable"
                 departures.append(Departure(Reason.REACHED, sentence, key))
             elif length is None and found.stopped is not StopReason.COMPLETE:
                 sentence = f"whether {name} can be reached is not decided: {found.stopped.value}"
                 departures.append(Departure(Reason.INCOMPLETE, sentence, key))
             elif length is None and name not in self.unreachable:
-                sentence = f"no reachable state is {name}; list it in unreachable if that is meant"
+                sentence = f"{name} is unreachable; list it in unreachable if that is meant"
                 departures.append(Departure(Reason.UNREACHED, sentence, key))
         return departures
+
+
+def _steps(states: int) -> str:
+    """The length of a trace of so many states."""
+    return "1 step" if states == 2 else f"{states - 1} steps"

@@ -53,7 +53,7 @@ def refuse_unasked(properties: Iterable[Property], constants: Mapping[str, int])
     """`ConfigurationError` for a property about a part that the constants turn off: it would hold vacuously."""
     for item in properties:
         if lacks := item.lacks(constants):
-            raise ConfigurationError(f"{item.name} would hold and say nothing: there is no {lacks}, or do not ask it")
+            raise ConfigurationError(f"{item.name} would hold vacuously: there is no {lacks}, or do not ask it")
 
 
 def bind_constants(protocol: Protocol, constants: Mapping[str, Any]) -> dict[str, int]:

@@ -291,7 +291,7 @@ class _SpecReader(Reader):
         liveness = self.liveness(protocol, [*(item.name for item in invariants), *(name for name, _ in reach)])
         fairness = self.read("fairness", _Fairness)
         if "fairness" in self.document and not liveness:
-            self.refuse("fairness", "[fairness] is for promises of [liveness.…], and there is none; see docs/liveness.md")
+            self.refuse("fairness", "[fairness] goes with [liveness.…] properties, and there is none; see docs/liveness.md")
         for name in check.invariants:
             if name in dict(reach):
                 self.refuse("check.invariants", f"{name!r} is looked for under [reach] and is not an invariant; leave it out")
@@ -352,7 +352,7 @@ class _SpecReader(Reader):
                 hint = f"{near(name, actions)}; it has {choices(actions)}"
                 self.refuse("check.without", f"{protocol.name} has no action {name!r}{hint}")
         if check.without and not check.recoverable:
-            self.refuse("check.without", "without says what does not count as help for recoverable, which is missing")
+            self.refuse("check.without", "without names actions that may not help recoverable, which is missing")
         return [recoverable(text, check.without).name for text in check.recoverable]
 
     def liveness(self, protocol: Protocol, known: Iterable[str]) -> tuple[LivenessText, ...]:
@@ -364,7 +364,7 @@ class _SpecReader(Reader):
             self.new_name(key, name, taken)
             said = self.read(key, _Liveness)
             if ("eventually" in table) == ("leads_to" in table):
-                self.refuse(key, f'[{key}] says either eventually = "GOAL" or leads_to = ["TRIGGER", "GOAL"]')
+                self.refuse(key, f'[{key}] must have either eventually = "GOAL" or leads_to = ["TRIGGER", "GOAL"]')
             if said.eventually is None and len(said.leads_to) != 2:
                 self.refuse(f"{key}.leads_to", f'{key}.leads_to must be two predicates: ["TRIGGER", "GOAL"]')
             trigger, goal = (None, said.eventually) if said.eventually is not None else said.leads_to
@@ -425,7 +425,7 @@ class _SpecReader(Reader):
             if key in table and verdict is not Verdict.VIOLATED:
                 self.refuse(f"expect.{key}", f"{key} is given but the expected verdict is {verdict.value}")
         if verdict is Verdict.VIOLATED and not said.violates:
-            self.refuse("expect.verdict", 'a violated spec says which property: add violates = "…"')
+            self.refuse("expect.verdict", 'name the property that is violated: add violates = "…"')
         if said.never_fired and verdict is not Verdict.HOLDS:
             hint = f"the expected one is {verdict.value}"
             self.refuse("expect.never_fired", f"never_fired is only compared with verdict holds; {hint}")

@@ -251,11 +251,13 @@ in_flight_refused = switch(
     default=True,
 )
 
-CONSTANTS: tuple[Constant, ...] = (
+SIZES: tuple[Constant, ...] = (
     replicas,
     log_size,
     records,
     max_leader_epoch,
+)
+CONFIGURED: tuple[Constant, ...] = (
     acks,
     retries,
     delivery_timeout,
@@ -263,6 +265,8 @@ CONSTANTS: tuple[Constant, ...] = (
     in_flight,
     min_insync_replicas,
     unclean_election,
+)
+CIRCUMSTANCES: tuple[Constant, ...] = (
     consumer,
     offset_queries,
     crashes,
@@ -276,6 +280,8 @@ CONSTANTS: tuple[Constant, ...] = (
     late_answers,
     epoch_cache,
     producer_restarts,
+)
+RULES: tuple[Constant, ...] = (
     truncation,
     fetch_fencing,
     truncation_fencing,
@@ -308,6 +314,7 @@ CONSTANTS: tuple[Constant, ...] = (
     five_in_flight,
     in_flight_refused,
 )
+CONSTANTS = (*SIZES, *CONFIGURED, *CIRCUMSTANCES, *RULES)
 
 # -- what follows from them -------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from acked.checker.audit.audit import Answer, Audit
 from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, Entry
 from acked.checker.audit.faults import Faults, not_asked
 from acked.checker.audit.keys import KEYS
-from acked.checker.audit.questions import Asked, Reply
+from acked.checker.audit.questions import AuditQuestion, AuditVerdict
 from acked.checker.audit.release import Contexts, span
 from acked.checker.audit.settings import Configuration, Value
 from acked.reports.runs.sentences import sentences_of
@@ -29,25 +29,25 @@ _ONLY_IF_SET = (keys.FLUSH_MESSAGES, keys.ISOLATION)
 """Settings whose defaults are of no interest."""
 
 _YES = {
-    Asked.LOSS: "acknowledged records can be lost",
-    Asked.DUPLICATES: "records can be duplicated",
-    Asked.REORDERING: "records can be reordered",
-    Asked.VANISHING: "records can be read and then vanish",
-    Asked.WRITES: "writes can stop with one broker down",
+    AuditQuestion.LOSS: "acknowledged records can be lost",
+    AuditQuestion.DUPLICATES: "records can be duplicated",
+    AuditQuestion.REORDERING: "records can be reordered",
+    AuditQuestion.VANISHING: "records can be read and then vanish",
+    AuditQuestion.WRITES: "writes can stop with one broker down",
 }
 _NO = {
-    Asked.LOSS: "no acknowledged record is lost",
-    Asked.DUPLICATES: "no record is duplicated",
-    Asked.REORDERING: "no records are reordered",
-    Asked.VANISHING: "no record that was read vanishes",
-    Asked.WRITES: "writes do not stop with one broker down",
+    AuditQuestion.LOSS: "no acknowledged record is lost",
+    AuditQuestion.DUPLICATES: "no record is duplicated",
+    AuditQuestion.REORDERING: "no records are reordered",
+    AuditQuestion.VANISHING: "no record that was read vanishes",
+    AuditQuestion.WRITES: "writes do not stop with one broker down",
 }
 """What the answers yes and no to a question say."""
 
-_HEADS = {Reply.NO: "PASS", Reply.YES: "FAIL", Reply.UNDECIDED: "UNDECIDED"}
+_HEADS = {AuditVerdict.NO: "PASS", AuditVerdict.YES: "FAIL", AuditVerdict.UNDECIDED: "UNDECIDED"}
 
 
-def audit_document(audit: Audit, required: Sequence[Asked], contexts: Contexts) -> dict[str, Any]:
+def audit_document(audit: Audit, required: Sequence[AuditQuestion], contexts: Contexts) -> dict[str, Any]:
     """The audit as JSON: `verdict` is yes, no or undecided of what is `required`; `contexts` how the release is known."""
     configuration = audit.configuration
     return {
@@ -61,9 +61,9 @@ def audit_document(audit: Audit, required: Sequence[Asked], contexts: Contexts) 
             for other, refused in audit.others
         ],
         "asked_of_others": [asked.value for asked in audit.everywhere] if audit.others else [],
-        "faults": [_faults(faults) for faults in audit.scene.all_faults],
+        "faults": [_faults(faults) for faults in audit.assumed.all_faults],
         "assumed": assumed_in_words(audit),
-        "not_asked": [{"name": name, "words": words} for name, words in not_asked(audit.scene.all_faults)],
+        "not_asked": [{"name": name, "words": words} for name, words in not_asked(audit.assumed.all_faults)],
         "required": [asked.value for asked in required],
         "verdict": audit.worst(required).value,
         "verdict_in_words": verdict_in_words(audit, required),
@@ -117,39 +117,39 @@ def release_in_words(audit: Audit, contexts: Contexts) -> str:
 
 def assumed_in_words(audit: Audit) -> str:
     """Under which faults what is asked."""
-    text = "; or ".join(faults.words for faults in audit.scene.faults)
-    if audit.scene.of_loss and audit.all_of(Asked.LOSS):
-        text += f"; {Asked.LOSS.value} also: {'; or '.join(faults.words for faults in audit.scene.of_loss)}"
+    text = "; or ".join(faults.words for faults in audit.assumed.faults)
+    if audit.assumed.of_loss and audit.all_of(AuditQuestion.LOSS):
+        text += f"; {AuditQuestion.LOSS.value} also: {'; or '.join(faults.words for faults in audit.assumed.of_loss)}"
     return text
 
 
-def verdict_in_words(audit: Audit, required: Sequence[Asked]) -> str:
+def verdict_in_words(audit: Audit, required: Sequence[AuditQuestion]) -> str:
     """The last line: what the exit code says, and which settings were ignored."""
     worst = audit.worst(required)
     bad = [answer for asked in required for answer in audit.all_of(asked) if answer.worst is worst]
-    faults: dict[Asked, dict[str, None]] = {}
+    faults: dict[AuditQuestion, dict[str, None]] = {}
     for answer in bad:
         faults.setdefault(answer.question.asked, {})[answer.faults.name] = None
     said = "; ".join(f"{_said(worst, asked)} (faults: {', '.join(names)})" for asked, names in faults.items())
     text = f"{_HEADS[worst]}: {said}"
-    if worst is not Reply.NO and all(answer.reply is not worst for answer in bad):
+    if worst is not AuditVerdict.NO and all(answer.reply is not worst for answer in bad):
         text += ", in some of the releases that may be meant; name yours with --kafka-version and --control-plane"
     if audit.passed_over:
         text += f"; ignored (--lenient): {', '.join(f'{entry.key} ({entry.where})' for entry in _passed_over(audit))}"
     return text
 
 
-def _said(reply: Reply, asked: Asked) -> str:
-    if reply is Reply.NO:
+def _said(reply: AuditVerdict, asked: AuditQuestion) -> str:
+    if reply is AuditVerdict.NO:
         return _NO[asked]
-    return _YES[asked] if reply is Reply.YES else f"whether {_YES[asked]}"
+    return _YES[asked] if reply is AuditVerdict.YES else f"whether {_YES[asked]}"
 
 
 def _passed_over(audit: Audit) -> list[Entry]:
     return [finding.entry for finding in audit.passed_over if finding.entry is not None]
 
 
-def _names(asked: Iterable[Asked]) -> str:
+def _names(asked: Iterable[AuditQuestion]) -> str:
     return ", ".join(item.value for item in asked)
 
 
@@ -195,7 +195,7 @@ def in_words(answer: Answer) -> str:
         return f"undecided: {answer.failure}"
     if answer.story is not None:
         return f"yes, in {plural(answer.story.trace_length - 1, 'step')} ({answer.bounds})"
-    if answer.reply is Reply.UNDECIDED:
+    if answer.reply is AuditVerdict.UNDECIDED:
         return (
             f"undecided: {outcome.stopped.value} after {plural(outcome.distinct_states, 'distinct state')} and "
             f"{plural(outcome.depth, 'complete level')} ({answer.bounds}); give it more --max-states or --memory"
@@ -207,17 +207,17 @@ def in_words(answer: Answer) -> str:
 def _elsewhere(answer: Answer) -> list[dict[str, object]]:
     """What is so in the other releases that may be meant, and a story where there is none here."""
     found: list[dict[str, object]] = []
-    for reply in Reply:
+    for reply in AuditVerdict:
         group = [item for item in answer.elsewhere if item.reply is reply]
         if not group:
             continue
         word = "also" if reply is answer.reply else "but"
         text = f"{word} {reply.value} in {span(item.context for item in group)}"
-        told_of = group[0] if reply is Reply.YES and answer.reply is not Reply.YES else None
+        told_of = group[0] if reply is AuditVerdict.YES and answer.reply is not AuditVerdict.YES else None
         if told_of is not None and told_of.story is not None:
             steps = plural(told_of.story.trace_length - 1, "step")
             text += f"; with {told_of.context.words} in {steps} ({told_of.bounds})"
-        elif reply is Reply.UNDECIDED and reply is not answer.reply:
+        elif reply is AuditVerdict.UNDECIDED and reply is not answer.reply:
             text += f"; with {group[0].context.words}: {in_words(group[0])}"
         found.append({
             "answer": reply.value,
@@ -231,7 +231,7 @@ def _elsewhere(answer: Answer) -> list[dict[str, object]]:
 # -- advice -------------------------------------------------------------------------------------------------------------
 
 
-def _cause(asked: Asked, configuration: Configuration, change: Change) -> dict[str, object]:
+def _cause(asked: AuditQuestion, configuration: Configuration, change: Change) -> dict[str, object]:
     key, value = change.settings[0]
     now = configuration.values.get(key)
     source = {"value": None, "source": None, "file": None, "line": None} if now is None else _setting(now)
@@ -239,7 +239,7 @@ def _cause(asked: Asked, configuration: Configuration, change: Change) -> dict[s
             "no_with": value, "in_words": cause_in_words(asked, now, key, value)}  # fmt: skip
 
 
-def cause_in_words(asked: Asked, now: Value | None, key: str, value: str) -> str:
+def cause_in_words(asked: AuditQuestion, now: Value | None, key: str, value: str) -> str:
     """`acks=1 (producer.properties:3). With acks=all no acknowledged record is lost`."""
     is_ = f"{key} is not set" if now is None or not now.value else f"{key}={now.value} ({now.source})"
     with_ = f"With {key}={value}" if value else "Without it"
@@ -272,7 +272,7 @@ def remedy_in_words(change: Change) -> str:
     text = _and(phrases)
     for asked, reply in change.turns:
         what = _YES[asked]
-        text += f"; but then {what}" if reply is Reply.YES else f"; whether then {what} is undecided"
+        text += f"; but then {what}" if reply is AuditVerdict.YES else f"; whether then {what} is undecided"
     return text + "".join(f"; cost: {price}" for price in change.price)
 
 

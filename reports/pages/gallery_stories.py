@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.spec.spec import Spec
+from acked.model.partition import settings
 from acked.model.partition.protocol import partition
 from acked.model.partition.versions import LATEST
 from acked.reports.console import harmless
@@ -14,11 +15,7 @@ from acked.reports.runs.view import subject_in_words
 from acked.reports.units import plural
 
 _SHOWN = ("acks", "min_insync_replicas", "unclean_election", "crashes")
-"""Settings of `partition` under which every answer is listed."""
-
-_MORE = ("retries", "idempotence", "in_flight", "consumer", "offset_queries", "unnoticed_restarts", "zombies",
-         "leadership_moves", "late_answers", "producer_restarts", "replicas")  # fmt: skip
-"""Those under which it is listed where they are not at their defaults."""
+"""Settings of `partition` under which every answer is listed; the others, where they are not at their defaults."""
 
 _KINDS = {True: "m1", False: "m0", None: "mn"}
 """The CSS class of a promise that is kept, is broken, or was not decided."""
@@ -78,5 +75,6 @@ def settings_of(spec: Spec) -> list[str]:
     default = {item.name: item.default for item in spec.protocol.constants}
     if not set(_SHOWN) <= shown.keys():
         return [", ".join(f"{name}={value}" for name, value in shown.items())]
-    names = [*_SHOWN, *(name for name in _MORE if spec.constants[name] != default[name])]
+    more = [item.name for item in (*settings.CONFIGURED, *settings.CIRCUMSTANCES, settings.replicas)]
+    names = [*_SHOWN, *(name for name in more if name not in _SHOWN and spec.constants[name] != default[name])]
     return [_setting(name, shown[name]) for name in names]

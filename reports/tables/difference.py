@@ -14,7 +14,7 @@ from acked.checker.replay.retrace import under
 from acked.checker.replay.trace_file import trace_document
 from acked.model.formulas.errors import ModelError
 from acked.reports.console import glyphs_of, put, put_paragraph
-from acked.reports.runs.hindrance import hindrance_in_words
+from acked.reports.runs.blocked import blocked_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import subject_in_words, view_of
 from acked.reports.table import Table, TableCell, print_table, table
@@ -79,10 +79,10 @@ def why_not(side: Side, rules: Question) -> str | None:
     if side.run is None or not side.run.actions:
         return None
     try:
-        hindrance = under(rules.instance, side.result.question.instance, side.run).hindrance
+        blocked = under(rules.instance, side.result.question.instance, side.run).blocked
     except ModelError:
         return None
-    return None if hindrance is None else hindrance_in_words(hindrance)
+    return None if blocked is None else blocked_in_words(blocked)
 
 
 def _answer(length: int | None, result: Result) -> str:

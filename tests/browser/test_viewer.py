@@ -20,7 +20,7 @@ from acked.checker.spec.spec import load_spec
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.pages.page import pair_data, render, trace_data
-from acked.reports.runs.hindrance import hindrance_in_words
+from acked.reports.runs.blocked import blocked_in_words
 from tests.e2e.driver import acked
 from tests.places import SPECS
 from tests.reports.pictures.locks import LABELS, run_of
@@ -292,8 +292,8 @@ def test_the_same_run_under_two_rules_stands_side_by_side(watched: Any, found: A
     question, run, violates = found("truncate-to-hw", (2, 2, 2, 1), "WeakIsr", "CommittedRecordsStay")
     other = PROTOCOLS["kip320"].instantiate(question.instance.constants)
     got = under(other, question.instance, run)
-    assert got.hindrance is not None
-    why = hindrance_in_words(got.hindrance)
+    assert got.blocked is not None
+    why = blocked_in_words(got.blocked)
     left = trace_data(Counterexample("t", question, run, violates))
     right = trace_data(Counterexample("t", Question(other, question.properties), got.run))
     target = tmp_path / "pair.html"

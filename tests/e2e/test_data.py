@@ -105,7 +105,7 @@ def test_a_query_that_cannot_run_is_one_sentence(tiny: Path) -> None:
     ("arguments", "code", "reason"),
     [
         (["query", "nowhere.toml", "SELECT 1"], 150, "there is no file"),
-        (["query", ".", "SELECT 1"], 151, "is no dataset of states"),
+        (["query", ".", "SELECT 1"], 151, "is not a dataset of states"),
         (["query", "tiny.toml", "SELECT 1", "--out", "x.txt"], 151, "use .csv, .json or .parquet"),
         (["stats", "."], 151, "neither a run directory"),
         (["stats", "nowhere", "--out", "x.png"], 151, "a name that ends in .svg"),

@@ -59,7 +59,8 @@ def test_a_red_gate_exits_with_1_and_tells_the_story(specs: Path) -> None:
     (specs / "loses.toml").write_text(LOSES.replace("trace_length = 9", "trace_length = 8"), "utf-8")
     done = acked("gate", specs.name, "--artifacts", "runs", cwd=specs.parent)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "longer-trace: trace_length is 9, expected 8" in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "longer-trace: the shortest counterexample has 8 steps, expected 7 steps (trace_length = 8 states)" in said
     assert "✗ WeakIsr is violated" in done.stdout
     assert "✗ red: 1 of 2 specs not as expected" in done.stdout
     runs = specs.parent / "runs"
@@ -98,7 +99,7 @@ def test_select_and_shard_choose_each_spec_once(specs: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (("specs", "--shard", "3/2"), "is no shard"),
+        (("specs", "--shard", "3/2"), "is not a shard"),
         (("specs", "--accept-violations"), "add --update"),
         ((), "Missing argument"),
         (("specs", "--junit", "no/such/folder.xml"), "does not exist"),

@@ -70,7 +70,7 @@ def test_an_idempotent_producer_of_0_11_has_one_request_in_flight_unless_it_is_r
 )
 def test_a_promise_about_a_part_that_is_turned_off_is_refused(asked: str, constants: str, missing: str) -> None:
     text = f'title = "t"\nprotocol = "partition"\n[constants]\n{constants}\n[check]\ninvariants = ["{asked}"]\n'
-    with pytest.raises(ConfigurationError, match=rf"t\.toml:\d: {asked} would hold and say nothing: .*{missing}"):
+    with pytest.raises(ConfigurationError, match=rf"t\.toml:\d: {asked} would hold vacuously: .*{missing}"):
         parse_spec(text, Path("t.toml"))
 
 

@@ -45,6 +45,7 @@ from acked.model.replication.common import (
 )
 from acked.model.replication.kip320 import kip320
 from acked.model.replication.state import Epoch, Replica, State
+from tests.proofs.grounded import grounded
 
 pytestmark = pytest.mark.slow
 
@@ -326,7 +327,7 @@ def refuted_by_another(keys: Iterable[str]) -> list[str]:
     known = {item.key: item for item in prover().obligations.all}
     refuted = []
     for key in keys:
-        text = prover().grounded(known[key], SHIPPED.cores.get(key, Core()), 10 * SEARCH_EFFORT)
+        text = grounded(prover(), known[key], SHIPPED.cores.get(key, Core()), 10 * SEARCH_EFFORT)
         assert text is not None, key
         assert "forall" not in text
         refuted += [key] if refutes(text) else []

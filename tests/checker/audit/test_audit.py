@@ -12,7 +12,7 @@ from acked.checker.audit.entry import Entry
 from acked.checker.audit.faults import CrashKind, Faults
 from acked.checker.audit.gather import gather
 from acked.checker.audit.keys import release
-from acked.checker.audit.questions import BY_DEFAULT, QUESTIONS, Asked, Reply, Scene, reply_of, task_of
+from acked.checker.audit.questions import BY_DEFAULT, QUESTIONS, Assumptions, AuditQuestion, AuditVerdict, reply_of, task_of
 from acked.checker.audit.read import read_settings
 from acked.checker.audit.settings import configure
 from acked.checker.batch.local import BatchLimits, answer_all
@@ -23,7 +23,7 @@ from tests.places import DATA
 
 AUDIT = DATA / "audit"
 LIMITS = BatchLimits(2, 1 << 30)
-YES, NO = Reply.YES, Reply.NO
+YES, NO = AuditVerdict.YES, AuditVerdict.NO
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Case:
     source: str
     version: str
     files: tuple[str, ...]
-    answers: Mapping[Asked, Reply]
+    answers: Mapping[AuditQuestion, AuditVerdict]
     faults: Faults = field(default_factory=Faults)
     settings: tuple[tuple[str, str], ...] = ()
 
@@ -43,13 +43,13 @@ CASES = {
         "config/server.properties and ProducerConfig of 0.10: acks=1, retries=0, unclean elections; three replicas",
         "0.10.2.1",
         ("quickstart-zookeeper.properties", "topics-3.txt", "producer-defaults.properties"),
-        {Asked.LOSS: YES, Asked.DUPLICATES: NO, Asked.REORDERING: NO, Asked.WRITES: NO},
+        {AuditQuestion.LOSS: YES, AuditQuestion.DUPLICATES: NO, AuditQuestion.REORDERING: NO, AuditQuestion.WRITES: NO},
     ),
     "careful settings before KIP-101": Case(
         "KIP-101, KAFKA-1211: acks=all, two in sync, clean elections, and still a record is lost",
         "0.10.2",
         ("producer-ordered-1.1.properties",),
-        {Asked.LOSS: YES},
+        {AuditQuestion.LOSS: YES},
         settings=(
             ("replication.factor", "2"),
             ("min.insync.replicas", "2"),
@@ -60,44 +60,44 @@ CASES = {
         "the documentation of max.in.flight.requests.per.connection in 1.1: with retries, set it to 1 to keep the order",
         "1.1",
         ("producer-ordered-1.1.properties", "topics-2-2.txt"),
-        {Asked.DUPLICATES: YES, Asked.REORDERING: NO},
+        {AuditQuestion.DUPLICATES: YES, AuditQuestion.REORDERING: NO},
     ),
     "the 2.8 defaults": Case(
         "ProducerConfig of 2.8: acks=1, retries without bound, five in flight, no idempotence",
         "2.8.1",
         ("producer-defaults.properties", "topics-3.txt"),
-        {Asked.LOSS: YES, Asked.DUPLICATES: YES, Asked.REORDERING: YES},
+        {AuditQuestion.LOSS: YES, AuditQuestion.DUPLICATES: YES, AuditQuestion.REORDERING: YES},
     ),
     "durability as recommended": Case(
         "the documentation of min.insync.replicas: three replicas, min.insync.replicas=2, acks=all",
         "2.6",
         ("broker-durable.properties", "producer-durable.properties"),
-        {Asked.LOSS: NO, Asked.DUPLICATES: NO, Asked.REORDERING: NO, Asked.VANISHING: NO, Asked.WRITES: NO},
+        dict.fromkeys(AuditQuestion, NO),
     ),
     "throughput as recommended": Case(
         "vendors' guides to throughput: acks=1; with 3.6 that also switches off idempotence (KIP-679, KAFKA-13673)",
         "3.6.1",
         ("producer-throughput.properties", "topics-3-2.txt"),
-        {Asked.LOSS: YES, Asked.DUPLICATES: YES, Asked.REORDERING: YES},
+        {AuditQuestion.LOSS: YES, AuditQuestion.DUPLICATES: YES, AuditQuestion.REORDERING: YES},
     ),
     "availability as recommended": Case(
         "vendors' guides to availability: unclean elections, min.insync.replicas=1",
         "3.6",
         ("broker-available.properties", "producer-defaults.properties"),
-        {Asked.LOSS: YES, Asked.WRITES: NO},
+        {AuditQuestion.LOSS: YES, AuditQuestion.WRITES: NO},
     ),
     "the KRaft quickstart": Case(
         "config/kraft/server.properties of 3.x: one broker; default.replication.factor=1",
         "3.7",
         ("quickstart-kraft.properties", "producer-defaults.properties"),
-        {Asked.LOSS: NO, Asked.DUPLICATES: NO, Asked.WRITES: YES},
+        {AuditQuestion.LOSS: NO, AuditQuestion.DUPLICATES: NO, AuditQuestion.WRITES: YES},
         settings=(("default.replication.factor", "1"),),
     ),
     "the KRaft quickstart on a machine that dies": Case(
         "the same: what its one broker did not flush is gone",
         "3.7",
         ("quickstart-kraft.properties", "producer-defaults.properties"),
-        {Asked.LOSS: YES},
+        {AuditQuestion.LOSS: YES},
         Faults(CrashKind.ONE_MACHINE),
         (("default.replication.factor", "1"),),
     ),
@@ -105,34 +105,34 @@ CASES = {
         "a common mistake: two replicas and min.insync.replicas=2, no writes while one broker is down",
         "3.4",
         ("topics-2-2.txt", "producer-defaults.properties"),
-        {Asked.LOSS: NO, Asked.WRITES: YES},
+        {AuditQuestion.LOSS: NO, AuditQuestion.WRITES: YES},
     ),
     "last replica standing in 3.9": Case(
         "KIP-966: the ISR shrinks to one, that broker loses its suffix and is the only candidate",
         "3.9",
         ("topics-3-2.txt", "producer-durable.properties"),
-        {Asked.LOSS: YES},
+        {AuditQuestion.LOSS: YES},
         Faults(CrashKind.ONE_LOSSY),
     ),
     "eligible leader replicas in 4.1": Case(
         "KIP-966: on for new clusters from 4.1",
         "4.1",
         ("settings.json",),
-        {Asked.LOSS: NO},
+        {AuditQuestion.LOSS: NO},
         Faults(CrashKind.ONE_MACHINE),
     ),
     "eligible leader replicas in 4.1 where brokers are killed, too": Case(
         "KIP-966: a broker whose shutdown was unclean is no eligible leader",
         "4.1",
         ("settings.json",),
-        {Asked.LOSS: YES},
+        {AuditQuestion.LOSS: YES},
         Faults(CrashKind.ONE_LOSSY),
     ),
     "the 4.1 defaults": Case(
         "ProducerConfig and KafkaConfig of 4.1: acks=all, idempotence, min.insync.replicas=1; three replicas",
         "4.1.0",
         ("topics-3.txt", "producer-defaults.properties"),
-        {Asked.LOSS: NO, Asked.DUPLICATES: NO, Asked.REORDERING: NO, Asked.WRITES: NO},
+        {AuditQuestion.LOSS: NO, AuditQuestion.DUPLICATES: NO, AuditQuestion.REORDERING: NO, AuditQuestion.WRITES: NO},
     ),
 }
 
@@ -143,14 +143,14 @@ def entries_of(case: Case) -> list[Entry]:
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> dict[tuple[str, Asked], Outcome | None]:
+def outcomes() -> dict[tuple[str, AuditQuestion], Outcome | None]:
     """Every search of every case, in one batch."""
     tasks = {}
     for name, case in CASES.items():
         configuration = configure(gather(entries_of(case)), release(case.version))
         for question in QUESTIONS:
             if question.asked in case.answers:
-                tasks[name, question.asked] = task_of(question, configuration, Scene((case.faults,)))
+                tasks[name, question.asked] = task_of(question, configuration, Assumptions((case.faults,)))
     order = list(tasks)
     found = {order[answered.task]: answered.outcome for answered in answer_all([*tasks.values()], LIMITS)}
     assert found.keys() == tasks.keys()
@@ -160,7 +160,7 @@ def outcomes() -> dict[tuple[str, Asked], Outcome | None]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_configurations_from_public_defaults_and_recommendations_get_the_right_answers(
-    name: str, outcomes: dict[tuple[str, Asked], Outcome | None]
+    name: str, outcomes: dict[tuple[str, AuditQuestion], Outcome | None]
 ) -> None:
     case = CASES[name]
     assert {asked: reply_of(outcomes[name, asked]) for asked in case.answers} == dict(case.answers), case.source
@@ -168,20 +168,22 @@ def test_configurations_from_public_defaults_and_recommendations_get_the_right_a
 
 def test_a_search_that_met_its_bound_leaves_the_question_undecided() -> None:
     given = gather([Entry("replication.factor", "2", "f", 1)])
-    audit = Auditor(given, release("4.1"), scene=Scene(max_states=50), limits=LIMITS).run((Asked.LOSS,))
-    assert audit.of(Asked.LOSS).reply is Reply.UNDECIDED
-    assert audit.worst((Asked.LOSS,)) is Reply.UNDECIDED
+    audit = Auditor(given, release("4.1"), assumed=Assumptions(max_states=50), limits=LIMITS).run((AuditQuestion.LOSS,))
+    assert audit.of(AuditQuestion.LOSS).reply is AuditVerdict.UNDECIDED
+    assert audit.worst((AuditQuestion.LOSS,)) is AuditVerdict.UNDECIDED
 
 
 @pytest.mark.slow
 def test_records_of_acks_all_and_one_in_sync_replica_are_lost_with_a_machine_and_by_default_that_is_asked() -> None:
     """Three replicas, acks=all, min.insync.replicas=1: processes that die lose nothing, and the exit goes by the worse."""
     given = gather([Entry("replication.factor", "3", "t", 1), Entry("acks", "all", "p", 1)])
-    audit = Auditor(given, release("4.1"), scene=BY_DEFAULT, limits=LIMITS).run((Asked.LOSS, Asked.WRITES), advise=False)
-    assert {answer.faults.name: answer.reply for answer in audit.all_of(Asked.LOSS)} == {"clean": NO, "one-machine": YES}
-    assert [answer.faults.name for answer in audit.all_of(Asked.WRITES)] == ["clean"]
-    assert audit.worst((Asked.LOSS,)) is YES
-    assert audit.worst((Asked.WRITES,)) is NO
+    asked = (AuditQuestion.LOSS, AuditQuestion.WRITES)
+    audit = Auditor(given, release("4.1"), assumed=BY_DEFAULT, limits=LIMITS).run(asked, advise=False)
+    found = {answer.faults.name: answer.reply for answer in audit.all_of(AuditQuestion.LOSS)}
+    assert found == {"clean": NO, "one-machine": YES}
+    assert [answer.faults.name for answer in audit.all_of(AuditQuestion.WRITES)] == ["clean"]
+    assert audit.worst((AuditQuestion.LOSS,)) is YES
+    assert audit.worst((AuditQuestion.WRITES,)) is NO
 
 
 def test_the_last_in_sync_replica_may_be_the_one_that_is_down_unless_elections_may_be_unclean() -> None:
@@ -196,6 +198,6 @@ def test_the_last_in_sync_replica_may_be_the_one_that_is_down_unless_elections_m
 
 def test_a_no_because_nothing_is_ever_accepted_says_so() -> None:
     given = gather([Entry("replication.factor", "1", "t", 1), Entry("min.insync.replicas", "2", "t", 2)])
-    answer = Auditor(given, release("3.6"), limits=LIMITS).run((Asked.LOSS,)).of(Asked.LOSS)
+    answer = Auditor(given, release("3.6"), limits=LIMITS).run((AuditQuestion.LOSS,)).of(AuditQuestion.LOSS)
     assert answer.reply is NO
     assert answer.is_empty

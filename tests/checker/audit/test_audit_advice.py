@@ -10,9 +10,11 @@ from acked.checker.audit.entry import Entry
 from acked.checker.audit.faults import CrashKind, Faults
 from acked.checker.audit.gather import Given, gather
 from acked.checker.audit.keys import release
-from acked.checker.audit.questions import Asked, Reply, Scene
+from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.checker.audit.settings import configure
 from acked.checker.batch.local import BatchLimits
+
+LOSS, WRITES = AuditQuestion.LOSS, AuditQuestion.WRITES
 
 LIMITS = BatchLimits(2, 1 << 30)
 NAMES = {"acks": "acks", "factor": "replication.factor", "least": "min.insync.replicas", "retries": "retries",
@@ -26,14 +28,14 @@ def given_of(**values: str) -> Given:
 
 
 def audit_of(
-    version: str, asked: tuple[Asked, ...] = tuple(Asked), crashes: CrashKind = CrashKind.CLEAN, **values: str
+    version: str, asked: tuple[AuditQuestion, ...] = tuple(AuditQuestion), crashes: CrashKind = CrashKind.CLEAN, **values: str
 ) -> Audit:
-    return Auditor(given_of(**values), release(version), scene=Scene((Faults(crashes),)), limits=LIMITS).run(asked)
+    return Auditor(given_of(**values), release(version), assumed=Assumptions((Faults(crashes),)), limits=LIMITS).run(asked)
 
 
 def advice_of(answer: Answer) -> tuple[Advice, Change]:
     """The advice and the change that is recommended."""
-    assert answer.reply is Reply.YES
+    assert answer.reply is AuditVerdict.YES
     assert answer.advice is not None
     assert answer.advice.remedy is not None
     return answer.advice, answer.advice.remedy
@@ -41,7 +43,7 @@ def advice_of(answer: Answer) -> tuple[Advice, Change]:
 
 @pytest.mark.slow
 def test_the_setting_that_loses_records_is_found_and_the_change_is_checked() -> None:
-    answer = audit_of("3.6", (Asked.LOSS,), acks="1", factor="2", least="2").of(Asked.LOSS)
+    answer = audit_of("3.6", (LOSS,), acks="1", factor="2", least="2").of(LOSS)
     advice, remedy = advice_of(answer)
     assert answer.story is not None
     assert answer.story.trace_length == 5
@@ -52,15 +54,15 @@ def test_the_setting_that_loses_records_is_found_and_the_change_is_checked() -> 
 
 @pytest.mark.slow
 def test_two_settings_that_each_lose_records_have_to_be_changed_together() -> None:
-    advice, remedy = advice_of(audit_of("3.6", (Asked.LOSS,), acks="1", factor="2", unclean="true").of(Asked.LOSS))
+    advice, remedy = advice_of(audit_of("3.6", (LOSS,), acks="1", factor="2", unclean="true").of(LOSS))
     assert advice.causes == ()
     assert {"acks=all", "unclean.leader.election.enable=false"} <= {change.words for change in advice.tried}
     assert remedy.words == "acks=all, unclean.leader.election.enable=false"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("asked", [Asked.DUPLICATES, Asked.REORDERING])
-def test_acks_and_idempotence_together_are_offered_and_neither_retries_nor_requests_in_flight(asked: Asked) -> None:
+@pytest.mark.parametrize("asked", [AuditQuestion.DUPLICATES, AuditQuestion.REORDERING])
+def test_acks_and_idempotence_together_are_offered_and_neither_retries_nor_requests_in_flight(asked: AuditQuestion) -> None:
     """A producer with retries=0 drops a record at the first error: that is no remedy while idempotence is to be had."""
     advice, remedy = advice_of(audit_of("4.0", (asked,), acks="1", idempotence="false", factor="2").of(asked))
     assert remedy.words == "acks=all, enable.idempotence=true"
@@ -70,19 +72,19 @@ def test_acks_and_idempotence_together_are_offered_and_neither_retries_nor_reque
 @pytest.mark.slow
 def test_a_release_with_eligible_leader_replicas_is_offered_before_a_flush_of_every_record() -> None:
     """KIP-966: with 3.9 the last replica in sync takes what was acknowledged with it."""
-    _, remedy = advice_of(audit_of("3.9", (Asked.LOSS,), CrashKind.ONE_MACHINE, factor="2", least="2").of(Asked.LOSS))
+    _, remedy = advice_of(audit_of("3.9", (LOSS,), CrashKind.ONE_MACHINE, factor="2", least="2").of(LOSS))
     assert remedy.words == "kafka version=4.1"
 
 
 @pytest.mark.slow
 def test_more_replicas_and_more_in_sync_are_offered_together_rather_than_all_in_sync() -> None:
-    _, remedy = advice_of(audit_of("4.1", (Asked.LOSS,), CrashKind.ONE_MACHINE, factor="2", least="1").of(Asked.LOSS))
+    _, remedy = advice_of(audit_of("4.1", (LOSS,), CrashKind.ONE_MACHINE, factor="2", least="1").of(LOSS))
     assert remedy.words == "replication.factor=3, min.insync.replicas=2"
 
 
 @pytest.mark.slow
 def test_a_flush_of_every_record_is_offered_where_nothing_else_helps_and_with_its_price() -> None:
-    advice, remedy = advice_of(audit_of("4.1", (Asked.LOSS,), CrashKind.ONE_LOSSY, factor="1").of(Asked.LOSS))
+    advice, remedy = advice_of(audit_of("4.1", (LOSS,), CrashKind.ONE_LOSSY, factor="1").of(LOSS))
     assert remedy.words == "log.flush.interval.messages=1"
     assert "waits for the disk" in remedy.price[0]
     assert [change.words for change in advice.causes] == ["log.flush.interval.messages=1"]
@@ -90,7 +92,7 @@ def test_a_flush_of_every_record_is_offered_where_nothing_else_helps_and_with_it
 
 @pytest.mark.slow
 def test_where_no_setting_helps_a_later_release_is_found() -> None:
-    _, remedy = advice_of(audit_of("0.10", (Asked.LOSS,), acks="all", factor="2", least="2", unclean="false").of(Asked.LOSS))
+    _, remedy = advice_of(audit_of("0.10", (LOSS,), acks="all", factor="2", least="2", unclean="false").of(LOSS))
     assert remedy.words == "kafka version=0.11"
 
 
@@ -100,50 +102,50 @@ def test_an_upgrade_raises_what_brokers_speak_and_moves_to_the_control_plane_tha
         Entry("zookeeper.connect", "z", "s", 1), Entry("inter.broker.protocol.version", "3.9", "s", 2),
         Entry("replication.factor", "2", "s", 3), Entry("min.insync.replicas", "2", "s", 4),
     ])  # fmt: skip
-    auditor = Auditor(given, release("3.9"), "zookeeper", Scene((Faults(CrashKind.ONE_MACHINE),)), LIMITS)
-    _, remedy = advice_of(auditor.run((Asked.LOSS,)).of(Asked.LOSS))
+    auditor = Auditor(given, release("3.9"), "zookeeper", Assumptions((Faults(CrashKind.ONE_MACHINE),)), LIMITS)
+    _, remedy = advice_of(auditor.run((LOSS,)).of(LOSS))
     assert (remedy.words, remedy.price) == ("kafka version=4.1", ("a migration from ZooKeeper to KRaft",))
 
 
 @pytest.mark.slow
 def test_an_upgrade_with_settings_comes_before_a_flush_and_is_to_the_first_release_that_will_do() -> None:
-    audit = audit_of("3.9", (Asked.LOSS,), CrashKind.ONE_MACHINE, factor="2", least="2", acks="1")
-    _, remedy = advice_of(audit.of(Asked.LOSS))
+    audit = audit_of("3.9", (LOSS,), CrashKind.ONE_MACHINE, factor="2", least="2", acks="1")
+    _, remedy = advice_of(audit.of(LOSS))
     assert remedy.words == "kafka version=4.1, acks=all"
 
 
 @pytest.mark.slow
 def test_a_change_that_spoils_another_answer_is_passed_over_or_says_so() -> None:
-    _, remedy = advice_of(audit_of("3.6", (Asked.LOSS, Asked.WRITES), factor="2", least="2").of(Asked.WRITES))
+    _, remedy = advice_of(audit_of("3.6", (LOSS, WRITES), factor="2", least="2").of(WRITES))
     assert (remedy.words, remedy.turns) == ("replication.factor=3", ())
-    lossy = audit_of("3.6", (Asked.LOSS, Asked.WRITES), CrashKind.OUTSIDE_ISR, factor="1", acks="1")
-    _, remedy = advice_of(lossy.of(Asked.WRITES))
-    assert Asked.LOSS in dict(remedy.turns), "a second replica keeps writes going and, with acks=1, loses records"
+    lossy = audit_of("3.6", (LOSS, WRITES), CrashKind.OUTSIDE_ISR, factor="1", acks="1")
+    _, remedy = advice_of(lossy.of(WRITES))
+    assert LOSS in dict(remedy.turns), "a second replica keeps writes going and, with acks=1, loses records"
 
 
 @pytest.mark.slow
 def test_follower_reads_vanish_to_3_4_and_an_upgrade_or_reading_from_the_leader_mends_it() -> None:
     values = {"selector": "RackAwareReplicaSelector", "factor": "2"}
-    advice, _ = advice_of(audit_of("3.4", (Asked.VANISHING,), **values).of(Asked.VANISHING))
+    advice, _ = advice_of(audit_of("3.4", (AuditQuestion.VANISHING,), **values).of(AuditQuestion.VANISHING))
     assert [change.words for change in advice.causes] == ["no replica.selector.class"]
-    assert audit_of("3.5", (Asked.VANISHING,), **values).of(Asked.VANISHING).reply is Reply.NO
+    assert audit_of("3.5", (AuditQuestion.VANISHING,), **values).of(AuditQuestion.VANISHING).reply is AuditVerdict.NO
 
 
 def test_without_advice_nothing_is_said_about_causes() -> None:
     auditor = Auditor(given_of(factor="1", least="1"), release("3.6"), limits=LIMITS)
-    audit = auditor.run((Asked.WRITES,), advise=False)
-    assert audit.of(Asked.WRITES).reply is Reply.YES
-    assert audit.of(Asked.WRITES).advice is None
+    audit = auditor.run((WRITES,), advise=False)
+    assert audit.of(WRITES).reply is AuditVerdict.YES
+    assert audit.of(WRITES).advice is None
     assert not audit.is_advised
 
 
-@pytest.mark.parametrize("asked", list(Asked))
+@pytest.mark.parametrize("asked", list(AuditQuestion))
 @pytest.mark.parametrize("crashes", [CrashKind.CLEAN, CrashKind.ONE_MACHINE, CrashKind.LOSSY])
 @pytest.mark.parametrize("values", [{}, {"acks": "1"}, {"acks": "1", "idempotence": "false", "retries": "5"},
                                     {"factor": "2", "least": "2"},
                                     {"unclean": "true", "flight": "9", "idempotence": "false"}])  # fmt: skip
 def test_the_order_of_preference_is_acks_and_idempotence_replicas_in_sync_feature_and_what_costs_is_not_in_it(
-    asked: Asked, crashes: CrashKind, values: dict[str, str]
+    asked: AuditQuestion, crashes: CrashKind, values: dict[str, str]
 ) -> None:
     configuration = configure(given_of(**{"factor": "3", **values}), release("4.0"))
     found = preferred(configuration, asked, Faults(crashes))

@@ -73,8 +73,8 @@ NOT_READ: dict[str, tuple[str, str]] = {
     "empty.properties": ("", "has no setting in it"),
     "blank.properties": (" \n\n\t\n", "has no setting in it"),
     "comments.properties": ("# acks=1\n! acks=1\n", "has no setting in it"),
-    "cyrillic.properties": ("log.dirs=/data\nac\u043as=1\n", "is no name of a setting"),
-    "slashes.properties": ("// acks=1\nacks=all\n", "'//' is no name of a setting"),
+    "cyrillic.properties": ("log.dirs=/data\nac\u043as=1\n", "is not the name of a setting"),
+    "slashes.properties": ("// acks=1\nacks=all\n", "'//' is not the name of a setting"),
     "empty.json": ("{}", "has no setting in it"),
     "foreign.json": ('{"foo": {"bar": 1}}', "has no setting in it"),
     "garbage.txt": ("hello world\nfoo: bar\n", "names no setting of Kafka's"),
@@ -188,7 +188,7 @@ def test_a_setting_inside_the_value_of_a_name_that_nobody_knows_is_an_error() ->
 def test_a_setting_in_the_section_of_somebody_else_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text(json.dumps({"broker": {"acks": "1", "log.dirs": "/data"}}))
-    with pytest.raises(ConfigurationError, match="acks is no setting of a broker but of a producer"):
+    with pytest.raises(ConfigurationError, match="acks is not a setting of a broker but of a producer"):
         understood(file)
     (finding,) = gather(read_settings(file), is_lenient=True).findings
     assert (finding.rule, finding.is_passed_over) == ("misplaced", True)

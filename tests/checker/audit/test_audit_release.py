@@ -17,10 +17,10 @@ from acked.checker.audit.faults import Faults
 from acked.checker.audit.gather import Given, gather
 from acked.checker.audit.images import release_of_image
 from acked.checker.audit.keys import NEWEST, release
-from acked.checker.audit.questions import NEEDS, QUESTIONS, Asked, Reply, Scene, constants_of, task_of
+from acked.checker.audit.questions import NEEDS, QUESTIONS, Assumptions, AuditQuestion, AuditVerdict, constants_of, task_of
 from acked.checker.audit.read import read_settings
 from acked.checker.audit.release import Context, contexts, span
-from acked.checker.audit.settings import Refused, configure
+from acked.checker.audit.settings import RefusedByKafka, configure
 from acked.checker.batch.local import BatchLimits
 from acked.checker.errors import ConfigurationError
 from acked.model.partition import settings
@@ -104,8 +104,8 @@ def test_where_nothing_names_the_release_every_one_in_use_is_meant_and_the_newes
         (None, None, {ZK: "z", ROLES: "broker"}, ("zookeeper.connect", "process.roles", "say with --control-plane")),
         (None, None, {ZK: "z", MV: "3.6-IV2"}, ("zookeeper.connect", "metadata.version")),
         (None, None, {ROLES: "broker", IBP: "2.8"}, ("inter.broker.protocol.version", "process.roles")),
-        (None, None, {IBP: "three"}, ("server.properties:1", "'three' is no version")),
-        (None, None, {MV: "20"}, ("server.properties:1", "'20' is no version")),
+        (None, None, {IBP: "three"}, ("server.properties:1", "'three' is not a version")),
+        (None, None, {MV: "20"}, ("server.properties:1", "'20' is not a version")),
         ("3.6", "kraft", {"container image": "3.5.1"}, ("--kafka-version", "container image=3.5.1")),
         (None, None, {"container image": "3.5.1", IBP: "3.6"}, ("container image=3.5.1", f"{IBP}=3.6")),
     ],
@@ -135,7 +135,7 @@ def test_an_old_level_of_features_keeps_the_old_rules_and_has_no_eligible_leader
     assert configuration["eligible.leader.replicas.version"].value == "0"
     assert "metadata.version=3.5-IV2" in configuration["eligible.leader.replicas.version"].source
     assert constants_of(configuration, Faults())["eligible_leader_replicas"] == 0
-    with pytest.raises(Refused, match=r"needs a metadata\.version of 4\.0"):
+    with pytest.raises(RefusedByKafka, match=r"needs a metadata\.version of 4\.0"):
         configure(given_of(metadata_version="3.9-IV0", eligible_leader_replicas_version="1"), release("4.1"), "kraft")
 
 
@@ -176,7 +176,7 @@ def test_releases_that_follow_each_other_are_told_by_the_first_and_the_last() ->
 def test_every_rule_that_is_left_out_of_a_question_says_nothing_there() -> None:
     """Releases that a search cannot tell apart are searched once: the expressions are the same, to the letter."""
     base = configure(given_of(), release("3.9"), "kraft")
-    task = task_of(QUESTIONS[0], base, Scene())
+    task = task_of(QUESTIONS[0], base, Assumptions())
     constants = dict(task.asked.constants)
     rules = {rule.name: switch.name for rule, switch in NEEDS.items()} | {settings.in_flight_refused.name: ""}
 
@@ -197,31 +197,32 @@ def test_the_answer_names_the_releases_between_which_it_differs_and_the_worst_co
     wanted = (("2.8.1", "zookeeper"), ("3.9", "zookeeper"), ("3.9", "kraft"))
     others = [Context(release(name), plane) for name, plane in wanted]
     auditor = Auditor(given, release("4.0"), "kraft", limits=BatchLimits(2, 1 << 30), others=others)
-    audit = auditor.run((Asked.LOSS, Asked.WRITES), advise=False, everywhere=(Asked.LOSS,))
-    answer = audit.of(Asked.LOSS)
-    assert answer.reply is Reply.NO
+    audit = auditor.run((AuditQuestion.LOSS, AuditQuestion.WRITES), advise=False, everywhere=(AuditQuestion.LOSS,))
+    answer = audit.of(AuditQuestion.LOSS)
+    assert answer.reply is AuditVerdict.NO
     assert {item.context: item.reply for item in answer.elsewhere} == {
-        others[0]: Reply.YES, others[1]: Reply.NO, others[2]: Reply.NO,
+        others[0]: AuditVerdict.YES, others[1]: AuditVerdict.NO, others[2]: AuditVerdict.NO,
     }  # fmt: skip
-    assert answer.worst is Reply.YES
-    assert audit.worst((Asked.LOSS,)) is Reply.YES
-    assert audit.of(Asked.WRITES).elsewhere == ()
+    assert answer.worst is AuditVerdict.YES
+    assert audit.worst((AuditQuestion.LOSS,)) is AuditVerdict.YES
+    assert audit.of(AuditQuestion.WRITES).elsewhere == ()
 
 
 def test_a_release_in_which_kafka_would_not_start_is_named_and_not_asked_about() -> None:
     given = gather([Entry("replication.factor", "1", "t", 1), Entry("max.in.flight.requests.per.connection", "6", "p", 1)])
     others = [Context(release("4.0"), "kraft"), Context(release("3.8"), "kraft")]
     auditor = Auditor(given, release("3.9"), "kraft", limits=BatchLimits(1, 1 << 28), others=others)
-    audit = auditor.run((Asked.LOSS,), advise=False)
+    audit = auditor.run((AuditQuestion.LOSS,), advise=False)
     assert [(other.release.name, bool(refused)) for other, refused in audit.others] == [("3.8", False), ("4.0", True)]
-    assert [item.context.release.name for item in audit.of(Asked.LOSS).elsewhere] == ["3.8"]
+    assert [item.context.release.name for item in audit.of(AuditQuestion.LOSS).elsewhere] == ["3.8"]
 
 
 def test_a_search_that_is_not_finished_elsewhere_leaves_the_whole_undecided() -> None:
     given = gather([Entry("replication.factor", "1", "t", 1)])
-    audit = Auditor(given, release("3.9"), "kraft", limits=BatchLimits(1, 1 << 28)).run((Asked.LOSS,), advise=False)
-    answer = audit.of(Asked.LOSS)
-    assert answer.worst is Reply.NO
+    audit = Auditor(given, release("3.9"), "kraft", limits=BatchLimits(1, 1 << 28)).run((AuditQuestion.LOSS,), advise=False)
+    answer = audit.of(AuditQuestion.LOSS)
+    assert answer.worst is AuditVerdict.NO
     lost = replace(answer, outcome=None, failure="the process died")
-    assert replace(answer, elsewhere=(answer, lost)).worst is Reply.UNDECIDED
-    assert replace(audit, answers=(replace(answer, elsewhere=(answer, lost)),)).worst((Asked.LOSS,)) is Reply.UNDECIDED
+    assert replace(answer, elsewhere=(answer, lost)).worst is AuditVerdict.UNDECIDED
+    both = replace(audit, answers=(replace(answer, elsewhere=(answer, lost)),))
+    assert both.worst((AuditQuestion.LOSS,)) is AuditVerdict.UNDECIDED

@@ -13,11 +13,11 @@ from acked.checker.audit.entry import Entry, Scope
 from acked.checker.audit.faults import CrashKind, Faults, read_faults
 from acked.checker.audit.gather import gather
 from acked.checker.audit.keys import KEYS, release
-from acked.checker.audit.names import MOST_UNKNOWN
-from acked.checker.audit.questions import QUESTIONS, Asked, Scene, task_of
+from acked.checker.audit.names import MAX_UNKNOWN
+from acked.checker.audit.questions import QUESTIONS, Assumptions, AuditQuestion, task_of
 from acked.checker.audit.read import read_settings
 from acked.checker.audit.release import Context
-from acked.checker.audit.settings import Configuration, Refused, configure
+from acked.checker.audit.settings import Configuration, RefusedByKafka, configure
 from acked.checker.errors import AckedError, ConfigurationError, SpecUnreadable
 from acked.model.partition import settings
 from acked.model.partition.versions import LATEST, VERSIONS
@@ -140,8 +140,8 @@ def test_a_file_of_very_many_keys_or_one_very_long_line_is_read_in_bounded_work(
     many.write_text("acks=1\n" + "".join(f"min.insync.replica{at}=1\n" for at in range(100_000)))
     with pytest.raises(SpecUnreadable, match="more than 1,000 names are no settings"):
         gather(read_settings(many))
-    many.write_text("acks=1\n" + "".join(f"min.insync.replica{at}=1\n" for at in range(MOST_UNKNOWN)))
-    assert len(gather(read_settings(many), is_lenient=True).findings) == MOST_UNKNOWN
+    many.write_text("acks=1\n" + "".join(f"min.insync.replica{at}=1\n" for at in range(MAX_UNKNOWN)))
+    assert len(gather(read_settings(many), is_lenient=True).findings) == MAX_UNKNOWN
     (tmp_path / "many.json").write_text(json.dumps({f"some.key.{at}": at for at in range(100_000)}))
     with pytest.raises(SpecUnreadable, match="more than 2,000 names"):
         read_settings(tmp_path / "many.json")
@@ -275,7 +275,7 @@ def test_defaults_are_those_of_the_release(
 def test_idempotence_asked_for_with_a_conflict_is_refused_with_kafkas_reason(
     version: str, values: dict[str, str], reason: str
 ) -> None:
-    with pytest.raises(Refused, match=reason):
+    with pytest.raises(RefusedByKafka, match=reason):
         configured(version, enable_idempotence="true", **values)
 
 
@@ -284,7 +284,7 @@ def test_idempotence_by_default_gives_way_to_a_conflict_silently_and_from_4_0_no
         configuration = configured("3.6", **values)
         assert not configuration["enable.idempotence"].on
         assert "idempotence-off" in rules_of(configuration)
-    with pytest.raises(Refused, match=r"from 4.0"):
+    with pytest.raises(RefusedByKafka, match=r"from 4.0"):
         configured("4.0", max_in_flight_requests_per_connection="6")
 
 
@@ -294,7 +294,7 @@ def test_idempotence_asked_for_brings_what_it_needs_along_where_that_is_not_set(
     assert values["acks"].source == "follows from enable.idempotence"
     assert configured("0.11", enable_idempotence="true")["max.in.flight.requests.per.connection"].value == "1"
     assert configured("2.4", transactional_id="t")["enable.idempotence"].on
-    with pytest.raises(Refused, match=r"transactional\.id"):
+    with pytest.raises(RefusedByKafka, match=r"transactional\.id"):
         configured("3.6", transactional_id="t", enable_idempotence="false")
 
 
@@ -336,8 +336,8 @@ def test_whom_a_consumer_reads_from_hangs_on_the_brokers_selector_and_its_own_ra
     values: dict[str, str], from_leader: bool
 ) -> None:
     """KIP-392; the other settings of consumers are named as outside the five questions."""
-    asked = next(question for question in QUESTIONS if question.asked is Asked.VANISHING)
-    task = task_of(asked, configured("3.6", replication_factor="2", **values), Scene())
+    asked = next(question for question in QUESTIONS if question.asked is AuditQuestion.VANISHING)
+    task = task_of(asked, configured("3.6", replication_factor="2", **values), Assumptions())
     assert dict(task.asked.constants)["consumer"] == (settings.FROM_LEADER if from_leader else settings.FROM_FOLLOWERS)
 
 
@@ -347,8 +347,8 @@ def test_whom_a_consumer_reads_from_hangs_on_the_brokers_selector_and_its_own_ra
 def test_the_order_of_records_is_asked_with_three_brokers_whose_names_do_not_count(
     replicas: str, thorough: bool, asked_with: int
 ) -> None:
-    asked = next(question for question in QUESTIONS if question.asked is Asked.REORDERING)
-    task = task_of(asked, configured("3.6", replication_factor=replicas), Scene(is_thorough=thorough))
+    asked = next(question for question in QUESTIONS if question.asked is AuditQuestion.REORDERING)
+    task = task_of(asked, configured("3.6", replication_factor=replicas), Assumptions(is_thorough=thorough))
     assert (dict(task.asked.constants)["replicas"], task.asked.symmetry) == (asked_with, True)
     told = Answer(asked, Faults(), Context(release("3.6"), "kraft"), task, None, "", int(replicas)).bounds
     of = f" of the {replicas}" if asked_with < int(replicas) else ""

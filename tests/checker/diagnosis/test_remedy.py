@@ -16,7 +16,7 @@ from acked.checker.search.local import search
 from acked.checker.spec.spec import load_spec, parse_spec
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
-from acked.reports.runs.hindrance import prevented_in_words
+from acked.reports.runs.blocked import prevented_in_words
 from acked.reports.runs.view import steps_of
 from tests.places import SPECS
 
@@ -61,9 +61,9 @@ def test_the_rule_that_mends_a_known_bug_is_the_one_that_its_fix_has(bug: str, n
 
 def names_the_clause(found: Remedy) -> None:
     """A rule that ends the run names the clause that does, with its values."""
-    assert found.hindrance is not None
-    assert found.hindrance.index == 9
-    assert [clause.label for clause in found.hindrance.clauses] == ["candidate"]
+    assert found.blocked is not None
+    assert found.blocked.index == 9
+    assert [clause.label for clause in found.blocked.clauses] == ["candidate"]
     told = prevented_in_words(found, "AckedRecordsSurvive")
     assert "rules out step 9: ElectLeader(broker=0) is not enabled, “candidate” does not hold" in told
     assert f"AckedRecordsSurvive holds in all {found.states:,} reachable states" in told
@@ -79,8 +79,8 @@ def test_the_remedy_has_the_epochs_of_the_story_and_counts_states_as_the_questio
     again = search(mended.question(), Bounds(workers=1))
     assert (found.name, found.verdict) == ("truncation_fencing=true", Verdict.HOLDS)
     assert (again.verdict, again.distinct_states) == (Verdict.HOLDS, found.states)
-    assert found.hindrance is not None
-    before = steps_of(result.question, result.violations[0].run)[found.hindrance.index - 1]
+    assert found.blocked is not None
+    before = steps_of(result.question, result.violations[0].run)[found.blocked.index - 1]
     assert [before.told["broker"][r]["leader_epoch"] for r in (0, 2)] == [3, 1]
     assert [before.state["broker"][r]["leader_epoch"] for r in (0, 2)] == [2, 1]
     told = prevented_in_words(found, "AckedRecordsSurvive")

@@ -18,7 +18,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.question.symmetry import named_initially
 from acked.checker.search.local import LocalSearch, search
-from acked.checker.solver.engine import Engine
+from acked.checker.solver.lowered import LoweredProblem
 from acked.checker.solver.problem import conditions, make_problem
 from acked.checker.spec.spec import load_spec
 from acked.invariants.property import Kind, Property
@@ -338,6 +338,6 @@ def native(name: str) -> Question:
 
 
 @cache
-def engine_of(name: str) -> Engine:
+def engine_of(name: str) -> LoweredProblem:
     instance = instance_of(name, (3, 2, 2, 2))
-    return Engine(make_problem(instance, PROPERTIES, conditions(instance, PROPERTIES), True), 60.0)
+    return LoweredProblem(make_problem(instance, PROPERTIES, conditions(instance, PROPERTIES), True), 60.0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from acked.checker.proof.domains import INITIAL, DomainProof, DomainVerdict, prove_domains, step_obligations
 from acked.invariants.property import Property
 from acked.invariants.replication.domains import DOMAIN_LEMMAS
 from acked.model.catalogue import FAMILY as PROTOCOLS
 from acked.model.formulas.evaluate import evaluate
 from acked.model.language.protocol import Instance
+from tests.proofs.domains import INITIAL, DomainProof, DomainVerdict, prove_domains, step_obligations
 
 CONSTANTS = [(2, 2, 2, 1), (3, 2, 2, 2)]
 LARGER = [("kip320", (2, 3, 2, 3)), ("kip320", (3, 4, 3, 2))]

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from acked.checker.bounds import Bounds
-from acked.checker.proof.refinement import (
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.question import Question
+from acked.checker.question.result import Result, Verdict
+from acked.checker.search.local import search
+from acked.model.language.protocol import Instance
+from acked.model.replication import common as family
+from tests.oracle import Space, assert_same_answer, explore
+from tests.proofs.refinement import (
     DEPARTURES,
     EPOCH_FOR_NONE,
     FOLLOWED,
@@ -29,13 +36,6 @@ from acked.checker.proof.refinement import (
     constants_of,
     pairs,
 )
-from acked.checker.question.ledger import StopPolicy
-from acked.checker.question.question import Question
-from acked.checker.question.result import Result, Verdict
-from acked.checker.search.local import search
-from acked.model.language.protocol import Instance
-from acked.model.replication import common as family
-from tests.oracle import Space, assert_same_answer, explore
 
 Size = tuple[int, int, int, int]
 Clause = tuple[str, str]

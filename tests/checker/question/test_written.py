@@ -170,8 +170,8 @@ def test_a_spec_is_answered_with_what_it_writes_itself() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "difference"),
     [
-        ('unreachable = "Nobody"\n', "", "no reachable state is Nobody; list it in unreachable if that is meant"),
-        ('unreachable = "Nobody"', 'unreachable = ["Nobody", "Alone"]', "Alone is reached in 5 states; expected to be"),
+        ('unreachable = "Nobody"\n', "", "Nobody is unreachable; list it in unreachable if that is meant"),
+        ('unreachable = "Nobody"', 'unreachable = ["Nobody", "Alone"]', "Alone is reached in 4 steps; expected to be"),
         ("r in quorum.isr for r in replicas if quorum.leader == r", "log[r].end < 2 for r in replicas", "verdict is"),
     ],
 )

@@ -9,7 +9,6 @@ import pytest
 from acked.checker.bounds import Bounds
 from acked.checker.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
-from acked.checker.proof.domains import DomainVerdict, prove_domains
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Verdict
@@ -21,6 +20,7 @@ from acked.model.language.values import Bool
 from acked.model.majority.protocol import majority
 from acked.model.majority.state import Offset, Replica, State, Term
 from tests.oracle import Space, assert_same_answer, explore
+from tests.proofs.domains import DomainVerdict, prove_domains
 
 Clause = tuple[str, str]
 PROMISES = properties_of(majority)

@@ -9,7 +9,6 @@ import pytest
 from acked.checker.bounds import Bounds
 from acked.checker.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
-from acked.checker.proof.domains import DomainVerdict, prove_domains
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Verdict
@@ -21,6 +20,7 @@ from acked.model.language.protocol import Instance
 from acked.model.partition.protocol import partition
 from acked.model.partition.versions import LATEST, VERSIONS, planes_of
 from tests.oracle import Space, assert_same_answer, explore
+from tests.proofs.domains import DomainVerdict, prove_domains
 
 TINY: dict[str, Any] = {"replicas": 2, "log_size": 1, "records": 1}
 PROMISES = properties_of(partition)

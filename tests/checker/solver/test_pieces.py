@@ -11,7 +11,7 @@ from acked.checker.processes import Limits
 from acked.checker.proof.induction import Options, prove_by_induction
 from acked.checker.question.question import Question
 from acked.checker.question.symmetry import check_symmetry
-from acked.checker.solver import engine as symbolic
+from acked.checker.solver import step_proof
 from acked.checker.solver.conjuncts import Pieces, hints, pieces_of
 from acked.checker.solver.engine import Engine
 from acked.checker.solver.lemma_sets import CoreFile, shipped_file
@@ -100,15 +100,15 @@ def answers(instance: Instance, action: str, monkeypatch: pytest.MonkeyPatch) ->
     symmetry = check_symmetry(instance, list(zip(NAMES, roots, strict=True)))
     pieces = Pieces(instance, roots)
     engine = Engine(make_problem(instance, CLAIMS, roots, symmetry.is_symmetric, pieces.of), 300.0)
-    monkeypatch.setattr(symbolic, "_PART_EFFORT", 1)
-    assuming = symbolic._StepProof._assuming
+    monkeypatch.setattr(step_proof, "_PART_EFFORT", 1)
+    assuming = step_proof.StepProof._assuming
     together = []
 
-    def counted(self: symbolic._StepProof) -> object:
+    def counted(self: step_proof.StepProof) -> object:
         together.append(self)
         return assuming(self)
 
-    monkeypatch.setattr(symbolic._StepProof, "_assuming", counted)
+    monkeypatch.setattr(step_proof.StepProof, "_assuming", counted)
     found = []
     every = tuple(range(len(CLAIMS)))
     for number in sorted(set(symmetry.representative)):

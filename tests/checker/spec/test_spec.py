@@ -141,7 +141,7 @@ def test_a_result_that_is_as_expected_has_no_differences() -> None:
             [
                 "verdict is holds, expected violated",
                 "violated: nothing; expected: Small",
-                "trace_length is None, expected 3",
+                "there is no counterexample, expected 2 steps (trace_length = 3 states)",
             ],
         ),
         (Expectation(Verdict.INCOMPLETE), ["verdict is holds, expected incomplete"]),
@@ -153,7 +153,9 @@ def test_every_difference_is_told(expectation: Expectation, differences: list[st
 
 
 def test_a_trace_of_another_length_or_property_is_a_difference() -> None:
-    assert Expectation(Verdict.VIOLATED, ("Small",), 4).differences(result(1)) == ["trace_length is 3, expected 4"]
+    assert Expectation(Verdict.VIOLATED, ("Small",), 4).differences(result(1)) == [
+        "the shortest counterexample has 2 steps, expected 3 steps (trace_length = 4 states)"
+    ]
     assert Expectation(Verdict.VIOLATED, ("Large",), 3).differences(result(1)) == ["violated: Small; expected: Large"]
     assert Expectation(Verdict.VIOLATED, ("Small", "Large"), 3).differences(result(1)) == [
         "violated: Small; expected: Small, Large"

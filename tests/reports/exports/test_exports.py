@@ -24,7 +24,7 @@ from acked.model.catalogue import PROTOCOLS
 from acked.reports.exports.catalogue import FORMATS
 from acked.reports.exports.diagrams import SHIVIZ_PARSER
 from acked.reports.exports.exported import Exported
-from acked.reports.runs.hindrance import hindrance_in_words
+from acked.reports.runs.blocked import blocked_in_words
 from acked.reports.runs.view import view_of
 from tests.places import SPECS
 
@@ -77,7 +77,7 @@ def test_what_is_exported_for_tla_tools_reads_back_as_the_same_run(exported: Exp
     foreign = read_foreign(target, exported.found.question.instance)
     assert foreign.states == exported.found.run.states
     found = retrace(exported.found.question.instance, foreign.states, foreign.hints)
-    assert found.hindrance is None
+    assert found.blocked is None
     assert [step.label for step in found.run.actions] == [step.label for step in exported.found.run.actions]
 
 
@@ -303,16 +303,16 @@ def written(exported: Exported, itf: bool, target: Path) -> Path:
 def test_a_trace_in_the_variables_of_the_tla_modules_is_replayed(exported: Exported, itf: bool, tmp_path: Path) -> None:
     foreign = read_foreign(written(exported, itf, tmp_path / "t.json"), exported.found.question.instance)
     assert foreign.states == exported.found.run.states
-    assert retrace(exported.found.question.instance, foreign.states, foreign.hints).hindrance is None
+    assert retrace(exported.found.question.instance, foreign.states, foreign.hints).blocked is None
 
 
 def test_the_first_step_that_is_none_is_named_with_the_clause(exported: Exported, tmp_path: Path) -> None:
     other = PROTOCOLS["kip320"].instantiate(exported.found.question.instance.constants)
     foreign = read_foreign(written(exported, True, tmp_path / "t.json"), other)
-    hindrance = retrace(other, foreign.states, foreign.hints).hindrance
-    assert hindrance is not None
-    assert hindrance.index == 8
-    assert hindrance_in_words(hindrance) == (
+    blocked = retrace(other, foreign.states, foreign.hints).blocked
+    assert blocked is not None
+    assert blocked.index == 8
+    assert blocked_in_words(blocked) == (
         "FencedBecomeFollowerAndTruncate(leader=0, replica=1, epoch=1) is not enabled, “leader is in the request's "
         "epoch” does not hold (replica[0].leader_epoch is 0, not 1)"
     )
@@ -326,7 +326,7 @@ def test_the_first_step_that_is_none_is_named_with_the_clause(exported: Exported
         ("{}", "neither an ITF trace"),
         ('{"states": []}', "neither an ITF trace"),
         ('{"counterexample": {"state": [1]}}', "neither an ITF trace"),
-        ('{"states": [{"x": {"#bigint": "1"}}]}', "state 0 is no state of truncate-to-hw: the state must have exactly"),
+        ('{"states": [{"x": {"#bigint": "1"}}]}', "state 0 is not a state of truncate-to-hw: the state must have exactly"),
         ('{"states": [{"x": {"#bigint": "no"}}]}', "neither an ITF trace"),
         ("[" * 100_000, "nested too deeply"),
     ],
@@ -344,7 +344,7 @@ def test_a_state_out_of_range_names_the_field(exported: Exported, tmp_path: Path
     document["states"][3]["next_record_id"] = {"#bigint": "99"}
     target = tmp_path / "t.json"
     target.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(SpecUnreadable, match="state 3 is no state of truncate-to-hw: next_record_id: 99 is not one of"):
+    with pytest.raises(SpecUnreadable, match="state 3 is not a state of truncate-to-hw: next_record_id: 99 is not one of"):
         read_foreign(target, exported.found.question.instance)
 
 

@@ -56,9 +56,10 @@ def test_a_story_stands_under_its_promise_its_version_and_each_of_itssettings_of
     assert text.count('href="a-WeakIsr.html"') == 4
 
 
-def test_settings_are_those_that_users_set() -> None:
+def test_settings_are_a_few_always_and_the_others_where_they_are_not_at_their_defaults() -> None:
     assert settings_of(load_spec(SPECS / "gallery" / "kip966-bug.toml")) == [
         "acks=all", "min_insync_replicas=2", "unclean_election=false", "crashes=lossy",
+        "lossy_crashes=1", "kills=false",
     ]  # fmt: skip
     told = subject_of(load_spec(SPECS / "gallery" / "kip966-bug.toml"), "Kafka 4.0", "all of it")
     assert told.startswith("Kafka 4.0: replicas=3, log_size=1, ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from acked.checker.diagnosis.remedy import Remedy, Sort
 from acked.checker.question.result import Verdict
 from acked.checker.replay.explain import FalseClause, in_words
-from acked.checker.replay.retrace import Hindrance
+from acked.checker.replay.retrace import BlockedStep
 from acked.reports.units import plural
 
 _MAX_FIELDS = 3
@@ -18,22 +18,22 @@ def clause_in_words(clause: FalseClause) -> str:
     return f"“{clause.label}” does not hold{values}"
 
 
-def hindrance_in_words(hindrance: Hindrance) -> str:
+def blocked_in_words(blocked: BlockedStep) -> str:
     """Why a step is not a transition of the protocol, without its number: `LeaderWrite(leader=0) is not enabled, …`."""
-    if hindrance.index == 0:
+    if blocked.index == 0:
         return "it is not the initial state"
-    if hindrance.step is None:
+    if blocked.step is None:
         return "no action of the protocol changes what it changes"
-    if hindrance.clauses:
-        clauses = " and ".join(map(clause_in_words, hindrance.clauses))
-        return f"{hindrance.step.label} is not enabled, {clauses}"
+    if blocked.clauses:
+        clauses = " and ".join(map(clause_in_words, blocked.clauses))
+        return f"{blocked.step.label} is not enabled, {clauses}"
     parts = [
         f"{field} would be {in_words(there)}, not {in_words(asked)}"
-        for field, there, asked in hindrance.elsewhere[:_MAX_FIELDS]
+        for field, there, asked in blocked.elsewhere[:_MAX_FIELDS]
     ]
-    if (more := len(hindrance.elsewhere) - _MAX_FIELDS) > 0:
+    if (more := len(blocked.elsewhere) - _MAX_FIELDS) > 0:
         parts.append(f"and {more} more")
-    return f"{hindrance.step.label} leads to another state: {'; '.join(parts)}"
+    return f"{blocked.step.label} leads to another state: {'; '.join(parts)}"
 
 
 def prevented_in_words(remedy: Remedy, promise: str) -> str:
@@ -45,12 +45,12 @@ def prevented_in_words(remedy: Remedy, promise: str) -> str:
         rule = f"{name}, “{remedy.source}”,"
     else:
         rule = f"{name} ({remedy.source})"
-    if remedy.hindrance is None:
+    if remedy.blocked is None:
         effect = "changes what the same steps lead to, and nothing is violated"
-    elif remedy.sort in (Sort.CLAUSE, Sort.PROTOCOL) or remedy.hindrance.step is not None:
-        effect = f"rules out step {remedy.hindrance.index}: {hindrance_in_words(remedy.hindrance)}"
+    elif remedy.sort in (Sort.CLAUSE, Sort.PROTOCOL) or remedy.blocked.step is not None:
+        effect = f"rules out step {remedy.blocked.index}: {blocked_in_words(remedy.blocked)}"
     else:
-        effect = f"rules out step {remedy.hindrance.index}: with it there is no such step"
+        effect = f"rules out step {remedy.blocked.index}: with it there is no such step"
     return f"What would have prevented it: {rule} {effect}.{_known(remedy, promise)}"
 
 
