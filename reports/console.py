@@ -116,22 +116,3 @@ def put_paragraph(console: Console, text: str, style: str = "", first: str = "",
     lines = textwrap.wrap(clean(text, console), room, break_on_hyphens=False) or [""]
     for number, line in enumerate(lines):
         put(console, [(rest if number else first, ""), (line, style)])
-
-
-def put_table(console: Console, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[Span]]) -> None:
-    """Writes a table without frames; columns are (heading, is it numbers). The first one folds if it must."""
-    widths = [
-        max(len(heading), *(len(row[at][0]) for row in rows)) if rows else len(heading)
-        for at, (heading, _) in enumerate(columns)
-    ]
-    others = sum(width + 3 for width in widths[1:])
-    widths[0] = min(widths[0], max(console.width - others - 2, 8))
-    for row in [[(heading, "dim") for heading, _ in columns], *rows]:
-        (name, style), *cells = row
-        head, *rest = textwrap.wrap(name, widths[0], subsequent_indent="    ", drop_whitespace=False) or [""]
-        spans = [("  ", ""), (f"{head:<{widths[0]}}", style)]
-        for (text, look), (_, is_number), width in zip(cells, columns[1:], widths[1:], strict=True):
-            spans += [("   ", ""), (f"{text:>{width}}" if is_number else f"{text:<{width}}", look)]
-        put(console, spans)
-        for line in rest:
-            put(console, [("  ", ""), (line, style)])

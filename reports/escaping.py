@@ -15,7 +15,7 @@ _BLOCK = re.compile(r"^(?:[-+=]|\d+(?=[.)]))")
 """What would begin a list or a heading at the start of a line."""
 
 _FORMULA = re.compile(r"\s*(?:[=+@＝＋＠－]|-(?!\d+(?:\.\d+)?$))")
-"""What a spreadsheet would calculate; a negative number is none."""
+"""What a spreadsheet would calculate; not so a negative number."""
 
 
 def md_text(text: object) -> str:

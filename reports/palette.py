@@ -1,4 +1,4 @@
-"""Colours, told once for the terminal and for pages.
+"""Colours, defined once for the terminal and for pages.
 
 The epochs wear Okabe and Ito's palette, which people with any common colour blindness can tell apart. A colour is never
 the only sign of anything: epochs are always written out, too.

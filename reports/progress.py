@@ -1,9 +1,9 @@
 """Progress while something works: one live region on a terminal, a plain line every ten seconds elsewhere, or silence.
 
 `LiveDisplay` decides which of them, and when. Its contents are a search (`ProgressReporter`, an `Observer` that remembers
-what it is told), the searches of a batch (`BatchProgress`) and the specs of a gate (in `reports/gate`). On a terminal the
-content is drawn by a thread of its own a few times a second, so the search only hands over its numbers; nothing is drawn,
-and rich is not even imported, before half a second has passed.
+what an engine reports), the searches of a batch (`BatchProgress`) and the specs of a gate (in `reports/gate`). On a
+terminal the content is drawn by a thread of its own a few times a second, so the search only hands over its numbers;
+nothing is drawn, and rich is not even imported, before half a second has passed.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 from typing import TYPE_CHECKING
 
-from acked.reports.console import UNICODE, Glyphs, clean, glyphs_of, put_paragraph, put_table
+from acked.reports.console import UNICODE, Glyphs, Span, clean, glyphs_of, put, put_paragraph
 from acked.reports.escaping import csv_text, md_code, md_text
 
 if TYPE_CHECKING:
@@ -90,7 +91,26 @@ def print_table(console: Console, shown: Table) -> None:
         put_paragraph(console, shown.title, "bold")
     columns = [(clean(column.title, console), column.kind is Kind.NUMBER) for column in shown.columns]
     rows = [[(f"{cell.mark.drawn(glyphs)}{clean(cell.text, console)}", cell.style) for cell in row] for row in shown.rows]
-    put_table(console, columns, rows)
+    _put_rows(console, columns, rows)
+
+
+def _put_rows(console: Console, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[Span]]) -> None:
+    """Columns are (heading, is it numbers)."""
+    widths = [
+        max(len(heading), *(len(row[at][0]) for row in rows)) if rows else len(heading)
+        for at, (heading, _) in enumerate(columns)
+    ]
+    others = sum(width + 3 for width in widths[1:])
+    widths[0] = min(widths[0], max(console.width - others - 2, 8))
+    for row in [[(heading, "dim") for heading, _ in columns], *rows]:
+        (name, style), *cells = row
+        head, *rest = textwrap.wrap(name, widths[0], subsequent_indent="    ", drop_whitespace=False) or [""]
+        spans = [("  ", ""), (f"{head:<{widths[0]}}", style)]
+        for (text, look), (_, is_number), width in zip(cells, columns[1:], widths[1:], strict=True):
+            spans += [("   ", ""), (f"{text:>{width}}" if is_number else f"{text:<{width}}", look)]
+        put(console, spans)
+        for line in rest:
+            put(console, [("  ", ""), (line, style)])
 
 
 def table_markdown(shown: Table) -> list[str]:

@@ -80,8 +80,8 @@ class Answer:
             if number == 1:
                 sizes = sizes.replace(f"1 {name}s", f"1 {name}")
         others = ", the other brokers keeping up" if self.question.asked is AuditQuestion.WRITES else ""
-        renamed = ", states that differ only in the names of brokers counted once" if self.task.asked.symmetry else ""
-        return f"{sizes}, any number of leader epochs{others}{renamed}"
+        renamed = ", modulo broker symmetry" if self.task.asked.symmetry else ""
+        return f"{sizes}, unbounded leader epochs{others}{renamed}"
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ Clause = tuple[str, str]
 
 @dataclass(frozen=True)
 class Found:
-    """What became of a spec without a clause: `broken` is the promise, `length` the actions of the shortest run.
+    """What became of a spec without a clause: `broken` is the promise, `length` the steps of the shortest trace.
 
     Without a promise the clause keeps a field in its domain, or the search was given up, or (`spec` is empty) nothing broke.
     """
@@ -139,7 +139,7 @@ def page(specs: Sequence[Spec], where: Mapping[Clause, Sequence[int]], results: 
     for kind, text in KINDS.items():
         yield from ("", f"## {kind.capitalize()}", "", text, "")
         if kind == "needed":
-            yield from ("| without the clause | breaks | in actions | asked of |", "|---|---|---|---|")
+            yield from ("| without the clause | violated | in steps | asked of |", "|---|---|---|---|")
         for action, label in sorted(kinds[kind]):
             found = results[action, label]
             if kind == "needed":

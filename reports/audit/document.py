@@ -23,18 +23,28 @@ Document = Mapping[str, Any]
 """An audit, or a part of it, as JSON has it; what every other format is made from."""
 
 _HIDDEN = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION, keys.DEFAULT_FACTOR, IMAGE)
-"""Settings that are sentences_of in other ways."""
+"""Settings that are shown in other ways."""
 
 _ONLY_IF_SET = (keys.FLUSH_MESSAGES, keys.ISOLATION)
 """Settings whose defaults are of no interest."""
 
-_QUESTION_WORDS = {
+_YES = {
     AuditQuestion.LOSS: "acknowledged records can be lost",
     AuditQuestion.DUPLICATES: "records can be duplicated",
     AuditQuestion.REORDERING: "records can be reordered",
     AuditQuestion.VANISHING: "records can be read and then vanish",
     AuditQuestion.WRITES: "writes can stop with one broker down",
 }
+_NO = {
+    AuditQuestion.LOSS: "no acknowledged record is lost",
+    AuditQuestion.DUPLICATES: "no record is duplicated",
+    AuditQuestion.REORDERING: "no records are reordered",
+    AuditQuestion.VANISHING: "no record that was read vanishes",
+    AuditQuestion.WRITES: "writes do not stop with one broker down",
+}
+"""What the answers yes and no to a question say."""
+
+_HEADS = {AuditVerdict.NO: "PASS", AuditVerdict.YES: "FAIL", AuditVerdict.UNDECIDED: "UNDECIDED"}
 
 
 def audit_document(audit: Audit, required: Sequence[AuditQuestion], contexts: Contexts) -> dict[str, Any]:
@@ -92,7 +102,7 @@ def _faults(faults: Faults) -> dict[str, str]:
 
 
 def release_in_words(audit: Audit, contexts: Contexts) -> str:
-    """How the release is known, and of which others what is asked too."""
+    """How the release is known, and what is asked of which others."""
     text = contexts.source
     asked = [other for other, refused in audit.others if not refused]
     refusing = [other for other, refused in audit.others if refused]
@@ -114,22 +124,25 @@ def assumed_in_words(audit: Audit) -> str:
 
 
 def verdict_in_words(audit: Audit, required: Sequence[AuditQuestion]) -> str:
-    """The last line: what the exit code says, and what it does not stand on."""
-    answers = [answer for asked in required for answer in audit.all_of(asked)]
+    """The last line: what the exit code says, and which settings were ignored."""
     worst = audit.worst(required)
-    names = _names(required)
-    if worst is AuditVerdict.NO:
-        under = list(dict.fromkeys(answer.faults.name for answer in answers))
-        text = f"as required: {names} decided no (faults: {', '.join(under)})"
-    else:
-        bad = [answer for answer in answers if answer.worst is worst]
-        what = "; ".join(dict.fromkeys(f"{answer.question.asked.value} under {answer.faults.name}" for answer in bad))
-        text = f"not as required: yes to {what}" if worst is AuditVerdict.YES else f"undecided: {what}"
-        if all(answer.reply is not worst for answer in bad):
-            text += " in some of the releases that may be meant; name yours with --kafka-version and --control-plane"
+    bad = [answer for asked in required for answer in audit.all_of(asked) if answer.worst is worst]
+    faults: dict[AuditQuestion, dict[str, None]] = {}
+    for answer in bad:
+        faults.setdefault(answer.question.asked, {})[answer.faults.name] = None
+    said = "; ".join(f"{_said(worst, asked)} (faults: {', '.join(names)})" for asked, names in faults.items())
+    text = f"{_HEADS[worst]}: {said}"
+    if worst is not AuditVerdict.NO and all(answer.reply is not worst for answer in bad):
+        text += ", in some of the releases that may be meant; name yours with --kafka-version and --control-plane"
     if audit.passed_over:
-        text += f"; passed over (--lenient): {', '.join(f'{entry.key} ({entry.where})' for entry in _passed_over(audit))}"
+        text += f"; ignored (--lenient): {', '.join(f'{entry.key} ({entry.where})' for entry in _passed_over(audit))}"
     return text
+
+
+def _said(reply: AuditVerdict, asked: AuditQuestion) -> str:
+    if reply is AuditVerdict.NO:
+        return _NO[asked]
+    return _YES[asked] if reply is AuditVerdict.YES else f"whether {_YES[asked]}"
 
 
 def _passed_over(audit: Audit) -> list[Entry]:
@@ -146,7 +159,7 @@ def _names(asked: Iterable[AuditQuestion]) -> str:
 def _answer(configuration: Configuration, answer: Answer, audit: Audit) -> dict[str, object]:
     outcome, advice = answer.outcome, answer.advice
     is_here_only = any(not refused for _, refused in audit.others) and answer.question.asked not in audit.everywhere
-    alone = "; of the other releases that may be meant it was not asked (--require all)" if is_here_only else ""
+    alone = "; of the other releases that may be meant it was not asked (use --require all)" if is_here_only else ""
     return {
         "question": answer.question.asked.value,
         "text": answer.question.text,
@@ -162,7 +175,7 @@ def _answer(configuration: Configuration, answer: Answer, audit: Audit) -> dict[
         "story": _story(answer),
         "elsewhere": _elsewhere(answer),
         "tried": None if advice is None else [change.words for change in advice.tried],
-        "causes": None if advice is None else [_cause(configuration, change) for change in advice.causes],
+        "causes": None if advice is None else [_cause(answer.question.asked, configuration, item) for item in advice.causes],
         "no_cause": None if advice is None or advice.causes else no_cause_in_words(advice.tried),
         "remedy": None if advice is None or advice.remedy is None else _remedy(advice.remedy),
     }
@@ -218,26 +231,26 @@ def _elsewhere(answer: Answer) -> list[dict[str, object]]:
 # -- advice -------------------------------------------------------------------------------------------------------------
 
 
-def _cause(configuration: Configuration, change: Change) -> dict[str, object]:
+def _cause(asked: AuditQuestion, configuration: Configuration, change: Change) -> dict[str, object]:
     key, value = change.settings[0]
     now = configuration.values.get(key)
     source = {"value": None, "source": None, "file": None, "line": None} if now is None else _setting(now)
     return {"key": key, "now": source["value"], "source": source["source"], "file": source["file"], "line": source["line"],
-            "no_with": value, "in_words": cause_in_words(now, key, value)}  # fmt: skip
+            "no_with": value, "in_words": cause_in_words(asked, now, key, value)}  # fmt: skip
 
 
-def cause_in_words(now: Value | None, key: str, value: str) -> str:
-    """`acks=1 (producer.properties:3); with all it is no`."""
+def cause_in_words(asked: AuditQuestion, now: Value | None, key: str, value: str) -> str:
+    """`acks=1 (producer.properties:3). With acks=all no acknowledged record is lost`."""
     is_ = f"{key} is not set" if now is None or not now.value else f"{key}={now.value} ({now.source})"
-    with_ = f"with {value}" if value else "without it"
-    return f"{is_}; {with_} the answer is no"
+    with_ = f"With {key}={value}" if value else "Without it"
+    return f"{is_}. {with_} {_NO[asked]}"
 
 
 def no_cause_in_words(tried: Sequence[Change]) -> str:
-    """That none of the changes of one setting that were searched makes it a no, and which they were."""
+    """That no change of a single setting that was searched turns the answer to no, and which they were."""
     if not tried:
-        return "none of the settings: there was none to try alone"
-    return f"none of the settings that were tried alone: {', '.join(change.words for change in tried)}"
+        return "no single setting; there was none to try"
+    return f"no single setting; tried one at a time: {', '.join(change.words for change in tried)}"
 
 
 def _remedy(change: Change) -> dict[str, object]:
@@ -255,12 +268,12 @@ def remedy_in_words(change: Change) -> str:
     phrases += [f"give the topic {value} replicas" for key, value in change.settings if key == REPLICATION_FACTOR]
     values = [f"{key}={value}" for key, value in change.settings if value and key not in (VERSION_KEY, REPLICATION_FACTOR)]
     phrases += [f"set {_and(values)}"] * bool(values)
-    phrases += [f"take {key} out" for key, value in change.settings if not value]
+    phrases += [f"remove {key}" for key, value in change.settings if not value]
     text = _and(phrases)
     for asked, reply in change.turns:
-        what = _QUESTION_WORDS[asked]
+        what = _YES[asked]
         text += f"; but then {what}" if reply is AuditVerdict.YES else f"; whether then {what} is undecided"
-    return text + "".join(f"; its price: {price}" for price in change.price)
+    return text + "".join(f"; cost: {price}" for price in change.price)
 
 
 def _and(parts: Sequence[str]) -> str:

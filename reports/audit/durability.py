@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acked.checker.audit.durability import Cell, Filled, Place, State
+from acked.checker.batch.outcome import Task
 from acked.checker.optional import optional_packages
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import csv_text
@@ -39,14 +40,14 @@ def detail(cell: Cell) -> str:
     constants, outcome = dict(cell.task.asked.constants), cell.outcome
     sizes = ", ".join(plural(constants[name], word) for name, word in
                       (("replicas", "broker"), ("log_size", "offset"), ("records", "record")))  # fmt: skip
-    bounds = f"{sizes}, any number of leader epochs; {cell.place.crashes.words}"
+    bounds = f"{sizes}, unbounded leader epochs; {cell.place.crashes.words}"
     if outcome is None:
         return f"{cell.failure} ({bounds})"
     seen = f"{plural(outcome.distinct_states, 'distinct state')}, {plural(outcome.depth, 'level')}"
     if cell.state is State.UNDECIDED:
         return f"undecided: {outcome.stopped.value} after {seen} ({bounds})"
     if cell.state is State.BREAKS:
-        return f"the shortest run that breaks it; {seen} seen before ({bounds})"
+        return f"the shortest counterexample; {seen} seen before ({bounds})"
     if cell.state is State.UNWRITABLE:
         return f"no record is ever accepted, so none is lost; every reachable state was seen: {seen} ({bounds})"
     return f"every reachable state was seen: {seen} ({bounds})"
@@ -86,7 +87,8 @@ def print_durability(console: Console, filled: Filled) -> None:
     if State.UNWRITABLE in states:
         put_paragraph(console, "no record is ever accepted, so none is lost", "dim", "  unwritable  ", " " * 14)
     if State.UNDECIDED in states:
-        put_paragraph(console, "a bound was met before everything was seen: not safe", "yellow", "  undecided   ", " " * 14)
+        text = "a bound was reached before every state was seen: not known to be safe"
+        put_paragraph(console, text, "yellow", "  undecided   ", " " * 14)
     for warning in filled.warnings:
         put_paragraph(console, f"note: {warning}", "dim")
 
@@ -131,19 +133,19 @@ def as_rows(filled: Filled) -> list[dict[str, object]]:
 
 
 class Stories:
-    """The stories of cells, the last sentence says what is broken; each is sentences_of once."""
+    """The stories of cells, whose last sentence says what is violated; each is made once."""
 
     def __init__(self) -> None:
-        self._told: dict[Any, tuple[str, ...]] = {}
+        self._made: dict[Task, tuple[str, ...]] = {}
 
     def of(self, cell: Cell) -> tuple[str, ...]:
         """A sentence for each step and one for the end; none where nothing is broken."""
         if cell.story is None:
             return ()
-        if cell.task not in self._told:
+        if cell.task not in self._made:
             run = sentences_of(cell.task, cell.story)
-            self._told[cell.task] = (*run.steps, run.happened)
-        return self._told[cell.task]
+            self._made[cell.task] = (*run.steps, run.happened)
+        return self._made[cell.task]
 
 
 def as_csv(rows: list[dict[str, object]]) -> str:

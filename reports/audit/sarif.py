@@ -49,12 +49,12 @@ def _answers(document: Document, files: Sequence[str]) -> Iterator[dict[str, obj
         if answer["worst"] not in _LEVEL:
             continue
         parts = [f"{answer['text']} {sentence(answer['in_words'])}", f"Faults: {answer['faults']['words']}."]
-        parts += _told(answer["story"])
+        parts += _steps(answer["story"])
         for other in answer["elsewhere"]:
-            parts += [sentence(other["in_words"]), *_told(other["story"])]
-        parts += [f"Because of {cause['in_words']}." for cause in answer["causes"] or ()]
+            parts += [sentence(other["in_words"]), *_steps(other["story"])]
+        parts += [f"Cause: {cause['in_words']}." for cause in answer["causes"] or ()]
         if answer["no_cause"] is not None:
-            parts.append(f"Because of {answer['no_cause']}.")
+            parts.append(f"Cause: {answer['no_cause']}.")
         if answer["remedy"] is not None:
             parts.append(f"Smallest change, checked: {answer['remedy']['in_words']}.")
         places = [cause for cause in answer["causes"] or () if cause["line"]]
@@ -62,7 +62,7 @@ def _answers(document: Document, files: Sequence[str]) -> Iterator[dict[str, obj
         yield _result(f"audit/{answer['question']}", _LEVEL[answer["worst"]], "\n".join(parts), place, files)
 
 
-def _told(story: Document | None) -> list[str]:
+def _steps(story: Document | None) -> list[str]:
     return [] if story is None else [f"{at}. {step}" for at, step in enumerate(story["steps"], 1)]
 
 

@@ -76,14 +76,14 @@ def _print_answer(console: Console, answer: Document, sign: Mapping[str, str]) -
         put_paragraph(console, other["in_words"], _STYLES[other["answer"]], f"   {sign[other['answer']]} ", "     ")
         _print_story(console, other["story"])
     if answer["causes"] is None:
-        return  # Nobody asked, so nothing is known.
+        return  # Without advice nothing is known.
     for cause in answer["causes"]:
-        put_paragraph(console, cause["in_words"], "", "     because of  ", " " * 17)
+        put_paragraph(console, f"{cause['in_words']}.", "", "     Cause: ", " " * 12)
     if answer["no_cause"] is not None:
-        put_paragraph(console, answer["no_cause"], "", "     because of  ", " " * 17)
+        put_paragraph(console, f"{answer['no_cause']}.", "", "     Cause: ", " " * 12)
     remedy = answer["remedy"]
-    text = "none of the changes tried makes it a no" if remedy is None else f"{remedy['in_words']} (checked)"
-    put_paragraph(console, text, "bold", "     smallest change  ", " " * 22)
+    text = "none of the changes tried turns the answer to no" if remedy is None else f"{remedy['in_words']} (checked)"
+    put_paragraph(console, text, "bold", "     Smallest change: ", " " * 22)
 
 
 def _print_story(console: Console, story: Document | None) -> None:
@@ -148,13 +148,13 @@ def _answer_lines(answer: Document) -> list[str]:
     for other in answer["elsewhere"]:
         lines += ["", sentence(md_text(other["in_words"])), *_story_lines(other["story"])]
     if answer["causes"]:
-        lines += ["", "Because of:", "", *(f"- {md_text(cause['in_words'])}" for cause in answer["causes"])]
+        lines += ["", *(f"- Cause: {md_text(cause['in_words'])}." for cause in answer["causes"])]
     if answer["no_cause"] is not None:
-        lines += ["", sentence(f"Because of {md_text(answer['no_cause'])}")]
+        lines += ["", sentence(f"Cause: {md_text(answer['no_cause'])}")]
     if answer["remedy"] is not None:
         lines += ["", f"Smallest change: **{md_text(answer['remedy']['in_words'])}** (checked)."]
     elif answer["causes"] is not None:
-        lines += ["", "Smallest change: none of those tried makes it a no."]
+        lines += ["", "Smallest change: none of those tried turns the answer to no."]
     return lines
 
 

@@ -23,20 +23,20 @@ def shiviz(exported: Exported) -> str:
         actor = lanes.acting[at] or "state"
         here = [message for message in lanes.messages if at in (message.sent, message.received)]
         answers = [number for number, message in enumerate(here) if message.received == at and message.receiver == actor]
-        last, is_told = max(answers, default=-1), False
+        last, is_said = max(answers, default=-1), False
         for number, message in enumerate(here):
-            if number > last and not is_told:
-                is_told = clocks.event(actor, step.sentence)
+            if number > last and not is_said:
+                is_said = clocks.event(actor, step.sentence)
             # Whoever acts says in one event what they do, and in events before that what they asked for it.
             if message.sent == at:
-                if message.sender != actor or not is_told:
+                if message.sender != actor or not is_said:
                     clocks.event(message.sender, f"tells {message.receiver}: {message.text}")
                 clocks.sends(message)
             if message.received == at:
                 clocks.hears(message)
                 if message.receiver != actor:
                     clocks.event(message.receiver, f"hears from {message.sender}: {message.text}")
-        if not is_told:
+        if not is_said:
             clocks.event(actor, step.sentence)
     return "\n".join([SHIVIZ_PARSER, "", *clocks.lines]) + "\n"
 
@@ -116,7 +116,7 @@ def _departure(message: Message) -> tuple[str, str]:
 
 
 def _mermaid(text: str) -> str:
-    """Text whose letters mean nothing to Mermaid, nor to the HTML that it makes."""
+    """Text whose characters mean nothing to Mermaid, nor to the HTML that it makes."""
     line = re.sub(r"[^\w .,·:(){}=+/✗'-]", lambda found: f"#{ord(found[0])};", harmless(text))
     return re.sub(r"\bend\b", "#101;nd", line)  # Mermaid takes this word for its own, wherever it stands.
 
@@ -133,11 +133,11 @@ def dot(exported: Exported) -> str:
     for step in view.steps[1:]:
         lines.append(f"  s{step.index - 1} -> s{step.index} [label={dot_text(step.label or '')}];")
     if exported.found.run.loop is not None:
-        lines.append(f'  s{len(view.steps) - 1} -> s{exported.found.run.loop} [style=dashed, label="for ever"];')
+        lines.append(f'  s{len(view.steps) - 1} -> s{exported.found.run.loop} [style=dashed, label="forever"];')
     return "\n".join([*lines, "}"]) + "\n"
 
 
 def dot_text(text: str) -> str:
-    """A quoted string of Graphviz's language; its own escapes are taken for text, line ends stay line ends."""
+    """A quoted string of Graphviz's language; its own escapes are text, line ends stay line ends."""
     lines = [harmless(line).replace("\\", "\\\\").replace('"', '\\"') for line in text.split("\n")]
     return '"' + "\\l".join([*lines, ""] if len(lines) > 1 else lines) + '"'

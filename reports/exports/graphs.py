@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import networkx as nx
@@ -15,11 +14,11 @@ from acked.reports.console import harmless
 from acked.reports.exports.diagrams import dot_text
 
 _ACROSS, _DOWN, _RADIUS = 150, 34, 11
-_MOST_SHOWN = 60
-"""Letters of a label in a picture."""
+_MAX_SHOWN = 60
+"""Characters of a label in a picture."""
 
 
-def flattened(state: Mapping[str, Any], where: str = "") -> dict[str, str]:
+def flattened(state: Mapping[str, object], where: str = "") -> dict[str, str]:
     """A decoded state as texts by field: `replica[0].isr` to `{0, 1}`."""
     found: dict[str, str] = {}
     for name, value in state.items():
@@ -28,7 +27,7 @@ def flattened(state: Mapping[str, Any], where: str = "") -> dict[str, str]:
     return found
 
 
-def _flat(path: str, value: Any) -> dict[str, str]:
+def _flat(path: str, value: object) -> dict[str, str]:
     if isinstance(value, Mapping):
         return flattened(value, path)
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
@@ -68,7 +67,7 @@ def node_link(graph: nx.MultiDiGraph) -> str:
 
 
 def dot(graph: nx.MultiDiGraph) -> str:
-    """Graphviz: a rank per level; a node shows what tells it from the first state."""
+    """Graphviz: a rank per level; a node shows how it differs from the first state."""
     lines = ["digraph states {", "  rankdir=LR;", '  node [shape=box, fontname="monospace", fontsize=9];']
     names = _names(graph)
     for level in sorted({level for _, level in graph.nodes(data="level")}):
@@ -130,7 +129,7 @@ def _edge(root: ET.Element, source: tuple[float, float], target: tuple[float, fl
     path = f"M{x1:.1f},{y1:.1f} Q{(x1 + x2) / 2 + bend:.1f},{(y1 + y2) / 2 - bend:.1f} {x2:.1f},{y2:.1f}"
     look = {"fill": "none", "stroke": "#8a94a3", "stroke-width": "0.8"}
     line = ET.SubElement(root, "path", {"d": path, **look})
-    ET.SubElement(line, "title").text = action[: _MOST_SHOWN * 4]
+    ET.SubElement(line, "title").text = action[: _MAX_SHOWN * 4]
 
 
 FORMATS: dict[str, Callable[[nx.MultiDiGraph], str]] = {"graphml": graphml, "dot": dot, "svg": svg, "json": node_link}

@@ -17,8 +17,8 @@ def markdown(exported: Exported) -> str:
     view = exported.view
     lines = [f"### {md_text(view.title)}", "", md_code(view.subject), ""]
     if view.story is not None:
-        told = [view.story.promised, view.story.happened, view.story.prevented, view.story.source]
-        lines += [f"- {md_text(sentence)}" for sentence in told if sentence]
+        sentences = [view.story.promised, view.story.happened, view.story.prevented, view.story.source]
+        lines += [f"- {md_text(sentence)}" for sentence in sentences if sentence]
         lines.append("")
     lines += ["| step | what happens | action |", "|---:|---|---|"]
     for step in view.steps:

@@ -1,4 +1,4 @@
-"""What guard clauses are there for, as a table, Markdown and JSON."""
+"""Which properties are violated without each guard clause, as a table, Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 ABLATION_FORMAT = "acked-ablation/1"
-"""What the document says in `format`."""
+"""The document's `format`."""
 
 
 def shortest_story(found: Ablation) -> TraceView | None:
-    """The shortest run that some clause is there to prevent."""
+    """The shortest counterexample that some clause prevents."""
     candidates = [(item.broken[0].trace_length, at) for at, item in enumerate(found.clauses) if item.broken]
     return _view(found, found.clauses[min(candidates)[1]]) if candidates else None
 
@@ -39,14 +39,15 @@ def print_ablation(console: Console, found: Ablation, with_stories: bool) -> Non
     idle = [item.name for item in found.clauses if item.is_idle]
     put(console, [])
     if idle:
-        put_paragraph(console, f"no promise of this spec needs: {'; '.join(idle)}", "", f"{glyphs.open} ", "  ")
+        text = f"no property of this spec is violated without: {'; '.join(idle)}"
+        put_paragraph(console, text, "", f"{glyphs.open} ", "  ")
     views = [shortest_story(found)]
     if with_stories:
         views = [_view(found, item) for item in found.clauses if item.broken]
     for view in views:
         if view is not None:
             put(console, [])
-            put_paragraph(console, f"this is what “{'; '.join(view.dropped)}” is for:", "bold")
+            put_paragraph(console, f"without “{'; '.join(view.dropped)}”:", "bold")
             print_trace(console, view)
     for warning in found.warnings:
         put_paragraph(console, f"warning: {warning}", "yellow")

@@ -1,4 +1,4 @@
-"""What there is to failure_of of a red spec, before anybody decides where: stories, places in the source, text."""
+"""The details of a red spec, for every format: counterexamples, lines of the source, text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from acked.reports.units import plural
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A line of a file; `what` says what stands there."""
+    """A line of a file; `what` names what stands there."""
 
     file: str
     line: int
@@ -67,7 +67,7 @@ class Failure:
 
     @property
     def spec_place(self) -> SourceLine:
-        """The spec's line that speaks of the first departure."""
+        """The spec's line that the first departure is about."""
         return spec_place(self.entry, self.entry.departures[0].key)
 
     @property
@@ -85,7 +85,7 @@ class Failure:
 
 
 def failure_of(entry: Entry) -> Failure:
-    """What there is to failure_of of a red entry."""
+    """The details of a red entry."""
     spec, outcome = entry.candidate.spec, entry.outcome
     if spec is None or outcome is None or not outcome.violations:
         return Failure(entry, ())

@@ -96,14 +96,14 @@ def print_entry(console: Console, entry: Entry) -> None:
 
 
 def print_gate(console: Console, report: GateReport, failures: Sequence[Failure]) -> None:
-    """The stories of what is red, and the last line."""
+    """A counterexample for each red spec that has one, and the last line."""
     for item in failures:
         for violation in item.violations[:1]:
             put(console, [])
             put_paragraph(console, item.entry.candidate.path.as_posix(), "bold underline")
             print_trace(console, violation.view)
     for candidate in report.left_out:
-        put_paragraph(console, f"left out, because it is slow: {candidate.path} (--slow runs it)", "dim")
+        put_paragraph(console, f"skipped because it is slow: {candidate.path} (--slow runs it)", "dim")
     for warning in report.warnings:
         put_paragraph(console, f"warning: {warning}", "yellow")
     if report.entries:

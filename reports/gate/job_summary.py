@@ -15,7 +15,7 @@ _MAX_GREEN = 200
 """Rows of green specs; the summary page of a job has a limited size."""
 
 
-def gate_markdown(report: GateReport, told: Sequence[Failure], files: Mapping[Path, Sequence[str]]) -> str:
+def gate_markdown(report: GateReport, failures: Sequence[Failure], files: Mapping[Path, Sequence[str]]) -> str:
     """The document; `files` names by spec what was written of it to the artifacts."""
     lines = ["## acked gate", "", md_text(headline(report)), ""]
     ordered = [*report.red, *[entry for entry in report.entries if entry.is_green][:_MAX_GREEN]]
@@ -23,19 +23,19 @@ def gate_markdown(report: GateReport, told: Sequence[Failure], files: Mapping[Pa
         lines += table_markdown(entries_table(ordered))
     if (more := len(report.entries) - len(ordered)) > 0:
         lines += ["", f"… and {more} more that are as expected."]
-    for number, item in enumerate(told):
+    for number, item in enumerate(failures):
         lines += ["", f"### ✗ {md_text(item.entry.candidate.path.as_posix())}", ""]
         lines += [f"- **{departure.reason.value}**: {md_text(departure.sentence)}" for departure in item.entry.departures]
         links = [f"[{md_text(Path(name).name)}](<{name}>)" for name in files.get(item.entry.candidate.path, ())]
         if links:
             lines += ["", "In the artifacts: " + ", ".join(links)]
-        if item.violations and number == next(at for at, other in enumerate(told) if other.violations):
+        if item.violations and number == next(at for at, other in enumerate(failures) if other.violations):
             first = item.violations[0]
             lines += ["", f"The shortest counterexample to {md_text(first.promise.name)}:", ""]
             lines += md_block(first.story)
     if report.left_out:
         names = ", ".join(md_code(item.path.as_posix()) for item in report.left_out)
-        lines += ["", f"Left out because they are slow: {names}."]
+        lines += ["", f"Skipped because they are slow: {names}."]
     return "\n".join(lines) + "\n"
 
 
@@ -45,11 +45,11 @@ def headline(report: GateReport) -> str:
         return f"red: {report.refusal}"
     number = len(report.entries)
     cached = sum(entry.is_cached for entry in report.entries)
-    told = f" ({units.count(cached)} from the cache)" if cached else ""
-    slow = f"; {units.plural(len(report.left_out), 'slow spec')} left out" if report.left_out else ""
+    reused = f" ({units.count(cached)} from the cache)" if cached else ""
+    slow = f"; {units.plural(len(report.left_out), 'slow spec')} skipped" if report.left_out else ""
     if report.is_green:
-        return f"green: {units.plural(number, 'spec')} as expected{told}{slow}"
-    return f"red: {units.count(len(report.red))} of {units.plural(number, 'spec')} not as expected{told}{slow}"
+        return f"green: {units.plural(number, 'spec')} as expected{reused}{slow}"
+    return f"red: {units.count(len(report.red))} of {units.plural(number, 'spec')} not as expected{reused}{slow}"
 
 
 def entries_table(entries: Iterable[Entry]) -> Table:

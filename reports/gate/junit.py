@@ -12,11 +12,11 @@ from acked.reports.gate.failures import Failure
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ERRORS = (Reason.UNREADABLE, Reason.NO_ANSWER)
-"""Reasons that say nothing about the protocol: the spec was not decided."""
+"""Reasons that are not about the protocol: the spec was not decided."""
 
 
 def junit_xml(report: GateReport, failures: Sequence[Failure]) -> str:
-    """The document; `failures` has what there is to tell of the red entries."""
+    """The document; `failures` has the details of the red entries."""
     stories = {item.entry.candidate.path: item for item in failures}
     errors = sum(_is_error(entry) for entry in report.red) + bool(report.refusal)
     root = ET.Element("testsuites", name="acked gate")

@@ -16,23 +16,23 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 _REASONS: dict[Reason, str] = {
     Reason.NO_SPEC: "No spec was found, so nothing was checked.",
     Reason.UNREADABLE: "A spec file cannot be read.",
-    Reason.NO_EXPECTATION: "A spec does not say what it expects.",
+    Reason.NO_EXPECTATION: "A spec has no expectation.",
     Reason.NO_ANSWER: "A search ended without an answer.",
     Reason.INCOMPLETE: "A search did not see every reachable state.",
     Reason.VERDICT: "The verdict is not the expected one.",
-    Reason.PROPERTY: "Other promises are violated than expected.",
-    Reason.LONGER_TRACE: "The shortest violating run has become longer.",
-    Reason.SHORTER_TRACE: "The shortest violating run has become shorter.",
+    Reason.PROPERTY: "Other properties are violated than expected.",
+    Reason.LONGER_TRACE: "The shortest counterexample has become longer.",
+    Reason.SHORTER_TRACE: "The shortest counterexample has become shorter.",
     Reason.COUNT: "A pinned number has changed.",
     Reason.FLOOR: "The state space has fewer states than the pinned floor.",
     Reason.NEVER_FIRED: "An action never fired.",
-    Reason.FIRED: "An action fired that was expected never to.",
-    Reason.VACUOUS: "A promise says nothing in any reachable state.",
+    Reason.FIRED: "An action fired that was expected never to fire.",
+    Reason.VACUOUS: "A property is vacuous: its condition is true in no reachable state.",
 }
 
 
 def sarif_document(report: GateReport, failures: Sequence[Failure], version: str) -> dict[str, object]:
-    """The document; `failures` has what there is to tell of the red entries, `version` is acked's."""
+    """The document; `failures` has the details of the red entries, `version` is acked's."""
     results: list[dict[str, object]] = []
     rules: dict[str, dict[str, object]] = {}
     for item in failures:

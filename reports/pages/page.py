@@ -40,9 +40,9 @@ def trace_data(found: Counterexample, decides: bool = False) -> dict[str, Any]:
     packet, steps = packer.run(found.run)
     story = story_of(found, steps, decides)
     subject = harmless(subject_in_words(question.instance))
-    told = None
+    sentences = None
     if story is not None:
-        told = {
+        sentences = {
             "promised": harmless(story.promised),
             "happened": harmless(story.happened),
             "prevented": None if story.prevented is None else harmless(story.prevented),
@@ -50,7 +50,7 @@ def trace_data(found: Counterexample, decides: bool = False) -> dict[str, Any]:
         }
     name = question.instance.protocol.name
     trace = {"name": name, "subject": subject, "head": packer.head(), "packet": packet, "end": None}
-    return {"title": harmless(found.title), "subject": subject, "story": told, "traces": [trace]}
+    return {"title": harmless(found.title), "subject": subject, "story": sentences, "traces": [trace]}
 
 
 def pair_data(first: Mapping[str, Any], second: Mapping[str, Any], note: str, end: str | None = None) -> dict[str, Any]:

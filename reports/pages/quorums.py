@@ -29,9 +29,9 @@ _ROWS = (
     _Row("majority, 5 replicas", _TWO, "quorum-majority-5-keeps", "quorum-majority-5-keeps"),
     _Row("ISR, 2 replicas, `min.insync.replicas=2`", _LOG, "two-replicas-one-failure", "quorum-isr-2-writes-at-min-2"),
     _Row("ISR, 3 replicas, `min.insync.replicas=2`", _LOG, "quorum-isr-3-one-loss", "quorum-isr-3-one-loss"),
-    _Row("majority, 3 replicas, who lost its log votes on", _LOG, "quorum-majority-3-lost-log", ""),
+    _Row("majority, 3 replicas, one that lost its log still votes", _LOG, "quorum-majority-3-lost-log", ""),
     _Row(
-        "majority, 3 replicas, who lost its log votes no more", _LOG, "quorum-majority-3-lost-log-barred",
+        "majority, 3 replicas, one that lost its log is barred from voting", _LOG, "quorum-majority-3-lost-log-barred",
         "quorum-majority-3-lost-log-barred",
     ),
 )  # fmt: skip
@@ -54,14 +54,14 @@ def quorums_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
         "",
         INTERCHANGEABLE,
         "",
-        "So it is, and there are three things that the sentence does not say.",
+        "This is true, and there are three things that the sentence does not say.",
         "",
         f"- {_note(by_name['quorum-isr-2-elects'])}",
         f"- {_note(by_name['quorum-isr-2-writes-at-min-2'])}",
         f"- {_note(by_name['quorum-majority-3-lost-log'])}",
         "",
         "Made by `python docs/make/gallery.py` from `specs/claims`; `acked check claims/NAME` answers each one anew, and",
-        "[claims.md](claims.md) tells the runs. What `majority` leaves out is in [abstractions.md](abstractions.md).",
+        "[claims.md](claims.md) shows the traces. What `majority` leaves out is in [abstractions.md](abstractions.md).",
     ]
     return lines
 
@@ -72,10 +72,10 @@ def _cell(by_name: Mapping[str, AnsweredSpec], name: str) -> str:
     told = by_name[name]
     if told.holds:
         return f"✓ all {told.states} states (`{name}`)"
-    return f"✗ [a run of {plural(len(told.steps), 'action')}](claims.md#{name})"
+    return f"✗ [a trace of {plural(len(told.steps), 'step')}](claims.md#{name})"
 
 
 def _note(told: AnsweredSpec) -> str:
     assert told.spec.claim is not None
-    run = f"[a run of {plural(len(told.steps), 'action')}](claims.md#{told.spec.name})"
-    return f"“{told.spec.title}.” Not so, by {run}. {' '.join(told.spec.claim.corrected.split())}"
+    run = f"[a trace of {plural(len(told.steps), 'step')}](claims.md#{told.spec.name})"
+    return f"“{told.spec.title}.” False: {run}. {' '.join(told.spec.claim.corrected.split())}"

@@ -10,7 +10,7 @@ from acked.checker.spec.spec import Claim, GalleryEntry, Spec
 from acked.reports.units import plural
 
 OPEN = "open"
-"""What stands for a release where none has mended a bug."""
+"""What stands for a release where none has fixed a bug."""
 
 INTERCHANGEABLE = (
     "States marked \\* are counted with [symmetry](symmetry.md): those that differ in the names of brokers only are one."
@@ -64,7 +64,7 @@ class _Row:
 
     @property
     def is_shown(self) -> bool:
-        """Whether bug, fix and latest release are told, and the bug is a known one."""
+        """Whether there are specs of bug, fix and latest release, and the bug is a known one."""
         return {"bug", "fix", "latest"} <= self.parts.keys() and self.entry.fixed != OPEN
 
 
@@ -81,15 +81,15 @@ def gallery_markdown(
         "# The bug gallery",
         "",
         "Bugs of Kafka's replication that took a decade to find, each as three questions at the same constants: the",
-        "release, or the single rule, with the bug breaks a promise, and the shortest run there is tells how; with the",
-        "mending rule on the promise holds in every reachable state; and so it does with every rule of the latest release.",
+        "release, or the single rule, with the bug violates a property, and the shortest counterexample shows how; with the",
+        "fix the property holds in every reachable state; and so it does with every rule of the latest release.",
         "There is no bound on elections and crashes unless a constant says so.",
         "",
         "Made by `python docs/make/gallery.py` from `specs/gallery`; `acked check NAME` answers each one anew, and",
-        "`acked view NAME` shows the run. Actions are counted, not states; epochs are those that a cluster would show.",
+        "`acked view NAME` shows the trace. Lengths are in steps; epochs are those that a cluster would show.",
         INTERCHANGEABLE,
         "",
-        "| row | bug | mended in | promise that breaks | shortest run | states with the rule | states, latest |",
+        "| row | bug | fixed in | violated property | shortest trace | states with the fix | states, latest |",
         "|---|---|---|---|---|---|---|",
         *(_summary(row) for row in shown),
         "",
@@ -99,8 +99,8 @@ def gallery_markdown(
     lines += [
         "## Standstills",
         "",
-        "Bugs that leave a partition standing still. Asked is what must be within reach again from every state",
-        "([liveness.md](liveness.md)); the shortest run leads to where it is not any more. Specs are in `specs/recoverable`.",
+        "Bugs that bring a partition to a standstill. The property is what must stay reachable from every state",
+        "([liveness.md](liveness.md)); the shortest trace leads to where it is unreachable. Specs: `specs/recoverable`.",
         "",
     ]
     for row in _rows(standstills):
@@ -108,8 +108,8 @@ def gallery_markdown(
     lines += [
         "## Open questions",
         "",
-        "What the model found and no release is known to mend, what it was asked for and did not find, and what it cannot",
-        "tell.",
+        "What the model found and no release is known to fix, what it was asked for and did not find, and what it cannot",
+        "express.",
         "",
     ]
     for row in rows:
@@ -141,7 +141,7 @@ def _summary(row: _Row) -> str:
         f"[{row.entry.id}](#{_anchor(_heading(row))})",
         row.entry.fixed,
         bug.promises,
-        plural(len(bug.steps), "action"),
+        plural(len(bug.steps), "step"),
         fix.states,
         latest.states,
     )
@@ -162,7 +162,7 @@ def _shown(row: _Row) -> Iterator[str]:
     bug, fix, latest = (row.parts[role] for role in ("bug", "fix", "latest"))
     yield from (f"## {_heading(row)}", "")
     yield from _violation(bug)
-    yield from _mended(fix, row.entry.fixed)
+    yield from _fixed(fix, row.entry.fixed)
     yield from (f"In the latest release, `{latest.spec.name}`: holds, {latest.states} states.", "")
 
 
@@ -171,9 +171,9 @@ def _standstill(row: _Row) -> Iterator[str]:
     yield from (f"### Row {row.number}: {row.entry.id}", "")
     yield from (_entry(bug).mechanism, "")
     yield from (f"Asked of {bug.settings}: {_wanted(bug)}", "")
-    yield from (f"The shortest run of `{bug.spec.name}` into a dead end has {plural(len(bug.steps), 'action')}:", "")
+    yield from (f"The shortest trace of `{bug.spec.name}` into a dead end has {plural(len(bug.steps), 'step')}:", "")
     yield from _numbered(bug.steps)
-    yield from _mended(fix, row.entry.fixed)
+    yield from _fixed(fix, row.entry.fixed)
     if "latest" in row.parts:
         latest = row.parts["latest"]
         yield from (f"In the latest release, `{latest.spec.name}`: holds, {latest.states} states.", "")
@@ -197,8 +197,8 @@ def _violation(told: AnsweredSpec) -> Iterator[str]:
     if told.holds:
         yield from (f"`{told.spec.name}`, {told.promises}: holds, {told.states} states.", "")
         return
-    count = plural(len(told.steps), "action")
-    yield from (f"The shortest run of `{told.spec.name}` that breaks {told.promises} has {count}:", "")
+    count = plural(len(told.steps), "step")
+    yield from (f"The shortest trace of `{told.spec.name}` that violates {told.promises} has {count}:", "")
     yield from _numbered(told.steps)
 
 
@@ -208,10 +208,10 @@ def _numbered(steps: Iterable[str]) -> Iterator[str]:
     yield ""
 
 
-def _mended(fix: AnsweredSpec, fixed: str) -> Iterator[str]:
+def _fixed(fix: AnsweredSpec, fixed: str) -> Iterator[str]:
     entry = _entry(fix)
     release = "" if fixed == OPEN else f" ({fixed})"
-    yield from (f"**What mends it{release}.** {entry.rule} `{fix.spec.name}`: holds, {fix.states} states.", "")
+    yield from (f"**The fix{release}.** {entry.rule} `{fix.spec.name}`: holds, {fix.states} states.", "")
 
 
 def _open(row: _Row) -> Iterator[str]:
@@ -220,13 +220,13 @@ def _open(row: _Row) -> Iterator[str]:
         if role in row.parts:
             yield from _violation(row.parts[role])
     if "fix" in row.parts:
-        yield from _mended(row.parts["fix"], row.entry.fixed)
+        yield from _fixed(row.parts["fix"], row.entry.fixed)
     if "latest" in row.parts:
         latest = row.parts["latest"]
         yield from (f"With every rule that this model knows, `{latest.spec.name}`: holds, {latest.states} states.", "")
     if "open" in row.parts:
         still = row.parts["open"]
-        count = plural(len(still.steps), "action")
+        count = plural(len(still.steps), "step")
         yield from (f"In the latest release, `{still.spec.name}`: still violated, in {count}.", "")
 
 
@@ -237,26 +237,26 @@ def claims_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
     """docs/claims.md, line by line."""
     told = [item for item in answers if item.spec.claim is not None]
     lines = [
-        "# What is said about Kafka, and whether it is so",
+        "# What is said about Kafka, and whether it is true",
         "",
         "Sentences of documentation and articles, each as one question. A sentence about what always is so is true if every",
-        "reachable state was seen and none contradicts it; one about what can happen is true if there is a run, and the",
-        "shortest is told below. There is no bound on elections and crashes unless a constant says so.",
+        "reachable state was seen and none contradicts it; one about what can happen is true if there is a trace, and the",
+        "shortest is shown below. There is no bound on elections and crashes unless a constant says so.",
         "",
         "Made by `python docs/make/gallery.py` from `specs/claims`; `acked check claims/NAME` answers each one anew.",
         INTERCHANGEABLE,
         "",
-        "| sentence | so? | what is so instead | how it is known | spec |",
+        "| sentence | true? | what is true instead | how it is known | spec |",
         "|---|---|---|---|---|",
         *(_claim_row(item, claim) for item, claim in _claims(told)),
         "",
-        "## The shortest runs",
+        "## The shortest traces",
         "",
     ]
     for item, claim in _claims(told):
         if item.steps:
-            so = "So it is" if claim.true else "Not so"
-            lines += [f"### {item.spec.name}", "", f"“{item.spec.title}.” {so}: {item.promises} breaks.", ""]
+            so = "True" if claim.true else "False"
+            lines += [f"### {item.spec.name}", "", f"“{item.spec.title}.” {so}: {item.promises} is violated.", ""]
             lines += [f"Asked of {item.settings}.", ""]
             lines += _numbered(item.steps)
     return lines[:-1]
@@ -269,7 +269,7 @@ def _claims(told: Iterable[AnsweredSpec]) -> Iterator[tuple[AnsweredSpec, Claim]
 
 
 def _claim_row(item: AnsweredSpec, claim: Claim) -> str:
-    run = f"[a run of {plural(len(item.steps), 'action')}](#{item.spec.name})"
+    run = f"[a trace of {plural(len(item.steps), 'step')}](#{item.spec.name})"
     cells = (
         f"{item.spec.title}. ({claim.source})",
         "true" if claim.true else "**false**",

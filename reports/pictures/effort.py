@@ -1,4 +1,4 @@
-"""What it takes to tell a step: who acts, which brokers it involves, and whether it is a fault."""
+"""What it takes to follow a step: who acts, which brokers it involves, and whether it is a fault."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from acked.reports.pictures.providers import provider_of
 def effort_of(instance: Instance) -> Callable[[ActionInstance], Effort]:
     """The effort of every step of an instance.
 
-    The brokers that a step involves are those that its parameters name. Where nobody is known to act it is the action itself.
+    The brokers that a step involves are those that its parameters name. Where no actor is known it is the action itself.
     """
     named = provider_of(instance).name
 

@@ -20,7 +20,7 @@ VOTES = Badge("votes", "votes")
 
 
 def _acked(state: State) -> list[int]:
-    return [record for record, told in enumerate(state["acked"]) if told]
+    return [record for record, is_acked in enumerate(state["acked"]) if is_acked]
 
 
 # -- rows and boxes ------------------------------------------------------------------------------------------------
@@ -40,8 +40,8 @@ def _badges(state: State, replica: int) -> Iterator[Badge]:
 
 def _producer(state: State) -> Box:
     facts = []
-    for record, told in enumerate(state["acked"]):
-        word = "acknowledged" if told else "sent, not answered" if record < state["next_record"] else "not sent"
+    for record, is_acked in enumerate(state["acked"]):
+        word = "acknowledged" if is_acked else "sent, not answered" if record < state["next_record"] else "not sent"
         facts.append(Fact(f"r{record}", f"r{record}: {word}"))
     return Box(PRODUCER.name, PRODUCER.name, None, tuple(facts))
 
@@ -95,9 +95,9 @@ def _nobody_electable(state: State) -> Iterator[str]:
     left, size = len(state["log"]) - len(down), len(state["log"])
     who = f"replica {down[0]} is" if len(down) == 1 else f"replicas {', '.join(map(str, down))} are"
     if 2 * left <= size:
-        yield f"{who} down or barred from voting, and the {left} of {size} that are left are no majority"
+        yield f"{who} down or barred from voting, and the {left} of {size} that are left are not a majority"
     else:
-        yield f"{who} down or barred from voting, and nobody is left whom a majority would elect"
+        yield f"{who} down or barred from voting, and no replica is left that a majority would elect"
 
 
 def _two_leaders(state: State) -> Iterator[str]:

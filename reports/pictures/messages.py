@@ -1,4 +1,4 @@
-"""Who takes a step and who tells whom in it: what actions declare, under the names of lanes and with step numbers.
+"""The actor and the messages of a step: what actions declare, under the names of lanes and with step numbers.
 
 Reading the declarations of a step (`acked.model.language.telling`), and what is on its way from one step to the next.
 """
@@ -75,7 +75,7 @@ def lanes_of_protocol(instance: Instance, named: Named) -> tuple[str, ...]:
 def messages_of(
     instance: Instance, provider: Provider, moment: Moment, underway: tuple[Underway, ...], is_whole: bool
 ) -> StepMessages:
-    """What a step tells, given what was on its way before it.
+    """The actor and messages of a step, given what was on its way before it.
 
     A run that begins in the initial state `is_whole`. What arrives there and was not seen to depart is sent in this very
     step; elsewhere it was sent before the run began.
@@ -83,7 +83,7 @@ def messages_of(
     if moment.action is None or moment.before is None:
         return StepMessages(None, (), underway)
     telling = Telling(moment.before, moment.after, moment.action.arguments)
-    with instance.at_work(f"who tells whom in {moment.action.action.name}"):
+    with instance.at_work(f"the messages of {moment.action.action.name}"):
         actor = actor_of(moment.action, provider.name, telling)
         reading = _Reading(moment.index, moment.action, provider.name, telling, underway, is_whole)
         return StepMessages(actor, reading.messages(), reading.underway)
@@ -142,9 +142,9 @@ class _Reading:
         for sender in self._who(item.sender):
             for receiver in self._who(item.receiver):
                 for text in texts:
-                    yield from self._told(item, sender, receiver, text)
+                    yield from self._passed(item, sender, receiver, text)
 
-    def _told(self, item: Tells, sender: str, receiver: str, text: str) -> Iterator[Message]:
+    def _passed(self, item: Tells, sender: str, receiver: str, text: str) -> Iterator[Message]:
         number = None if item.number is None else item.number(self._telling)
         fresh = self._message(sender, receiver, text, item.is_late)
         if item.course is Course.AT_ONCE:

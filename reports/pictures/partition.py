@@ -109,7 +109,7 @@ def _consumer_facts(state: State) -> tuple[Fact, ...]:
         facts.append(Fact("read", "has read nothing" if at is None else f"read r{consumer['record']} at offset {at}"))
     if "latest" in consumer:
         epoch = f" in leader epoch {consumer['epoch']}" if "epoch" in consumer else ""
-        facts.append(Fact("latest", f"was told latest offset {consumer['latest']}{epoch}"))
+        facts.append(Fact("latest", f"got latest offset {consumer['latest']}{epoch}"))
     return tuple(facts)
 
 
@@ -119,8 +119,8 @@ def _consumer_facts(state: State) -> tuple[Fact, ...]:
 def _leaders(state: State) -> Iterator[tuple[int, State]]:
     controller = state["controller"]
     for broker, mine in enumerate(state["broker"]):
-        in_office = mine["leader"] == broker == controller["leader"]
-        if in_office and mine["leader_epoch"] == controller["leader_epoch"]:
+        is_leader = mine["leader"] == broker == controller["leader"]
+        if is_leader and mine["leader_epoch"] == controller["leader_epoch"]:
             yield broker, mine
 
 

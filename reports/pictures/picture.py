@@ -66,9 +66,9 @@ class Explained:
 class Look:
     """What is the same in all pictures of a protocol.
 
-    `row` is what a row is. `epoch` is the letter before the number of an epoch, or of a term, in cells and beside names; it
-    is empty where there is none. `first_badge` is how many letters every row's first badge takes at least, so that the others
-    stand below each other. Every legend ends with how changes are marked.
+    `row` is what a row is. `epoch` is the character before the number of an epoch, or of a term, in cells and beside
+    names; it is empty where there is none. `first_badge` is how many characters every row's first badge takes at least, so
+    that the others stand below each other. Every legend ends with how changes are marked.
     """
 
     row: str
@@ -118,7 +118,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class Badge:
-    """One fact about whom a row is of, in two or three words; `kind` tells its badges apart."""
+    """One fact about whom a row is of, in two or three words; `kind` identifies it among the badges of a row."""
 
     kind: str
     text: str
@@ -127,7 +127,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class Row:
-    """One broker or the like: `key` tells rows apart, `name` is its lane and what people read, `epoch` the one it knows.
+    """One broker or the like: `key` identifies the row, `name` is its lane and what people read, `epoch` the one it knows.
 
     Cells and markers are of its log, if it has one.
     """
@@ -146,7 +146,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Fact:
-    """One fact in a box; `key` tells facts apart, `text` is the whole fact in words."""
+    """One fact in a box; `key` identifies the fact, `text` is the whole fact in words."""
 
     key: str
     text: str
@@ -164,9 +164,9 @@ class Box:
 
 @dataclass(frozen=True)
 class Message:
-    """What one actor tells another. A picture lists the messages that its step sends, receives or drops.
+    """What one actor sends to another. A picture lists the messages that its step sends, receives or drops.
 
-    `key` tells messages of a run apart; a message that is received later is listed again then. `sent`, `received` and
+    `key` identifies the message in its trace; a message that is received later is listed again then. `sent`, `received` and
     `dropped` are step numbers; one that is dropped in the step that sends it is lost. `is_late` says that it arrives after
     something newer overtook it, or that its being late is what the run is about.
     """
@@ -197,7 +197,7 @@ class Picture:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether there is anything to draw of the state; a protocol that nobody pictures has only lanes."""
+        """Whether there is anything to draw of the state; a protocol without pictures has only lanes."""
         return bool(self.rows or self.boxes)
 
 
@@ -219,7 +219,7 @@ class Moment:
 class Provider(Protocol):
     """Turns the states of a protocol into pictures; the only place that knows the protocol's words.
 
-    `Pictures` has an answer of its own for everything but the picture.
+    `Pictures` has a default for everything but the picture.
     """
 
     @property
@@ -233,7 +233,7 @@ class Provider(Protocol):
         """What one of many is called: its row and its lane."""
 
     def tells(self, field: str) -> bool:
-        """Whether the picture tells of a change of this leaf field."""
+        """Whether the picture shows a change of this leaf field."""
 
     def says_initial(self, state: State) -> str:
         """One sentence about the state that a run starts from."""
@@ -246,7 +246,7 @@ class Provider(Protocol):
 
 
 class Pictures:
-    """What a provider says unless it says otherwise; a protocol names its provider as `Protocol(…, pictures=…)`."""
+    """The defaults of a provider; a protocol names its provider as `Protocol(…, pictures=…)`."""
 
     look = Look("")
 

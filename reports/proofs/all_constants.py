@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 def all_constants_document(proof: AllConstantsProof, rules: Sequence[BrokenRule]) -> dict[str, object]:
     """The proof as plain data for JSON, with the rules that break the argument."""
-    told = [
+    broken = [
         {"action": item.action, "breaks": list(item.breaks), "rule_of_kip320": item.rule or None, "asks": list(item.clauses)}
         for item in rules
     ]
-    return {**proof.document(), "broken_rules": told}
+    return {**proof.document(), "broken_rules": broken}
 
 
 def print_all_constants(
@@ -52,7 +52,7 @@ def print_all_constants(
     for rule in rules:
         _print_rule(console, rule, glyphs)
     if rules:
-        words = f"whether the promises themselves break in a run: acked check or acked prove --method bmc of {proof.protocol}"
+        words = f"whether a trace of {proof.protocol} violates the properties: ask acked check or acked prove --method bmc"
         put_paragraph(console, words, "dim")
     left = [item for item in proof.open if item.verdict is Verdict.UNKNOWN]
     for subject, reason in dict.fromkeys((item.subject, item.reason) for item in left):
@@ -60,7 +60,7 @@ def print_all_constants(
         text = f"{subject}: not decided, because {reason}: {clauses}"
         put_paragraph(console, text, "bold yellow", f"  {glyphs.open} ", "    ")
     if proof.vacuous:
-        text = f"not seen to be possible where every clause holds, so nothing was proved of it: {', '.join(proof.vacuous)}"
+        text = f"not shown to be enabled where every clause holds, so nothing was proved about it: {', '.join(proof.vacuous)}"
         put_paragraph(console, text, "bold yellow", f"  {glyphs.open} ", "    ")
     if proof.found:
         text = f"lemma sets found anew for {units.plural(len(proof.found), 'obligation')}; --lemma-sets FILE keeps them"
@@ -106,18 +106,18 @@ def _print_rule(console: Console, rule: BrokenRule, glyphs: Glyphs) -> None:
     if rule.clauses:
         put_paragraph(console, f"{rule.rule} of kip320 asks in addition: {'; '.join(rule.clauses)}", "", " " * 6, " " * 6)
     elif rule.rule:
-        put_paragraph(console, f"{rule.rule} of kip320 takes these steps too, with another outcome", "", " " * 6, " " * 6)
+        put_paragraph(console, f"{rule.rule} of kip320 takes these steps too, to another successor", "", " " * 6, " " * 6)
 
 
 def step_view(protocol: Protocol, proof: AllConstantsProof, found: StepCounterexample) -> TraceView:
-    """The step of a small instance that refutes an obligation, as a trace whose words tell what it is."""
+    """The step of a small instance that refutes an obligation, as a trace whose words say what it is."""
     instance = protocol.instantiate(found.constants, proof.drop)
     states = states_of(instance, found)
     run = Run(states, (step_of(instance, found.step),) if len(states) > 1 else ())
     broken = next((item for item in CLAUSES if item.name == found.breaks), None)
     question = Question(instance, () if broken is None else (broken,))
     view = view_of(Counterexample(protocol.title, question, run, broken if run.actions else None))
-    words = "a state in which every lemma and both promises hold; it need not be reachable"
+    words = "a state in which every lemma and both properties hold; it may be unreachable"
     first = replace(view.steps[0], sentence=words)
     heading = f"{found.step} breaks {found.breaks}"
     return replace(view, title=heading, steps=(first, *view.steps[1:]))

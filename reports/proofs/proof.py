@@ -2,7 +2,7 @@
 
 The tables after a proof, its counterexamples, its document, and the lines on stderr.
 
-A counterexample to induction is a run like any other but for its first state, which need not be reachable: its words say so.
+A counterexample to induction is a trace like any other but for its first state, which may be unreachable: its words say so.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from acked.checker.observer import ProofProgress
 from acked.checker.proof.result import (
     ActionProof,
+    Bounded,
     Induction,
     InductionCounterexample,
     Method,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 COUNTEREXAMPLE_FORMAT = "acked-counterexample-to-induction/1"
-"""What the document of a counterexample to induction says in `format`: it is no trace, for it does not begin initially."""
+"""The `format` of a counterexample to induction, which is not a trace document: it may begin in any state."""
 
 _STYLE = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCOMPLETE: "bold yellow"}
 _COLOUR = {
@@ -50,9 +51,9 @@ _MARK = {
     ObligationVerdict.UNDECIDED: Mark.OPEN,
 }
 _REACHABLE = {
-    Reachability.REACHABLE: "explicit search met it: it is reachable",
-    Reachability.UNREACHABLE: "it is not reachable: explicit search saw every reachable state and did not meet it",
-    Reachability.UNKNOWN: "it need not be reachable",
+    Reachability.REACHABLE: "explicit search found it: it is reachable",
+    Reachability.UNREACHABLE: "it is unreachable: explicit search saw every reachable state and did not find it",
+    Reachability.UNKNOWN: "it may be unreachable",
 }
 
 
@@ -74,7 +75,7 @@ def proof_in_words(result: ProofResult) -> str:
     bounded = result.bounded
     if bounded.depth < 0:
         return f"incomplete: nothing was decided; {bounded.reason}"
-    covered = f"no run of up to {units.plural(bounded.depth, 'action')} violates it, and longer ones were not looked at"
+    covered = f"no trace of up to {units.plural(bounded.depth, 'step')} violates it, and longer ones were not examined"
     return f"incomplete: {covered}; {bounded.reason}" if bounded.reason else f"incomplete: {covered}"
 
 
@@ -82,7 +83,7 @@ def _induction_in_words(induction: Induction) -> str:
     if induction.is_proof:
         lemmas = units.plural(len(induction.lemmas), "lemma")
         how = "induction" if induction.k == 1 else f"{induction.k}-induction"
-        return f"holds: proved by {how} with {lemmas}, in runs of any length"
+        return f"holds: proved by {how} with {lemmas}, in traces of any length"
     count = {
         verdict: sum(item.verdict is verdict for item in induction.obligations) for verdict in ObligationVerdict
     }
@@ -92,7 +93,7 @@ def _induction_in_words(induction: Induction) -> str:
         if count[verdict]
     ]
     names = [item.name for item in induction.actions if item.verdict is not ObligationVerdict.PROVED]
-    return f"incomplete: this is no proof, because of {', '.join(names)} ({', '.join(parts)} of {len(induction.obligations)})"
+    return f"incomplete: not a proof, because of {', '.join(names)} ({', '.join(parts)} of {len(induction.obligations)})"
 
 
 def differences(expect: Any, result: ProofResult) -> list[str]:
@@ -148,11 +149,11 @@ def _print_numbers(console: Console, result: ProofResult, total_seconds: float) 
         if induction.symmetry:
             rows.append(("symmetry", f"not used: {induction.symmetry}"))
         else:
-            rows.append(("symmetry", f"checked: {count} of {induction.instances} action instances stand for all"))
+            rows.append(("symmetry", f"checked: {count} of {induction.instances} action instances represent all"))
     if result.bounded is not None and result.bounded.symmetry:
         rows.append(("symmetry", f"not used: {result.bounded.symmetry}"))
     elif result.bounded is not None:
-        rows.append(("symmetry", "checked: runs that differ only in the names of brokers are looked at once"))
+        rows.append(("symmetry", "checked: traces that differ only in the names of brokers are examined once"))
     rows.append(("time", f"{units.duration(result.seconds)} proving, {units.duration(total_seconds)} in all"))
     rows.append(("engine", f"{result.engine}, {result.method.value}, {units.plural(result.workers, 'solver')} at a time"))
     for name, text in rows:
@@ -179,7 +180,7 @@ def _remarks(action: ActionProof) -> Iterator[str]:
         if item.reason:
             yield f"{item.label} leaves {', '.join(item.open_claims)} open: {item.reason}"
     if action.never_fires:
-        yield f"{action.name} can never fire where the lemmas hold, so nothing was proved of it"
+        yield f"{action.name} is never enabled where the lemmas hold, so nothing was proved about it"
 
 
 def _print_lemmas(console: Console, induction: Induction) -> None:
@@ -192,13 +193,13 @@ def _print_lemmas(console: Console, induction: Induction) -> None:
 
 def _print_counterexamples(console: Console, title: str, result: ProofResult) -> None:
     assert result.induction is not None
-    for _, item in telling_counterexamples(result.induction):
+    for _, item in chosen_counterexamples(result.induction):
         print_trace(console, counterexample_view(title, result, item))
         put(console, [])
 
 
-def telling_counterexamples(induction: Induction) -> Iterator[tuple[ActionProof, InductionCounterexample]]:
-    """One counterexample for every action that has one; preferably one that breaks a property that was asked."""
+def chosen_counterexamples(induction: Induction) -> Iterator[tuple[ActionProof, InductionCounterexample]]:
+    """One counterexample for every action that has one; preferably one that violates a property that was asked."""
     for action in induction.actions:
         found = [item for obligation in action.obligations for item in obligation.counterexamples]
         if found:
@@ -207,7 +208,7 @@ def telling_counterexamples(induction: Induction) -> Iterator[tuple[ActionProof,
 
 
 def counterexample_view(title: str, result: ProofResult, item: InductionCounterexample) -> TraceView:
-    """A counterexample to induction as a trace whose words tell what it is."""
+    """A counterexample to induction as a trace whose words say what it is."""
     question = _with_claims(result, item.claims)
     broken = question.properties[0] if question.properties and item.run.actions else None
     view = view_of(Counterexample(title, question, item.run, broken))
@@ -240,12 +241,12 @@ def proof_document(
     title: str,
     result: ProofResult,
     total_seconds: float,
-    expectation: Mapping[str, Any] | None = None,
+    expectation: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
     """The document of `prove`, under the names of `check`'s where they mean the same.
 
-    `proof` is given exactly if every obligation is proved, `attempt` if induction was tried and is no proof. `depth` counts
-    complete levels, the initial one included, as a search does; `bounded.depth` counts actions. What only a search
+    `proof` is given exactly if every obligation is proved, `attempt` if induction was tried and is not a proof. `depth`
+    counts complete levels, the initial one included, as a search does; `bounded.depth` counts steps. What only a search
     counts is null.
     """
     question = result.question
@@ -284,25 +285,27 @@ def proof_document(
         ],
         "proof": proof if is_proof else None,
         "attempt": None if is_proof else proof,
-        "bounded": None
-        if result.bounded is None
-        else {
-            "bound": result.bounded.bound,
-            "depth": result.bounded.depth,
-            "seconds_by_depth": list(result.bounded.depths),
-            "symmetry": _symmetry(result.bounded.symmetry),
-            "reason": result.bounded.reason or None,
-        },
+        "bounded": None if result.bounded is None else _bounded(result.bounded),
         "expectation": None if expectation is None else dict(expectation),
         "notes": list(result.notes),
     }
 
 
-def _symmetry(obstacle: str) -> dict[str, Any]:
+def _bounded(bounded: Bounded) -> dict[str, object]:
+    return {
+        "bound": bounded.bound,
+        "depth": bounded.depth,
+        "seconds_by_depth": list(bounded.depths),
+        "symmetry": _symmetry(bounded.symmetry),
+        "reason": bounded.reason or None,
+    }
+
+
+def _symmetry(obstacle: str) -> dict[str, object]:
     return {"used": not obstacle, "obstacle": obstacle or None}
 
 
-def _induction(result: ProofResult) -> dict[str, Any]:
+def _induction(result: ProofResult) -> dict[str, object]:
     induction = result.induction
     assert induction is not None
     return {
@@ -315,7 +318,7 @@ def _induction(result: ProofResult) -> dict[str, Any]:
     }
 
 
-def _action(result: ProofResult, action: ActionProof) -> dict[str, Any]:
+def _action(result: ProofResult, action: ActionProof) -> dict[str, object]:
     return {
         "verdict": action.verdict.value,
         "seconds": action.seconds,
@@ -338,7 +341,7 @@ def _action(result: ProofResult, action: ActionProof) -> dict[str, Any]:
     }
 
 
-def _counterexample(result: ProofResult, item: InductionCounterexample) -> dict[str, Any]:
+def _counterexample(result: ProofResult, item: InductionCounterexample) -> dict[str, object]:
     question = _with_claims(result, item.claims)
     return {
         "format": COUNTEREXAMPLE_FORMAT,

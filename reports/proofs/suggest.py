@@ -63,7 +63,7 @@ def compared(found: Suggestion) -> list[str]:
     if found.searched:
         which = "all" if found.is_complete else "the first"
         texts.append(f"searched: they hold in {which} {found.searched:,} reachable states of the instance asked about")
-    texts.append("a conjunct is proved only when it stands among the lemmas, in invariants/")
+    texts.append("a conjunct counts as proved only once it is among the lemmas in invariants/ and the proof succeeds")
     return texts
 
 

@@ -1,4 +1,4 @@
-"""What a result says in words and per property, for the terminal and for documents alike.
+"""A result in words and per property, for the terminal and for documents alike.
 
 The one place that decides what may be claimed of a property after a search that stopped early.
 """
@@ -37,13 +37,13 @@ def answers(result: Result) -> tuple[PropertyAnswer, ...]:
 
 
 def violated_how(violation: Violation) -> str:
-    """`in 8 steps`, or how a run without end goes on."""
+    """`in 8 steps`, or how an infinite trace goes on."""
     steps, loop = violation.trace_length - 1, violation.run.loop
     if loop is None:
         return f"in {plural(steps, 'step')}"
     if loop == steps:
-        return f"by standing still after {plural(steps, 'step')}"
-    return f"in {plural(steps, 'step')}, the last {steps - loop} of them again and again"
+        return f"by staying forever in the state after {plural(steps, 'step')}"
+    return f"in {plural(steps, 'step')}, the last {steps - loop} of which repeat forever"
 
 
 def verdict_in_words(result: Result) -> str:
@@ -56,5 +56,5 @@ def verdict_in_words(result: Result) -> str:
     if result.stopped is StopReason.BUDGET:
         return f"incomplete: budget: {result.stopped.value} ({plural(result.distinct_states, 'distinct state')})"
     if result.stopped is StopReason.COMPLETE:
-        return f"incomplete: {result.stopped.value}, but no property was asked; covered: {covered}"
+        return f"incomplete: {result.stopped.value}, but no property was checked; covered: {covered}"
     return f"incomplete: {result.stopped.value}; covered: {covered}"

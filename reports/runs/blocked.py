@@ -1,4 +1,4 @@
-"""What other rules say to a run, in words, and which rule would have prevented a violation."""
+"""Why other rules reject a trace, in words, and which rule would have prevented a violation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from acked.checker.replay.explain import FalseClause, in_words
 from acked.checker.replay.retrace import BlockedStep
 from acked.reports.units import plural
 
-_MOST_FIELDS = 3
+_MAX_FIELDS = 3
 """Fields named in one sentence; more would hide the first."""
 
 
@@ -19,7 +19,7 @@ def clause_in_words(clause: FalseClause) -> str:
 
 
 def blocked_in_words(blocked: BlockedStep) -> str:
-    """Why a step is no step of the protocol, without its number: `LeaderWrite(leader=0) is not enabled, …`."""
+    """Why a step is not a transition of the protocol, without its number: `LeaderWrite(leader=0) is not enabled, …`."""
     if blocked.index == 0:
         return "it is not the initial state"
     if blocked.step is None:
@@ -27,40 +27,40 @@ def blocked_in_words(blocked: BlockedStep) -> str:
     if blocked.clauses:
         clauses = " and ".join(map(clause_in_words, blocked.clauses))
         return f"{blocked.step.label} is not enabled, {clauses}"
-    told = [
+    parts = [
         f"{field} would be {in_words(there)}, not {in_words(asked)}"
-        for field, there, asked in blocked.elsewhere[:_MOST_FIELDS]
+        for field, there, asked in blocked.elsewhere[:_MAX_FIELDS]
     ]
-    if (more := len(blocked.elsewhere) - _MOST_FIELDS) > 0:
-        told.append(f"and {more} more")
-    return f"{blocked.step.label} leads elsewhere, {'; '.join(told)}"
+    if (more := len(blocked.elsewhere) - _MAX_FIELDS) > 0:
+        parts.append(f"and {more} more")
+    return f"{blocked.step.label} leads to another state: {'; '.join(parts)}"
 
 
 def prevented_in_words(remedy: Remedy, promise: str) -> str:
-    """What the rule is and where it comes from, what it says to the run, and what is known of the promise with it."""
+    """What the rule is and where it comes from, how it affects the trace, and what is known of the property with it."""
     name = remedy.name
     if remedy.sort is Sort.CLAUSE:
-        rule = f"the clause that is left out here, {name} ({remedy.source}),"
+        rule = f"the clause that was dropped here, {name} ({remedy.source}),"
     elif "(" in remedy.source:
         rule = f"{name}, “{remedy.source}”,"
     else:
         rule = f"{name} ({remedy.source})"
     if remedy.blocked is None:
-        effect = "changes what the same steps lead to, and nothing breaks"
+        effect = "changes what the same steps lead to, and nothing is violated"
     elif remedy.sort in (Sort.CLAUSE, Sort.PROTOCOL) or remedy.blocked.step is not None:
         effect = f"rules out step {remedy.blocked.index}: {blocked_in_words(remedy.blocked)}"
     else:
-        effect = f"rules out step {remedy.blocked.index}: there is no such step with it"
+        effect = f"rules out step {remedy.blocked.index}: with it there is no such step"
     return f"What would have prevented it: {rule} {effect}.{_known(remedy, promise)}"
 
 
 def _known(remedy: Remedy, promise: str) -> str:
     if remedy.verdict is Verdict.HOLDS:
         alone = "it," if remedy.sort in (Sort.PROTOCOL, Sort.RELEASE) else "it, and nothing else changed,"
-        names = " (brokers' names apart)" if remedy.is_symmetric else ""
+        names = " (modulo broker symmetry)" if remedy.is_symmetric else ""
         return f" With {alone} {promise} holds in all {plural(remedy.states, 'reachable state')}{names}, which were searched."
     if remedy.verdict is Verdict.VIOLATED:
-        return f" That ends this run; {promise} still breaks in another."
+        return f" That prevents this trace; {promise} is still violated in another."
     if remedy.states:
         return f" Whether {promise} holds with it was not decided within {plural(remedy.states, 'state')}."
     return ""

@@ -1,4 +1,4 @@
-"""Who told whom along a run: the messages of all steps joined into arrows of a space-time diagram.
+"""The messages along a trace: those of all steps joined into arrows of a space-time diagram.
 
 Joining what was sent with where it arrived, and what became of a message in words.
 """
@@ -14,7 +14,7 @@ from acked.reports.runs.view import StepView
 
 @dataclass(frozen=True)
 class Lanes:
-    """The actors, in order; who acted in each step (None: nobody is known); and every message, in order of sending."""
+    """The actors, in order; who acted in each step (None if unknown); and every message, in order of sending."""
 
     actors: tuple[str, ...]
     acting: tuple[str | None, ...]
@@ -34,7 +34,7 @@ def lanes_of(steps: Iterable[StepView]) -> Lanes:
         if step.picture is not None:
             actors |= dict.fromkeys(step.picture.actors)
             messages |= {message.key: message for message in step.picture.messages}
-    # A declaration may speak of somebody of whom no picture knows.
+    # A declaration may name an actor that no picture has.
     actors |= dict.fromkeys(actor for actor in acting if actor is not None)
     actors |= dict.fromkeys(name for message in messages.values() for name in (message.sender, message.receiver))
     return Lanes(tuple(actors), tuple(acting), tuple(sorted(messages.values(), key=lambda message: message.sent)))
@@ -47,8 +47,8 @@ def fate_in_words(message: Message) -> str:
     if message.received is not None:
         return f"sent in step {message.sent}, received in step {message.received}{', late' if message.is_late else ''}"
     if message.dropped is None:
-        return f"sent in step {message.sent}, not received in this run"
+        return f"sent in step {message.sent}, not received in this trace"
     if message.dropped == message.sent:
-        return f"sent in step {message.sent}, and lost"
+        return f"sent in step {message.sent} and lost"
     late = "late, " if message.is_late else ""
-    return f"sent in step {message.sent}, {late}never taken up: dropped in step {message.dropped}"
+    return f"sent in step {message.sent}, {late}never acted upon: dropped in step {message.dropped}"

@@ -11,8 +11,8 @@ from acked.checker.batch.outcome import Broken, Task
 from acked.reports.pictures.providers import provider_of
 from acked.reports.runs.view import steps_of
 
-_MOST_DETAILS = 2
-"""Disagreements sentences_of in one sentence."""
+_MAX_DETAILS = 2
+"""Disagreements named in one sentence."""
 
 
 @dataclass(frozen=True)
@@ -34,5 +34,5 @@ def sentences_of(task: Task, broken: Broken) -> TraceSentences:
     last = len(steps) - 1
     happened = f"Step {last} of {last} breaks {broken.property}"
     if details:
-        happened += f": {'; '.join(details[:_MOST_DETAILS])}"
+        happened += f": {'; '.join(details[:_MAX_DETAILS])}"
     return TraceSentences(broken.property, f"{happened}.", tuple(step.sentence for step in steps[1:]))

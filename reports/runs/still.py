@@ -1,4 +1,4 @@
-"""A still picture of one step as SVG, for issues and slides: the log grid with its markers and badges, and who tells whom.
+"""A still picture of one step as SVG, for issues and slides: the log grid with its markers and badges, and messages.
 
 The file refers to nothing outside itself.
 """
@@ -15,7 +15,7 @@ from acked.reports.runs.lanes import fate_in_words, lanes_of
 from acked.reports.runs.view import StepView, TraceView
 
 _LETTER = 7.3
-"""Width of a letter at 12 px in the widest of the usual sans-serif faces; monospaced ones are no wider."""
+"""Width of a character at 12 px in the widest of the usual sans-serif faces; monospaced ones are no wider."""
 
 _CELL, _ROW, _LEFT, _PAD = 84, 46, 150, 16
 _INK, _SOFT, _LINE, _CHANGE, _BAD = "#16191d", "#4c545e", "#c9ced6", "#8a3ffc", "#b3131e"

@@ -34,7 +34,7 @@ INDENT = "    "
 _GAP = 2
 """Blanks between the grid and what stands beside it."""
 
-_LEAST_ASIDE = 26
+_MIN_ASIDE = 26
 """Columns that badges need beside the grid; with fewer they go below it."""
 
 _TONES = {
@@ -187,7 +187,7 @@ class _Drawing:
         self._bands = [range(start, min(start + per_band, layout.offsets)) for start in starts]
         grid = layout.left + len(self._bands[0]) * (layout.cell + 1) + 1
         self._aside = grid + _GAP
-        self._is_aside = len(self._bands) == 1 and width - self._aside >= _LEAST_ASIDE
+        self._is_aside = len(self._bands) == 1 and width - self._aside >= _MIN_ASIDE
 
     def lines(self, with_offsets: bool) -> Iterator[list[Span]]:
         """A line per box, then a row per broker; several bands of offsets if the width does not take all."""

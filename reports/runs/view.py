@@ -28,8 +28,8 @@ from acked.reports.pictures.picture import Differences, Look, Moment, Picture, d
 from acked.reports.pictures.providers import LANES_ALONE, provider_of
 from acked.reports.runs.blocked import prevented_in_words
 
-_MOST_DETAILS = 3
-"""Disagreements told in one sentence; more would hide the first."""
+_MAX_DETAILS = 3
+"""Disagreements named in one sentence; more would hide the first."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class FieldChange:
 class StepView:
     """One step: the action (None at step 0), the state it leads to, and what it changed.
 
-    `told` is the state as people are told it (see `Protocol.told_with`); sentence, changes and picture are of it.
+    `told` is the state as it is shown (see `Protocol.told_with`); sentence, changes and picture are of it.
     `picture` is what the protocol's provider made of it, with who took the step and its messages; None where nothing of the
     kind is known. `differs` is what it shows and the picture before did not; `untold` are the changes that it does not show
     (without a picture: all of them).
@@ -63,7 +63,7 @@ class StepView:
     differs: Differences | None
     untold: tuple[FieldChange, ...]
     remark: str = ""
-    """What is to be said after the step: where a loop begins, and where it goes back to."""
+    """A remark after the step: where a loop begins, and where it goes back to."""
 
     @property
     def label(self) -> str | None:
@@ -135,22 +135,22 @@ def steps_of(question: Question, run: Run) -> tuple[StepView, ...]:
     """The steps of a run, the initial state first."""
     try:
         steps = tuple(_steps(question, run))
-    except ModelError:  # A counterexample to induction may have ranks beyond the numbers that reachable states are told with.
+    except ModelError:  # A counterexample to induction may have ranks beyond the numbers of reachable states.
         steps = tuple(_steps(question, run, renumbers=False))
     remarks = remarks_on(steps, run.loop)
     return tuple(replace(step, remark=remarks[step.index]) if step.index in remarks else step for step in steps)
 
 
 def remarks_on(steps: Sequence[StepView], loop: int | None) -> dict[int, str]:
-    """What is to be said of a lasso after its steps, by their numbers; nothing of a run that ends."""
+    """Remarks on a lasso after its steps, by their numbers; none on a finite trace."""
     if loop is None:
         return {}
     last = steps[-1]
     if loop == last.index:
-        return {loop: "Here the run can stand still for ever."}
-    back = f"Back to step {loop}: all is as it was after that, and the same can happen again, for ever."
+        return {loop: "The trace can stay in this state forever."}
+    back = f"Back to step {loop}: the state is the one after that step, so the steps since then can repeat forever."
     if last.told != steps[loop].told:
-        back = f"{back[:-1]} (only numbers that are counted on for ever, such as leader epochs, have grown)."
+        back = f"{back[:-1]} (up to counters that only grow, such as leader epochs)."
     return {loop: "Here the loop begins.", last.index: back}
 
 
@@ -181,9 +181,9 @@ def _subject(protocol: str, constants: Sequence[tuple[str, Any]], dropped: Seque
 
 
 class StepTeller:
-    """Tells of steps one at a time, each from its own past, so that runs may branch.
+    """Renders steps one at a time, each from its own past, so that runs may branch.
 
-    `Past` is what a step leaves behind for those after it. `telling` is the instance in which people are told the run, and
+    `Past` is what a step leaves behind for those after it. `telling` is the instance in which the trace is shown, and
     `told_actions` are its actions by their labels, which the question's own have, too. Without `renumbers` that is the
     question's own instance, whose numbers are ranks.
     """
@@ -283,14 +283,14 @@ def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = F
     if violates.liveness is not None:
         where = _without_end(question, run, violates)
     elif violates.kind is Kind.RECOVERABLE:
-        where = f"After step {last.index} nothing leads there any more" if last.index else "Nothing ever leads there"
+        where = f"After step {last.index} no trace leads there any more" if last.index else "No trace ever leads there"
     elif violates.kind is Kind.DEADLOCK:
-        details = ["no action is enabled any more"]
+        details = ["no action is enabled"]
     else:
         before = steps[-2].told if len(steps) > 1 else None
         details = list(provider.disagreements(violates.name, before, last.told))
-    told, more = details[:_MOST_DETAILS], len(details) - _MOST_DETAILS
-    text = "; ".join([*told, f"and {more} more of the kind"] if more > 0 else told)
+    shown, more = details[:_MAX_DETAILS], len(details) - _MAX_DETAILS
+    text = "; ".join([*shown, f"and {more} more like it"] if more > 0 else shown)
     remedy = None if violates.kind in GRAPH_KINDS else remedy_of(question, run, violates, decides)
     return TraceStory(
         property=violates.name,
@@ -302,27 +302,27 @@ def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = F
 
 
 def _without_end(question: Question, run: Run, violates: Property) -> str:
-    """What a lasso does instead of keeping its promise, and why that is fair."""
+    """What a lasso does instead of what its property demands, and why that is fair."""
     assert violates.liveness is not None
     assert run.loop is not None
     last, goal = len(run.states) - 1, violates.liveness.goal_text
     if run.loop == last:
-        where = f"After step {last}" if last else "In the initial state"
-        told = f"{where} the run can stand still for ever, without a state in which {goal}"
+        where = f"In the state after step {last}" if last else "In the initial state"
+        text = f"{where} the trace can stay forever, without a state in which {goal}"
     else:
-        told = f"Steps {run.loop + 1} to {last} can happen again and again for ever, without a state in which {goal}"
+        text = f"Steps {run.loop + 1} to {last} can repeat forever, without a state in which {goal}"
     kept = kept_in_words(question, violates, run)
-    return f"{told}. It is fair ({kept})" if kept else told
+    return f"{text}. The trace is fair ({kept})" if kept else text
 
 
 def _found(sought: Property, last: StepView) -> TraceStory:
-    """The story of a run to a state that was looked for: nothing is broken."""
+    """The story of a trace to a state that was looked for: nothing is violated."""
     name = "" if sought.name == SOUGHT else f"{sought.name}: "
-    where = f"Step {last.index} of {last.index} reaches it" if last.index else "The initial state is one"
+    where = f"Step {last.index} of {last.index} reaches it" if last.index else "The initial state satisfies it"
     return TraceStory(
         property=sought.name,
         promised=f"{name}Looked for: a state in which {sought.text}",
-        happened=f"{where}, and no shorter run does." if last.index else f"{where}.",
+        happened=f"{where}, and no shorter trace does." if last.index else f"{where}.",
         prevented=None,
         source="",
         is_found=True,

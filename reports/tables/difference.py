@@ -1,6 +1,6 @@
 """Two sets of rules side by side, in the terminal and as JSON.
 
-The table, the two runs, and what the other rules say to each.
+The table, the two traces, and why the other rules reject each.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def print_difference(console: Console, names: tuple[str, str], found: Comparison) -> None:
-    """Counts, promises, and a run that is possible on one side only, both ways."""
+    """Counts, properties, and a trace that is possible on one side only, both ways."""
     glyphs = glyphs_of(console)
     results = [side.result for side in found.sides]
     for name, result in zip(names, results, strict=True):
@@ -34,7 +34,7 @@ def print_difference(console: Console, names: tuple[str, str], found: Comparison
     print_table(console, difference_table(names, found))
     put(console, [])
     if found.obstacle:
-        put_paragraph(console, f"Runs are not compared: {found.obstacle}.", "bold yellow", f"{glyphs.open} ", "  ")
+        put_paragraph(console, f"Traces are not compared: {found.obstacle}.", "bold yellow", f"{glyphs.open} ", "  ")
         return
     for at, side in enumerate(found.sides):
         _print_side(console, names[at], names[1 - at], side, found.sides[1 - at].result.question)
@@ -59,15 +59,15 @@ def _print_side(console: Console, name: str, other: str, side: Side, rules: Ques
     glyphs = glyphs_of(console)
     if side.run is None:
         if side.is_decided:
-            put_paragraph(console, f"Every run of {name} is possible in {other}.", "bold", f"{glyphs.good} ", "  ")
+            put_paragraph(console, f"Every trace of {name} is possible in {other}.", "bold", f"{glyphs.good} ", "  ")
         else:
-            text = f"No run of {name} that {other} does not have was found before {side.result.stopped.value}."
+            text = f"No trace of {name} that is impossible in {other} was found; {side.result.stopped.value}."
             put_paragraph(console, text, "bold yellow", f"{glyphs.open} ", "  ")
         return
     text = f"Possible in {name} and not in {other}, in {plural(len(side.run.actions), 'step')}:"
     put_paragraph(console, text, "bold", f"{glyphs.bad} ", "  ")
     if (why := why_not(side, rules)) is not None:
-        put_paragraph(console, f"{other} does not do the last step: {why}", "", "  ", "  ")
+        put_paragraph(console, f"{other} does not allow the last step: {why}", "", "  ", "  ")
     put(console, [])
     plain = Question(side.result.question.instance, ())
     print_trace(console, view_of(Counterexample(f"{name}, not {other}", plain, side.run)))
@@ -75,7 +75,7 @@ def _print_side(console: Console, name: str, other: str, side: Side, rules: Ques
 
 
 def why_not(side: Side, rules: Question) -> str | None:
-    """What the other rules say to the last step of a side's run."""
+    """Why the other rules reject the last step of a side's trace."""
     if side.run is None or not side.run.actions:
         return None
     try:
@@ -87,8 +87,8 @@ def why_not(side: Side, rules: Question) -> str | None:
 
 def _answer(length: int | None, result: Result) -> str:
     if length is not None:
-        return f"broken in {plural(length - 1, 'step')}"
-    return "holds" if result.stopped is StopReason.COMPLETE else "not broken so far"
+        return f"violated in {plural(length - 1, 'step')}"
+    return "holds" if result.stopped is StopReason.COMPLETE else "not violated so far"
 
 
 def difference_document(names: tuple[str, str], found: Comparison) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Why a violating run breaks its promise, in the terminal and as JSON."""
+"""Why a counterexample violates its property, in the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ if TYPE_CHECKING:
 
 
 def print_easiest(console: Console, easiest: Easiest) -> None:
-    """One line: how this run compares with the others of its length."""
+    """One line: how this trace compares with the others of its length."""
     if easiest.runs == 1:
-        text = "no other run is as short"
+        text = "no other counterexample is as short"
     else:
-        text = f"of {count(easiest.runs)} equally short runs this is the easiest to tell: {cost_in_words(easiest.cost)}"
+        text = f"of {count(easiest.runs)} equally short counterexamples this is the easiest to follow: "
+        text += cost_in_words(easiest.cost)
         if easiest.canonical != easiest.cost:
-            text += f" (the one that is shown otherwise: {cost_in_words(easiest.canonical)})"
+            text += f" (the canonical one: {cost_in_words(easiest.canonical)})"
     put_paragraph(console, text, "", "note: ", "      ")
 
 
 def cost_in_words(cost: Cost) -> str:
-    """What it takes to tell a run."""
+    """What it takes to follow a trace."""
     brokers, switches, faults = plural(cost.brokers, "broker"), plural(cost.switches, "change"), plural(cost.faults, "fault")
-    return f"{brokers}, {switches} of who acts, {faults}"
+    return f"{brokers}, {switches} of actor, {faults}"
 
 
 def print_necessity(console: Console, question: Question, violation: Violation, found: Necessity) -> None:
-    """What each event is there for, and the nearest run that keeps the promise, beside the one that does not."""
+    """What each event is needed for, and the nearest trace without the violation, beside the counterexample."""
     put(console, [])
     print_table(console, events_table(violation, found))
     put(console, [])
@@ -44,26 +45,26 @@ def print_necessity(console: Console, question: Question, violation: Violation, 
     print_table(console, table(("if this never happens", "then"), never))
     put(console, [])
     if found.kept is None:
-        put_paragraph(console, "No change of one event keeps the promise.", "bold")
+        put_paragraph(console, "No change of a single event avoids the violation.", "bold")
         return
-    text = f"The nearest run that keeps it: {found.kept.change}"
+    text = f"The nearest trace without the violation: {found.kept.change}"
     put_paragraph(console, text, "bold")
     _print_beside(console, question, violation, found.kept, glyphs_of(console))
 
 
 def events_table(violation: Violation, found: Necessity) -> Table:
-    """What happens to the rest of the run when one event is left out."""
+    """What happens to the rest of the trace when one event is left out."""
     steps = violation.run.actions
     rows = [(str(item.index), steps[item.index - 1].label, _left_out(item)) for item in found.left_out]
-    return table((numbers("step"), "event", "left out"), rows, "Which events it takes")
+    return table((numbers("step"), "event", "left out"), rows, "Which events are necessary")
 
 
 def _print_beside(console: Console, question: Question, violation: Violation, nearest: Kept, glyphs: Glyphs) -> None:
-    """The sentences of both runs side by side, bold where they differ."""
+    """The sentences of both traces side by side, bold where they differ."""
     broken = [view.sentence for view in steps_of(question, violation.run)[1:]]
     kept = [view.sentence for view in steps_of(question, nearest.run)[1:]]
     length = max(len(broken), len(kept))
-    ends = [f"{glyphs.bad} {violation.property.name} is broken", f"{glyphs.good} {violation.property.name} is kept"]
+    ends = [f"{glyphs.bad} {violation.property.name} is violated", f"{glyphs.good} {violation.property.name} is not violated"]
     rows = []
     for at in range(length + 1):
         left = broken[at] if at < len(broken) else ends[0] if at == len(broken) else ""
@@ -109,15 +110,15 @@ def easiest_document(title: str, question: Question, easiest: Easiest) -> dict[s
 
 def _left_out(item: LeftOut) -> str:
     if item.blocked is None:
-        return "the rest happens, and nothing is broken"
+        return "the other steps still happen, and nothing is violated"
     return f"step {item.blocked} cannot happen ({item.clause})"
 
 
 def _forbidden(item: Forbidden) -> TableCell:
     if item.verdict is Verdict.HOLDS:
-        return TableCell(f"the promise holds (all {count(item.states)} reachable states seen)", mark=Mark.GOOD)
+        return TableCell(f"the property holds (all {count(item.states)} reachable states seen)", mark=Mark.GOOD)
     if item.trace_length is not None:
-        return TableCell(f"it is violated all the same, in {plural(item.trace_length - 1, 'step')}", mark=Mark.BAD)
+        return TableCell(f"it is violated anyway, in {plural(item.trace_length - 1, 'step')}", mark=Mark.BAD)
     return TableCell(f"not decided ({count(item.states)} states seen)", mark=Mark.OPEN)
 
 

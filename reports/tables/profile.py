@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from acked.checker.dataset.profile import Profile
 from acked.reports import units
-from acked.reports.console import clean, glyphs_of, put, put_paragraph, put_table
+from acked.reports.console import glyphs_of, put, put_paragraph
+from acked.reports.table import Table, TableCell, numbers, print_table, table
 from acked.reports.tables.charts import Bars, Columns, Line, Series, draw
 
 if TYPE_CHECKING:
@@ -20,25 +21,26 @@ def print_profile(console: Console, profile: Profile) -> None:
     """States by level with bars, their growth from level to level, and how often every action fired."""
     put_paragraph(console, profile.title, "bold underline")
     put(console, [])
+    print_table(console, levels_table(profile, "█" if glyphs_of(console).good == "✓" else "#"))
+    put(console, [])
+    rows = [
+        (name, units.count(enabled), units.count(new), _share(new, enabled)) for name, enabled, new in profile.actions
+    ]
+    print_table(console, table(("action", numbers("enabled"), numbers("new"), numbers("share")), rows))
+
+
+def levels_table(profile: Profile, block: str) -> Table:
+    """A row per level: its states, all so far, growth, and a bar of such blocks."""
     most = max((level.states for level in profile.levels), default=1)
-    block = "█" if glyphs_of(console).good == "✓" else "#"
     rows, known, before = [], 0, 0
     for level in profile.levels:
         known += level.states
         growth = f"×{level.states / before:.2f}" if before else ""
         before = level.states
-        bar = block * max(round(level.states / most * _BAR), 1)
+        bar = TableCell(block * max(round(level.states / most * _BAR), 1), "cyan")
         generated = "" if level.generated is None else units.count(level.generated)
-        texts = (str(level.number), units.count(level.states), units.count(known), generated, growth)
-        rows.append([*((text, "") for text in texts), (bar, "cyan")])
-    heads = [("level", True), ("states", True), ("so far", True), ("generated", True), ("growth", True), ("", False)]
-    put_table(console, heads, rows)
-    put(console, [])
-    table = [
-        [(clean(name, console), ""), (units.count(enabled), ""), (units.count(new), ""), (_share(new, enabled), "")]
-        for name, enabled, new in profile.actions
-    ]
-    put_table(console, [("action", False), ("enabled", True), ("new", True), ("share", True)], table)
+        rows.append((str(level.number), units.count(level.states), units.count(known), generated, growth, bar))
+    return table((*map(numbers, ("level", "states", "so far", "generated", "growth")), ""), rows)
 
 
 def _share(new: int, enabled: int) -> str:

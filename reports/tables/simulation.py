@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 
 def print_simulation(console: Console, title: str, question: Question, found: Simulation, seconds: float) -> None:
-    """Everything but the violating run itself."""
+    """Everything but the violating trace itself."""
     glyphs = glyphs_of(console)
     put_paragraph(console, title, "bold underline")
     put_paragraph(console, subject_in_words(question.instance), "dim")
     if found.violation is None:
-        text = f"no violation in {units.plural(found.runs, 'random run')}: this is no proof"
+        text = f"no violation in {units.plural(found.runs, 'random run')}: this is not a proof"
         put_paragraph(console, text, "bold yellow", f"{glyphs.open} ", "  ")
     else:
         kept = units.plural(len(found.violation.run.actions), "step")
         text = f"violated: {found.violation.property.name}, in run {found.number} of {units.count(found.runs)}: "
-        text += f"{units.plural(found.length or 0, 'step')}, of which {kept} suffice"
+        text += f"{units.plural(found.length or 0, 'step')}, shortened to {kept}"
         put_paragraph(console, text, "bold red", f"{glyphs.bad} ", "  ")
     put(console, [])
     estimate, least, most = found.distinct
     rows = [
         ("runs", f"{units.count(found.runs)} of at most {units.plural(found.plan.depth, 'step')}"),
         ("steps", f"{units.count(found.steps)} ({units.rate(found.steps, seconds)})"),
-        ("ended early", f"{units.plural(found.stuck, 'run')}, where nothing was possible any more"),
+        ("ended early", f"{units.plural(found.stuck, 'run')}, in states where no action is enabled"),
         ("distinct states", f"about {units.count(round(estimate))} seen, an estimate "
                             f"({units.count(round(least))} to {units.count(round(most))} with 95 % confidence)"),
-        ("seed", f"{found.plan.seed} (--seed {found.plan.seed} makes the same runs again)"),
+        ("seed", f"{found.plan.seed} (--seed {found.plan.seed} repeats these runs)"),
     ]  # fmt: skip
     for name, text in rows:
         put_paragraph(console, text, "", f"  {name:<18}", " " * 20)
@@ -47,12 +47,12 @@ def print_simulation(console: Console, title: str, question: Question, found: Si
 
 
 def actions_table(found: Simulation) -> Table:
-    """How often each action was taken."""
+    """How often each action was fired."""
     rows = [
-        (name, units.count(fired.enabled), TableCell("" if fired.enabled else "never taken", "yellow"))
+        (name, units.count(fired.enabled), TableCell("" if fired.enabled else "never fired", "yellow"))
         for name, fired in found.actions.items()
     ]
-    return table(("action", numbers("taken"), ""), rows)
+    return table(("action", numbers("fired"), ""), rows)
 
 
 def simulation_document(

@@ -55,11 +55,11 @@ def print_expectation(console: Console, differences: Sequence[str]) -> None:
 
 def _print_numbers(console: Console, result: Result, total_seconds: float) -> None:
     states, generated, seconds = result.distinct_states, result.generated_states, result.seconds
-    # Of levels that an earlier search found, the time is not known here.
+    # The time of levels that an earlier search completed is not known here.
     paces = ["" if result.stored_levels else f" ({units.rate(number, seconds)})" for number in (states, generated)]
-    # Of a small space it would say more about the table's first size than about states.
+    # For a small space it would measure the first size of the table rather than the states.
     per_state = f" ({units.size(result.memory_bytes / states)} a state)" if states >= _MANY_STATES else ""
-    stored = f", {units.count(result.stored_levels)} of them taken from the run directory" if result.stored_levels else ""
+    stored = f", {units.count(result.stored_levels)} of them read from the run directory" if result.stored_levels else ""
     rows = [
         ("distinct states", f"{units.count(states)}{paces[0]}"),
         ("generated states", f"{units.count(generated)}{paces[1]}"),

@@ -198,14 +198,14 @@ export class Live {
     history.replaceState(null, "", `#path=${this.path.join(".")}&step=${this.page.step}`);
   }
 
-  // The depth is the length of the shortest way from the initial state; this way may be longer.
+  // The depth is the length of the shortest path from the initial state; this path may be longer.
   depthText() {
     const here = this.page.step;
     if (here === 0) return "depth 0: the initial state";
     const depth = this.depths.get(this.here.join("."));
-    const looked = depth ? ` (among the nearest ${depth.states.toLocaleString("en")} states there is no shorter way)` : "";
+    const looked = depth ? ` (no shorter path among the nearest ${depth.states.toLocaleString("en")} states)` : "";
     if (!depth || depth.least !== depth.most) return depth && depth.least > 0 ? `depth ${depth.least} to ${depth.most}${looked}` : `depth at most ${here}`;
-    return depth.least === here ? `depth ${here}: no way here is shorter` : `depth ${depth.least}: this way of ${here} steps is not the shortest`;
+    return depth.least === here ? `depth ${here}: this is a shortest path` : `depth ${depth.least}: this path of ${here} steps is not the shortest`;
   }
 
   // Asked for beside everything else: the answer may take a second, once.

@@ -56,8 +56,8 @@ export function movesElement(head, step, options) {
         "button",
         { type: "button", class: "move", "data-key": `move-${move.by}`, "data-instance": move.by, onclick: () => options.open(move) },
         el("code", {}, head.instances[move.by][1]),
-        move.by === options.taken ? el("span", { class: "taken" }, " ← the run goes on here") : null,
-        move.marks.includes("0") ? el("span", { class: "bad" }, " ✗ breaks a promise") : null,
+        move.by === options.taken ? el("span", { class: "taken" }, " ← the trace continues here") : null,
+        move.marks.includes("0") ? el("span", { class: "bad" }, " ✗ violates a promise") : null,
         el("span", { class: "says" }, move.says)
       )
     )
@@ -71,7 +71,7 @@ export function movesElement(head, step, options) {
   const disabled = [...groups].map(([action, items]) => groupElement(head, action, items, Boolean(wanted)));
   return [
     el("h3", {}, `${options.verb} (${moves.length})`),
-    moves.length ? el("ul", { class: "moves" }, enabled) : el("p", { class: "note" }, wanted ? "No enabled action matches." : "No action is enabled: the run ends here."),
+    moves.length ? el("ul", { class: "moves" }, enabled) : el("p", { class: "note" }, wanted ? "No enabled action matches." : "No action is enabled: the trace ends here."),
     el("h3", {}, `Not enabled, and why (${refused.length})`),
     refused.length ? disabled : el("p", { class: "note" }, wanted ? "No other action matches." : "Everything is enabled."),
   ];

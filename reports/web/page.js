@@ -70,7 +70,7 @@ export class Page {
         button("first", "|◀", "First step (Home)", () => this.go(0)),
         button("back-one", "◀", "One step back (left arrow or k)", () => this.go(this.step - 1)),
         this.scrubber,
-        button("next-one", "▶", "One step on (right arrow or j)", () => this.go(this.step + 1)),
+        button("next-one", "▶", "One step forward (right arrow or j)", () => this.go(this.step + 1)),
         button("last", "▶|", "Last step (End)", () => this.go(this.last)),
         this.count,
         this.playButton
@@ -90,13 +90,13 @@ export class Page {
     const columns = this.panes.map((pane) =>
       el(
         "section",
-        { class: `pane${pane.offsets > MOST_BESIDE ? " wide" : ""}`, "aria-label": pane.name || "The run" },
+        { class: `pane${pane.offsets > MOST_BESIDE ? " wide" : ""}`, "aria-label": pane.name || "The trace" },
         many ? el("h2", { class: "name" }, pane.trace.name, el("span", { class: "note" }, ` ${pane.trace.subject}`)) : null,
-        el("div", { class: "middle" }, pane.parts.now, pane.parts.grid, section("properties-section", "Promises", pane.parts.properties), section("moves-section", "What may happen here", pane.parts.moves), section("fields-section", "All fields", pane.parts.fields, false, (event) => event.target.open && pane.drawFields())),
-        el("div", { class: "side" }, section("lanes-section", "Who told whom", pane.parts.lanes))
+        el("div", { class: "middle" }, pane.parts.now, pane.parts.grid, section("properties-section", "Promises", pane.parts.properties), section("moves-section", "Possible steps", pane.parts.moves), section("fields-section", "All fields", pane.parts.fields, false, (event) => event.target.open && pane.drawFields())),
+        el("div", { class: "side" }, section("lanes-section", "Messages", pane.parts.lanes))
       )
     );
-    const story = el("section", { class: "story-column", "aria-label": "All steps" }, el("h2", {}, "The run, step by step"), this.panes[0].parts.story);
+    const story = el("section", { class: "story-column", "aria-label": "All steps" }, el("h2", {}, "The trace, step by step"), this.panes[0].parts.story);
     this.printed = el("div", { class: "printed" });
     this.legend = this.panes.filter((pane) => pane.steps[0].hasPicture).map((pane) => legendElement(pane.head.look)).slice(0, 1);
     show(

@@ -92,7 +92,7 @@ export class Pane {
       return [
         el("p", { class: "label" }, "What if: ", el("code", {}, this.head.instances[this.preview.by][1])),
         el("h2", {}, this.preview.says),
-        el("button", { type: "button", "data-key": "back", onclick: () => this.open(null) }, "Back to the run"),
+        el("button", { type: "button", "data-key": "back", onclick: () => this.open(null) }, "Back to the trace"),
       ];
     }
     const step = this.steps[here];
@@ -102,7 +102,7 @@ export class Pane {
       el("h2", {}, step.says),
       this.remarks[here] ? el("p", { class: "remark" }, this.remarks[here]) : null,
       isOver && this.trace.end ? el("p", { class: "hindered" }, `Step ${index} does not happen here: ${this.trace.end}.`) : null,
-      isOver && !this.trace.end ? el("p", { class: "note" }, "This run has ended.") : null,
+      isOver && !this.trace.end ? el("p", { class: "note" }, "This trace has ended.") : null,
     ];
   }
 

@@ -119,10 +119,10 @@ def test_the_address_holds_the_path(page: Page) -> None:
 
 def test_the_depth_is_that_of_the_shortest_way(page: Page) -> None:
     take(page, "ControllerElectLeader(replica=0)")
-    expect(page.locator(".facts")).to_contain_text("depth 1: no way here is shorter")
+    expect(page.locator(".facts")).to_contain_text("depth 1: this is a shortest path")
     page.keyboard.press("Home")
     walk_ten_steps(page)
-    expect(page.locator(".facts")).to_contain_text("depth 8: this way of 10 steps is not the shortest")
+    expect(page.locator(".facts")).to_contain_text("depth 8: this path of 10 steps is not the shortest")
 
 
 def test_a_session_is_saved_as_a_trace_and_loaded_again(page: Page, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_a_click_on_an_arrow_goes_to_the_step_in_which_it_arrives(watched: Any, 
     page.locator(".arrow[data-received='5'] .hit").first.click(force=True)
     assert step_of(page) == 5
     waiting = page.locator(".arrow.waiting")
-    assert any("not received in this run" in (item.get_attribute("aria-label") or "") for item in waiting.all())
+    assert any("not received in this trace" in (item.get_attribute("aria-label") or "") for item in waiting.all())
 
 
 @pytest.fixture(scope="module")
@@ -493,9 +493,9 @@ def test_a_run_without_end_says_where_its_loop_begins_and_where_it_goes_back_to(
     target = tmp_path / "endless.html"
     acked("view", "leader-in-office-weak", "--out", str(target), "--quiet")
     page = watched.open(target)
-    expect(page.locator(".happened")).to_contain_text("Steps 4 to 6 can happen again and again for ever")
+    expect(page.locator(".happened")).to_contain_text("Steps 4 to 6 can repeat forever")
     expect(page.locator(".steps .remark")).to_have_count(2)
     expect(page.locator(".now .remark")).to_have_count(0)
     page.keyboard.press("End")
-    expect(page.locator(".now .remark")).to_contain_text("Back to step 3: all is as it was after that")
+    expect(page.locator(".now .remark")).to_contain_text("Back to step 3: the state is the one after that step")
     assert watched.findings() == []

@@ -196,6 +196,6 @@ def test_a_claim_that_holds_tells_states_and_one_with_a_run_tells_it() -> None:
     told = [AnsweredSpec(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in CLAIMS]
     page = "\n".join(claims_markdown(told))
     assert re.search(r"\| true \|  \| all [\d,]+ states \| `acks-all-min-2-clean` \|", page)
-    assert "[a run of 1 action](#acks-1-loses) | `acks-1-loses` |" in page
+    assert "[a trace of 1 step](#acks-1-loses) | `acks-1-loses` |" in page
     assert "### acks-1-loses\n" in page
     assert "### acks-all-min-2-clean" not in page

@@ -65,7 +65,7 @@ def document(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 def test_a_proof_says_what_it_rests_on(tiny: Path) -> None:
     done = acked("prove", tiny)
     assert done.returncode == 0, done.stderr
-    assert "holds: proved by induction with 24 lemmas, in runs of any length" in " ".join(done.stdout.split())
+    assert "holds: proved by induction with 24 lemmas, in traces of any length" in " ".join(done.stdout.split())
     for name in ("initial state", "LeaderWrite", "FencedFollowerFetch", "CommitRequest", "symmetry", "as the spec expects"):
         assert name in done.stdout
     lines = done.stderr.splitlines()
@@ -131,7 +131,7 @@ def test_a_failed_induction_shows_what_breaks_what(weakened: Path) -> None:
     assert "a state in which every property and every lemma holds; it is not reachable" in text
     assert "FencedFollowerFetch does not preserve" in text
     assert "broker 0" in text, "states are drawn as log grids"
-    assert "incomplete: this is no proof, because of FencedFollowerFetch" in text
+    assert "incomplete: not a proof, because of FencedFollowerFetch" in text
 
 
 def test_the_document_of_a_failed_induction_has_its_counterexamples(weakened: Path) -> None:
@@ -170,7 +170,7 @@ def test_every_query_is_written_as_a_file(tiny: Path, tmp_path: Path) -> None:
 def test_a_timeout_is_no_pass_and_names_what_was_left_open(tiny: Path) -> None:
     done = acked("prove", tiny, "-c", "replicas=3", "-c", "log_size=2", "--timeout", "0.001")
     assert done.returncode == 152
-    assert "incomplete: this is no proof" in done.stdout
+    assert "incomplete: not a proof" in done.stdout
     assert "open: " in " ".join(done.stdout.split())
 
 
@@ -289,7 +289,7 @@ def test_an_older_variant_is_refuted_for_all_constants_and_lemma_sets_are_kept_i
     assert "FollowerReplicate does not preserve RecordEpoch, LogMatching, CommitQuorum, CommitRequest" in text
     assert "BecomeFollowerTruncateKip279 does not preserve LeaderFirst" in text
     assert "FencedFollowerFetch of kip320 asks in addition: follows in this epoch" in text
-    assert "a state in which every lemma and both promises hold; it need not be reachable" in text
+    assert "a state in which every lemma and both properties hold; it may be unreachable" in text
     assert "broker 0" in text, "states are drawn as log grids"
     written = json.loads(mine.read_text())
     assert written["fingerprint"] == known["fingerprint"]

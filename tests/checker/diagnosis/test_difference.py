@@ -95,7 +95,7 @@ def test_two_releases_are_an_upgrade_note(tmp_path: Path, capsys: pytest.Capture
     assert any(side["only_here"] for side in document["sides"])
     assert set(document["properties"]) == {"AckedRecordsInIsr", "LogsAgreeBelowHw"}
     assert main(["diff", paths["2.6"], paths["4.0"], "-q"]) == 1
-    assert "Runs are not compared: one side has values of" in " ".join(capsys.readouterr().out.split())
+    assert "Traces are not compared: one side has values of" in " ".join(capsys.readouterr().out.split())
 
 
 def test_rules_over_other_fields_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

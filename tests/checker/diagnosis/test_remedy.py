@@ -85,7 +85,7 @@ def test_the_remedy_has_the_epochs_of_the_story_and_counts_states_as_the_questio
     assert [before.state["broker"][r]["leader_epoch"] for r in (0, 2)] == [2, 1]
     told = prevented_in_words(found, "AckedRecordsSurvive")
     assert "(broker[0].leader_epoch is 3 and broker[2].leader_epoch is 1)" in told
-    assert f"{found.states:,} reachable states (brokers' names apart)" in told
+    assert f"{found.states:,} reachable states (modulo broker symmetry)" in told
 
 
 def test_where_no_rule_mends_it_a_setting_may() -> None:
@@ -111,7 +111,7 @@ def test_of_a_weakened_protocol_the_remedy_is_the_clause_that_was_left_out() -> 
     found = remedy(violated(spec.question()))
     assert (found.sort, found.verdict) == (Sort.CLAUSE, Verdict.HOLDS)
     assert found.name == "FencedLeaderExpandIsr: follows in this epoch"
-    assert "the clause that is left out here" in prevented_in_words(found, "WeakIsr")
+    assert "the clause that was dropped here" in prevented_in_words(found, "WeakIsr")
 
 
 def test_ctrl_c_ends_the_looking_and_a_search_without_memory_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,6 +129,6 @@ def test_ctrl_c_ends_the_looking_and_a_search_without_memory_decides_nothing(mon
 
 def test_a_clause_alone_may_not_be_enough_and_that_is_said() -> None:
     found = Remedy(Sort.PROTOCOL, "kip101", "KIP-101", None, Verdict.VIOLATED, 7)
-    assert prevented_in_words(found, "WeakIsr").endswith("That ends this run; WeakIsr still breaks in another.")
+    assert prevented_in_words(found, "WeakIsr").endswith("That prevents this trace; WeakIsr is still violated in another.")
     open_ = Remedy(Sort.RULE, "truncation=leader epoch", "KIP-101", None, Verdict.INCOMPLETE, 2_000_000)
     assert prevented_in_words(open_, "ReadsStay").endswith("ReadsStay holds with it was not decided within 2,000,000 states.")

@@ -126,8 +126,8 @@ def test_long_enough_runs_see_the_whole_of_a_small_space() -> None:
 def test_the_command_says_its_seed_and_that_nothing_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "kip320", "--runs", "100", "--depth", "20", "--seed", "9"]) == 152
     out = capsys.readouterr().out
-    assert "this is no proof" in out
-    assert "--seed 9 makes the same runs again" in out
+    assert "this is not a proof" in out
+    assert "--seed 9 repeats these runs" in out
     assert "an estimate" in out
     assert main(["simulate", "truncate-to-hw", "--seed", "7", "--format", "json"]) == 12
     document = json.loads(capsys.readouterr().out)

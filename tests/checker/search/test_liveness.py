@@ -472,10 +472,11 @@ def test_the_command_tells_the_story_and_shows_it_again(tmp_path: Path, capsys: 
     told = " ".join(capsys.readouterr().out.split())
     assert main(["show", str(trace)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    for sentence in ("Here the loop begins.", "Back to step 3: all is as it was after that", "Steps 4 to 6 can happen again"):
+    back = "Back to step 3: the state is the one after that step"
+    for sentence in ("Here the loop begins.", back, "Steps 4 to 6 can repeat forever"):
         assert sentence in told
         assert sentence in shown
-    assert "Led in 6 steps, the last 3 of them again and again" in told
+    assert "Led in 6 steps, the last 3 of which repeat forever" in told
     assert main(["view", str(trace), "--out", str(page), "--quiet"]) == 0
     assert '"remarks":{"3":"Here the loop begins.","6":"Back to step 3' in page.read_text()
     itf = tmp_path / "t.itf.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from acked.checker.question.result import ActionCount, StopReason, Verdict
 from acked.checker.spec.expectation import Departure, Reason
 from acked.checker.spec.spec import load_spec
 from acked.reports.console import open_console
-from acked.reports.gate.ablation import ablation_document, print_ablation
+from acked.reports.gate.ablation import ablation_document, ablation_markdown, print_ablation
 from acked.reports.gate.gate import GateProgress, gate_document, print_gate
 from acked.reports.tables.coverage import print_coverage
 from tests.places import SPECS
@@ -70,7 +71,7 @@ def test_nothing_is_shown_beside_a_document() -> None:
 def test_warnings_and_slow_specs_are_told() -> None:
     report = GateReport((entry("a.toml"),), (Candidate(Path("s.toml"), SPEC),), "", ("the cache entry x is damaged",))
     text = shown(report)
-    assert "left out, because it is slow: s.toml (--slow runs it)" in text
+    assert "skipped because it is slow: s.toml (--slow runs it)" in text
     assert "warning: the cache entry x is damaged" in text
     assert gate_document(report, [])["left_out"] == ["s.toml"]
 
@@ -108,5 +109,13 @@ def test_ablation_never_calls_an_undecided_clause_needless() -> None:
     stream = io.StringIO()
     print_ablation(open_console(stream, 100), found, with_stories=False)
     text = stream.getvalue()
-    assert "no promise of this spec needs: A: idle\n" in text
+    assert "no property of this spec is violated without: A: idle\n" in text
     assert "killed by SIGKILL" in text
+
+
+def test_the_markdown_of_an_ablation_shows_a_hostile_title_and_clause_as_text() -> None:
+    spec = replace(SPEC, title="<img src=x> @team [x](y)")
+    clauses = (Ablated("A", "a | b `c`", Task.of(SPEC), HOLDS, ""),)
+    text = ablation_markdown(Ablation(spec, HOLDS, clauses, ()))
+    assert "&lt;img src=x&gt; @&#8203;team \\[x\\]\\(y\\)." in text
+    assert "| A: a \\| b \\`c\\` | nothing |" in text

@@ -65,7 +65,7 @@ def test_lanes_are_the_roles_and_ids_that_the_actions_speak_of(view: TraceView) 
     assert lanes.acting == (None, "client 0", "client 1", "lock server", "client 0", "client 1")
     told = [(item.sender, item.receiver, item.text, fate_in_words(item)) for item in lanes.messages]
     assert told == [
-        ("client 0", "lock server", "may I?", "sent in step 1, never taken up: dropped in step 4"),
+        ("client 0", "lock server", "may I?", "sent in step 1, never acted upon: dropped in step 4"),
         ("client 1", "lock server", "may I?", "sent in step 2, received in step 3"),
         ("lock server", "client 1", "it is yours", "sent in step 3, received in step 5, late"),
     ]
@@ -183,7 +183,7 @@ def test_what_goes_wrong_in_a_declaration_is_one_sentence_with_its_line() -> Non
     with pytest.raises(ModelError) as refused:
         steps_of(question, run)
     assert re.fullmatch(
-        r"things: who tells whom in Switch \(test_pictures.py:\d+\): AttributeError: .*'off'", str(refused.value)
+        r"things: the messages of Switch \(test_pictures.py:\d+\): AttributeError: .*'off'", str(refused.value)
     )
 
 

@@ -220,7 +220,7 @@ def test_a_deadlock_is_told_as_one() -> None:
     found = result.violations[0]
     story = view_of(Counterexample.of("chairs", result.question, found)).story
     assert story is not None
-    assert story.happened == "Step 2 of 2 breaks it: no action is enabled any more."
+    assert story.happened == "Step 2 of 2 breaks it: no action is enabled."
 
 
 def test_a_run_that_violates_nothing_has_steps_and_no_story(violated: Result) -> None:
@@ -240,7 +240,7 @@ def test_a_weakened_protocol_is_pictured_as_well(control: Path) -> None:
     assert all(step.picture is not None for step in view.steps)
     assert view.story is not None
     assert view.story.prevented is not None
-    assert "the clause that is left out here" in view.story.prevented
+    assert "the clause that was dropped here" in view.story.prevented
 
 
 def test_a_state_that_no_run_reaches_is_told_as_the_search_numbers_it() -> None:

@@ -48,7 +48,7 @@ def test_an_incomplete_search_says_why_it_stopped_and_what_it_covered(drawn: Dra
 
 def test_a_search_that_was_asked_nothing_proves_nothing(drawn: Drawn, searched) -> None:
     text = drawn(print_result, "title", searched("kip320", (2, 2, 2, 0)), 0.1).text
-    assert "? incomplete: every reachable state was seen, but no property was asked" in text
+    assert "? incomplete: every reachable state was seen, but no property was checked" in text
 
 
 @pytest.mark.parametrize("reason", [reason for reason in StopReason if reason is not StopReason.VIOLATION])
