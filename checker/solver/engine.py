@@ -26,8 +26,9 @@ from acked.checker.solver.tasks import (
     StepAnswer,
     StepTask,
 )
+from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.formulas.expr import Expr, Op, Pool, builders, evaluation_order
+from acked.model.formulas.expr import Expr, Op, Pool, builders
 from acked.model.language.smt import Frame, Lowering
 
 Emit = Callable[[Any], None]

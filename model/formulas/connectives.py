@@ -1,4 +1,4 @@
-"""Not, and, or: how they fold, for every pool of interned formulas.
+"""What all pools of interned formulas have in common: how not, and, or fold, and in which order nodes are evaluated.
 
 `Connectives`, from which the pool of bounded expressions (`expr.py`) and that of first-order terms (`firstorder/terms.py`)
 take what they have in common.
@@ -13,6 +13,14 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 class Formula(Protocol):
     """What a node must tell so that it can be folded; equal nodes are one object."""
+
+    @property
+    def id(self) -> int:
+        """A number that is greater than those of its arguments."""
+
+    @property
+    def args(self: Node) -> tuple[Node, ...]:
+        """What it is made of."""
 
     @property
     def is_const(self) -> bool:
@@ -97,3 +105,15 @@ class Connectives(ABC, Generic[Node]):
         if other.is_const:
             return self.or_(self.not_(condition), then) if other.truth else self.and_(condition, then)
         return None
+
+
+def evaluation_order(roots: Iterable[Node]) -> list[Node]:
+    """Every node reachable from the roots, each once, arguments before the nodes that use them."""
+    seen: dict[int, Node] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.id not in seen:
+            seen[node.id] = node
+            stack.extend(node.args)
+    return [seen[key] for key in sorted(seen)]

@@ -16,13 +16,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path as FilePath
+from types import TracebackType
 from typing import Any, TypeVar, get_type_hints
 
 from acked.model.formulas.errors import DomainOverflow, ModelError, StepError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.context import Constant, Context, active
-from acked.model.language.domain import LeafDomain, as_leaf, is_name
+from acked.model.language.domain import LeafDomain, Plain, as_leaf, is_name
 from acked.model.language.finite import FINITE
 from acked.model.language.layout import Schema, meanings
 from acked.model.language.semantics import Guard, Trace, tracing
@@ -215,7 +216,7 @@ class Protocol:
         """What names it in files that travel: of one that a file defines, the file without its folder."""
         return FilePath(self.reference).name
 
-    def bind(self, constants: Mapping[str, Any]) -> dict[str, int]:
+    def bind(self, constants: Mapping[str, object]) -> dict[str, int]:
         """The constants in declared order, checked: each given or with a default, none unknown, every value in range."""
         declared = {constant.name: constant for constant in self.constants}
         for name in constants:
@@ -238,7 +239,7 @@ class Protocol:
         return self._profile(version, control_plane)
 
     def settle(
-        self, given: Mapping[str, Any], constants: Mapping[str, int], control_plane: str | None
+        self, given: Mapping[str, object], constants: Mapping[str, int], control_plane: str | None
     ) -> tuple[dict[str, int], tuple[str, ...]]:
         """The constants in effect where a spec names those `given`, and warnings; `ModelError` for what is refused."""
         if self._settle is None:
@@ -250,12 +251,12 @@ class Protocol:
         """The constants under which a run is told to people; those it was found under, unless the protocol says otherwise."""
         return dict(constants) if self._told_with is None else self._told_with(constants)
 
-    def actions_under(self, constants: Mapping[str, Any]) -> tuple[Action, ...]:
+    def actions_under(self, constants: Mapping[str, object]) -> tuple[Action, ...]:
         """The actions that a configuration has at all; nothing is traced."""
         with active(Context(Pool(), self.bind(constants))):
             return tuple(item for item in self.actions if item.is_present())
 
-    def instantiate(self, constants: Mapping[str, Any], drop: Iterable[tuple[str, str]] = ()) -> Instance:
+    def instantiate(self, constants: Mapping[str, object], drop: Iterable[tuple[str, str]] = ()) -> Instance:
         """The protocol under given constants; `drop` names (action, label) guard clauses to leave out."""
         return Instance(self, self.bind(constants), frozenset(drop))
 
@@ -273,7 +274,7 @@ class ActionInstance:
     """
 
     action: Action
-    arguments: dict[str, Any]
+    arguments: dict[str, Plain]
     guards: tuple[Guard, ...]
     guard: Expr
     updates: tuple[tuple[int, Expr], ...]
@@ -478,7 +479,7 @@ class _located:  # noqa: N801
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: Any) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if not isinstance(error, Exception):
             return
         frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(tb)]

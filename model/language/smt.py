@@ -15,7 +15,8 @@ from typing import Any
 
 import z3
 
-from acked.model.formulas.expr import Expr, Op, evaluation_order
+from acked.model.formulas.connectives import evaluation_order
+from acked.model.formulas.expr import Expr, Op
 from acked.model.language.protocol import Instance
 
 Term = Any

@@ -23,7 +23,7 @@ from acked.model.language.values import Id
 class Telling:
     """What an action's words are made of: `before` and `after` (plain states by attribute) and its parameters."""
 
-    def __init__(self, before: Mapping[str, Any], after: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+    def __init__(self, before: Mapping[str, object], after: Mapping[str, object], arguments: Mapping[str, object]) -> None:
         self.before = PlainStruct(before)
         self.after = PlainStruct(after)
         self.arguments = dict(arguments)
@@ -35,7 +35,7 @@ class Telling:
             raise AttributeError(name) from None
 
 
-Words = Callable[[Any], str]
+Words = Callable[[Telling], str]
 """From the telling of a step to a sentence."""
 
 
@@ -57,7 +57,7 @@ class Those:
     """Ids of a sort that no parameter names: `Those(Replica, lambda t: t.before.controller.leader)`; None is nobody."""
 
     sort: type[Id]
-    which: Callable[[Any], int | Iterable[int] | None]
+    which: Callable[[Telling], int | Iterable[int] | None]
 
 
 Party = str | Role | Those
@@ -100,10 +100,10 @@ class Tells:
 
     sender: Party
     receiver: Party
-    text: str | Callable[[Any], str | Iterable[str] | None]
+    text: str | Callable[[Telling], str | Iterable[str] | None]
     course: Course = Course.AT_ONCE
     channel: str = ""
-    number: Callable[[Any], Hashable] | None = None
+    number: Callable[[Telling], Hashable] | None = None
     is_late: bool = False
 
     @property
@@ -121,7 +121,7 @@ class Ends:
 
     whose: Party
     channel: str | None = None
-    when: Callable[[Any], bool] | None = None
+    when: Callable[[Telling], bool] | None = None
 
     @property
     def parties(self) -> tuple[Party, ...]:

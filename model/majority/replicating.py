@@ -6,11 +6,9 @@ one step: a leader that has no use for an answer yet may commit later, so an ans
 
 from __future__ import annotations
 
-from typing import Any
-
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, ite, some
-from acked.model.language.telling import PRODUCER, Tells, asks
+from acked.model.language.telling import PRODUCER, Telling, Tells, asks
 from acked.model.language.values import Bool
 from acked.model.majority.common import agree_until, how_many, majority, renumber_terms, says_heard, take_up
 from acked.model.majority.state import Offset, Record, RecordId, Replica, State, log_size, records
@@ -51,20 +49,20 @@ def follow(s: State, leader: Replica, follower: Replica, agreed: Offset) -> None
     renumber_terms(s)
 
 
-def _says_hw(t: Any) -> str:
+def _says_hw(t: Telling) -> str:
     return f"HW {t.after.replica[t.leader].hw}"
 
 
-def _says_append(t: Any) -> str:
+def _says_append(t: Telling) -> str:
     log = t.after.log[t.follower]
     return f"r{log.records[log.end - 1].id}, {_says_hw(t)}"
 
 
-def _says_match(t: Any) -> str:
+def _says_match(t: Telling) -> str:
     return f"the same up to {t.after.match[t.leader][t.follower]}"
 
 
-def _says_replicate(t: Any) -> str:
+def _says_replicate(t: Telling) -> str:
     log = t.after.log[t.follower]
     at = log.end - 1
     text = f"{says_heard(t)}replica {t.follower} takes record {log.records[at].id} at offset {at} from leader {t.leader}"
@@ -98,16 +96,16 @@ def heartbeat(s: State, leader: Replica, follower: Replica) -> None:
     follow(s, leader, follower, agreed)
 
 
-def _acked_now(t: Any) -> list[int]:
+def _acked_now(t: Telling) -> list[int]:
     was, now = t.before.acked, t.after.acked
     return [record for record in range(len(now)) if now[record] and not was[record]]
 
 
-def _says_taken(t: Any) -> list[str]:
+def _says_taken(t: Telling) -> list[str]:
     return [f"r{record} was taken" for record in _acked_now(t)]
 
 
-def _says_commit(t: Any) -> str:
+def _says_commit(t: Telling) -> str:
     told = [str(record) for record in _acked_now(t)]
     hw = t.after.replica[t.leader].hw
     text = f"leader {t.leader} finds its log up to offset {hw} on a majority and commits it"

@@ -77,11 +77,12 @@ def settle(
 
 def _conflict(constants: Mapping[str, int]) -> str:
     """The first setting that idempotence cannot be had with, if any."""
+    mode = str(acks.show(constants["acks"]))
     said = {
-        idempotence.ACKS: acks.show(constants["acks"]),
+        idempotence.ACKS: mode,
         idempotence.RETRIES: constants["retries"],
         idempotence.IN_FLIGHT: constants["in_flight"],
     }
     most = idempotence.MOST_IN_FLIGHT if constants["five_in_flight"] else idempotence.MOST_IN_FLIGHT_AT_FIRST
-    found = idempotence.conflicts(said[idempotence.ACKS], constants["retries"], constants["in_flight"], most)
+    found = idempotence.conflicts(mode, constants["retries"], constants["in_flight"], most)
     return next((f"{name}={said[name]}" for name, _ in found), "")

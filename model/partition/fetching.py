@@ -8,12 +8,10 @@ fetch, so it carries the high watermark from before; one for which the fetch wai
 
 from __future__ import annotations
 
-from typing import Any
-
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, ite, least, smaller, some, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault
+from acked.model.language.telling import Fault, Telling
 from acked.model.language.values import Bool
 from acked.model.language.words import says_cut, says_list, says_set
 from acked.model.partition.common import (
@@ -212,7 +210,7 @@ def truncate_by_epoch(s: State, follower: Replica, leader: Replica) -> None:
 # -- the fetch --------------------------------------------------------------------------------------------------------
 
 
-def says_round(t: Any) -> str:
+def says_round(t: Telling) -> str:
     """The leader's half of a fetch in words."""
     before, after = t.before, t.after
     text = f"broker {t.follower} fetches from broker {t.leader} at offset {before.log[t.follower].end}"
@@ -225,13 +223,13 @@ def says_round(t: Any) -> str:
     return f"{text}, whereupon broker {t.leader} {says_list(learns)}" if learns else text
 
 
-def _says_record(t: Any) -> str:
+def _says_record(t: Telling) -> str:
     start = t.before.log[t.follower].end
     got = f"record {t.after.log[t.follower].records[start].id}"
     return f"{says_round(t)}; it gets {got} and high watermark {t.after.broker[t.follower].hw}"
 
 
-def _says_parted(t: Any) -> str:
+def _says_parted(t: Telling) -> str:
     noted = t.after.known_end[t.leader][t.follower]
     believes_more = noted is not None and noted > t.after.log[t.follower].end
     believed = f"; broker {t.leader} has noted log end {noted} for it" if believes_more else ""
@@ -329,7 +327,7 @@ def answer_at_once(s: State, follower: Replica, leader: Replica, end: Offset, ad
         renumber_epochs(s)
 
 
-def _says_batch(t: Any) -> str:
+def _says_batch(t: Telling) -> str:
     start, end = t.before.log[t.follower].end, t.after.log[t.follower].end
     records = [str(record.id) for record in t.after.log[t.follower].records[start:end]]
     got = f"record{'s' if len(records) > 1 else ''} {' and '.join(records)}" if records else "no record"

@@ -6,12 +6,10 @@ What lives here: becoming leader, taking a follower out of the ISR, and taking o
 
 from __future__ import annotations
 
-from typing import Any
-
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, every, ite, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Fault
+from acked.model.language.telling import CONTROLLER, Fault, Telling
 from acked.model.language.values import Bool, SetValue
 from acked.model.language.words import says_brokers, says_set
 from acked.model.partition.common import (
@@ -98,7 +96,7 @@ def become_leader(s: State, leader: Replica) -> None:
 WAITS = "the high watermark waits for a follower outside the ISR"
 
 
-def _says_isr(t: Any) -> str:
+def _says_isr(t: Telling) -> str:
     return (
         f"{says_set(t.after.broker[t.leader].isr)}, and its high watermark is {t.after.broker[t.leader].hw}"
         f"{says_answers(t, t.leader)}"
@@ -231,7 +229,7 @@ def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     advance_high_watermark(s, leader)
 
 
-def _says_new_epoch(t: Any) -> str:
+def _says_new_epoch(t: Telling) -> str:
     before, after = t.before.controller.leader_epoch, t.after.controller.leader_epoch
     return f", in a new leader epoch, {after}" if before != after else ""
 

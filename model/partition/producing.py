@@ -7,11 +7,9 @@ give a record up, and producers that restart. The answer that acks=all waits for
 
 from __future__ import annotations
 
-from typing import Any
-
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, every, implies, ite, least, some, truth
-from acked.model.language.telling import PRODUCER, Fault
+from acked.model.language.telling import PRODUCER, Fault, Telling
 from acked.model.language.values import Bool
 from acked.model.partition.common import (
     Advance,
@@ -145,7 +143,7 @@ def require_answer_fits(s: State, leader: Replica, answered: Bool) -> None:
         require("due with the append, if it is lost", answered | counted_isr(s, leader).is_only(leader))
 
 
-def _says_sending(t: Any) -> str:
+def _says_sending(t: Telling) -> str:
     """`the producer sends record 1`, and why it does so again or out of turn."""
     record, status = t.record, t.before.producer.status
     session = getattr(t.before.producer, "session", 0)
@@ -163,7 +161,7 @@ def _says_sending(t: Any) -> str:
     return f"the producer sends record {record}"
 
 
-def _says_append(t: Any) -> str:
+def _says_append(t: Telling) -> str:
     record = t.record
     end = t.before.log[t.leader].end
     broker = t.before.broker[t.leader]
@@ -248,7 +246,7 @@ def retry_known(s: State, leader: Replica, record: RecordId) -> None:
         s.producer.status[record] = status(ACKED)
 
 
-def _says_give_up(t: Any) -> str:
+def _says_give_up(t: Telling) -> str:
     why = "is refused, or does not arrive" if t.before.producer.status[t.record] == UNSENT else "is not answered in time"
     return f"record {t.record} {why}, and the producer gives it up and tells the application that it failed"
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from acked.model.language.telling import Telling
 from acked.model.partition.state import ACKED, FAILED
 
 
-def waited_at(t: Any, broker: int) -> list[int]:
+def waited_at(t: Telling, broker: int) -> list[int]:
     """Records whose producer waits at the broker and, after the step, no more."""
     before, after = (getattr(state.producer, "waits_at", []) for state in (t.before, t.after))
     return [record for record, (was, now) in enumerate(zip(before, after, strict=True)) if was == broker and now is None]
 
 
-def answers_of(t: Any, leader: int) -> list[str]:
+def answers_of(t: Telling, leader: int) -> list[str]:
     """What a leader tells producers who waited for its high watermark, as predicates: `tells the producer that …`."""
     told = []
     for record in waited_at(t, leader):
@@ -24,12 +23,12 @@ def answers_of(t: Any, leader: int) -> list[str]:
     return told
 
 
-def says_answers(t: Any, leader: int) -> str:
+def says_answers(t: Telling, leader: int) -> str:
     """The same as the end of a sentence about the leader."""
     return "".join(f"; it {told}" for told in answers_of(t, leader))
 
 
-def says_no_answers(t: Any, broker: int) -> str:
+def says_no_answers(t: Telling, broker: int) -> str:
     """What producers make of it that nobody answers them any more, as the end of a sentence."""
     text = ""
     for record in waited_at(t, broker):

@@ -357,7 +357,7 @@ class Drawing:
         made.mutants[T.EMPTY_FIELD] = (source(extra=empty), made.spec, "field nothing can hold nothing")
         lower = '@p.action()\ndef lower(s: State) -> None:\n    require("x", greatest(Later, lambda e: e > 0) > 0)\n'
         if not self.sizes["last"]:
-            made.mutants[T.EMPTY_EXTREME] = (source(lower), made.spec, "say what it is then by otherwise")
+            made.mutants[T.EMPTY_EXTREME] = (source(lower), made.spec, "pass otherwise=… as the result")
         if "members" in self.fields:
             drop = "@p.action()\ndef drop(s: State, a: Node) -> None:\n    s.members.add(a)\n"
             made.mutants[T.DROPPED_SET] = (source(drop), made.spec, "returns another set and changes none")
