@@ -157,7 +157,7 @@ class Normaliser:
         return Clause(variables, kept, self._pattern(variables, kept))
 
     def _shifted(self, variables: tuple[Term, ...], literals: tuple[Term, ...]) -> tuple[Term, ...]:
-        """A variable of which functions only take x - 1, say, is counted from there, so that hints fit it."""
+        """A variable that functions only take with an offset, e.g. x - 1, is counted from there, so that hints fit it."""
         logic = self._logic
         for x in variables:
             applied = [node for node in evaluation_order(literals) if node.op is Op.APPLY]

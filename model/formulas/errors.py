@@ -12,4 +12,4 @@ class DomainOverflow(ModelError):
 
 
 class StepError(ModelError):
-    """A step does what no step may do; it is no error of an action instance that can never be enabled."""
+    """A step does what no step may do; in an action instance that can never be enabled that is not an error."""

@@ -1,4 +1,4 @@
-"""The plain-Python evaluator: slow, obvious, and the judge of every other engine.
+"""The plain-Python evaluator: slow, obvious, and the oracle of every other engine.
 
 Traces, "why is this action not enabled?" and the cross-checks of native code and solvers use it.
 """

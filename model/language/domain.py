@@ -139,7 +139,7 @@ class IdDomain(LeafDomain):
     def from_plain(self, value: object, constants: Constants) -> int:
         size = self.cardinality(constants)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < size:
-            raise ModelError(f"{value!r} is no {self.item.type_name}: there are {size}, from 0")
+            raise ModelError(f"{value!r} is not a valid {self.item.type_name}: there are {size}, numbered from 0")
         return value
 
 
@@ -231,7 +231,7 @@ class SetDomain(LeafDomain, Generic[I]):
     def from_plain(self, value: object, constants: Constants) -> int:
         members = IdDomain(self.item)
         if not isinstance(value, list):
-            raise ModelError(f"{value!r} is no list of {self.item.type_name}s")
+            raise ModelError(f"{value!r} is not a list of {self.item.type_name}s")
         mask = sum(1 << members.from_plain(k, constants) for k in dict.fromkeys(value))
         if self.to_plain(mask, constants) != value:
             raise ModelError(f"{value!r} must be ascending and without repetition")
@@ -364,7 +364,7 @@ class LogDomain(Domain):
         for path, domain in StructDomain(self.record).parts():
             if not isinstance(domain, LeafDomain):
                 name = f"{self.record.__name__}.{path_name(path)}"
-                raise ModelError(f"{name} cannot be in a log: its records hold single fields and structs of such")
+                raise ModelError(f"{name} cannot be in a log: a record holds single fields and structs of single fields")
             found.append((path, domain))
         return found
 
@@ -418,7 +418,7 @@ def _must_be(item: object, what: str, *kinds: type[Value]) -> None:
 
 
 def is_absent(domain: Domain, constants: Constants) -> bool:
-    """Whether nothing of a field is there under the constants."""
+    """Whether the constants leave out all of a field."""
     if isinstance(domain, ArrayDomain):
         return is_absent(domain.element, constants)
     if isinstance(domain, StructDomain):
@@ -443,7 +443,7 @@ def as_domain(spec: object) -> Domain:
         if issubclass(spec, Bool):
             return BoolDomain()
     raise ModelError(
-        f"{spec!r} is no domain; use a subclass of Int, Id or Struct, Bool, or Range, Optional, SetOf, Array, Log"
+        f"{spec!r} is not a domain; use a subclass of Int, Id or Struct, Bool, or Range, Optional, SetOf, Array, Log"
     )
 
 

@@ -55,7 +55,7 @@ class Action:
     """A transition rule: an ordinary function of the state and of finite-domain parameters, with its words.
 
     `actor`, `fault` and `messages` are what its author declares for pictures (see `telling.py`): who takes the step (None:
-    it was not said), what goes wrong in it, if anything, and who tells whom.
+    not declared), what goes wrong in it, if anything, and which messages are sent.
     """
 
     name: str
@@ -96,7 +96,9 @@ class Action:
         for name in named_parameters(self.actor, self.messages):
             if name not in ids:
                 known = f"it has {', '.join(ids)}" if ids else "it has none; name a Role, or ids with Those(…)"
-                raise ModelError(f"{where}: actor and messages speak of {name!r}, which is no parameter of ids; {known}")
+                raise ModelError(
+                    f"{where}: actor and messages name {name!r}, which is not a parameter that holds ids; {known}"
+                )
         return domains
 
     @property
@@ -114,16 +116,16 @@ def action(
 ) -> Callable[[Callable[..., None]], Action]:
     """Makes an action of a function; `says` writes one plain sentence about a step (see `Telling`).
 
-    `when` tells from the constants whether a configuration has the action at all. `actor`, `fault` and `messages` say for
-    pictures who takes the step, what goes wrong in it, and who tells whom (see `telling.py`).
+    `when` decides from the constants whether a configuration has the action at all. `actor`, `fault` and `messages` say for
+    pictures who takes the step, what goes wrong in it, and which messages are sent (see `telling.py`).
     """
-    told = tuple(messages)
+    declared = tuple(messages)
 
     def decorate(function: Callable[..., None]) -> Action:
         name = "".join(part.capitalize() for part in function.__name__.split("_"))
         code = function.__code__
         doc = inspect.getdoc(function) or ""
-        return Action(name, function, says, doc, code.co_filename, code.co_firstlineno, when, actor, fault, told)
+        return Action(name, function, says, doc, code.co_filename, code.co_firstlineno, when, actor, fault, declared)
 
     return decorate
 
@@ -145,7 +147,7 @@ class Protocol:
 
     `source` says where the rules come from (KIP, JIRA id); `actions` are those shared with other protocols, further ones
     are added with `@protocol.action(…)`. `profile` gives the constants of a version and a control plane. `told_with` says
-    under which other constants, if any, a run is told to people: the same actions without what shortens the search. `settle`
+    under which other constants, if any, a run is shown to people: the same actions without what shortens the search. `settle`
     says what becomes of settings that go against each other. `symmetric` names the sorts of ids that are meant to be
     interchangeable; whether they are is checked before anything rests on it. `budgets` are the labels of the clauses that
     only keep the model finite: a run that they end would go on in a cluster. `pictures` draws the states, if the author has
@@ -186,7 +188,7 @@ class Protocol:
         self.pictures = pictures
         for constant in constants:
             if not is_name(constant.name):
-                raise ModelError(f"{name}: constant {constant.name!r} is no name; use letters, digits and _")
+                raise ModelError(f"{name}: constant {constant.name!r} is not a valid name; use letters, digits and _")
             if isinstance(state.domains().get(constant.name), LeafDomain):
                 raise ModelError(
                     f"{name}: {constant.name!r} is a constant and a field of the state, and a predicate could mean either; "
@@ -248,7 +250,7 @@ class Protocol:
         return self._settle(named, constants, control_plane)
 
     def told_with(self, constants: Mapping[str, int]) -> dict[str, int]:
-        """The constants under which a run is told to people; those it was found under, unless the protocol says otherwise."""
+        """The constants under which a run is shown to people; those it was found under, unless the protocol has others."""
         return dict(constants) if self._told_with is None else self._told_with(constants)
 
     def actions_under(self, constants: Mapping[str, object]) -> tuple[Action, ...]:
@@ -332,7 +334,7 @@ class Instance:
         return {item.name: shown[item.name] for item in self.protocol.constants if self.constants[item.name] != item.default}
 
     def as_told(self) -> Instance:
-        """The instance in which runs are told to people; this one, unless the protocol has another for that."""
+        """The instance in which runs are shown to people; this one, unless the protocol has another for that."""
         constants = self.protocol.told_with(self.constants)
         return self if constants == self.constants else self.protocol.instantiate(constants, self.dropped)
 
@@ -378,7 +380,7 @@ class Instance:
             try:
                 item.function(self._root(store), **bound)
             except StepError:
-                # Of a binding that its clauses rule out, what it would do is no mistake.
+                # Of a binding that its clauses rule out, what it would do is not a mistake.
                 if all(guard.condition is not self.pool.false for guard in self._kept(item, guards)):
                     raise
         kept = self._kept(item, guards)

@@ -1,4 +1,4 @@
-"""What is told of a step beside its sentence: who takes it, what goes wrong in it, and who tells whom.
+"""What an action declares about its steps beside their sentence: the actor, the fault, and the messages.
 
 The declarations that stand with an action where it is defined (`@action(actor=…, fault=…, messages=…)`), as plain data.
 
@@ -89,7 +89,7 @@ class Course(Enum):
 
 @dataclass(frozen=True)
 class Tells:
-    """A message of a step: who tells whom, and what.
+    """A message of a step: from whom, to whom, and what it says.
 
     `text` is words, or a function of the telling that gives words, or several messages' words, or none where the step has no
     such message. `channel` tells apart messages that may be on their way between the same two. The one that arrives has the

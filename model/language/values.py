@@ -445,7 +445,9 @@ def _must_be_used(method: str, caller: FrameType) -> None:
     while code[at] == opmap["CACHE"]:
         at += 2
     if code[at] == opmap["POP_TOP"]:
-        raise ModelError(f"{method}(…) returns another set and changes none; assign it, such as s.isr = s.isr.{method}(r)")
+        raise ModelError(
+            f"{method}(…) returns a new set and does not change this one; assign it, e.g. s.isr = s.isr.{method}(r)"
+        )
 
 
 def _words(name: str) -> str:

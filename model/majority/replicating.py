@@ -101,18 +101,18 @@ def _acked_now(t: Telling) -> list[int]:
     return [record for record in range(len(now)) if now[record] and not was[record]]
 
 
-def _says_taken(t: Telling) -> list[str]:
-    return [f"r{record} was taken" for record in _acked_now(t)]
+def _says_acks(t: Telling) -> list[str]:
+    return [f"ack r{record}" for record in _acked_now(t)]
 
 
 def _says_commit(t: Telling) -> str:
-    told = [str(record) for record in _acked_now(t)]
+    acked = " and ".join(str(record) for record in _acked_now(t))
     hw = t.after.replica[t.leader].hw
     text = f"leader {t.leader} finds its log up to offset {hw} on a majority and commits it"
-    return f"{text}; the producer is told that record {' and '.join(told)} was taken" if told else text
+    return f"{text}; the producer gets an ack for record {acked}" if acked else text
 
 
-@action(says=_says_commit, actor="leader", messages=(Tells("leader", PRODUCER, _says_taken),))
+@action(says=_says_commit, actor="leader", messages=(Tells("leader", PRODUCER, _says_acks),))
 def commit(s: State, leader: Replica, until: Offset) -> None:
     """A leader commits up to a record of its own term that a majority holds (Raft §5.4.2), and answers the producers.
 

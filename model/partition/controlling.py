@@ -21,7 +21,7 @@ from acked.model.partition.common import (
     stop_waiting,
     take_out,
 )
-from acked.model.partition.fetching import end_wait, have_parted, require_fetch, resign
+from acked.model.partition.fetching import end_wait, have_diverged, require_fetch, resign
 from acked.model.partition.messages import ELECTION, FETCH_OUT_OF_RANGE, LEADERSHIP
 from acked.model.partition.settings import (
     CLEAN_CRASHES,
@@ -114,7 +114,7 @@ def halt(s: State, follower: Replica, leader: Replica) -> None:
     Its log stays as it is, and so does its high watermark: it has long been in the checkpoint.
     """
     require_fetch(s, follower, leader)
-    require("logs have parted", have_parted(s, leader, follower))
+    require("logs have parted", have_diverged(s, leader, follower))
     go_down(s, follower, s.log[follower].end, s.broker[follower].hw)
     renumber_epochs(s)
 

@@ -27,7 +27,7 @@ from acked.model.partition.common import (
     renumber_epochs,
     require_epoch_left,
 )
-from acked.model.partition.fetching import drop_late_answer, have_parted
+from acked.model.partition.fetching import drop_late_answer, have_diverged
 from acked.model.partition.messages import (
     ANSWERS,
     ASK_FOR_ISR,
@@ -219,7 +219,7 @@ def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
         require("same leader epoch", in_one_epoch(s, leader, follower))
     if truncates_by_request.value:
         require("has truncated", ~s.broker[follower].truncating)
-    require("logs agree", ~have_parted(s, leader, follower))
+    require("logs agree", ~have_diverged(s, leader, follower))
     known = s.known_end[leader][follower]
     require("has fetched", known.is_some)
     require("known of this incarnation", known <= s.log[follower].end)

@@ -1,4 +1,4 @@
-"""Who tells whom in steps of `partition`: the messages that actions declare."""
+"""The messages that actions of `partition` declare: from whom to whom, and their words."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def _answers(t: Telling) -> Iterator[str]:
     before, after = t.before.producer.status, t.after.producer.status
     for record, (was, now) in enumerate(zip(before, after, strict=True)):
         if was != now == ACKED and acks.value != ACKS_0:
-            yield f"r{record} was taken"
+            yield f"ack r{record}"
         elif now != ACKED and record in waited_at(t, t.leader):
             yield f"r{record}: NOT_ENOUGH_REPLICAS_AFTER_APPEND"
 
 
 def _lost_answer(t: Telling) -> str | None:
-    return None if t.answered else f"r{t.record} was taken"
+    return None if t.answered else f"ack r{t.record}"
 
 
 ANSWERS = Tells("leader", PRODUCER, _answers)
-"""Whoever waits for the leader's high watermark is answered in whatever step moves it."""
+"""Producers that wait for the leader's high watermark are answered in the step that moves it."""
 
 WRITE: tuple[Message, ...] = (Tells(PRODUCER, "leader", lambda t: f"r{t.record}"), ANSWERS)
 WRITE_ANSWERED_OR_NOT: tuple[Message, ...] = (*WRITE, Tells("leader", PRODUCER, _lost_answer, Course.LOST))
@@ -129,7 +129,7 @@ ELECTION = Tells(
     LEADERSHIP,
     lambda t: t.after.controller.leader_epoch,
 )
-"""Whoever has a session is told of a new leader, and hears of it in a step of its own."""
+"""Brokers that have a session are sent the news of a new leader, and hear of it in a step of their own."""
 
 
 def hears_who_leads(broker: str) -> tuple[Message, ...]:

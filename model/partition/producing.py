@@ -165,15 +165,15 @@ def _says_append(t: Telling) -> str:
     record = t.record
     end = t.before.log[t.leader].end
     broker = t.before.broker[t.leader]
-    told = t.after.producer.status[record] == ACKED
+    is_acked = t.after.producer.status[record] == ACKED
     if t.after.log[t.leader].end == end:
         return f"{_says_sending(t)} to broker {t.leader}, which knows it and does not append it" + (
-            "; the producer is told that it was taken" if told else ""
+            "; the producer gets an ack" if is_acked else ""
         )
     failed = t.after.producer.status[record] == FAILED
-    answer = "the producer is told that it was taken" if told else "the producer has no answer yet"
+    answer = "the producer gets an ack" if is_acked else "the producer has no answer yet"
     if failed:
-        answer = "the answer is lost, and the producer tells the application that the record failed"
+        answer = "the answer is lost, and the producer reports to the application that the record failed"
     return (
         f"{_says_sending(t)} to broker {t.leader}, which appends it at offset {end} in leader epoch "
         f"{broker.leader_epoch}; {answer}"
@@ -248,7 +248,7 @@ def retry_known(s: State, leader: Replica, record: RecordId) -> None:
 
 def _says_give_up(t: Telling) -> str:
     why = "is refused, or does not arrive" if t.before.producer.status[t.record] == UNSENT else "is not answered in time"
-    return f"record {t.record} {why}, and the producer gives it up and tells the application that it failed"
+    return f"record {t.record} {why}, and the producer gives it up and reports to the application that it failed"
 
 
 @action(
@@ -256,7 +256,7 @@ def _says_give_up(t: Telling) -> str:
     actor=PRODUCER,
 )
 def give_up(s: State, record: RecordId) -> None:
-    """A record was refused, or its answer did not come in time: the producer tells the application that it failed.
+    """A record was refused, or its answer did not come in time: the producer reports to the application that it failed.
 
     Without retries that is at the first error, with them after `delivery.timeout.ms`. It may have been written all the same.
     """

@@ -1,4 +1,4 @@
-"""What steps of `partition` say of producers on the side: whether a waiting producer is answered in another actor's step."""
+"""Words that steps of `partition` share: how a producer that waits is answered in another actor's step."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ def waited_at(t: Telling, broker: int) -> list[int]:
 
 
 def answers_of(t: Telling, leader: int) -> list[str]:
-    """What a leader tells producers who waited for its high watermark, as predicates: `tells the producer that …`."""
-    told = []
+    """How a leader answers the producers that waited for its high watermark, as predicates: `acknowledges record 0 …`."""
+    answers = []
     for record in waited_at(t, leader):
         if t.after.producer.status[record] == ACKED:
-            told.append(f"tells the producer that record {record} was taken")
+            answers.append(f"acknowledges record {record} to the producer")
         else:
-            told.append(f"answers the producer of record {record} with NOT_ENOUGH_REPLICAS_AFTER_APPEND")
-    return told
+            answers.append(f"answers the producer of record {record} with NOT_ENOUGH_REPLICAS_AFTER_APPEND")
+    return answers
 
 
 def says_answers(t: Telling, leader: int) -> str:
     """The same as the end of a sentence about the leader."""
-    return "".join(f"; it {told}" for told in answers_of(t, leader))
+    return "".join(f"; it {answer}" for answer in answers_of(t, leader))
 
 
 def says_no_answers(t: Telling, broker: int) -> str:
-    """What producers make of it that nobody answers them any more, as the end of a sentence."""
+    """What producers do that will get no answer any more, as the end of a sentence."""
     text = ""
     for record in waited_at(t, broker):
         text += f"; the producer of record {record} gets no answer"
         if t.after.producer.status[record] == FAILED:
-            text += " and tells the application that it failed"
+            text += " and reports to the application that it failed"
     return text
