@@ -22,7 +22,7 @@ def _holds_acked(s: State, r: Replica) -> Bool:
 
 
 def acked_records_survive(s: State) -> Bool:
-    """The leader in office holds every acknowledged record."""
+    """The current leader holds every acknowledged record."""
     return every(Replica, lambda r: implies(is_true_leader(s, r), _holds_acked(s, r)))
 
 
@@ -40,7 +40,7 @@ def acked_records_exist(s: State) -> Bool:
 
 
 def committed_in_isr(s: State) -> Bool:
-    """Every member of the ISR holds what the leader in office has below its high watermark."""
+    """Every member of the ISR holds what the current leader has below its high watermark."""
 
     def held(leader: Replica) -> Bool:
         hw = s.broker[leader].hw
@@ -53,7 +53,7 @@ def committed_in_isr(s: State) -> Bool:
 
 
 def hw_within_isr(s: State) -> Bool:
-    """The high watermark of the leader in office is at most the least log end of the ISR."""
+    """The high watermark of the current leader is at most the least log end of the ISR."""
     return every(
         Replica,
         lambda leader: implies(
@@ -149,7 +149,7 @@ def everyone_holds_what_is_visible(s: State) -> Bool:
 
 
 def followers_know_hw(s: State) -> Bool:
-    """Every in-sync follower of the leader in office has the leader's high watermark: often thought, and not so."""
+    """Every in-sync follower of the current leader has the leader's high watermark: often thought, and not so."""
     return every(
         Replica,
         lambda leader: implies(
@@ -160,7 +160,7 @@ def followers_know_hw(s: State) -> Bool:
 
 
 def in_sync_is_caught_up(s: State) -> Bool:
-    """Every in-sync replica has all that the leader in office has: often thought, and not so."""
+    """Every in-sync replica has all that the current leader has: often thought, and not so."""
     return every(
         Replica,
         lambda leader: implies(
@@ -182,7 +182,7 @@ def one_leader(s: State) -> Bool:
 
 
 def reads_stay(s: State) -> Bool:
-    """The leader in office has, where the consumer read, what the consumer read."""
+    """The current leader has, where the consumer read, what the consumer read."""
     if not consumer.value:
         return truth(True)  # Specs are refused that ask this without a consumer.
 
@@ -210,7 +210,7 @@ def _committed(s: State, leader: Replica, o: Offset) -> Bool:
 
 
 def no_duplicates(s: State) -> Bool:
-    """Consumers get no record twice from the leader in office."""
+    """Consumers get no record twice from the current leader."""
 
     def once(leader: Replica) -> Bool:
         log = s.log[leader]

@@ -22,7 +22,7 @@ def _at_most_one_is_down(s: State) -> Bool:
 
 
 def _has_heard(s: State, leader: Replica) -> Bool:
-    """The leader in office knows the committed ISR and has asked for no other."""
+    """The current leader knows the committed ISR and has asked for no other."""
     broker = s.broker[leader]
     known = is_true_leader(s, leader) & (broker.isr == s.controller.isr)
     return known & broker.pending.is_empty if asynchronous_isr.on else known

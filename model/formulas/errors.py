@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ModelError(Exception):
-    """A protocol, a property or a constant is wrong; the message is one sentence that says what and how to mend it."""
+    """A protocol, a property or a constant is wrong; the message is one sentence that says what and how to fix it."""
 
 
 class DomainOverflow(ModelError):

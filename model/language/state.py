@@ -3,7 +3,7 @@
 `Struct` and `field` (how a protocol declares its state), and the views of arrays and logs.
 
 Everything a protocol does to its state goes through the store's `read` and `write` on paths whose indices may be
-symbolic; another reading of the same source (over unbounded sorts, say) only needs another store.
+symbolic; another reading of the same source (e.g. over unbounded sorts) only needs another store.
 """
 
 from __future__ import annotations

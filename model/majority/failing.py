@@ -1,6 +1,6 @@
 """Failing: replicas crash, lose what was not flushed, and come back.
 
-What lives here: what a crash leaves. A replica's term and its vote are flushed always (Raft §5; the file `quorum-state` of
+What a crash leaves. A replica's term and its vote are flushed always (Raft §5; the file `quorum-state` of
 KIP-595); its log is, too, unless crashes are lossy.
 """
 

@@ -1,6 +1,6 @@
 """Replicating: a leader takes records, its followers' logs become its own, and what a majority holds is committed.
 
-What lives here: writing, the two ways of AppendEntries (with a record and without), and commit. A request and its answer are
+Writing, the two ways of AppendEntries (with a record and without), and commit. A request and its answer are
 one step: a leader that has no use for an answer yet may commit later, so an answer that is late or lost adds nothing.
 """
 

@@ -43,7 +43,7 @@ lost_logs_vote = switch(
     "a replica that has lost a suffix of its log goes on voting, which Raft forbids: it needs a log that survives",
     default=False,
 )
-failures = Constant("failures", 0, 2, "how many replicas may be down at once in what is promised to those who write", 1)
+failures = Constant("failures", 0, 2, "how many replicas may be down at once while writes must still be possible", 1)
 
 CONSTANTS: tuple[Constant, ...] = (
     replicas,

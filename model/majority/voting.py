@@ -1,6 +1,6 @@
 """Voting: who leads in a new term.
 
-What lives here: an election that is won, as one step; and the same vote by vote. Elections that nobody wins change nothing
+An election that is won, as one step; and the same vote by vote. Elections that nobody wins change nothing
 that lasts, and are steps only where votes are given one by one (`docs/abstractions.md`).
 """
 

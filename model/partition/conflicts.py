@@ -1,6 +1,6 @@
-"""Settings that go against each other: what Kafka refuses, what it drops in silence, what it takes and ignores.
+"""Settings that contradict each other: what Kafka refuses, what it drops silently, and what it accepts and ignores.
 
-`settle`, which makes of what a spec says what a cluster would run with, and says so.
+`settle`, which makes of a spec's settings those that a cluster would run with, and warns of every difference.
 """
 
 from __future__ import annotations

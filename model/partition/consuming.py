@@ -1,6 +1,6 @@
 """Consuming: reads below the high watermark, and queries for the latest offset.
 
-What lives here: what a consumer or a client is told. Of a consumer's reads one is remembered, any one: what is promised of
+What a consumer or a client is answered. Of a consumer's reads one is remembered, any one: what is promised of
 every read is thereby checked of all.
 """
 

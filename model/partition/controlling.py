@@ -1,6 +1,6 @@
 """The controller and the broker's life: crashes, restarts, sessions, elections.
 
-What lives here: what a crash leaves of a broker, what the controller makes of it, and who is elected. The controller notices
+What a crash leaves of a broker, what the controller makes of it, and who is elected. The controller notices
 a crash in the same step (`docs/abstractions.md`); a broker that loses its session while it lives does not notice (zombies).
 Which of several candidates is elected is left open, which covers every order of the assignment.
 """

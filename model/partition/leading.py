@@ -1,6 +1,6 @@
 """Leading: a broker learns that it leads, and changes the in-sync replicas.
 
-What lives here: becoming leader, taking a follower out of the ISR, and taking one in where that is a request of its own
+Becoming leader, taking a follower out of the ISR, and taking one in where that is a request of its own
 (AlterPartition, KIP-497). Before, a follower joins as part of its fetch (`fetching.py`).
 """
 

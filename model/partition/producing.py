@@ -1,6 +1,6 @@
 """Producing: a record reaches a leader, is appended, and the producer is answered, or not.
 
-What lives here: acks, min.insync.replicas before the append, retries, idempotence, several requests in flight, producers that
+Acks, min.insync.replicas before the append, retries, idempotence, several requests in flight, producers that
 give a record up, and producers that restart. The answer that acks=all waits for is given where the high watermark advances
 (`common.py`).
 """
