@@ -187,14 +187,12 @@ class Logic(Connectives[Term]):
     """Makes and interns terms, folding what is decided."""
 
     def __init__(self) -> None:
-        self._nodes: dict[tuple[object, ...], Term] = {}
         self._variables = 0
         self.definitions: dict[Symbol, Definition] = {}
         self.units: dict[Symbol, str] = {}
         """The type that a constant of an action or a definition is of: a hint for solvers."""
         self._names: dict[int, Term] = {}
-        self.true = self.bool(True)
-        self.false = self.bool(False)
+        super().__init__()
 
     # -- leaves -------------------------------------------------------------------------------------------------
 

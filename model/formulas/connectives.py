@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 
 class Formula(Protocol):
@@ -39,11 +39,20 @@ Node = TypeVar("Node", bound=Formula)
 Connective = Literal["not", "and", "or"]
 
 
-class Connectives(ABC, Generic[Node]):
-    """The part of a pool that makes formulas of formulas."""
+_Bool: TypeAlias = bool  # `Connectives` has a method of this name.
 
-    true: Node
-    false: Node
+
+class Connectives(ABC, Generic[Node]):
+    """A pool's nodes, each made once, and the part of it that makes formulas of formulas."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[object, ...], Node] = {}
+        self.true = self.bool(True)
+        self.false = self.bool(False)
+
+    @abstractmethod
+    def bool(self, value: _Bool) -> Node:
+        """The Bool literal."""
 
     @abstractmethod
     def _connect(self, connective: Connective, args: tuple[Node, ...]) -> Node:

@@ -108,11 +108,9 @@ class Pool(Connectives[Expr]):
     """Interns the nodes of one protocol instance; ids count up in order of construction, so they are reproducible."""
 
     def __init__(self) -> None:
-        self._nodes: dict[tuple[object, ...], Expr] = {}
         self._ints: dict[int, Expr] = {}
         self._digests: dict[int, bytes] = {}
-        self.true = self.bool(True)
-        self.false = self.bool(False)
+        super().__init__()
 
     # -- leaves -------------------------------------------------------------------------------------------------
 
