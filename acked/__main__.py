@@ -1,4 +1,4 @@
-"""Where the command `acked` and `python -m acked` begin: the one place that decides when garbage is looked for."""
+"""The entry point of `acked` and `python -m acked`, and the one place that decides when garbage is collected."""
 
 import gc
 import sys

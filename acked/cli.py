@@ -1,4 +1,4 @@
-"""The command line: the commands by name, and the translation of every foreseen failure into one sentence and its exit code.
+"""The command line: the commands by name; every foreseen failure becomes one sentence and an exit code.
 
 A command's module is imported when it is asked for, so that `--help` and small specs answer at once.
 """
@@ -11,10 +11,11 @@ from importlib import import_module
 
 import click
 
-from acked import __version__
-from acked.asking.options import Paragraphs, say
+from acked.asking.options import Paragraphs
+from acked.asking.output import say
 from acked.checker.errors import AckedError, ExitCode
 from acked.model.formulas.errors import DomainOverflow, ModelError
+from acked.version import __version__
 
 _COMMANDS = {
     "ablate": "ablate", "audit": "audit", "check": "check", "coverage": "ablate", "diff": "diff", "explore": "explore",
@@ -22,7 +23,7 @@ _COMMANDS = {
     "matrix": "durability", "new": "new", "prove": "prove", "query": "data", "show": "check", "simulate": "simulate",
     "states": "data", "stats": "data", "view": "view",
 }  # fmt: skip
-"""Every command, with the module of `acked/commands/` that has it."""
+"""Every command, with the module of `acked/commands/` that defines it."""
 
 
 class _Commands(Paragraphs):
@@ -40,20 +41,21 @@ class _Commands(Paragraphs):
 
 @click.group(
     cls=_Commands,
-    no_args_is_help=False,  # Help that nobody asked for would hide the error: that no command was named.
+    no_args_is_help=False,  # Unasked help would hide the error: that no command was named.
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\
 Examples:
 
+  acked audit server.properties          can your own settings lose acknowledged records?
   acked check kip320                     explore every reachable state of a bundled spec
-  acked check truncate-to-hw             ... of one that fails: see the shortest run that breaks it
-  acked check my.toml --trace-out t.json keep that run, and
-  acked show t.json                      look at it again (it is replayed, not believed)
+  acked check truncate-to-hw             ... of one that fails: the shortest counterexample
+  acked check my.toml --trace-out t.json keep the counterexample, and
+  acked show t.json                      show it again (it is replayed step by step first)
   acked view t.json                      ... or in a browser, as one HTML page
-  acked check kip320 -c replicas=2       the same question with other constants
-  acked find kip320 "quorum.isr == {0}"  the shortest run to a state of your choice
+  acked check kip320 -c replicas=2       the same spec with other constants
+  acked find kip320 "quorum.isr == {0}"  the shortest trace to a state of your choice
   acked list specs                       what can be checked by name
-  acked list protocols                   their rules, constants and actions
+  acked list protocols                   the protocols with their constants and actions
 
 A spec is a TOML file that asks one question:
 
@@ -79,8 +81,8 @@ Exit codes: 0 holds, 11 deadlock, 12 invariant violated, 13 step property, liven
 def cli() -> None:
     """Does your Kafka keep what it acknowledged?
 
-    acked explores every reachable state of Kafka's partition replication protocol and answers with a verdict, or with the
-    shortest run that breaks a promise.
+    acked explores every reachable state of Kafka's partition replication protocol and answers with a verdict and, where a
+    promise (an invariant or another property) is violated, with a shortest counterexample, step by step.
     """
 
 
@@ -108,7 +110,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        # Whoever reads stdout has gone; nothing is wrong, but Python must not try to flush at exit.
+        # The reader of stdout has gone; nothing is wrong, but Python must not try to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.SYSTEM)
     except RecursionError:
@@ -122,7 +124,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _internal(error: Exception) -> int:
-    """A defect of ours, told in one sentence; ACKED_DEBUG=1 shows where it happened."""
+    """A defect of ours, reported in one sentence; ACKED_DEBUG=1 shows where it happened."""
     if os.environ.get("ACKED_DEBUG"):
         raise error
     what = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -130,5 +132,5 @@ def _internal(error: Exception) -> int:
 
 
 def _fail(message: str, code: ExitCode) -> int:
-    say("acked: " + "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in message))
+    say("acked: " + "".join(char if char.isprintable() else ascii(char)[1:-1] for char in message))
     return int(code)

@@ -1,4 +1,4 @@
-"""A pytest plugin: each spec a test item, with the story of the violating run as its failure text.
+"""A pytest plugin: each spec is a test item, with the counterexample as its failure text.
 
 Collecting the files that the ini option `acked_specs` names, and reading what `acked gate` answers. This module is imported
 into a user's pytest process, where `model` may be a folder of their own project; so it imports none of ours, and runs the
@@ -57,7 +57,7 @@ class SpecItem(pytest.Item):
             raise SpecNotMet(answer)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The departures and the story, without a Python traceback."""
+        """The departures and the counterexample, without a Python traceback."""
         if isinstance(excinfo.value, SpecNotMet):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
@@ -78,7 +78,7 @@ class SpecNotMet(Exception):
 
 
 def _answer(item: SpecItem) -> dict[str, Any]:
-    """What the gate says of a spec; all specs of the session are asked at once, those of an xdist worker one by one."""
+    """The gate's answer for a spec; all specs of the session are run at once, those of an xdist worker one by one."""
     stash = item.session.stash
     answers = stash.setdefault(_ANSWERS, {})
     if str(item.path) not in answers:
@@ -99,5 +99,5 @@ def _gate(paths: Iterable[Path], config: pytest.Config) -> dict[str, dict[str, A
         raise RuntimeError(f"acked gate ended with code {done.returncode}: {done.stderr.strip()}") from None
     found = {str(config.rootpath / entry["path"]): entry for entry in document["specs"]}
     if missing := [path for path in asked if path not in found]:
-        raise RuntimeError(f"acked gate says nothing of {', '.join(missing)}: {document['refusal'] or done.stderr.strip()}")
+        raise RuntimeError(f"acked gate has no answer for {', '.join(missing)}: {document['refusal'] or done.stderr.strip()}")
     return found

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from acked.checker.native import loops
+from acked.checker.native import slots
 from acked.checker.native.compile import Kernel, ObjectCode
 from acked.checker.native.shape import Shape
 from acked.checker.native.shard import Shard, address, alone
@@ -40,7 +40,7 @@ def fire_batches(shape: Shape, code: ObjectCode, batches: Iterator[Any]) -> Iter
             room[: len(some)] = some
             evaluate(context, room.ctypes.data, len(some))
             count = fire(context, room.ctypes.data, len(some)) * shape.words
-            memory = (ctypes.c_char * (8 * count)).from_address(shard.context[loops.OUT])
+            memory = (ctypes.c_char * (8 * count)).from_address(shard.context[slots.OUT])
             made = np.frombuffer(memory, np.int64).reshape(-1, shape.words).copy()
             columns = [pa.array(np.ascontiguousarray(made[:, w])) for w in range(shape.words)]
             yield pa.RecordBatch.from_arrays(columns, names=names)

@@ -13,9 +13,9 @@ from functools import cache
 
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
 from acked.checker.native.language import P64, U64, prefetch
-from acked.checker.native.loops import MIX_0 as SUMMAND
-from acked.checker.native.loops import MIX_2 as FACTOR
 from acked.checker.native.shard import address, reserve
+from acked.checker.native.table import MIX_0 as SUMMAND
+from acked.checker.native.table import MIX_2 as FACTOR
 
 PROBES = 1 << 24
 CELLS = 256

@@ -87,7 +87,7 @@ def on_provided_memory(spec: str, states: int, workers: int) -> float:
     """Seconds of a search in this process whose memory is there before it begins."""
     from acked.asking.specs import find_spec
     from acked.checker.bounds import Bounds
-    from acked.checker.native import loops
+    from acked.checker.native import slots, table
     from acked.checker.native.shard import address
     from acked.checker.search.local import LocalSearch
 
@@ -97,9 +97,9 @@ def on_provided_memory(spec: str, states: int, workers: int) -> float:
             share = states // workers * 21 // 20
             for shard in self.shards:
                 # A table may just have grown by half.
-                slots = share * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR * 3 // 2
-                table = shard.context[loops.TABLE] + shard.context[loops.STRIDE] * shard.context[loops.WORKER]
-                for start, size in ((address(shard.states), 8 * shard.words * share), (table, 8 * slots)):
+                entries = share * table.LOAD_DENOMINATOR // table.LOAD_NUMERATOR * 3 // 2
+                part = shard.context[slots.TABLE] + shard.context[slots.STRIDE] * shard.context[slots.WORKER]
+                for start, size in ((address(shard.states), 8 * shard.words * share), (part, 8 * entries)):
                     ctypes.memset(start, 0, size)
 
     return Provided(find_spec(spec).question(), Bounds(workers)).run().seconds
@@ -110,7 +110,7 @@ def main() -> None:
     sys.path.insert(0, str(ROOT))
     import limits
 
-    from acked.checker.native import loops
+    from acked.checker.native import table
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=5, help="runs of each command")
@@ -161,7 +161,7 @@ def main() -> None:
     show("smallest spec, nothing compiled yet", colds, "s", small)
 
     limit = limits.nanoseconds_a_read(
-        1 << (states * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR - 1).bit_length()
+        1 << (states * table.LOAD_DENOMINATOR // table.LOAD_NUMERATOR - 1).bit_length()
     )
     spent = statistics.median(item.answer["seconds"] for item in singles) / generated * 1e9
     print(f"\n{'random prefetched reads of such a table':<44} {limit:>10,.2f} ns each")

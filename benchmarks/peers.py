@@ -32,7 +32,7 @@ from promela import MODEL, twin  # noqa: E402
 from acked.checker.bounds import Bounds  # noqa: E402
 from acked.checker.question.question import Question  # noqa: E402
 from acked.checker.search.local import LocalSearch  # noqa: E402
-from acked.checker.spec.spec import property_named, protocol_named  # noqa: E402
+from acked.checker.spec.resolve import property_named, protocol_named  # noqa: E402
 
 INVARIANTS = ("WeakIsr", "StrongIsr")
 MOST_ENABLED = 16

@@ -77,7 +77,7 @@ def _page() -> tuple[str, float]:
     import time
 
     from acked.checker.question.question import Question
-    from acked.checker.question.result import Run
+    from acked.checker.question.result import Counterexample, Run
     from acked.invariants.catalogue import properties_of
     from acked.model.catalogue import PROTOCOLS
     from acked.reports.pages.page import render, trace_data
@@ -90,7 +90,7 @@ def _page() -> tuple[str, float]:
         if len(actions) == STEPS:
             break
     begin = time.perf_counter()
-    text = render(trace_data("long", question, Run(tuple(states), tuple(actions)), None))
+    text = render(trace_data(Counterexample("long", question, Run(tuple(states), tuple(actions)))))
     return text, time.perf_counter() - begin
 
 

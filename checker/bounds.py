@@ -67,7 +67,12 @@ def give_way() -> None:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits of a run: workers, bytes for states and table, levels, states."""
+    """Limits of a run: workers, bytes for states and table, levels, states.
+
+    >>> result = check(ask(toylog, nothing_lost, brokers=3, records=3), bounds=Bounds(workers=1, max_depth=4))
+    >>> result.verdict, result.depth
+    (<Verdict.INCOMPLETE: 'incomplete'>, 4)
+    """
 
     workers: int = field(default_factory=default_workers)
     memory: int = field(default_factory=default_memory)

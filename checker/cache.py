@@ -28,15 +28,15 @@ from acked.checker.files import open_file
 _VARIABLE, _KEY_VARIABLE = "ACKED_CACHE_DIR", "ACKED_CACHE_KEY"
 _KEY_FILE = "cache.key"
 _KEY_BYTES = 32
-_LEAST_LETTERS = 16
+_MIN_KEY_LENGTH = 16
 """A key that is shorter could be found by trying."""
 
 _FORMAT = b"acked-cache/2"
-_MOST_LINKS = 40
+_MAX_LINKS = 40
 
 
 class NotOurs(ValueError):
-    """An entry that was damaged, or written by somebody who does not have the key."""
+    """An entry that was damaged, or written by a process that does not have the key."""
 
 
 class _Intruded(Exception):
@@ -47,7 +47,7 @@ class _Intruded(Exception):
 
 
 def cache_directory() -> Path | None:
-    """Where the cache would be; None where there is no home. Whether it may be used, `cache_folder` tells."""
+    """Where the cache would be; None where there is no home. Whether it may be used, `cache_folder` decides."""
     chosen = os.environ.get(_VARIABLE)
     # Without `..`, which a link would lead elsewhere than what is looked at.
     return Path(os.path.abspath(chosen)) if chosen else _own("XDG_CACHE_HOME", ".cache")
@@ -169,7 +169,7 @@ def _way(path: str) -> Iterator[tuple[str, os.stat_result]]:
             here = there
             continue
         links += 1
-        if links > _MOST_LINKS:
+        if links > _MAX_LINKS:
             raise OSError(f"{path} has too many links")
         target = os.readlink(there)
         here = os.sep if target.startswith(os.sep) else here
@@ -205,8 +205,8 @@ def cache_key(folder: Path) -> bytes:
     """
     given = os.environ.get(_KEY_VARIABLE, "")
     if given:
-        if len(given) < _LEAST_LETTERS:
-            raise ConfigurationError(f"{_KEY_VARIABLE} has less than {_LEAST_LETTERS} letters; choose a longer secret")
+        if len(given) < _MIN_KEY_LENGTH:
+            raise ConfigurationError(f"{_KEY_VARIABLE} has fewer than {_MIN_KEY_LENGTH} characters; choose a longer secret")
         return hashlib.sha256(given.encode("utf-8", "surrogateescape")).digest()
     for place in (_own("XDG_STATE_HOME", os.path.join(".local", "state")), folder):
         key = None if place is None else _key_in(place)
@@ -326,6 +326,6 @@ class Store:
 
 
 def open_cache() -> Store | None:
-    """The cache itself; None where nothing is kept. `ConfigurationError` if what the environment says of it must not be."""
+    """The cache itself; None where nothing is kept. `ConfigurationError` if the environment sets it to something unusable."""
     folder = cache_folder()
     return None if folder is None else Store.of(folder)

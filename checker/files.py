@@ -1,6 +1,6 @@
 """Reading and writing files so that failures are one sentence, nothing is left half-written, and nothing is waited for.
 
-What lives here: the one way in which a file that somebody names is opened. A named pipe would be waited for, a device may
+The one way in which a file that a user names is opened. A named pipe would be waited for, a device may
 never end, so only regular files are read, and what the shell hands over already open (`/dev/stdin`, `<(…)`).
 """
 
@@ -20,7 +20,7 @@ MAX_BYTES = 256 << 20
 """No spec or trace of ours comes near this; a larger file is something else."""
 
 _HANDED_OVER = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
-"""Names of what this process has open already; reading it waits for whoever was asked to write."""
+"""Names of what this process has open already; reading it waits for the process that writes."""
 
 _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
     (stat.S_ISDIR, "a folder"),
@@ -32,7 +32,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
 
 
 def open_file(path: Path) -> BinaryIO:
-    """A regular file, opened for reading; an OSError says what else it is, before anything of it was opened or waited for."""
+    """A regular file, opened for reading; an OSError names what else it is, before it is opened or waited for."""
     if str(path).startswith(_HANDED_OVER):
         return open(path, "rb")
     _refuse_others(os.stat(path))
@@ -74,7 +74,7 @@ def read_text(path: Path, what: str) -> str:
     try:
         return read_bytes(path, what).decode("utf-8").removeprefix("\ufeff")  # Some editors begin a file with this mark.
     except UnicodeDecodeError as error:
-        raise SpecUnreadable(f"{path} is no {what}: byte {error.start} is not UTF-8 text") from None
+        raise SpecUnreadable(f"{path} is not a valid {what}: byte {error.start} is not UTF-8 text") from None
 
 
 def write_text(path: Path, text: str, what: str) -> None:
@@ -118,7 +118,7 @@ def check_writable(path: Path, what: str) -> None:
 
 
 def _is_no_file(path: Path) -> bool:
-    """Whether there is something that is no regular file, such as a device."""
+    """Whether there is something that is not a regular file, such as a device."""
     try:
         return not stat.S_ISREG(os.stat(path).st_mode)
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
 """The one interface through which engines report while they work; `reports` renders it.
 
-`Observer`, which does nothing by itself, and what it is told.
+`Observer`, which does nothing by itself, and what engines pass to it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,15 @@ class ProofProgress:
 
 
 class Observer:
-    """Told what an engine does; every method may be overridden, none needs to be."""
+    """Notified of what an engine does; every method may be overridden, none needs to be.
+
+    >>> class Phases(Observer):
+    ...     def phase(self, name: str) -> None:
+    ...         print(name)
+    >>> result = check(ask(toylog, nothing_lost, brokers=2, records=1), observer=Phases())
+    compiling
+    searching
+    """
 
     def phase(self, name: str) -> None:
         """A named part of the work begins: "compiling", "searching", "rebuilding the trace"."""

@@ -1,7 +1,7 @@
-"""Processes that are fed with tasks, bounded in memory and time, and survived when they die: z3's, and those of batches.
+"""Processes that are given tasks, bounded in memory and time, and replaced when they die: z3's, and those of batches.
 
-What lives here: `ProcessPool`, which deals tasks to processes of its own and yields their answers, and `serve`, the loop in
-such a process. What a task means is the business of the engine that a `Service` names.
+`ProcessPool` deals tasks to processes of its own and yields their answers; `serve` is the loop in such a process. What a task
+means, the engine that a `Service` names decides.
 
 A solver lives in a process and not in a thread because it may use more memory than there is, may not listen to its own
 timeout, and may crash: each of these ends one process, and the task in its hands is answered by `Lost`, with the reason.
@@ -33,8 +33,8 @@ PACKAGE = Path(__file__).parents[1]
 GRACE = 5.0
 """Seconds that a solver may overrun its own timeout before its process is killed."""
 
-STILLBORN = 4
-"""After so many processes in a row that died without an answer, no further one is started."""
+MAX_FAILED_STARTS = 4
+"""After so many processes in a row that ended without an answer, no further one is started."""
 
 _BOOT = """\
 import importlib.util as util, json, sys
@@ -110,7 +110,7 @@ class ProcessPool:
         self.service = service
         self._setup: bytes = b""
         self._workers: list[_Worker] = []
-        self._stillborn = 0
+        self._failed_starts = 0
 
     def __enter__(self) -> Self:
         self._workers = [_Worker(self.limits, self.service) for _ in range(self.limits.jobs)]
@@ -128,13 +128,13 @@ class ProcessPool:
         """The processes that are running now."""
         return [worker.process.pid for worker in self._workers]
 
-    def load(self, problem: Any) -> None:
+    def load(self, problem: object) -> None:
         """Gives every process, also those that replace a dead one, the problem that all tasks are about."""
         self._setup = pickle.dumps(problem, pickle.HIGHEST_PROTOCOL)
         for worker in self._workers:
             worker.post(self._setup)
 
-    def run(self, tasks: Sequence[Any]) -> Iterator[Reply]:
+    def run(self, tasks: Sequence[object]) -> Iterator[Reply]:
         """Deals out the tasks in order and yields replies as they come; every task ends with a `Done` or a `Lost`."""
         waiting = deque(enumerate(tasks))
         with selectors.DefaultSelector() as selector:
@@ -145,10 +145,10 @@ class ProcessPool:
                 self._deal(worker, waiting)
             while any(worker.task is not None for worker in self._workers):
                 for key, _ in selector.select(timeout=0.2):
-                    yield from self._hear(key.data)
-                    self._carry_on(key.data, waiting, selector)
-                if self._stillborn >= STILLBORN:  # Whatever ails them, the next would die of it as well.
-                    reason = f"{self._stillborn} {self.service.name} processes in a row ended before they answered anything"
+                    yield from self._receive_from(key.data)
+                    self._assign_next(key.data, waiting, selector)
+                if self._failed_starts >= MAX_FAILED_STARTS:  # The next one would end for the same reason.
+                    reason = f"{self._failed_starts} {self.service.name} processes in a row ended without an answer"
                     yield from (Lost(number, reason) for number, _ in waiting)
                     waiting.clear()
                 for worker in list(self._workers):
@@ -156,27 +156,27 @@ class ProcessPool:
                         late, worker.task, worker.is_dead = worker.task, None, True
                         seconds = self.limits.timeout + GRACE
                         yield Lost(late, f"the {self.service.name} did not stop within {seconds:g} s and was killed")
-                        self._carry_on(worker, waiting, selector)
+                        self._assign_next(worker, waiting, selector)
 
-    def _carry_on(self, worker: _Worker, waiting: deque[tuple[int, Any]], selector: selectors.BaseSelector) -> None:
+    def _assign_next(self, worker: _Worker, waiting: deque[tuple[int, object]], selector: selectors.BaseSelector) -> None:
         if worker.is_dead:
             selector.unregister(worker.stdout)
             worker.end()
-            self._stillborn = 0 if worker.has_answered else self._stillborn + 1
+            self._failed_starts = 0 if worker.has_answered else self._failed_starts + 1
             if not waiting:
                 return
             worker = self._replace(worker)
             selector.register(worker.stdout, selectors.EVENT_READ, worker)
         self._deal(worker, waiting)
 
-    def _deal(self, worker: _Worker, waiting: deque[tuple[int, Any]]) -> None:
+    def _deal(self, worker: _Worker, waiting: deque[tuple[int, object]]) -> None:
         if worker.task is None and waiting:
             number, task = waiting.popleft()
             worker.task = number
             worker.extend()
             worker.post(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))
 
-    def _hear(self, worker: _Worker) -> Iterator[Reply]:
+    def _receive_from(self, worker: _Worker) -> Iterator[Reply]:
         for kind, value in worker.receive():
             if worker.task is None:
                 continue
@@ -186,10 +186,10 @@ class ProcessPool:
                 continue
             task, worker.task = worker.task, None
             worker.has_answered = True
-            yield Done(task, value) if kind == "done" else Lost(task, value)
+            yield Done(task, value) if kind == "done" else Lost(task, str(value))
         if worker.is_dead and worker.task is not None:
             task, worker.task = worker.task, None
-            yield Lost(task, worker.obituary())
+            yield Lost(task, worker.exit_reason())
 
     def _replace(self, worker: _Worker) -> _Worker:
         worker.end()
@@ -232,9 +232,9 @@ class _Worker:
             self.stdin.write(_LENGTH.pack(len(message)) + message)
             self.stdin.flush()
         except OSError:
-            pass  # It has died; reading from it will tell.
+            pass  # It has ended; reading from it will show that.
 
-    def receive(self) -> Iterator[tuple[str, Any]]:
+    def receive(self) -> Iterator[tuple[str, object]]:
         """The messages that have arrived; call it when there is something to read."""
         chunk = os.read(self.stdout.fileno(), 1 << 20)
         if not chunk:
@@ -249,7 +249,7 @@ class _Worker:
             kind, value = pickle.loads(message)
             yield kind, value
 
-    def obituary(self) -> str:
+    def exit_reason(self) -> str:
         """Why the process ended."""
         code = self.process.wait()
         limit = f" (its memory is bounded to {self._memory >> 20} MiB)" if self._memory else ""
@@ -263,7 +263,7 @@ class _Worker:
             try:
                 stream.close()
             except OSError:
-                pass  # What could not be written any more is not wanted any more.
+                pass  # What could not be written is not needed any more.
         self.process.wait()
 
 
@@ -272,7 +272,7 @@ class _Worker:
 
 def serve() -> None:
     """The life of such a process: limits, the problem, then one task after another until stdin ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the owner's business, which then ends this process.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # A Ctrl-C is handled by the owner, which then ends this process.
     incoming = os.fdopen(os.dup(0), "rb")
     outgoing = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # What a solver prints must not get among the answers.
@@ -330,7 +330,7 @@ def _read(stream: IO[bytes]) -> bytes | None:
     return body if len(body) == _LENGTH.unpack(head)[0] else None
 
 
-def _write(stream: IO[bytes], value: tuple[str, Any]) -> None:
+def _write(stream: IO[bytes], value: tuple[str, object]) -> None:
     message = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
     stream.write(_LENGTH.pack(len(message)) + message)
     stream.flush()

@@ -12,7 +12,11 @@ from acked.model.language.values import Bool
 
 @unique
 class Kind(Enum):
-    """What a property speaks about; the values are those of JSON results."""
+    """What a property speaks about; the values are those of JSON results.
+
+    >>> nothing_lost.kind, Kind.STEP.value
+    (<Kind.STATE: 'invariant'>, 'step property')
+    """
 
     STATE = "invariant"
     STEP = "step property"
@@ -54,6 +58,9 @@ class Property:
 
     RECOVERABLE promises that from every reachable state some continuation leads to one in which `predicate` holds, by other
     actions than those of `without`. LIVENESS promises what `liveness` says, whose trigger is `predicate`.
+
+    >>> nothing_lost.name, nothing_lost.kind.value, nothing_lost.text
+    ('NothingLost', 'invariant', 'all(acked <= end[b] for b in brokers if leader == b)')
     """
 
     name: str

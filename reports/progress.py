@@ -1,8 +1,9 @@
-"""Progress on stderr while an engine works: one live line on a terminal, a plain line every ten seconds elsewhere.
+"""Progress while something works: one live region on a terminal, a plain line every ten seconds elsewhere, or silence.
 
-An `Observer` that remembers what it is told, and the line made of it. On a terminal the line is drawn by a thread of its own
-a few times a second, so the search only hands over its numbers; nothing is drawn, and rich is not even imported, before half
-a second has passed.
+`LiveDisplay` decides which of them, and when. Its contents are a search (`ProgressReporter`, an `Observer` that remembers
+what it is told), the searches of a batch (`BatchProgress`) and the specs of a gate (in `reports/gate`). On a terminal the
+content is drawn by a thread of its own a few times a second, so the search only hands over its numbers; nothing is drawn,
+and rich is not even imported, before half a second has passed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from acked.reports import units
 from acked.reports.console import open_console
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.live import Live
     from rich.text import Text
 
@@ -28,30 +29,34 @@ PLAIN_INTERVAL = 10.0
 """Seconds between two plain lines."""
 
 LIVE_DELAY = 0.5
-"""Seconds before the live line appears; most questions are answered by then."""
+"""Seconds before the live region appears; most questions are answered by then."""
 
 _RATE_WINDOW = 2.0
-"""Seconds of search that a rate is taken over, so that it tells of now and not of the past hour."""
+"""Seconds of search that a rate is taken over, so that it is of now and not of the past hour."""
+
+Clock = Callable[[], float]
+"""Seconds, from any origin."""
 
 
-class ProgressReporter(Observer):
-    """Tells how a search goes; use it in a `with` block, which clears the live line however the search ends.
+class LiveDisplay:
+    """Shows what a content has to show; use it in a `with` block, which clears the live region however the work ends.
 
-    `quiet` says nothing at all. `clock` (seconds, any origin) is for tests.
+    `drawn` makes the live content for a console, `plain` the line for a stream that is not a terminal which can redraw.
+    With `is_quiet` nothing is shown.
     """
 
     def __init__(
-        self, stream: IO[str] | None = None, quiet: bool = False, clock: Callable[[], float] = time.monotonic
+        self,
+        stream: IO[str],
+        drawn: Callable[[Console], RenderableType],
+        plain: Callable[[], str],
+        is_quiet: bool = False,
+        clock: Clock = time.monotonic,
     ) -> None:
-        self._stream = sys.stderr if stream is None else stream
-        self._quiet = quiet
-        self._clock = clock
-        self._is_live = not quiet and self._stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
-        self._started = clock()
-        self._next_line = self._started + PLAIN_INTERVAL
-        self._phase = "starting"
-        self._now: Progress | None = None
-        self._meter = _Meter()
+        self._stream, self._drawn, self._plain, self._clock = stream, drawn, plain, clock
+        self._is_quiet = is_quiet
+        self._is_live = not is_quiet and stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+        self._next_line = clock() + PLAIN_INTERVAL
         self._lock = threading.Lock()
         self._is_closed = False
         self._console: Console | None = None
@@ -60,7 +65,7 @@ class ProgressReporter(Observer):
 
     def __enter__(self) -> Self:
         if self._is_live:
-            self._timer = threading.Timer(LIVE_DELAY, self._open_live)
+            self._timer = threading.Timer(LIVE_DELAY, self._open)
             self._timer.daemon = True
             self._timer.start()
         return self
@@ -71,7 +76,7 @@ class ProgressReporter(Observer):
         self.close()
 
     def close(self) -> None:
-        """Clears the live line; nothing is said afterwards."""
+        """Clears the live region; nothing is shown afterwards."""
         with self._lock:
             self._is_closed = True
             if self._timer is not None:
@@ -80,17 +85,126 @@ class ProgressReporter(Observer):
                 self._live.stop()
                 self._live = None
 
-    # -- what engines tell ----------------------------------------------------------------------------------------
+    def changed(self) -> None:
+        """Writes a plain line if one is due; a live region draws itself."""
+        now = self._clock()
+        if self._is_quiet or self._is_live or self._is_closed or now < self._next_line:
+            return
+        self._next_line = now + PLAIN_INTERVAL
+        self._stream.write(f"{self._plain()}\n")
+        self._stream.flush()
+
+    def above(self, write: Callable[[Console], None]) -> None:
+        """Writes what is to stay, above the live region; the next plain line is then not due for a while."""
+        if self._is_quiet:
+            return
+        with self._lock:
+            if self._console is None:
+                self._console = open_console(self._stream)
+            console = self._console
+        write(console)
+        self._stream.flush()  # A job's log shows it now, not at the end.
+        self._next_line = self._clock() + PLAIN_INTERVAL
+
+    def _open(self) -> None:
+        from rich.live import Live
+
+        with self._lock:
+            if self._is_closed:
+                return
+            console = self._console = self._console or open_console(self._stream)
+            self._live = Live(
+                get_renderable=lambda: self._drawn(console),
+                console=console,
+                transient=True,
+                refresh_per_second=5,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+
+
+def one_line(console: Console, text: str) -> Text:
+    """A line that is cut where the console ends."""
+    from rich.text import Text
+
+    return Text(text[: console.width], no_wrap=True, overflow="ellipsis")
+
+
+class BatchProgress:
+    """How many of many are done: a callable of (done, total); `noun` says what they are, in the plural."""
+
+    def __init__(self, noun: str, stream: IO[str] | None = None, quiet: bool = False, clock: Clock = time.monotonic) -> None:
+        self._noun, self._clock, self._started = noun, clock, clock()
+        self._done, self._total = 0, 0
+        self._display = LiveDisplay(
+            sys.stderr if stream is None else stream, lambda console: one_line(console, self.line()), self.line, quiet, clock
+        )
+
+    def __enter__(self) -> Self:
+        self._display.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._display.close()
+
+    def __call__(self, done: int, total: int) -> None:
+        self._done, self._total = done, total
+        self._display.changed()
+
+    def line(self) -> str:
+        """`3 of 12 searches done, 14.0 s`."""
+        elapsed = units.duration(max(self._clock() - self._started, 0.0))
+        if not self._total:
+            return f"starting, {elapsed}"
+        return f"{units.count(self._done)} of {units.count(self._total)} {self._noun} done, {elapsed}"
+
+
+class ProgressReporter(Observer):
+    """Shows how a search goes; use it in a `with` block.
+
+    `quiet` shows nothing at all. `clock` is for tests.
+    """
+
+    def __init__(self, stream: IO[str] | None = None, quiet: bool = False, clock: Clock = time.monotonic) -> None:
+        self._clock, self._started = clock, clock()
+        self._phase = "starting"
+        self._now: Progress | None = None
+        self._meter = _Meter()
+        self._display = LiveDisplay(
+            sys.stderr if stream is None else stream,
+            lambda console: one_line(console, self.short_line(console.width)),
+            self.line,
+            quiet,
+            clock,
+        )
+
+    def __enter__(self) -> Self:
+        self._display.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Clears the live line; nothing is shown afterwards."""
+        self._display.close()
+
+    # -- what engines report ----------------------------------------------------------------------------------------
 
     def phase(self, name: str) -> None:
         """Remembers what is being done."""
         self._phase = name
-        self._write_plain()
+        self._display.changed()
 
     def progress(self, now: Progress) -> None:
         """Remembers where the search stands."""
         self._now = now
-        self._write_plain()
+        self._display.changed()
 
     # -- what people read -----------------------------------------------------------------------------------------
 
@@ -127,39 +241,6 @@ class ProgressReporter(Observer):
                 break
             text = f"{text}  {piece}"
         return text
-
-    def _write_plain(self) -> None:
-        if self._quiet or self._is_live or self._is_closed:
-            return
-        clock = self._clock()
-        if clock < self._next_line:
-            return
-        self._next_line = clock + PLAIN_INTERVAL
-        self._stream.write(f"{self.line()}\n")
-        self._stream.flush()
-
-    def _open_live(self) -> None:
-        from rich.live import Live
-
-        with self._lock:
-            if self._is_closed:
-                return
-            self._console = open_console(self._stream)
-            self._live = Live(
-                get_renderable=self._render,
-                console=self._console,
-                transient=True,
-                refresh_per_second=5,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            self._live.start()
-
-    def _render(self) -> Text:
-        from rich.text import Text
-
-        width = self._console.width if self._console is not None else 80
-        return Text(self.short_line(width), no_wrap=True, overflow="ellipsis")
 
 
 class _Meter:

@@ -1,1 +1,1 @@
-"""What commands share: options, specs by name, engines, the run that a command is about."""
+"""What commands share: options and output, specs by name, engines, the trace that a command is about."""

@@ -1,15 +1,15 @@
-"""Which engine answers a question: the options of `acked check` that choose it, and the way from one to the other.
+"""Which engine answers a question: the engines by name, the options of `acked check` that choose one, and the handover.
 
-`EngineOptions`, `answer`, and the run directory and Spark driver that they need; and what searches for the commands that ask
-many questions.
+`ENGINES`, `EngineOptions`, `answer`, and the run directory and Spark driver that they need; and the runner of commands that
+ask many questions. What an engine supports stands with the engine (`Capabilities`).
 """
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,13 +20,12 @@ if TYPE_CHECKING:
     from acked.checker.batch.local import Runner
     from acked.checker.bounds import Bounds
     from acked.checker.observer import Observer
+    from acked.checker.question.engine import Engine
     from acked.checker.question.ledger import StopPolicy
     from acked.checker.question.question import Question
     from acked.checker.question.result import Result
     from acked.checker.spark.session import SparkDriver, SparkSettings
     from acked.checker.store.run_directory import RunDirectory
-
-ENGINES = ("auto", "local", "spark")
 
 
 @dataclass(frozen=True)
@@ -44,15 +43,16 @@ class EngineOptions:
 
     def check(self, has_workers: bool) -> None:
         """Refuses options that contradict each other."""
-        uses_spark = self.engine == "spark" or self.hands_over
-        if self.engine == "local" and self.master is not None:
-            raise ConfigurationError("--master is for Spark, but --engine is local; leave one of them out")
+        engine = self.chosen.capabilities
+        uses_spark = engine.is_distributed or self.hands_over
+        if self.master is not None and self.engine != AUTO and not engine.is_distributed:
+            raise ConfigurationError(f"--master is for Spark, but --engine is {self.engine}; leave one of them out")
         if self.conf and not uses_spark:
             raise ConfigurationError("--conf is for Spark; add --engine spark, or a --master other than local")
-        if self.engine == "spark" and has_workers:
-            raise ConfigurationError("--workers is for the local search; Spark's slots are chosen by --master, say local[2]")
+        if engine.is_distributed and has_workers:
+            raise ConfigurationError("--workers is for the local search; Spark's slots are chosen by --master, e.g. local[2]")
         if self.run_dir is not None and self.resume is not None:
-            raise ConfigurationError("--run-dir begins a run and --resume goes on with one; give one of them")
+            raise ConfigurationError("--run-dir begins a run and --resume continues one; give one of them")
         if self.buckets is not None and self.resume is not None:
             raise ConfigurationError("--buckets is fixed when a run begins; leave it out with --resume")
         if self.buckets is not None and not uses_spark and self.run_dir is None:
@@ -63,9 +63,19 @@ class EngineOptions:
             _ = self.settings
 
     @property
+    def chosen(self) -> Engine[RunDirectory]:
+        """The engine that begins."""
+        return ENGINES[FIRST_OF_AUTO if self.engine == AUTO else self.engine](self)
+
+    @property
     def hands_over(self) -> bool:
-        """Whether a local search may go on over Spark."""
-        return self.engine == "auto" and self.master is not None and not self.settings.is_local
+        """Whether another engine may continue where the first one has reached its memory budget."""
+        return self.engine == AUTO and self.master is not None and not self.settings.is_local
+
+    @property
+    def successor(self) -> Engine[RunDirectory]:
+        """That other engine."""
+        return ENGINES[SECOND_OF_AUTO](self)
 
     @property
     def settings(self) -> SparkSettings:
@@ -80,53 +90,44 @@ class EngineOptions:
         return self.run_dir or self.resume
 
 
+def _local(options: EngineOptions) -> Engine[RunDirectory]:
+    from acked.checker.search.local import LocalEngine
+
+    return LocalEngine()
+
+
+def _spark(options: EngineOptions) -> Engine[RunDirectory]:
+    from acked.checker.spark.driver import SparkEngine
+
+    return SparkEngine(lambda: spark_driver(options.settings, options.keeps), options.memory)
+
+
+ENGINES: Mapping[str, Callable[[EngineOptions], Engine[RunDirectory]]] = {"local": _local, "spark": _spark}
+"""What makes an engine, by its name; it is imported when it is chosen."""
+AUTO, FIRST_OF_AUTO, SECOND_OF_AUTO = "auto", "local", "spark"
+ENGINE_CHOICES = (AUTO, *ENGINES)
+"""What `--engine` may be."""
+
+
 def answer(
     question: Question, options: EngineOptions, bounds: Bounds, policy: StopPolicy, observer: Observer
 ) -> Result:
-    """Has the chosen engine answer."""
-    if options.engine == "spark":
-        question.refuse_graph_properties("over Spark", "use --engine local")
-    elif options.keeps is not None or options.hands_over:
-        question.refuse_graph_properties("in a stored run", "leave --run-dir, --resume and --master out")
-    if options.engine == "spark":
-        with _run_directory(question, options) as stored:
-            return _over_spark(question, options, bounds, policy, observer, stored)
-    from acked.checker.search.local import search
+    """Has the chosen engine answer, and another one continue if the options say so and memory ends the search."""
+    from acked.checker.question.engine import Storage
+    from acked.checker.question.result import StopReason
 
-    if options.keeps is None and not options.hands_over:
-        return _with_the_way_on(search(question, bounds, policy, observer), options)
-    with _run_directory(question, options) as stored:
-        result = search(question, bounds, policy, observer, stored)
-        if not _met_memory(result) or not options.hands_over:
-            return _with_the_way_on(result, options)
-        note = f"the local search reached its memory budget at level {result.depth}; Spark went on from there"
-        over = _over_spark(question, options, bounds, policy, observer, stored)
+    engine = options.chosen
+    supports = engine.capabilities
+    is_stored = supports.storage is Storage.REQUIRED or options.keeps is not None or options.hands_over
+    supports.check(question, is_stored)
+    with _run_directory(question, options) if is_stored else nullcontext() as stored:
+        result = engine.search(question, bounds, policy, observer, stored)
+        if result.stopped is not StopReason.MEMORY or not options.hands_over:
+            return _with_resume_hint(result, options)
+        successor = options.successor
+        note = f"the local search reached its memory budget at level {result.depth}; Spark continued from there"
+        over = _with_resume_hint(successor.search(question, bounds, policy, observer, stored), options)
         return replace(over, seconds=result.seconds + over.seconds, notes=(note, *over.notes))
-
-
-def _over_spark(
-    question: Question,
-    options: EngineOptions,
-    bounds: Bounds,
-    policy: StopPolicy,
-    observer: Observer,
-    stored: RunDirectory,
-) -> Result:
-    from acked.checker.spark.driver import SparkSearch
-
-    observer.phase("starting Spark")
-    with spark_driver(options.settings, options.keeps) as driver:
-        search = SparkSearch(
-            question,
-            stored,
-            driver,
-            policy,
-            observer,
-            memory=options.memory,
-            max_depth=bounds.max_depth,
-            max_states=bounds.max_states,
-        )
-        return _with_the_way_on(search.run(), replace(options, engine="spark"))
 
 
 def batch_runner(jobs: int | None, memory: int | None, master: str | None) -> Runner:
@@ -139,7 +140,7 @@ def batch_runner(jobs: int | None, memory: int | None, master: str | None) -> Ru
     from acked.checker.spark.session import SparkSettings
 
     if jobs is not None:
-        raise ConfigurationError("--jobs is for processes here; Spark's slots are chosen by --master, say local[2]")
+        raise ConfigurationError("--jobs is for processes here; Spark's slots are chosen by --master, e.g. local[2]")
     settings = SparkSettings(master)
     return SparkBatch(lambda: spark_driver(settings), memory)
 
@@ -179,7 +180,7 @@ def _run_directory(question: Question, options: EngineOptions) -> Iterator[RunDi
     try:
         temporary = Path(tempfile.mkdtemp(prefix="acked-run-"))
     except OSError as error:
-        raise SystemFailure(f"there is no room for a run directory ({error.strerror}); name a place with --run-dir") from None
+        raise SystemFailure(f"cannot create a run directory ({error.strerror}); name a place with --run-dir") from None
     try:
         with RunDirectory.create(temporary, question, buckets) as stored:
             yield stored
@@ -187,14 +188,8 @@ def _run_directory(question: Question, options: EngineOptions) -> Iterator[RunDi
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _met_memory(result: Result) -> bool:
-    from acked.checker.question.result import StopReason
-
-    return result.stopped is StopReason.MEMORY
-
-
-def _with_the_way_on(result: Result, options: EngineOptions) -> Result:
-    """An incomplete answer with the command that would go on."""
+def _with_resume_hint(result: Result, options: EngineOptions) -> Result:
+    """Adds the command that resumes an incomplete search."""
     from acked.checker.question.result import StopReason
 
     if result.violations or result.stopped not in (StopReason.MEMORY, StopReason.INTERRUPTED):
@@ -203,13 +198,13 @@ def _with_the_way_on(result: Result, options: EngineOptions) -> Result:
     if result.stopped is StopReason.MEMORY:
         spark = f"--engine spark --master {options.master or 'spark://HOST:PORT'}"
         if place is not None:
-            way = f"to go on over more machines: acked check {options.spec} --resume {place} {spark}"
-        elif options.engine == "spark":
-            way = "give each task more --memory, or name a --master with more executors"
+            hint = f"to continue over more machines: acked check {options.spec} --resume {place} {spark}"
+        elif ENGINES[result.engine](options).capabilities.is_distributed:
+            hint = "give each task more --memory, or name a --master with more executors"
         else:
-            way = f"to go on over Spark when memory is full: acked check {options.spec} --run-dir DIR --master spark://HOST:PORT"
+            hint = f"to continue over Spark when memory is full: acked check {options.spec} --run-dir DIR --master spark://HOST:PORT"
     elif place is not None:
-        way = f"to go on: acked check {options.spec} --resume {place}"
+        hint = f"to continue: acked check {options.spec} --resume {place}"
     else:
         return result
-    return replace(result, notes=(*result.notes, way))
+    return replace(result, notes=(*result.notes, hint))

@@ -1,76 +1,50 @@
-"""The run that a command is about: read from a trace file, or found by searching a spec."""
+"""The trace that a command is about: read from a trace file, or found by searching a spec."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from acked.checker.errors import ConfigurationError, SpecUnreadable
-from acked.checker.question.question import Question
-from acked.checker.question.result import Run
+from acked.checker.question.result import Counterexample
 from acked.checker.spec.spec import Spec
-from acked.invariants.property import Property
-from acked.model.language.protocol import Protocol
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A run and what it is about; `violates` is the property that its last state or last step breaks, if it does."""
-
-    title: str
-    question: Question
-    run: Run
-    violates: Property | None
 
 
 def run_of(
     target: str,
-    constants: Iterable[tuple[str, int]] = (),
+    constants: Sequence[tuple[str, int | str]] = (),
     spec: str | None = None,
     quiet: bool = False,
     trusts: bool = False,
-) -> Shown:
-    """The run of a trace file, or the shortest violation of a spec; `spec` says what the trace is a trace of.
+) -> Counterexample:
+    """The run of a trace file, or the shortest counterexample of a spec; `spec` names the spec that the trace belongs to.
 
-    `trusts` has a protocol file run that a trace names.
+    With `trusts` the protocol file that a trace names is run.
     """
     path = Path(target)
     if spec is not None:
         return trace_of(path, spec)
     if path.suffix == ".json" or (path.is_file() and path.suffix != ".toml"):
-        if list(constants):
-            raise ConfigurationError(f"{target} is a trace, whose constants are its own; -c goes with a spec")
-        return read_checked_trace(path, trusts=trusts)
+        if constants:
+            raise ConfigurationError(f"{target} is a trace, whose constants are fixed; leave -c out, or name a spec")
+        from acked.checker.replay.trace_file import read_trace
+
+        return read_trace(path, trusts=trusts)
     return _violation(target, dict(constants), quiet)
 
 
-def trace_of(path: Path, spec_name: str) -> Shown:
+def trace_of(path: Path, spec_name: str) -> Counterexample:
     """A trace file, of ours or of another tool's, as a run of the spec that the user names."""
     from acked.asking.specs import find_spec
-    from acked.checker.replay.trace_file import is_ours
+    from acked.checker.replay.trace_file import is_ours, read_trace
 
     spec = find_spec(spec_name)
-    return read_checked_trace(path, spec.protocol) if is_ours(path) else _foreign(path, spec)
+    return read_trace(path, spec.protocol) if is_ours(path) else _foreign(path, spec)
 
 
-def read_checked_trace(path: Path, rules: Protocol | None = None, trusts: bool = False) -> Shown:
-    """A trace file of ours, replayed, and every part of it compared with what its run shows; see `read_trace`."""
-    from acked.checker.replay.trace_file import read_trace
-    from acked.reports.runs.document import trace_document
-
-    replayed = read_trace(path, rules, trusts)
-    question, run = replayed.question, replayed.run
-    document = trace_document(replayed.title, question, run, replayed.violates)
-    if (mistake := _first_difference(replayed.document, document)) is not None:
-        raise SpecUnreadable(f"{path}: {mistake} is not what the run shows; the file was edited")
-    violates = next((item for item in question.properties if item.name == replayed.violates), None)
-    return Shown(replayed.title, question, run, violates)
-
-
-def _violation(name: str, constants: dict[str, int], quiet: bool) -> Shown:
+def _violation(name: str, constants: dict[str, int | str], quiet: bool) -> Counterexample:
     from acked.asking.specs import changed, find_spec
     from acked.checker.search.local import search
     from acked.reports.progress import ProgressReporter
@@ -83,13 +57,12 @@ def _violation(name: str, constants: dict[str, int], quiet: bool) -> Shown:
         result = search(spec.question(), observer=observer)
     if not result.violations:
         raise ConfigurationError(
-            f"{name} has no violating run ({verdict_in_words(result)}); `acked explore {name}` walks through its states"
+            f"{name} has no counterexample ({verdict_in_words(result)}); `acked explore {name}` walks through its states"
         )
-    found = result.violations[0]
-    return Shown(spec.title, result.question, found.run, found.property)
+    return Counterexample.of(spec.title, result.question, result.violations[0])
 
 
-def _foreign(path: Path, spec: Spec) -> Shown:
+def _foreign(path: Path, spec: Spec) -> Counterexample:
     from acked.checker.replay.foreign import read_foreign
     from acked.checker.replay.retrace import retrace
     from acked.reports.runs.hindrance import hindrance_in_words
@@ -100,26 +73,10 @@ def _foreign(path: Path, spec: Spec) -> Shown:
     found = retrace(question.instance, trace.states, trace.hints)
     if found.hindrance is not None:
         index = found.hindrance.index
-        what = "the first state" if index == 0 else f"step {index} is no step of {spec.protocol.name}"
+        what = "the first state" if index == 0 else f"step {index} is not a transition of {spec.protocol.name}"
         why = hindrance_in_words(found.hindrance)
         raise SpecUnreadable(f"{path}: {what}: {why}" if index else f"{path}: {what} is not the initial state of the spec")
-    # A foreign trace claims nothing; the first property that its last state or step breaks is what it shows.
+    # A foreign trace names no property; it is shown with the first one that its last state or step violates.
     last = steps_of(question, found.run)[-1]
     violates = next((item for item in question.properties if item.name in last.violated), None)
-    return Shown(f"{spec.title}: {path.name}", replace(question), found.run, violates)
-
-
-def _first_difference(given: Any, expected: Any, where: str = "") -> str | None:
-    """Where a trace file departs from what its own run shows; `title` and `fingerprint` are not the run's business."""
-    if isinstance(expected, dict) and isinstance(given, dict):
-        for key in expected:
-            if where == "spec" and key in ("title", "fingerprint"):
-                continue
-            found = _first_difference(given.get(key), expected[key], f"{where}.{key}".lstrip("."))
-            if found is not None:
-                return found
-        return next((f"{where}.{key}".lstrip(".") for key in given if key not in expected), None)
-    if isinstance(expected, list) and isinstance(given, list) and len(given) == len(expected):
-        pairs = enumerate(zip(given, expected, strict=True))
-        return next((found for k, (a, b) in pairs if (found := _first_difference(a, b, f"{where}[{k}]"))), None)
-    return None if type(given) is type(expected) and given == expected else where  # JSON's true is no 1.
+    return Counterexample(f"{spec.title}: {path.name}", replace(question), found.run, violates)

@@ -6,9 +6,8 @@ The specs that come with acked are in `acked/specs`, which in a checkout is a li
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from acked.checker.errors import ConfigurationError, SpecUnreadable, SystemFailure
 from acked.checker.names import near
@@ -21,12 +20,12 @@ def bundled_specs() -> Path:
     folder = Path(__file__).parents[1] / "specs"
     if folder.is_dir():
         return folder
-    raise SystemFailure(f"The specs that come with acked are missing from {folder.parent}; reinstall acked.")
+    raise SystemFailure(f"the specs that come with acked are missing from {folder.parent}; reinstall acked")
 
 
 def all_bundled() -> Iterator[Path]:
     """Every bundled spec file, in order of name, those at the top first."""
-    # Strings, because most commands ask for this and there are hundreds.
+    # Strings, because most commands need this and there are hundreds.
     found = [
         (folder.count(os.sep), name.removesuffix(".toml"), folder)
         for folder, _, names in os.walk(bundled_specs())
@@ -37,10 +36,10 @@ def all_bundled() -> Iterator[Path]:
 
 
 def bundled_spec(name: str) -> Path | None:
-    """The bundled spec of a name, with or without its folder, such as `claims/acks-1-loses`; None if it is no such name.
+    """The bundled spec of a name, with or without its folder, e.g. `claims/acks-1-loses`; None if there is none.
 
-    A file of that name is what is meant, unless it would run another one: `ConfigurationError`, because whoever writes the
-    name of a bundled spec may know nothing of that file.
+    A file of that name in the working directory takes precedence, unless it would run a protocol file: then
+    `ConfigurationError`, because a user of bundled specs may not know of it.
     """
     if name.endswith(".toml"):
         return None
@@ -74,12 +73,12 @@ def find_spec(name: str) -> Spec:
     )
 
 
-def changed(spec: Spec, constants: dict[str, Any], deadlock: bool) -> Spec:
-    """The spec with other constants or another question; its expectation does not speak of that."""
+def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> Spec:
+    """The spec with other constants or another question, and without its expectation, which is about the old ones."""
     from dataclasses import replace
 
     from acked.checker.question.question import DEADLOCK
-    from acked.checker.spec.spec import bind_constants, refuse_unasked, settle
+    from acked.checker.spec.resolve import bind_constants, refuse_unasked, settle
 
     for name in constants:
         if name not in spec.constants:
@@ -93,12 +92,13 @@ def changed(spec: Spec, constants: dict[str, Any], deadlock: bool) -> Spec:
     bound = bind_constants(spec.protocol, {**spec.constants, **constants})
     bound, warnings = settle(spec.protocol, constants, bound, None)
     refuse_unasked(properties, bound)
-    # Without its path, because the file is not to blame for what the command line says.
-    return replace(spec, path=None, constants=bound, warnings=warnings, properties=properties, expect=None)
+    # Without its path: an error is then in the command line, not in the file.
+    asked = replace(spec.asked, constants=tuple(bound.items()), properties=tuple(item.name for item in properties))
+    return replace(spec, path=None, asked=asked, warnings=warnings, expect=None)
 
 
 def with_symmetry(spec: Spec) -> Spec:
-    """The spec with symmetry: the verdict and the length of the shortest run stay what they were, the counts do not."""
+    """The spec with symmetry: the same verdict and length of the shortest counterexample are expected, but no counts."""
     from dataclasses import replace
 
     expect = spec.expect
@@ -106,4 +106,4 @@ def with_symmetry(spec: Spec) -> Spec:
         expect = replace(
             expect, distinct_states=None, generated_states=None, depth=None, at_least_distinct_states=None
         )
-    return replace(spec, path=None, symmetry=True, expect=expect)
+    return replace(spec, path=None, asked=replace(spec.asked, symmetry=True), expect=expect)

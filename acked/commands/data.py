@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import Binding
-from acked.asking.specs import changed, find_spec
+from acked.asking.options import CONSTANT, QUIET, AskedSpec, Constants, asks_spec
+from acked.asking.output import Output, say
 from acked.checker.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.checker.files import check_writable, write_text
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from acked.checker.store.run_directory import RunDirectory
 
 _FORMS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
-_PICTURES = {".png": "png", ".svg": "svg"}
 
 
 class _Levels(click.ParamType[frozenset[int]]):
@@ -47,24 +46,23 @@ class _Levels(click.ParamType[frozenset[int]]):
             match = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", part)
             first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
             if not 1 <= first <= last:
-                self.fail(f"{part!r} names no levels; write, say, 1-4,7", param, ctx)
+                self.fail(f"{part!r} is not a list of levels; use e.g. 1-4,7", param, ctx)
             found.update(range(first, last + 1))
         return frozenset(found)
 
 
 @click.command(short_help="Write the reachable states as Parquet.")
-@click.argument("spec")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The new folder for the dataset.")
-@click.option("-c", "--constant", "constants", type=Binding(), multiple=True, help="Change a constant of the spec.")
-@click.option("--transitions", is_flag=True, help="Also write every step from one state to another.")
-@click.option("--levels", type=_Levels(), help="Only these levels, e.g. 1-4,7.")
-@click.option("--where", help="Only states in which this holds, e.g. 'quorum.isr == {0}'; or SQL, with Java.")
-@click.option("--run-dir", type=click.Path(path_type=Path), help="Take the states of this run instead of searching.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+@asks_spec
+@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The new folder for the dataset.")
+@click.option("--transitions", is_flag=True, help="Also write every transition from one state to another.")
+@click.option("--levels", type=_Levels(), help="Only states of these levels, e.g. 1-4,7; the initial state is level 1.")
+@click.option("--where", help="Only states in which this holds, e.g. 'quorum.isr == {0}'; or SQL, which needs Java.")
+@click.option("--run-dir", type=click.Path(path_type=Path), metavar="DIR",
+              help="Take the states of this run directory instead of searching.")  # fmt: skip
+@QUIET.under("quiet")
 def states(
-    spec: str,
+    asked: AskedSpec,
     out: Path,
-    constants: tuple[tuple[str, int], ...],
     transitions: bool,
     levels: frozenset[int] | None,
     where: str | None,
@@ -74,18 +72,20 @@ def states(
     """Write the reachable states of SPEC as a Parquet dataset, one column per field of the state.
 
     Spark, pandas, DuckDB and Polars read it as it is: states/*.parquet, transitions/*.parquet, levels.parquet. Violations do
-    not end the search. A condition that is not in the words of traces and of `acked explore` is taken as Spark SQL, such as
+    not end the search. A condition that is not written as in traces and `acked find` is taken as Spark SQL, e.g.
     'size(quorum.isr) = 1'.
+
+    \b
+    acked states kip320 --out states --where "quorum.isr == {0}"
     """
     from acked.checker.dataset.parquet import Written, refuse_occupied, write_dataset
     from acked.reports import units
-    from acked.reports.progress import ProgressReporter
 
     refuse_occupied(out)
-    chosen = _spec(spec, constants)
-    question = replace(chosen, symmetry=False).question().without_graph_properties()  # Data is about every state.
+    chosen = asked.load()
+    question = of_every_state(chosen).question().without_graph_properties()  # Data is about every state.
     condition, refusal = (None, "") if where is None else _condition(question, where)
-    with ProgressReporter(sys.stderr, quiet=quiet) as observer, _explored(question, run_dir, observer) as run:
+    with Output(quiet=quiet).progress() as observer, _explored(question, run_dir, observer) as run:
         observer.phase("writing states")
         if where is None or condition is not None:
             written = write_dataset(question, run, out, levels, transitions, where=condition)
@@ -101,7 +101,7 @@ def states(
 
 
 def _condition(question: Question, where: str) -> tuple[Condition | None, str]:
-    """The condition in our own words; if it is not in them, why, and then it may still be SQL."""
+    """The condition as a predicate of ours; if it is none, the reason, and then it may still be SQL."""
     from acked.checker.dataset.parquet import Condition
     from acked.checker.question.predicate import PredicateError
 
@@ -133,44 +133,41 @@ def _thin_out(dataset: Path, where: str, refusal: str, out: Path) -> int:
     return count
 
 
-@click.command(short_help="Ask SQL of the reachable states.")
+@click.command(short_help="Query the reachable states with SQL.")
 @click.argument("source", metavar="SPEC|DIR")
 @click.argument("sql")
-@click.option("-c", "--constant", "constants", type=Binding(), multiple=True, help="Change a constant of the spec.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write all rows to this .csv, .json or .parquet file.")
-@click.option("--rows", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Rows that are printed at most.")
-@click.option("--master", help="Spark's master; default: local[*].")
-@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+@CONSTANT.under("constants")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write all rows to this .csv, .json or .parquet file.")  # fmt: skip
+@click.option("--rows", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Rows to print at most.")
+@click.option("--master", help="Spark's master, e.g. local[2] or spark://HOST:PORT; default: local[*].")
+@QUIET.under("quiet")
 def query(
-    source: str,
-    sql: str,
-    constants: tuple[tuple[str, int], ...],
-    out: Path | None,
-    rows: int,
-    master: str | None,
-    quiet: bool,
+    source: str, sql: str, constants: Constants, out: Path | None, rows: int, master: str | None, quiet: bool
 ) -> int:
-    """Ask SQL of the reachable states of a spec, or of a dataset that `acked states` wrote.
+    """Query with SQL the reachable states of a spec, or of a dataset that `acked states` wrote.
 
     The views are `states` (id, level, and the state's fields), `transitions` (source, target, level, action, arguments),
     `levels` and `actions`. The language is Spark SQL: size(quorum.isr), replica[0].hw, exists(replica, r -> r.leader = 1).
+
+    \b
+    acked query kip320 "select level, count(*) from states where size(quorum.isr) = 1 group by level order by level"
     """
     from acked.asking.engines import spark_driver
     from acked.checker.dataset.sql import about, answer_sql
-    from acked.reports.progress import ProgressReporter
 
     form = None
     if out is not None:
         form = _FORMS.get(out.suffix)
         if form is None:
-            raise ConfigurationError(f"--out {out} has no ending that says its format; use .csv, .json or .parquet")
+            raise ConfigurationError(f"--out {out} does not end in a known format; use .csv, .json or .parquet")
         check_writable(out, "rows")
     settings = _settings(master)
-    with ProgressReporter(sys.stderr, quiet=quiet) as observer, _dataset(source, constants, sql, observer) as dataset:
+    with Output(quiet=quiet).progress() as observer, _dataset(source, constants, sql, observer) as dataset:
         about(dataset)
         observer.phase("starting Spark")
         with spark_driver(settings) as driver:
-            observer.phase("asking")
+            observer.phase("running the query")
             table = answer_sql(driver, dataset, sql, None if out is not None else rows + 1)
     names = list(dict.fromkeys(table.column_names))
     if len(names) < table.num_columns:
@@ -189,40 +186,32 @@ def query(
         else:
             write_text(out, as_csv(names, listed) if form == "csv" else as_json(listed), "rows")
     if out is not None:
-        click.echo(f"{table.num_rows:,} rows are in {out}", err=True)
+        say(f"{table.num_rows:,} rows are in {out}")
     return 0
 
 
-@click.command(short_help="Draw levels, actions and growth of a search.")
+@click.command(short_help="Show the levels, actions and growth of a finished search.")
 @click.argument("place", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Also draw it into this .png or .svg file.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Also draw it into this .svg file.")
 def stats(place: Path, out: Path | None) -> int:
     """Show the levels, actions and growth of a run directory or of a dataset that `acked states` wrote."""
     from acked.checker.dataset.profile import read_profile
     from acked.reports.console import open_console
     from acked.reports.tables.profile import draw_profile, print_profile
 
-    form = _PICTURES.get(out.suffix) if out is not None else None
     if out is not None:
-        if form is None:
-            raise ConfigurationError(f"--out {out} has no ending that says its format; use .png or .svg")
+        if out.suffix != ".svg":
+            raise ConfigurationError(f"--out {out}: the picture is SVG; give it a name that ends in .svg")
         check_writable(out, "picture")
     profile = read_profile(place)
     print_profile(open_console(sys.stdout), profile)
-    if out is not None and form is not None:
-        _replace(out, lambda temporary: temporary.write_bytes(draw_profile(profile, form)))
-        click.echo(f"the picture is in {out}", err=True)
+    if out is not None:
+        write_text(out, draw_profile(profile), "picture")
+        say(f"the picture is in {out}")
     return int(ExitCode.HOLDS)
 
 
 # -- shared -------------------------------------------------------------------------------------------------------------
-
-
-def _spec(name: str, constants: tuple[tuple[str, int], ...]) -> Spec:
-    if repeated := {name for name, _ in constants if [other for other, _ in constants].count(name) > 1}:
-        raise ConfigurationError(f"constant {', '.join(sorted(repeated))} is given twice; give each once")
-    spec = find_spec(name)
-    return changed(spec, dict(constants), False) if constants else spec
 
 
 def _settings(master: str | None) -> SparkSettings:
@@ -237,7 +226,7 @@ def _folder(prefix: str) -> Iterator[Path]:
     try:
         place = Path(tempfile.mkdtemp(prefix=prefix))
     except OSError as error:
-        raise SystemFailure(f"there is no room for temporary files: {error.strerror}; set TMPDIR") from None
+        raise SystemFailure(f"cannot create a temporary folder ({error.strerror}); set TMPDIR to another place") from None
     try:
         yield place
     finally:
@@ -246,7 +235,7 @@ def _folder(prefix: str) -> Iterator[Path]:
 
 @contextmanager
 def _explored(question: Question, run_dir: Path | None, observer: Observer) -> Iterator[RunDirectory]:
-    """A run directory with the reachable states: the one that is named, or of a search that is done now."""
+    """A run directory with the reachable states: the one that is named, or that of a search made now."""
     from acked.checker.question.ledger import StopPolicy
     from acked.checker.question.result import StopReason
     from acked.checker.search.local import search
@@ -268,8 +257,13 @@ def _explored(question: Question, run_dir: Path | None, observer: Observer) -> I
         yield run
 
 
+def of_every_state(spec: Spec) -> Spec:
+    """The spec without symmetry: data is about every state."""
+    return replace(spec, asked=replace(spec.asked, symmetry=False))
+
+
 @contextmanager
-def _dataset(source: str, constants: tuple[tuple[str, int], ...], sql: str, observer: Observer) -> Iterator[Path]:
+def _dataset(source: str, constants: Constants, sql: str, observer: Observer) -> Iterator[Path]:
     """A dataset: the folder that is named, or one that is made now for a spec."""
     place = Path(source)
     if place.is_dir():
@@ -279,7 +273,7 @@ def _dataset(source: str, constants: tuple[tuple[str, int], ...], sql: str, obse
         return
     from acked.checker.dataset.parquet import write_dataset
 
-    question = replace(_spec(source, constants), symmetry=False).question().without_graph_properties()
+    question = of_every_state(AskedSpec(source, constants).load()).question().without_graph_properties()
     with _folder("acked-states-") as folder:
         with _explored(question, None, observer) as run:
             observer.phase("writing states")
@@ -287,8 +281,8 @@ def _dataset(source: str, constants: tuple[tuple[str, int], ...], sql: str, obse
         yield folder / "all"
 
 
-def _replace(path: Path, write: Callable[[Path], Any]) -> None:
-    """Has a file written under a temporary name and gives it its own."""
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    """Writes a file under a temporary name and then renames it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         write(temporary)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import Binding, MemorySize
-from acked.asking.specs import changed, find_spec
+from acked.asking.options import (
+    CONSTANT,
+    MAX_STATES,
+    MEMORY,
+    WORKERS,
+    AskedSpec,
+    Constants,
+    SearchLimits,
+    collects,
+    shows,
+)
+from acked.asking.output import Output
 from acked.checker.errors import ConfigurationError, ExitCode
 
 if TYPE_CHECKING:
@@ -17,66 +25,51 @@ if TYPE_CHECKING:
     from acked.checker.spec.spec import Spec
 
 
-@click.command()
+@click.command(short_help="Compare the rules of two specs: what one allows and the other forbids.")
 @click.argument("first", metavar="SPEC_A")
 @click.argument("second", metavar="SPEC_B")
-@click.option("-c", "--constant", "constants", type=Binding(), multiple=True, help="Change a constant of both specs.")
-@click.option("-w", "--workers", type=click.IntRange(1, 256), help="Threads that search; default: one per core.")
-@click.option("--max-states", type=click.IntRange(1), help="Stop either search when more distinct states are known.")
-@click.option("--memory", type=MemorySize(), help="Bytes for the visited states, e.g. 4GB; default: most of what is free.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What stdout gets.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
-def diff(
-    first: str,
-    second: str,
-    constants: tuple[tuple[str, Any], ...],
-    workers: int | None,
-    max_states: int | None,
-    memory: int | None,
-    form: str,
-    quiet: bool,
-) -> int:
+@CONSTANT.saying("Change a constant of both specs, e.g. -c replicas=2.").under("constants")
+@collects(
+    "search",
+    SearchLimits,
+    workers=WORKERS,
+    max_states=MAX_STATES.saying("Stop either search once it knows more distinct states; the answer is then incomplete."),
+    memory=MEMORY,
+)
+@shows
+def diff(first: str, second: str, constants: Constants, search: SearchLimits, output: Output) -> int:
     """Compare the rules of two specs: what can happen under one and not under the other.
 
-    Both are searched completely. Shown are the shortest run that is possible in SPEC_A and not in SPEC_B, and the other way
-    round, with the clause that forbids its last step; every promise of either spec, asked of both; and the counts. Of two
-    versions of Kafka that is what an upgrade changes: write two specs of `partition` that differ in `version`. Where a
-    version keeps something in its state that the other does not have, promises and counts are compared, and runs are not.
+    Both state spaces are explored completely. Reported are: the shortest trace that SPEC_A allows and SPEC_B does not, and
+    the other way round, with the guard clause that forbids its last step; every property of either spec, checked on both;
+    and the counts. To see what an upgrade of Kafka changes, write two specs of `partition` that differ in `version`. Where
+    one version keeps something in its state that the other does not have, only properties and counts are compared.
 
     \b
     acked diff kip101 kip279 -c replicas=2 -c log_size=2 -c max_records=2 -c max_leader_epoch=1
 
     Exit code 0 if nothing differs, 1 if something does, 152 if a search was incomplete, 151 if there is nothing to compare.
     """
-    from acked.checker.bounds import Bounds, default_memory, default_workers
     from acked.checker.diagnosis.difference import compare
-    from acked.reports.console import open_console
-    from acked.reports.progress import ProgressReporter
     from acked.reports.tables.difference import difference_document, print_difference
 
-    specs = [find_spec(name) for name in (first, second)]
-    if constants:
-        specs = [changed(spec, dict(constants), False) for spec in specs]
+    specs = [AskedSpec(name, constants).load() for name in (first, second)]
     questions = [_asked(specs[0], specs[1]), _asked(specs[1], specs[0])]
-    bounds = Bounds(workers or default_workers(), memory or default_memory(), None, max_states)
-    with ProgressReporter(sys.stderr, quiet=quiet) as observer:
-        found = compare(questions[0], questions[1], bounds, observer)
+    with output.progress() as observer:
+        found = compare(questions[0], questions[1], search.bounds, observer)
     names = (first, second) if first != second else (f"{first} (A)", f"{second} (B)")
-    if form == "json":
-        click.echo(json.dumps(difference_document(names, found), indent=1))
-    else:
-        print_difference(open_console(sys.stdout), names, found)
+    output.emit(lambda: difference_document(names, found), lambda console: print_difference(console, names, found))
     if not found.is_complete:
         return int(ExitCode.TOO_LARGE)
     return int(ExitCode.UNMET_EXPECTATION if found.differs else ExitCode.HOLDS)
 
 
 def _asked(spec: Spec, other: Spec) -> Question:
-    """A spec's question without symmetry, asked the promises of both specs in one order, as far as both can be asked them."""
+    """A spec's question without symmetry, about the properties of both specs in one order, as far as both can have them."""
     from acked.checker.question.fairness import check_fairness, check_present
     from acked.checker.question.question import Question
     from acked.checker.question.user_properties import check_texts
-    from acked.checker.spec.spec import property_named
+    from acked.checker.spec.resolve import property_named
     from acked.model.language.layout import Schema
 
     instance, beside = spec.question().instance, other.question().instance

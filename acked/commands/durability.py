@@ -2,148 +2,192 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import sys
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import click
 
-from acked.asking.engines import batch_runner
-from acked.asking.options import MemorySize
+from acked.asking.options import Batch, collects, option, searches_many_anywhere, shows
+from acked.asking.output import Output, make_folder
 from acked.checker.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.checker.files import check_writable, write_text
 
 if TYPE_CHECKING:
-    from acked.checker.audit.durability import Filled
+    from acked.checker.audit.durability import Filled, Table
     from acked.checker.batch.outcome import Task
     from acked.invariants.property import Property
 
-MOST_VALUES = 1000
+MAX_VALUES = 1000
+"""Values of one range on the command line."""
 
 
-@click.command(short_help="The durability table: settings, releases, crashes.")
+@dataclass(frozen=True)
+class AxisValues:
+    """The values of each axis as the command line writes them; None for what FILE or the default says."""
+
+    version: str | None
+    acks: str | None
+    min_insync_replicas: str | None
+    replicas: str | None
+    unclean_election: str | None
+    crashes: str | None
+
+    def put_into(self, table: Table) -> Table:
+        """The table with these axes."""
+        from acked.checker.audit.durability import with_axis
+
+        for field in fields(self):
+            text = getattr(self, field.name)
+            if text is not None:
+                table = replace(table, axes=with_axis(table.axes, field.name, _values(field.name, text)))
+        return table
+
+
+@dataclass(frozen=True)
+class CellSearch:
+    """What is asked in every cell, and within which bounds; None for what FILE or the default says."""
+
+    property: str | None
+    log_size: int | None
+    records: int | None
+    max_states: int | None
+
+    def put_into(self, table: Table) -> Table:
+        """The table with this question."""
+        return replace(
+            table,
+            property=self.property or table.property,
+            log_size=self.log_size or table.log_size,
+            records=self.records or table.records,
+            max_states=self.max_states or table.max_states,
+        )
+
+
+@dataclass(frozen=True)
+class Files:
+    """What is written besides stdout."""
+
+    html: Path | None
+    stories: Path | None
+    csv: Path | None
+    parquet: Path | None
+
+    def check(self) -> None:
+        """Fails before long work if one of them cannot be written."""
+        for path, what in ((self.html, "page"), (self.csv, "CSV file"), (self.parquet, "Parquet file")):
+            if path is not None:
+                check_writable(path, what)
+        if self.parquet is not None:
+            from acked.checker.optional import optional_packages
+
+            with optional_packages():
+                import pyarrow  # noqa: F401  # Missed now, and not once the table is filled.
+        if self.stories is not None and self.html is None:
+            raise ConfigurationError("--stories writes the pages that the table's page links to; name that page with --html")
+
+    def write(self, filled: Filled, property: str, rows: list[dict[str, Any]]) -> None:
+        """Writes those that are named; `rows` are the cells of CSV and Parquet."""
+        if self.html is not None:
+            from acked.checker.spec.resolve import property_named
+            from acked.model.partition.protocol import partition
+            from acked.reports.audit.durability_page import durability_page
+
+            asked = property_named(partition, property)
+            pages = {} if self.stories is None else _write_stories(self.stories, self.html, filled, asked)
+            write_text(self.html, durability_page(filled, asked, pages), "page")
+        if self.csv is not None:
+            from acked.reports.audit.durability import as_csv
+
+            write_text(self.csv, as_csv(rows), "CSV file")
+        if self.parquet is not None:
+            from acked.reports.audit.durability import write_parquet
+
+            try:
+                write_parquet(rows, self.parquet)
+            except OSError as error:
+                reason = error.strerror or error
+                raise SystemFailure(f"cannot write the Parquet file to {self.parquet}: {reason}") from None
+
+
+_chooses_axes = collects(
+    "axes",
+    AxisValues,
+    version=option("--version", metavar="V,…", help="Releases, e.g. 0.10,2.8 or 3.9:zookeeper."),
+    acks=option("--acks", metavar="A,…", help="0, 1, all."),
+    min_insync_replicas=option("--min-isr", metavar="N,…", help="min.insync.replicas, e.g. 1,2 or 1-3."),
+    replicas=option("--replicas", metavar="N,…", help="Replicas, e.g. 3 or 2-3."),
+    unclean_election=option("--unclean", metavar="S,…", help="Unclean leader election: off, on."),
+    crashes=option("--crashes", metavar="K,…", help="none, clean, outside-isr, one-machine, one-lossy, lossy."),
+)
+_asks_cells = collects(
+    "cell",
+    CellSearch,
+    property=option("--property", metavar="P", help="The property to check; default: AckedRecordsSurvive."),
+    log_size=option("--log-size", type=click.IntRange(1), help="Offsets in a log; default 1."),
+    records=option("--records", type=click.IntRange(1), help="Records; default 2."),
+    max_states=option("--max-states", type=click.IntRange(1),
+                      help="Leave a cell undecided once its search knows more distinct states."),
+)  # fmt: skip
+_writes_files = collects(
+    "files",
+    Files,
+    html=option("--html", type=click.Path(path_type=Path), metavar="FILE",
+                help="Write the table as a page; a click on a cell shows its counterexample."),
+    stories=option("--stories", type=click.Path(path_type=Path), metavar="DIR",
+                   help="With --html: write a viewer page for every counterexample."),
+    csv=option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Write the cells as CSV."),
+    parquet=option("--parquet", type=click.Path(path_type=Path), metavar="FILE", help="Write the cells as Parquet."),
+)  # fmt: skip
+
+
+@click.command(short_help="Table of Kafka releases and settings: where can acknowledged records be lost?")
 @click.argument("file", required=False, metavar="[FILE]", type=click.Path(path_type=Path))
-@click.option("--version", "version", metavar="V,…", help="Releases, such as 0.10,2.8 or 3.9:zookeeper.")
-@click.option("--acks", metavar="A,…", help="0, 1, all.")
-@click.option("--min-isr", "min_insync_replicas", metavar="N,…", help="min.insync.replicas, such as 1,2 or 1-3.")
-@click.option("--replicas", metavar="N,…", help="Replicas, such as 3 or 2-3.")
-@click.option("--unclean", "unclean_election", metavar="S,…", help="Unclean election: off, on.")
-@click.option("--crashes", metavar="K,…", help="none, clean, outside-isr, one-machine, one-lossy, lossy.")
-@click.option("--property", "property_", metavar="P", help="What is asked; default: AckedRecordsSurvive.")
-@click.option("--log-size", type=click.IntRange(1), help="Offsets in a log; default 1.")
-@click.option("--records", type=click.IntRange(1), help="Records; default 2.")
-@click.option("--max-states", type=click.IntRange(1), help="Leave a cell undecided after so many distinct states.")
-@click.option("--memory", type=MemorySize(), help="Bytes for the states of each search, e.g. 2GB.")
-@click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")
-@click.option("--master", help="Search in tasks of this Spark, such as local[2] or spark://HOST:PORT.")
-@click.option("--cache/--no-cache", "use_cache", default=True, help="Take answers found before: an interrupted run goes on.")
-@click.option("--html", type=click.Path(path_type=Path), help="Write the table as a page, whose cells open their stories.")
-@click.option("--stories", type=click.Path(path_type=Path), metavar="DIR", help="With --html: viewer pages of all stories.")
-@click.option("--csv", "csv_", type=click.Path(path_type=Path), help="Write the cells as CSV.")
-@click.option("--parquet", type=click.Path(path_type=Path), help="Write the cells as Parquet.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="On stdout.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+@_chooses_axes
+@_asks_cells
+@searches_many_anywhere
+@_writes_files
+@shows
 def matrix(
-    file: Path | None,
-    version: str | None,
-    acks: str | None,
-    min_insync_replicas: str | None,
-    replicas: str | None,
-    unclean_election: str | None,
-    crashes: str | None,
-    property_: str | None,
-    log_size: int | None,
-    records: int | None,
-    max_states: int | None,
-    memory: int | None,
-    jobs: int | None,
-    master: str | None,
-    use_cache: bool,
-    html: Path | None,
-    stories: Path | None,
-    csv_: Path | None,
-    parquet: Path | None,
-    form: str,
-    quiet: bool,
+    file: Path | None, axes: AxisValues, cell: CellSearch, batch: Batch, files: Files, output: Output
 ) -> int:
-    """The durability table: releases, acks, min.insync.replicas, replicas, unclean election, kinds of crashes.
+    """The durability table: releases, acks, min.insync.replicas, replicas, unclean leader election, kinds of crashes.
 
     Every cell is decided by its own exhaustive search of `partition`; one that met a bound is undecided, never safe. FILE
     is TOML: property = "…", [axes] with a list for each axis (version, acks, min_insync_replicas, replicas,
     unclean_election, crashes), [bounds] with log_size, records, max_states. Options override it.
 
-    Exit codes: 0 if every cell is decided, whatever it says, 152 if one is not.
+    \b
+    acked matrix --version 2.8,3.9 --acks 1,all --min-isr 1,2 --replicas 3 --crashes clean
+
+    Exit codes: 0 if every cell is decided, whatever the answers are, 152 if one is not.
     """
-    from acked.checker.audit.durability import Table, fill, read_table, with_axis
-    from acked.commands.gate import result_cache
+    from acked.checker.audit.durability import Table, fill, read_table
     from acked.reports.audit.durability import as_document, as_rows, print_durability
 
-    table = Table() if file is None else read_table(file)
-    given = {"version": version, "acks": acks, "min_insync_replicas": min_insync_replicas, "replicas": replicas,
-             "unclean_election": unclean_election, "crashes": crashes}  # fmt: skip
-    for name, text in given.items():
-        if text is not None:
-            table = replace(table, axes=with_axis(table.axes, name, _values(name, text)))
-    table = replace(
-        table,
-        property=property_ or table.property,
-        log_size=log_size or table.log_size,
-        records=records or table.records,
-        max_states=max_states or table.max_states,
-    )
-    for path, what in ((html, "page"), (csv_, "CSV file"), (parquet, "Parquet file")):
-        if path is not None:
-            check_writable(path, what)
-    if stories is not None and html is None:
-        raise ConfigurationError("--stories writes the pages that the table's page links to; name that one with --html")
-    cache = result_cache() if use_cache else None
-    filled = fill(table, batch_runner(jobs, memory, master), cache, _progress(quiet))
-    if html is not None:
-        from acked.checker.spec.spec import property_named
-        from acked.model.partition.protocol import partition
-        from acked.reports.audit.durability_page import durability_page
-
-        promise = property_named(partition, table.property)
-        pages = {} if stories is None else _write_stories(stories, html, filled, promise)
-        write_text(html, durability_page(filled, promise, pages), "page")
-    rows = as_rows(filled) if csv_ is not None or parquet is not None or form == "json" else []
-    if csv_ is not None:
-        from acked.reports.audit.durability import as_csv
-
-        write_text(csv_, as_csv(rows), "CSV file")
-    if parquet is not None:
-        from acked.reports.audit.durability import write_parquet
-
-        try:
-            write_parquet(rows, parquet)
-        except OSError as error:
-            raise SystemFailure(f"cannot write the Parquet file to {parquet}: {error.strerror or error}") from None
-    if form == "json":
-        click.echo(json.dumps(as_document(filled, rows), indent=1))
-    else:
-        from acked.reports.console import open_console
-
-        print_durability(open_console(sys.stdout), filled)
+    table = cell.put_into(axes.put_into(Table() if file is None else read_table(file)))
+    files.check()
+    cache = batch.cache()
+    with output.batch_progress("cells") as progress:
+        filled = fill(table, batch.runner(), cache, progress)
+    has_rows = files.csv is not None or files.parquet is not None or output.is_json
+    rows = as_rows(filled) if has_rows else []
+    files.write(filled, table.property, rows)
+    output.emit(lambda: as_document(filled, rows), lambda console: print_durability(console, filled))
     return int(ExitCode.HOLDS if filled.is_decided else ExitCode.TOO_LARGE)
 
 
-def _write_stories(folder: Path, page: Path, filled: Filled, promise: Property) -> dict[Task, str]:
-    """Writes every story's page; their addresses as the table's page says them."""
+def _write_stories(folder: Path, page: Path, filled: Filled, property: Property) -> dict[Task, str]:
+    """Writes the page of every counterexample; their addresses relative to the table's page."""
     from acked.reports.audit.durability_page import story_pages
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SystemFailure(f"cannot make the folder {folder}: {error.strerror}") from None
+    make_folder(folder)
     where = os.path.relpath(folder.resolve(), page.resolve().parent)
     addresses = {}
-    for task, name, text in story_pages(filled, promise):
+    for task, name, text in story_pages(filled, property):
         write_text(folder / name, text, "page")
         addresses[task] = quote(Path(where, name).as_posix())
     return addresses
@@ -158,19 +202,7 @@ def _values(name: str, text: str) -> list[str]:
             values.append(part)
             continue
         first, last = int(span[1]), int(span[2])
-        if last < first or last - first > MOST_VALUES:
-            raise ConfigurationError(f"axis {name}: {part} is no range; write, say, 1-3")
+        if last < first or last - first > MAX_VALUES:
+            raise ConfigurationError(f"axis {name}: {part} is not a range; use e.g. 1-3")
         values += map(str, range(first, last + 1))
     return values
-
-
-def _progress(quiet: bool) -> Callable[[int, int], None]:
-    """One line on a terminal that says how many cells are decided."""
-    is_shown = not quiet and sys.stderr.isatty()
-
-    def tell(done: int, total: int) -> None:
-        if is_shown:
-            end = "\r\x1b[K" if done == total else ""
-            click.echo(f"\r{done} of {total} cells{end}", nl=False, err=True)
-
-    return tell

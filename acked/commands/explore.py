@@ -5,32 +5,35 @@ from __future__ import annotations
 import signal
 import threading
 import webbrowser
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import Binding, say
-from acked.asking.specs import changed, find_spec
+from acked.asking.options import AskedSpec, asks_spec
+from acked.asking.output import say
+
+if TYPE_CHECKING:
+    from acked.explorer.server import ExplorerServer
 
 
 @click.command(short_help="Walk through the states in a browser.")
-@click.argument("spec")
-@click.option("-c", "--constant", "constants", type=Binding(), multiple=True, help="Change a constant of the spec.")
+@asks_spec
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port; default: any that is free.")
 @click.option("--open", "opens", is_flag=True, help="Open the page in the default browser.")
-def explore(spec: str, constants: tuple[tuple[str, int], ...], port: int, opens: bool) -> None:
-    """Walk through the states of SPEC in a browser: choose actions, go back, branch, see why others are not enabled.
+def explore(asked: AskedSpec, port: int, opens: bool) -> None:
+    """Walk through the states of SPEC in a browser: choose an enabled action, go back, branch, see why others are disabled.
 
     States are computed when they are looked at, so every spec starts at once. The server listens on this machine only and
-    wants the token in the address that it prints. Ctrl-C ends it.
+    answers only requests with the token in the address that it prints. Ctrl-C ends it.
+
+    \b
+    acked explore kip320 --open
     """
     from acked.explorer.server import ExplorerServer, page_of
     from acked.explorer.session import Walk
 
-    chosen = find_spec(spec)
-    if constants:
-        chosen = changed(chosen, dict(constants), False)
-    walk = Walk(chosen.title, chosen.question())
+    spec = asked.load()
+    walk = Walk(spec.title, spec.question())
     with ExplorerServer(port, walk, lambda token: page_of(walk, token)) as server:
         _end_at_signals(server)
         click.echo(server.address)
@@ -42,7 +45,7 @@ def explore(spec: str, constants: tuple[tuple[str, int], ...], port: int, opens:
     say("closed")
 
 
-def _end_at_signals(server: Any) -> None:
+def _end_at_signals(server: ExplorerServer) -> None:
     def end(*_: object) -> None:
         # `shutdown` waits for the loop that this very thread runs.
         threading.Thread(target=server.shutdown, daemon=True).start()

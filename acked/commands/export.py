@@ -1,41 +1,43 @@
-"""The command `export`: a run in another tool's format."""
+"""The command `export`: a trace in another tool's format."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from acked.asking.options import Binding
+from acked.asking.options import CONSTANT, OUT, QUIET, Constants, LateChoice, TraceSource, bound, reads_trace
+from acked.asking.output import put_text
 from acked.asking.runs import run_of
 from acked.checker.errors import ConfigurationError
-from acked.checker.files import check_writable, write_text
-
-_NAMES = ["itf", "tlc", "shiviz", "mermaid", "svg", "dot", "markdown", "csv"]
+from acked.checker.files import check_writable
 
 
-@click.command(short_help="Write a run for other tools, or as a picture.")
+def _formats() -> Iterable[str]:
+    from acked.reports.exports.catalogue import FORMATS
+
+    return FORMATS
+
+
+@click.command(short_help="Write a trace for other tools, or as a picture.")
 @click.argument("target", metavar="TRACE|SPEC")
-@click.option("--to", "form", type=click.Choice(_NAMES), required=True, help="The format.")
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="Write to this file; default: stdout.")
-@click.option("--step", type=click.IntRange(0), help="The step that a still picture shows; default: the last.")
-@click.option("-c", "--constant", "constants", type=Binding(), multiple=True, help="Change a constant of the spec.")
-@click.option("--spec", metavar="SPEC", help="What TRACE is a run of, if it is of TLC or Apalache, or of your own protocol.")
-@click.option("--trust", is_flag=True, help="Run the protocol file that TRACE names, if its protocol is not shipped.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+@click.option("--to", "form", type=LateChoice(_formats), required=True, help="The format.")
+@OUT.under("out")
+@click.option("--step", type=click.IntRange(0), help="With --to svg: the step that is drawn; default: the last.")
+@CONSTANT.under("constants")
+@reads_trace
+@QUIET.under("quiet")
 def export(
-    target: str,
-    form: str,
-    out: Path | None,
-    step: int | None,
-    constants: tuple[tuple[str, int], ...],
-    spec: str | None,
-    trust: bool,
-    quiet: bool,
+    target: str, form: str, out: Path | None, step: int | None, constants: Constants, source: TraceSource, quiet: bool
 ) -> None:
-    """Write a run as ITF (Apalache), TLC's JSON, a ShiViz log, Mermaid, SVG, Graphviz, Markdown or CSV.
+    """Write a trace as ITF (Apalache), TLC's JSON, a ShiViz log, Mermaid, SVG, Graphviz, Markdown or CSV.
 
-    TRACE is a file that `check --trace-out` wrote; of a SPEC the shortest violating run is searched first.
+    TRACE is a file that `check --trace-out` wrote; of a SPEC the shortest counterexample is searched first.
+
+    \b
+    acked export truncate-to-hw --to mermaid -o trace.mmd
+    acked export trace.json --to svg --step 5 -o step5.svg
     """
     from acked.reports.exports.catalogue import FORMATS
     from acked.reports.exports.exported import Exported
@@ -44,14 +46,11 @@ def export(
     if out is not None:
         check_writable(out, "export")
     if step is not None and form != "svg":
-        raise ConfigurationError(f"--step chooses the step of a still picture; {form} has all steps")
-    shown = run_of(target, constants, spec, quiet, trust)
-    view = view_of(shown.title, shown.question, shown.run, shown.violates, decides=form == "markdown")
+        raise ConfigurationError(f"--step chooses the step that svg draws; {form} has all steps, so leave it out")
+    shown = run_of(target, list(bound(constants).items()), source.spec, quiet, source.trusts)
+    view = view_of(shown, decides=form == "markdown")
     last = len(view.steps) - 1
     if step is not None and step > last:
-        raise ConfigurationError(f"there is no step {step}; the run has the steps 0 to {last}")
-    text = FORMATS[form](Exported(view, shown.question, shown.run, last if step is None else step))
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        write_text(out, text, "export")
+        raise ConfigurationError(f"there is no step {step}; the trace has the steps 0 to {last}")
+    text = FORMATS[form](Exported(view, shown, last if step is None else step))
+    put_text(text, out, "export")

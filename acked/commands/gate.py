@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import re
 import sys
@@ -14,88 +13,96 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked import __version__
-from acked.asking.engines import batch_runner
-from acked.asking.options import MemorySize, warn_without_cache
+from acked.asking.options import Batch, collects, option, searches_many_anywhere, shows_without_progress
+from acked.asking.output import Output, json_text, make_folder, say
 from acked.asking.specs import bundled_spec
-from acked.checker.errors import ConfigurationError, ExitCode, SystemFailure
+from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable, read_text, write_text
+from acked.version import __version__
 
 if TYPE_CHECKING:
-    from acked.checker.batch.cache import ResultCache
     from acked.checker.gate.gate import Entry, GateReport
-    from acked.reports.gate.failures import Told
+    from acked.reports.gate.failures import Failure
 
 
 @dataclass(frozen=True)
 class Files:
     """What is written besides the terminal."""
 
+    artifacts: Path | None
     junit: Path | None
     sarif: Path | None
     markdown: Path | None
-    artifacts: Path | None
+
+    def check(self) -> None:
+        """Fails before long work if one of them cannot be written."""
+        for path, what in ((self.junit, "JUnit file"), (self.sarif, "SARIF file"), (self.markdown, "summary")):
+            if path is not None:
+                check_writable(path, what)
+        if self.artifacts is not None:
+            make_folder(self.artifacts)
 
 
-@click.command(short_help="Run specs, and fail unless all are as expected.")
+_writes_files = collects(
+    "files",
+    Files,
+    artifacts=option("--artifacts", type=click.Path(path_type=Path), metavar="DIR",
+                     help="Write the trace, page and picture of every unexpected violation into this folder."),
+    junit=option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML."),
+    sarif=option("--sarif", type=click.Path(path_type=Path), metavar="FILE", help="Write SARIF 2.1.0."),
+    markdown=option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Write a summary in Markdown."),
+)  # fmt: skip
+
+
+@click.command(short_help="Run specs in CI, and fail unless every answer is as expected.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @click.option("--select", "patterns", multiple=True, metavar="PATTERN", help="Only specs whose name or path matches.")
 @click.option("--shard", metavar="I/N", help="Only every N-th spec, beginning with the I-th.")
-@click.option("--slow", is_flag=True, help="Also specs that say slow = true.")
-@click.option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")
-@click.option("--master", help="Search in tasks of this Spark, such as local[2] or spark://HOST:PORT.")
-@click.option("--memory", type=MemorySize(), help="Bytes of states for each search, e.g. 2GB.")
-@click.option("--update", is_flag=True, help="Write what was measured into the specs' [expect].")
+@click.option("--slow", is_flag=True, help="Also specs with slow = true.")
+@searches_many_anywhere
+@click.option("--update", is_flag=True, help="Write what was measured into the [expect] of the specs.")
 @click.option("--accept-violations", is_flag=True, help="With --update: a spec that held may become violated.")
-@click.option("--no-cache", is_flag=True, help="Search everything anew, and keep nothing.")
-@click.option("--artifacts", type=click.Path(path_type=Path), metavar="DIR", help="Runs and pages of what is red.")
-@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="JUnit XML.")
-@click.option("--sarif", type=click.Path(path_type=Path), metavar="FILE", help="SARIF 2.1.0.")
-@click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="A summary in Markdown.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What stdout gets.")
+@_writes_files
+@shows_without_progress
 def gate(
     paths: tuple[str, ...],
     patterns: tuple[str, ...],
     shard: str | None,
     slow: bool,
-    jobs: int | None,
-    master: str | None,
-    memory: int | None,
+    batch: Batch,
     update: bool,
     accept_violations: bool,
-    no_cache: bool,
-    artifacts: Path | None,
-    junit: Path | None,
-    sarif: Path | None,
-    markdown: Path | None,
-    form: str,
+    files: Files,
+    output: Output,
 ) -> int:
-    """Run every spec under files, folders and patterns, and fail unless each is as it expects.
+    """Run every spec under PATHs (files, folders, patterns, names of bundled specs), and fail unless each is as expected.
 
-    A name that is no path is that of a bundled spec.
+    The gate is red for a verdict other than the [expect] of a spec, another violated property, a longer or shorter
+    counterexample, another pinned count, fewer states than a pinned floor, an action that never fired, a vacuous property
+    (its antecedent holds in no reachable state), a spec without [expect], and if there is no spec.
 
-    A gate is red for another verdict, another violated promise, a longer or shorter shortest run, another pinned count, fewer
-    states than a pinned floor, an action that never fired, a promise that says nothing in any reachable state, a spec without
-    expectation, and if there is no spec. Exit code 0 if it is green, 1 if not, 150 if a file could not be read.
+    \b
+    acked gate specs/ --junit gate.xml             in CI
+    acked gate my.toml --update                    write what was measured into the spec
+
+    Exit code 0 if it is green, 1 if not, 150 if a file could not be read.
     """
     from acked.checker.gate.gate import Selection, choose, parse_shard, run_gate
     from acked.reports.gate.gate import GateProgress
 
     started = time.perf_counter()
     if accept_violations and not update:
-        raise ConfigurationError("--accept-violations says what --update may write; add --update or leave it out")
-    files = Files(junit, sarif, markdown, artifacts)
-    _check_places(files)
+        raise ConfigurationError("--accept-violations needs --update; add --update or leave it out")
+    files.check()
     selection = Selection(patterns, None if shard is None else parse_shard(shard), slow)
     chosen = choose([_place(text) for text in paths], selection)
-    cache = None if no_cache else result_cache()
-    runner = batch_runner(jobs, memory, master)
-    with GateProgress(sys.stdout, is_silent=form == "json") as progress:
+    runner, cache = batch.runner(), batch.cache()
+    with GateProgress(sys.stdout, is_silent=output.is_json) as progress:
         report = run_gate(chosen, runner, cache, progress.observer, asks_all=update)
     if update:
         report = _updated(report, accept_violations)
     report = replace(report, seconds=time.perf_counter() - started)
-    _finish(report, files, form)
+    _finish(report, files, output)
     if report.has_unreadable:
         return int(ExitCode.SPEC_UNREADABLE)
     return int(ExitCode.HOLDS if report.is_green else ExitCode.UNMET_EXPECTATION)
@@ -107,37 +114,15 @@ def _place(text: str) -> str:
     return text if found is None else str(found)
 
 
-def result_cache() -> ResultCache | None:
-    """Where answers are kept between runs; None, with a word about it, where nothing can be kept."""
-    from acked.checker.batch.cache import ResultCache
-    from acked.checker.cache import cache_folder
-
-    warn_without_cache()
-    folder = cache_folder("results")
-    return None if folder is None else ResultCache(folder, __version__)
-
-
-def _check_places(files: Files) -> None:
-    for path, what in ((files.junit, "JUnit file"), (files.sarif, "SARIF file"), (files.markdown, "summary")):
-        if path is not None:
-            check_writable(path, what)
-    if files.artifacts is not None:
-        try:
-            files.artifacts.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise SystemFailure(f"cannot make the folder {files.artifacts}: {error.strerror}; choose another place") from None
-
-
 # -- what is written ----------------------------------------------------------------------------------------------------
 
 
-def _finish(report: GateReport, files: Files, form: str) -> None:
-    from acked.reports.console import open_console
+def _finish(report: GateReport, files: Files, output: Output) -> None:
     from acked.reports.gate.annotations import commands
-    from acked.reports.gate.failures import tell
+    from acked.reports.gate.failures import failure_of
     from acked.reports.gate.gate import gate_document, print_gate
 
-    told = [tell(entry) for entry in report.red]
+    told = [failure_of(entry) for entry in report.red]
     written: dict[Path, list[str]] = {}
     if files.artifacts is not None:
         written = {item.entry.candidate.path: _write_artifacts(item, files.artifacts) for item in told}
@@ -148,21 +133,18 @@ def _finish(report: GateReport, files: Files, form: str) -> None:
     if files.sarif is not None:
         from acked.reports.gate.sarif import sarif_document
 
-        write_text(files.sarif, json.dumps(sarif_document(report, told, __version__), indent=1) + "\n", "SARIF file")
+        write_text(files.sarif, json_text(sarif_document(report, told, __version__)), "SARIF file")
     if files.markdown is not None:
         from acked.reports.gate.job_summary import gate_markdown
 
         write_text(files.markdown, gate_markdown(report, told, written), "summary")
-    if form == "json":
-        click.echo(json.dumps(gate_document(report, told), indent=1))
-    else:
-        print_gate(open_console(sys.stdout), report, told)
+    output.emit(lambda: gate_document(report, told), lambda console: print_gate(console, report, told))
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in commands(report, told):
-            click.echo(line, err=form == "json")
+            click.echo(line, err=output.is_json)
 
 
-def _write_artifacts(item: Told, folder: Path) -> list[str]:
+def _write_artifacts(item: Failure, folder: Path) -> list[str]:
     """The trace, the page and the last picture of every violated promise of a red spec; their paths."""
     from acked.reports.pages.page import render, trace_data
     from acked.reports.runs.still import still
@@ -173,10 +155,9 @@ def _write_artifacts(item: Told, folder: Path) -> list[str]:
     for violation in item.violations:
         assert spec is not None
         base = re.sub(r"[^\w.-]+", "-", f"{item.entry.candidate.path.with_suffix('').as_posix()}-{violation.promise.name}")
-        run = violation.broken.run(violation.question)
-        page = render(trace_data(spec.title, violation.question, run, violation.promise))
+        page = render(trace_data(violation.found))
         texts = {
-            "json": json.dumps(violation.document(spec.title), indent=1) + "\n",
+            "json": json_text(violation.document()),
             "html": page,
             "svg": still(violation.view, len(violation.view.steps) - 1),
         }
@@ -207,12 +188,12 @@ def _updated_entry(entry: Entry, accept_violations: bool) -> Entry:
     try:
         new = updated_text(old, spec, outcome, accept_violations)
     except ConfigurationError as error:
-        click.echo(f"not updated: {error}", err=True)
+        say(f"not updated: {error}")
         return entry
     if new != old:
         before, after = old.splitlines(), new.splitlines()
         for line in difflib.unified_diff(before, after, str(path), str(path), "before", "after", lineterm=""):
-            click.echo(line, err=True)
+            say(line)
         changed = parse_spec(new, path)  # Before it is written: what acked itself refuses must not replace a spec.
         write_text(path, new, "spec file")
         return replace(entry, candidate=Candidate(path, changed), departures=tuple(judge(changed, outcome)))

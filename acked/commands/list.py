@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from acked.asking.options import FORMATS
+from acked.asking.options import shows_without_progress
+from acked.asking.output import Output
 from acked.asking.specs import bundled_specs
 from acked.checker.errors import ConfigurationError
 from acked.checker.names import choices, near
@@ -19,6 +18,9 @@ from acked.invariants.property import Property
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def _specs() -> list[Spec]:
@@ -39,9 +41,8 @@ def check_what(what: str, version: str | None, control_plane: str | None) -> Non
         raise ConfigurationError("--version and --control-plane need a protocol: acked list partition --version 2.1")
 
 
-def print_release(what: str, version: str | None, control_plane: str | None, as_json: bool) -> None:
-    """The constants of a protocol as a release of Kafka has them, for people or as JSON."""
-    from acked.reports.console import open_console
+def show_release(what: str, version: str | None, control_plane: str | None, output: Output) -> None:
+    """Prints the constants of a protocol as a release of Kafka has them."""
     from acked.reports.tables.listing import print_profile
 
     protocol = PROTOCOLS[what]
@@ -49,15 +50,15 @@ def print_release(what: str, version: str | None, control_plane: str | None, as_
         profile = protocol.profile(version, control_plane)
     except ModelError as error:
         raise ConfigurationError(str(error)) from None
-    if not as_json:
-        print_profile(open_console(sys.stdout), protocol, version, control_plane)
-        return
     shown = {constant.name: constant for constant in protocol.constants}
     rows = [
         {"name": name, "value": shown[name].show(setting.value), "source": setting.source}
         for name, setting in profile.items()
     ]
-    print(json.dumps({"protocol": what, "version": version, "control_plane": control_plane, "constants": rows}, indent=1))
+    output.emit(
+        lambda: {"protocol": what, "version": version, "control_plane": control_plane, "constants": rows},
+        lambda console: print_profile(console, protocol, version, control_plane),
+    )
 
 
 def _properties() -> list[Property]:
@@ -128,12 +129,10 @@ def as_document(what: str) -> dict[str, Any]:
     return parts if what == "all" else {what: parts[what]}
 
 
-def print_listing(what: str) -> None:
+def print_listing(console: Console, what: str) -> None:
     """The listing for people."""
-    from acked.reports.console import open_console
     from acked.reports.tables.listing import SpecRow, print_constants, print_properties, print_protocols, print_specs
 
-    console = open_console(sys.stdout)
     if what in PROTOCOLS:
         print_protocols(console, [PROTOCOLS[what]])
     if what in ("protocols", "all"):
@@ -152,21 +151,23 @@ def print_listing(what: str) -> None:
         )
 
 
-@click.command("list", short_help="List protocols, promises, constants or specs.")
+@click.command("list", short_help="List protocols, properties, constants or specs.")
 @click.argument("what", default="all")
 @click.option("--version", "version", metavar="V", help="With a protocol: its constants as in this release of Kafka.")
 @click.option("--control-plane", metavar="P", help="With --version: zookeeper or kraft.")
-@click.option("--format", "form", type=FORMATS, default="text", help="What stdout gets.", show_default=True)
-def list_(what: str, version: str | None, control_plane: str | None, form: str) -> None:
+@shows_without_progress
+def list_(what: str, version: str | None, control_plane: str | None, output: Output) -> None:
     """List protocols, invariants, constants or bundled specs, with their docs.
 
-    WHAT is one of protocols, invariants, constants, specs, all, or the name of a protocol:
-    `acked list partition --version 2.1` shows which rules and defaults that release has, and why.
+    WHAT is one of protocols, invariants, constants, specs, all, or the name of a protocol.
+
+    \b
+    acked list specs                       what can be checked by name
+    acked list kip320                      a protocol's constants, actions and properties
+    acked list partition --version 2.1     which rules and defaults that release has, and why
     """
     check_what(what, version, control_plane)
     if version or control_plane:
-        print_release(what, version, control_plane, form == "json")
-    elif form == "json":
-        click.echo(json.dumps(as_document(what), indent=1))
+        show_release(what, version, control_plane, output)
     else:
-        print_listing(what)
+        output.emit(lambda: as_document(what), lambda console: print_listing(console, what))

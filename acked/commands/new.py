@@ -1,7 +1,4 @@
-"""The commands `new protocol` and `new spec`: a small example that works, to begin with.
-
-Filling in the starters in `acked/starters/`, and writing files that are not there yet.
-"""
+"""The commands `new protocol` and `new spec`: the starters of `acked/starters/`, filled in and written as new files."""
 
 from __future__ import annotations
 
@@ -14,15 +11,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import Paragraphs
+from acked.asking.options import Paragraphs, option
+from acked.asking.output import say
 from acked.checker.errors import ConfigurationError
 from acked.checker.files import check_writable, write_text
 
 if TYPE_CHECKING:
     from acked.model.language.protocol import Protocol
 
-MOST_STATES = 1_000_000
-"""Where measuring the answer for a new spec ends."""
+MAX_STATES = 1_000_000
+"""Distinct states at which the search for a new spec's answer ends."""
+
+_OUT = option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    metavar="DIR",
+    help="The folder; default: the working directory.",
+)
 
 
 @click.group(cls=Paragraphs, short_help="Write a small working protocol or spec to start from.")
@@ -30,56 +36,63 @@ def new() -> None:
     """Write a small working example: a protocol of your own, or a spec of a shipped one."""
 
 
-@new.command()
+@new.command(short_help="Write a small protocol of your own, with its spec and its test.")
 @click.argument("name")
-@click.option("--out", type=click.Path(path_type=Path), default=Path(), help="The folder; default: the working directory.")
+@_OUT.under("out")
 def protocol(name: str, out: Path) -> None:
-    """Write NAME.py (a replicated log in small), NAME.toml (what it promises) and test_NAME.py (a test of that).
+    """Write NAME.py (a small replicated log), NAME.toml (the properties it should have) and test_NAME.py (a test of them).
 
-    NAME is made of letters, digits, - and _. Files that exist are never overwritten. Then `acked check NAME.toml` answers,
-    and docs/tutorial.md goes on from there.
+    NAME consists of lower-case letters, digits, - and _. Existing files are never overwritten. `acked check NAME.toml` then
+    checks the protocol, and docs/tutorial.md continues from there.
+
+    \b
+    acked new protocol my-log && acked check my_log.toml
     """
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
-        raise ConfigurationError(f"{name!r} cannot name a protocol; use small letters, digits, - and _, such as my-log")
+        raise ConfigurationError(f"{name!r} cannot name a protocol; use lower-case letters, digits, - and _, e.g. my-log")
     identifier = name.replace("-", "_")
-    said = {"name": name, "identifier": identifier, "module": identifier}
+    texts = {"name": name, "identifier": identifier, "module": identifier}
     _refuse_shipped(name)
     made = {
-        out / f"{identifier}.py": _filled("protocol.py.txt", said),
-        out / f"{identifier}.toml": _filled("protocol.toml.txt", said),
-        out / f"test_{identifier}.py": _filled("test.py.txt", said),
+        out / f"{identifier}.py": _filled("protocol.py.txt", texts),
+        out / f"{identifier}.toml": _filled("protocol.toml.txt", texts),
+        out / f"test_{identifier}.py": _filled("test.py.txt", texts),
     }
     _write(made)
-    click.echo(f"now ask it: acked check {out / identifier}.toml")
+    click.echo(f"next: acked check {out / identifier}.toml")
 
 
-@new.command()
+@new.command(short_help="Write a spec of a shipped protocol, with its answer.")
 @click.argument("name")
-@click.option("--protocol", "protocol_name", default="kip320", show_default=True, help="One of `acked list protocols`.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path(), help="The folder; default: the working directory.")
+@click.option("--protocol", "protocol_name", metavar="PROTOCOL", default="kip320", show_default=True,
+              help="One of `acked list protocols`.")  # fmt: skip
+@_OUT.under("out")
 def spec(name: str, protocol_name: str, out: Path) -> None:
-    """Write NAME.toml, a spec of a shipped protocol at small constants, with the answer that a search gave now.
+    """Write NAME.toml, a spec of a shipped protocol with small constants, and the answer of a search as its [expect].
 
-    A spec of your own protocol is written with it, by `acked new protocol`.
+    The spec of a protocol of your own is written with it, by `acked new protocol`.
+
+    \b
+    acked new spec my-question --protocol partition && acked check my-question.toml
     """
     from acked.checker.bounds import Bounds
     from acked.checker.question.question import Question
     from acked.checker.search.local import search
-    from acked.checker.spec.spec import protocol_named
+    from acked.checker.spec.resolve import protocol_named
     from acked.checker.spec.user_protocol import is_reference
     from acked.invariants.catalogue import properties_of
 
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
-        raise ConfigurationError(f"{name!r} cannot name a spec; use letters, digits, - and _, such as my-question")
+        raise ConfigurationError(f"{name!r} cannot name a spec; use letters, digits, - and _, e.g. my-question")
     if is_reference(protocol_name):
-        raise ConfigurationError("a spec of a protocol of your own is written by `acked new protocol`; begin with that one")
+        raise ConfigurationError("the spec of a protocol of your own is written by `acked new protocol`; use that command")
     path = out / f"{name}.toml"
     _refuse_existing([path])
     asked = protocol_named(protocol_name)
     constants = _small(asked)
     promises = list(properties_of(asked).values())[:2]
     question = Question(asked.instantiate(constants), tuple(promises))
-    result = search(question, Bounds(workers=1, max_states=MOST_STATES))
+    result = search(question, Bounds(workers=1, max_states=MAX_STATES))
     measured = [f'verdict = "{result.verdict.value}"', f"distinct_states = {result.distinct_states}"]
     if result.violations:
         measured.insert(1, f"violates = {json.dumps(list(result.violated))}")
@@ -90,16 +103,16 @@ def spec(name: str, protocol_name: str, out: Path) -> None:
         for item in asked.constants
         if item.name in constants
     ]
-    said = {
+    texts = {
         "file": path.name,
         "protocol": asked.name,
-        "title": f"A question about {asked.name}: what does it promise at these constants?",
+        "title": f"Which properties does {asked.name} have with these constants?",
         "constants": "\n".join(lines),
         "invariants": ", ".join(json.dumps(item.name) for item in promises),
         "expectation": "\n".join(measured),
     }
-    _write({path: _filled("spec.toml.txt", said)})
-    click.echo(f"now ask it: acked check {path}")
+    _write({path: _filled("spec.toml.txt", texts)})
+    click.echo(f"next: acked check {path}")
 
 
 def _small(asked: Protocol) -> dict[str, int]:
@@ -120,14 +133,14 @@ def _refuse_shipped(name: str) -> None:
         raise ConfigurationError(f"{name} is a shipped protocol; choose another name for yours")
 
 
-def _filled(starter: str, said: dict[str, str]) -> str:
-    return Template(files("acked").joinpath("starters", starter).read_text("utf-8")).substitute(said)
+def _filled(starter: str, texts: dict[str, str]) -> str:
+    return Template(files("acked").joinpath("starters", starter).read_text("utf-8")).substitute(texts)
 
 
 def _refuse_existing(paths: list[Path]) -> None:
     for path in paths:
         if path.exists() or path.is_symlink():
-            raise ConfigurationError(f"{path} exists already; choose another name, or another folder with --out")
+            raise ConfigurationError(f"{path} already exists; choose another name, or another folder with --out")
         check_writable(path, "file")
 
 
@@ -135,4 +148,4 @@ def _write(made: dict[Path, str]) -> None:
     _refuse_existing(list(made))
     for path, text in made.items():
         write_text(path, text, "file")
-        click.echo(f"wrote {path}", err=True)
+        say(f"wrote {path}")

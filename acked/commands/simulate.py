@@ -1,24 +1,24 @@
-"""The command `simulate`: random runs, for constants that no search reaches."""
+"""The command `simulate`: random traces, for constants that no search reaches."""
 
 from __future__ import annotations
 
-import json
 import secrets
-import sys
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import Binding, say
-from acked.asking.specs import changed, find_spec
+from acked.asking.options import WORKERS, AskedSpec, asks_spec, collects, option, shows_without_progress, writes_trace
+from acked.asking.output import Output, TraceFile
 from acked.checker.errors import ConfigurationError, ExitCode
-from acked.checker.files import check_writable, write_text
+from acked.checker.question.result import Counterexample
 
 if TYPE_CHECKING:
-    from acked.checker.explore.simulate import Simulation
-    from acked.checker.spec.spec import Spec
+    from rich.console import Console
+
+    from acked.checker.explore.simulate import Plan, Simulation
+    from acked.checker.question.question import Question
 
 
 class _Weight(click.ParamType[tuple[str, int]]):
@@ -26,89 +26,98 @@ class _Weight(click.ParamType[tuple[str, int]]):
 
     name = "action=number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
         name, _, number = str(value).partition("=")
         if not number.strip().isdecimal() or int(number) > 1000:
-            self.fail(f"{value!r} is no weight; write, say, LeaderWrite=5, with a number from 0 to 1000", param, ctx)
+            self.fail(f"{value!r} is not a weight; use ACTION=NUMBER, 0 to 1000, e.g. LeaderWrite=5", param, ctx)
         return name.strip(), int(number)
 
 
-@click.command()
-@click.argument("spec")
-@click.option("-c", "--constant", "constants", type=Binding(), multiple=True, help="Change a constant of the spec.")
-@click.option("--runs", type=click.IntRange(1, 100_000_000), default=10_000, show_default=True, help="How many runs.")
-@click.option("--depth", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Steps of the longest run.")
-@click.option("--seed", type=click.IntRange(0, (1 << 63) - 1), help="Makes the same runs again; default: another every time.")
-@click.option("--weight", "weights", type=_Weight(), multiple=True, help="Take an action more often, or with 0 never.")
-@click.option("-w", "--workers", type=click.IntRange(1, 256), help="Threads; no answer depends on it.")
-@click.option("--trace-out", type=click.Path(path_type=Path), help="Write the violating run to this file.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What stdout gets.")
-def simulate(
-    spec: str,
-    constants: tuple[tuple[str, Any], ...],
-    runs: int,
-    depth: int,
-    seed: int | None,
-    weights: tuple[tuple[str, int], ...],
-    workers: int | None,
-    trace_out: Path | None,
-    form: str,
-) -> int:
-    """Make random runs of SPEC's protocol, and look for a violation in them.
+@dataclass(frozen=True)
+class Draws:
+    """Which random runs are made."""
 
-    For constants at which `acked check` runs out of memory. Every step is chosen among all that are possible, each as
-    likely as any other, unless --weight makes an action more likely. A violating run is shortened: steps are left out while
-    what remains is a run that breaks the promise. The seed in the answer makes the same runs again, on any number of threads.
+    runs: int
+    depth: int
+    seed: int | None
+    weights: tuple[tuple[str, int], ...]
 
-    Nothing found is no proof, so that exits with 152; a violation with 11, 12 or 13, as `acked check` does.
+    def plan(self) -> Plan:
+        """The same with a seed."""
+        from acked.checker.explore.simulate import Plan
+
+        seed = secrets.randbelow(1 << 32) if self.seed is None else self.seed
+        return Plan(self.runs, self.depth, seed, dict(self.weights))
+
+
+_draws = collects(
+    "draws",
+    Draws,
+    runs=option("--runs", type=click.IntRange(1, 100_000_000), default=10_000, show_default=True, help="Number of traces."),
+    depth=option("--depth", type=click.IntRange(1, 10_000), default=100, show_default=True,
+                 help="Steps of the longest trace."),
+    seed=option("--seed", type=click.IntRange(0, (1 << 63) - 1),
+                help="Makes the same traces again; default: others every time."),
+    weights=option("--weight", type=_Weight(), multiple=True, help="Take an action more often, or with 0 never."),
+)  # fmt: skip
+
+
+@click.command(short_help="Look for a violation in random traces, for constants that no search reaches.")
+@asks_spec
+@_draws
+@WORKERS.saying("Threads; the answer does not depend on them.").under("workers")
+@writes_trace
+@shows_without_progress
+def simulate(asked: AskedSpec, draws: Draws, workers: int | None, trace_out: TraceFile, output: Output) -> int:
+    """Look for a violation in random traces of SPEC's protocol.
+
+    For constants at which `acked check` runs out of memory. Every step is chosen among all enabled ones, each as likely as
+    any other, unless --weight makes an action more likely. A counterexample is shortened: steps are left out while what
+    remains is a trace that violates the property. The seed in the answer makes the same traces again, on any number of
+    threads.
+
+    \b
+    acked simulate kip101 -c replicas=5 --runs 100000 --depth 60
+
+    Finding nothing is not a proof, so that exits with 152; a violation with 11, 12 or 13, as `acked check` does.
     """
-    from acked.checker.explore.simulate import Plan
     from acked.checker.explore.simulate import simulate as run
-
-    chosen = find_spec(spec)
-    if constants:
-        chosen = changed(chosen, dict(constants), False)
-    if not chosen.properties:
-        raise ConfigurationError(f"{spec} asks nothing; name invariants in [check]")
-    if trace_out is not None:
-        check_writable(trace_out, "trace")
     from acked.checker.question.question import Question
     from acked.invariants.property import Kind
+    from acked.reports.tables.simulation import simulation_document
 
-    if other := [item.name for item in chosen.properties if item.kind not in (Kind.STATE, Kind.STEP, Kind.DEADLOCK)]:
-        raise ConfigurationError(f"random runs cannot decide {', '.join(other)}, which is about all runs; use `acked check`")
-    question = Question(chosen.question().instance, chosen.properties)
-    plan = Plan(runs, depth, secrets.randbelow(1 << 32) if seed is None else seed, dict(weights))
+    spec = asked.load()
+    if not spec.properties:
+        raise ConfigurationError(f"{asked.name} asks for no property; name invariants in [check]")
+    trace_out.check()
+    if other := [item.name for item in spec.properties if item.kind not in (Kind.STATE, Kind.STEP, Kind.DEADLOCK)]:
+        raise ConfigurationError(
+            f"random traces cannot decide {', '.join(other)}, which is about infinite traces; use `acked check`"
+        )
+    question = Question(spec.question().instance, spec.properties)
+    plan = draws.plan()
     began = time.perf_counter()
     found = run(question, plan, workers)
     seconds = time.perf_counter() - began
-    if trace_out is not None and found.violation is not None:
-        from acked.reports.runs.document import trace_document
-
-        document = trace_document(chosen.title, question, found.violation.run, found.violation.property.name)
-        write_text(trace_out, json.dumps(document, indent=1) + "\n", "trace")
-    if form == "json":
-        from acked.reports.tables.simulation import simulation_document
-
-        click.echo(json.dumps(simulation_document(spec, chosen.title, question, found, seconds), indent=1))
-    else:
-        _print_text(chosen, question, found, seconds)
-        if trace_out is not None:
-            say(f"the trace is in {trace_out}" if found.violation else "nothing is violated, so no trace was written")
+    if found.violation is not None:
+        trace_out.write(Counterexample.of(spec.title, question, found.violation))
+    output.emit(
+        lambda: simulation_document(asked.name, spec.title, question, found, seconds),
+        lambda console: _print(console, spec.title, question, found, seconds),
+    )
+    trace_out.announce(output, found.violation is not None)
     return int(_code(found))
 
 
-def _print_text(spec: Spec, question: Any, found: Simulation, seconds: float) -> None:
-    from acked.reports.console import open_console
+def _print(console: Console, title: str, question: Question, found: Simulation, seconds: float) -> None:
     from acked.reports.runs.terminal import print_trace
     from acked.reports.runs.view import view_of
     from acked.reports.tables.simulation import print_simulation
 
-    console = open_console(sys.stdout)
     if found.violation is not None:
-        print_trace(console, view_of(spec.title, question, found.violation.run, found.violation.property))
+        print_trace(console, view_of(Counterexample.of(title, question, found.violation)))
         console.print()
-    print_simulation(console, spec.title, question, found, seconds)
+    print_simulation(console, title, question, found, seconds)
 
 
 def _code(found: Simulation) -> ExitCode:

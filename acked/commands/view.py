@@ -1,4 +1,4 @@
-"""The command `view`: a run as one HTML page."""
+"""The command `view`: a trace as one HTML page."""
 
 from __future__ import annotations
 
@@ -7,68 +7,77 @@ from typing import Any
 
 import click
 
-from acked.asking.runs import Shown, run_of
+from acked.asking.options import QUIET, TraceSource, reads_trace
+from acked.asking.output import say
+from acked.asking.runs import run_of
 from acked.checker.errors import ConfigurationError
 from acked.checker.files import check_writable, write_text
+from acked.checker.question.result import Counterexample
 
 
-@click.command(short_help="Make one HTML page of a run, to step through.")
+@click.command(short_help="Make one HTML page of a trace, to step through.")
 @click.argument("target", metavar="TRACE|SPEC")
 @click.argument("other", metavar="[TRACE|SPEC]", required=False)
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="The page; default: the target's name with .html.")
-@click.option("--against", metavar="PROTOCOL", help="Beside it, the same run under other rules: where they forbid it.")
-@click.option("--spec", metavar="SPEC", help="What TRACE is a run of, if it is of TLC or Apalache, or of your own protocol.")
-@click.option("--trust", is_flag=True, help="Run the protocol file that TRACE names, if its protocol is not shipped.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), metavar="FILE",
+              help="The page; default: the target's name with .html.")  # fmt: skip
+@click.option("--against", metavar="PROTOCOL",
+              help="Show beside it the same trace under another protocol, up to the step that it forbids.")  # fmt: skip
+@reads_trace
+@QUIET.under("quiet")
 def view(
-    target: str, other: str | None, out: Path | None, against: str | None, spec: str | None, trust: bool, quiet: bool
+    target: str, other: str | None, out: Path | None, against: str | None, source: TraceSource, quiet: bool
 ) -> None:
-    """Make one self-contained HTML page of a run, to step through in a browser.
+    """Make one self-contained HTML page of a trace, to step through in a browser.
 
-    TRACE is a file that `check --trace-out` wrote; of a SPEC the shortest violating run is searched first. The page shows the
-    log grid, who told whom, the promises with the conjunct that fails, and at every step which actions were possible and
-    which clause forbade the others. It needs no network. A second trace or spec is shown beside the first.
+    TRACE is a file that `check --trace-out` wrote; of a SPEC the shortest counterexample is searched first. The page shows
+    the brokers' logs, the messages, the properties with the conjunct that fails, and at every step which actions were
+    enabled and which guard clause disabled the others. It needs no network. A second trace or spec is shown beside the
+    first.
+
+    \b
+    acked view truncate-to-hw                     the shortest counterexample of a bundled spec
+    acked view trace.json --against kip320        what KIP-320 would have prevented
     """
     from acked.reports.pages.page import pair_data, render, trace_data
 
     if other is not None and against is not None:
         raise ConfigurationError("name a second trace or --against, not both")
-    if other is not None and spec is not None:
-        raise ConfigurationError("--spec says what one trace is a run of; leave the second one out, or use --trust")
+    if other is not None and source.spec is not None:
+        raise ConfigurationError("--spec names the spec of one trace; leave the second one out, or use --trust")
     page = out if out is not None else Path(f"{Path(target).stem}.html")
     check_writable(page, "page")
-    shown = run_of(target, spec=spec, quiet=quiet, trusts=trust)
-    data = trace_data(shown.title, shown.question, shown.run, shown.violates, decides=True)
+    shown = run_of(target, spec=source.spec, quiet=quiet, trusts=source.trusts)
+    data = trace_data(shown, decides=True)
     if other is not None:
-        second = run_of(other, quiet=quiet, trusts=trust)
-        beside = trace_data(second.title, second.question, second.run, second.violates, decides=True)
+        second = run_of(other, quiet=quiet, trusts=source.trusts)
+        beside = trace_data(second, decides=True)
         data = pair_data(data, beside, f"On the left {shown.title}, on the right {second.title}.")
     elif against is not None:
         data = _against(shown, against, data)
     write_text(page, render(data), "page")
-    click.echo(f"the page is {page} ({page.stat().st_size / 1e6:.2f} MB); open it in a browser", err=True)
+    say(f"the page is {page} ({page.stat().st_size / 1e6:.2f} MB); open it in a browser")
 
 
-def _against(shown: Shown, name: str, first: dict[str, Any]) -> dict[str, Any]:
-    """The same run under other rules, as far as these allow it, beside the page's own."""
+def _against(shown: Counterexample, name: str, first: dict[str, Any]) -> dict[str, Any]:
+    """The same trace under other rules, as far as these allow it, beside the page's own."""
     from acked.checker.question.question import Question
     from acked.checker.replay.retrace import under
-    from acked.checker.spec.spec import protocol_named
+    from acked.checker.spec.resolve import protocol_named
     from acked.model.formulas.errors import ModelError
     from acked.reports.pages.page import pair_data, trace_data
     from acked.reports.runs.hindrance import hindrance_in_words
 
     protocol, instance = protocol_named(name), shown.question.instance
     if protocol.state is not instance.protocol.state:
-        raise ConfigurationError(f"{name} has another state than {instance.protocol.name}, so it cannot follow the same run")
+        raise ConfigurationError(f"{name} has other fields than {instance.protocol.name}, so it cannot follow the same trace")
     try:
         other = protocol.instantiate(instance.constants)
     except ModelError as error:
         raise ConfigurationError(f"{name} cannot have these constants: {error}") from None
     found = under(other, instance, shown.run)
-    second = trace_data(shown.title, Question(other, shown.question.properties), found.run, None)
+    second = trace_data(Counterexample(shown.title, Question(other, shown.question.properties), found.run))
     if found.hindrance is None:
-        return pair_data(first, second, f"The rules of {name} allow the whole run.")
+        return pair_data(first, second, f"The rules of {name} allow the whole trace.")
     why = hindrance_in_words(found.hindrance)
-    note = f"The same run under {name}: step {found.hindrance.index} does not happen, because {why}."
+    note = f"The same trace under {name}: step {found.hindrance.index} does not happen, because {why}."
     return pair_data(first, second, note, why)

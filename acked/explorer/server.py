@@ -1,7 +1,6 @@
 """The explorer's server: one page and a few requests, for one person on this machine.
 
-HTTP, and everything that is refused: other hosts and origins, requests without the token, bodies that are too large. No path
-leads to a file.
+It refuses other hosts and origins, requests without the token and bodies that are too large. No path leads to a file.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ from urllib.parse import parse_qs, urlsplit
 
 from acked.checker.errors import SystemFailure
 from acked.explorer.peer import user_behind
-from acked.explorer.session import Refused, Walk
+from acked.explorer.session import RequestRefused, Walk
 from acked.reports.console import harmless
 from acked.reports.pages.page import render
 from acked.reports.runs.view import subject_in_words
 
 LOOPBACK = "127.0.0.1"
-MOST_BYTES = 4 << 20
-"""The largest body; a trace of thousands of steps fits."""
+MAX_BODY_BYTES = 4 << 20
+"""The largest body of a request; a trace of thousands of steps fits."""
 
 _SECONDS = 20
-"""How long a connection may say nothing."""
+"""Seconds after which a silent connection is closed."""
 
-_MOST_DIGITS = len(str(MOST_BYTES))
+_MAX_DIGITS = len(str(MAX_BODY_BYTES))
 
 _SECONDS_TO_OPEN = 120
-"""How long an invitation is good for; a browser may have to be started first."""
+"""Seconds for which an invitation is valid; a browser may have to be started first."""
 
 
 class ExplorerServer(ThreadingHTTPServer):
@@ -57,7 +56,7 @@ class ExplorerServer(ThreadingHTTPServer):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """What the browser may call us; any other name could be a foreign page's (DNS rebinding)."""
+        """The names that a browser may use for this server; any other could be a foreign page's (DNS rebinding)."""
         return tuple(f"{name}:{self.server_port}" for name in (LOOPBACK, "localhost"))
 
     @property
@@ -66,16 +65,16 @@ class ExplorerServer(ThreadingHTTPServer):
         return f"http://{self.hosts[0]}/?token={self.token}"
 
     def invite(self) -> str:
-        """What a browser may be started with, whose command line others can read: an address that leads to `address` once.
+        """An address that leads to `address` once, for the command line of a browser, which other users can read.
 
-        It is good for two minutes and, where the system tells whose a connection is, for this user's alone.
+        It is valid for two minutes and, where the system reports the user of a connection, for this user only.
         """
         with self._inviting:
             self._invitation = (secrets.token_urlsafe(24), time.monotonic() + _SECONDS_TO_OPEN)
             return f"http://{self.hosts[0]}/?once={self._invitation[0]}"
 
     def accept(self, code: str, peer: tuple[str, int]) -> bool:
-        """Whether a code is the one of the invitation, which is then used up."""
+        """Whether a code is that of the invitation, which is then used up."""
         with self._inviting:
             if self._invitation is None:
                 return False
@@ -89,7 +88,7 @@ class ExplorerServer(ThreadingHTTPServer):
             return True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that hangs up is nobody's fault; everything else is a defect of ours, and is not kept quiet."""
+        """A browser may hang up; everything else is a defect of ours and is reported."""
         error = sys.exception()
         if not isinstance(error, (ConnectionError, TimeoutError)):
             print(f"acked: internal error ({type(error).__name__}: {error}); please report it", file=sys.stderr)
@@ -125,14 +124,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._check_host()
             address = urlsplit(self.path)
             if address.path != "/":
-                raise Refused(404, "there is only one page here, /")
+                raise RequestRefused(404, "there is only one page here, /")
             asked = parse_qs(address.query)
             if "once" in asked:
                 self._redirect(asked["once"][0])
                 return
             self._check_token(asked.get("token", [""])[0])
             self._send(200, "text/html; charset=utf-8", self.server.page(self.server.token))
-        except Refused as refused:
+        except RequestRefused as refused:
             self._refuse(refused)
 
     def do_POST(self) -> None:
@@ -143,68 +142,68 @@ class _Handler(BaseHTTPRequestHandler):
             self._check_token(self._header("X-Acked-Token"))
             path = urlsplit(self.path).path
             if not path.startswith("/api/"):
-                raise Refused(404, "requests go to /api/…")
+                raise RequestRefused(404, "requests go to /api/…")
             answer = self.server.walk.answer(path.removeprefix("/api/"), self._body())
             self._send(200, "application/json", json.dumps(answer, ensure_ascii=False))
-        except Refused as refused:
+        except RequestRefused as refused:
             self._refuse(refused)
 
     # -- what is refused --------------------------------------------------------------------------------------------
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the base class refuses by itself, such as other methods and malformed requests, in our words and headers."""
-        self._refuse(Refused(code, (message or HTTPStatus(code).phrase).replace("\n", " ")))
+        """What the base class refuses, such as other methods and malformed requests, with our form and headers."""
+        self._refuse(RequestRefused(code, (message or HTTPStatus(code).phrase).replace("\n", " ")))
 
     def _header(self, name: str, default: str = "") -> str:
         """A header that may be sent once."""
         given = self.headers.get_all(name, [])
         if len(given) > 1:
-            raise Refused(400, f"the header {name} is sent {len(given)} times")
+            raise RequestRefused(400, f"the header {name} is sent {len(given)} times")
         return given[0] if given else default
 
     def _check_host(self) -> None:
         if self._header("Host") not in self.server.hosts:
-            raise Refused(421, "this server answers only to its own address on this machine")
+            raise RequestRefused(421, "this server answers only to its own address on this machine")
 
     def _check_origin(self) -> None:
         ours = [f"http://{host}" for host in self.server.hosts]
         origin, site = self._header("Origin", ours[0]), self._header("Sec-Fetch-Site", "none")
         if origin not in ours or site not in ("same-origin", "none"):
-            raise Refused(403, "requests of other pages are not answered")
+            raise RequestRefused(403, "requests from other pages are not answered")
 
     def _check_token(self, token: str) -> None:
         if not secrets.compare_digest(token.encode(), self.server.token.encode()):
-            raise Refused(403, "the token is missing or wrong; open the address that `acked explore` printed")
+            raise RequestRefused(403, "the token is missing or wrong; open the address that `acked explore` printed")
 
-    def _body(self) -> Any:
+    def _body(self) -> object:
         self._header("Content-Type")
         if self.headers.get_content_type() != "application/json":
-            raise Refused(415, "a request's body is application/json")
+            raise RequestRefused(415, "the body of a request must be application/json")
         length = self._header("Content-Length")
         if not length.isascii() or not length.isdigit() or self._header("Transfer-Encoding"):
-            raise Refused(411, "a request says how long its body is")
-        if len(length) > _MOST_DIGITS or int(length) > MOST_BYTES:
-            raise Refused(413, f"the body is larger than {MOST_BYTES >> 20} MiB")
+            raise RequestRefused(411, "a request needs a Content-Length")
+        if len(length) > _MAX_DIGITS or int(length) > MAX_BODY_BYTES:
+            raise RequestRefused(413, f"the body is larger than {MAX_BODY_BYTES >> 20} MiB")
         try:
             return json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
-            raise Refused(400, "the body is not valid JSON") from None
+            raise RequestRefused(400, "the body is not valid JSON") from None
 
     # -- answers ----------------------------------------------------------------------------------------------------
 
     def _redirect(self, code: str) -> None:
-        """From an invitation to the page's address, which thereby never was in a command line."""
+        """Redirects from an invitation to the page's address, which thus never was on a command line."""
         if not self.server.accept(code, self.client_address[:2]):
-            raise Refused(403, "this address was good once, for one browser; open the one that `acked explore` printed")
+            raise RequestRefused(403, "this address was valid once; open the one that `acked explore` printed")
         self._send(303, "text/plain; charset=utf-8", "", Location=self.server.address)
 
-    def _refuse(self, refused: Refused) -> None:
-        self.close_connection = True  # Its body, if it has one, was not read.
+    def _refuse(self, refused: RequestRefused) -> None:
+        self.close_connection = True  # The body of the request, if any, was not read.
         self._send(refused.status, "application/json", json.dumps({"error": refused.message}, ensure_ascii=False))
 
     def _send(self, status: int, kind: str, text: str, **more: str) -> None:
         body = text.encode("utf-8", "surrogateescape")
-        self.request_version = self.protocol_version  # Of a malformed request it is not known, and there would be no headers.
+        self.request_version = self.protocol_version  # A malformed request has none, and there would be no headers.
         self.send_response(status)
         for name, value in {**self.headers_of_every_answer, **more}.items():
             self.send_header(name, value)

@@ -1,7 +1,6 @@
-"""Walking through a protocol's states on demand: what the explorer's server answers, without a word of HTTP.
+"""Walking through a protocol's states on demand: the answers of the explorer's server, without HTTP.
 
-Paths (lists of action instances from the initial state, by number), checked step by step; random walks, the nearest state,
-depths, traces.
+A path is a list of numbers of action instances, taken one after the other from the initial state; it is checked step by step.
 """
 
 from __future__ import annotations
@@ -10,37 +9,37 @@ import random
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
 
 from acked.checker.errors import AckedError
 from acked.checker.explore.depths import Depths
 from acked.checker.explore.nearest import nearest
 from acked.checker.question.question import Question
-from acked.checker.question.result import Run
+from acked.checker.question.result import Counterexample, Run
 from acked.checker.replay.explain import Explainer
-from acked.checker.replay.trace_file import run_in
+from acked.checker.replay.trace_file import run_in, trace_document
 from acked.model.formulas.errors import ModelError
-from acked.reports.runs.document import trace_document
 from acked.reports.runs.hindrance import clause_in_words
 from acked.reports.runs.lanes import lanes_of
-from acked.reports.runs.packet import Packer
+from acked.reports.runs.packet import Json, Packer
 from acked.reports.runs.view import Past, StepView
 from acked.reports.units import count, plural
 
-MOST_STEPS = 5_000
-"""Steps of one path; more is no longer looked at by a person."""
+MAX_STEPS = 5_000
+"""Steps of one path; nobody looks at more."""
 
-MOST_PARTS = 20_000
-"""Terms and conditions of a predicate, repeated ones each time: so many are read, compiled and searched for in seconds."""
+MAX_PREDICATE_PARTS = 20_000
+"""Terms and conditions of a predicate, quantified ones counted each time: these are compiled and searched for in seconds."""
 
-_REMEMBERED = 20_000
-"""States whose pasts are kept, so that a step onwards does not replay its whole path."""
+_CACHED_PATHS = 20_000
+"""Paths whose last states are kept, so that a further step does not replay the whole path."""
 
 Path = tuple[int, ...]
+Message = dict[str, object]
+"""A request's body or its answer: what JSON has."""
 
 
-class Refused(Exception):
-    """A request that cannot be answered: an HTTP status and one sentence."""
+class RequestRefused(Exception):
+    """A request that is not answered: an HTTP status and one sentence."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -49,7 +48,7 @@ class Refused(Exception):
 
 
 class Walk:
-    """One question that is walked through; safe to use from several threads."""
+    """A walk through the states of one question; safe to use from several threads."""
 
     def __init__(self, title: str, question: Question) -> None:
         self.title = title
@@ -62,8 +61,8 @@ class Walk:
         self._known: OrderedDict[Path, tuple[StepView, Past]] = OrderedDict()
 
     @property
-    def requests(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
-        """What can be asked, by name."""
+    def requests(self) -> dict[str, Callable[[Message], Message]]:
+        """The requests by name."""
         return {
             "steps": self._steps,
             "depth": self._depth,
@@ -73,43 +72,43 @@ class Walk:
             "load": self._load,
         }
 
-    def answer(self, what: str, body: Any) -> dict[str, Any]:
-        """Answers one request; `Refused` if no page of ours asks so.
+    def answer(self, what: str, body: object) -> Message:
+        """Answers one request; `RequestRefused` if our page never makes it.
 
-        What a person may well type or load in vain is answered, too: `refused` holds the sentence.
+        A predicate or trace of the user's that is not valid is an answer, too: `refused` has the sentence.
         """
         if what not in self.requests:
-            raise Refused(404, f"there is no request {what!r}")
+            raise RequestRefused(404, f"there is no request {what!r}")
         if not isinstance(body, dict):
-            raise Refused(400, "the request is no JSON object")
+            raise RequestRefused(400, "the request is not a JSON object")
         try:
-            if what in ("depth", "find"):  # They may search for seconds, and nobody has to wait for them.
+            if what in ("depth", "find"):  # They may search for seconds; other requests must not wait for them.
                 return self.requests[what](body)
             with self._lock:
                 return self.requests[what](body)
         except (AckedError, ModelError) as error:
             return {"refused": str(error)}
 
-    def beginning(self) -> dict[str, Any]:
+    def beginning(self) -> Message:
         """The packet of the initial state."""
         with self._lock:
             return self._packet((), 0)
 
-    def head(self) -> dict[str, Any]:
+    def head(self) -> Message:
         """What holds for all steps; see `Packer.head`."""
         return self._packer.head()
 
     # -- requests -------------------------------------------------------------------------------------------------
 
-    def _steps(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _steps(self, body: Message) -> Message:
         path = self._path(body)
         first = body.get("from", 0)
         if isinstance(first, bool) or not isinstance(first, int) or not 0 <= first <= len(path) + 1:
-            raise Refused(400, f"“from” must be a number from 0 to {len(path) + 1}")
+            raise RequestRefused(400, f"“from” must be a number from 0 to {len(path) + 1}")
         return {"packet": self._packet(path, first)}
 
-    def _depth(self, body: dict[str, Any]) -> dict[str, Any]:
-        """How deep the last state of a path lies: exactly, or at least so deep and at most as deep as the path is long."""
+    def _depth(self, body: Message) -> Message:
+        """The depth of the last state of a path in steps: exact, or a lower bound and the length of the path."""
         with self._lock:
             path = self._path(body)
             state = self.question.instance.schema.pack(self._at(path)[1].codes)
@@ -117,71 +116,71 @@ class Walk:
         most = depth.least if depth.is_exact else len(path)
         return {"least": depth.least, "most": most, "states": self._depths.states}
 
-    def _random(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _random(self, body: Message) -> Message:
         path, steps, seed = self._path(body), body.get("steps"), body.get("seed")
         if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= 1000:
-            raise Refused(400, "“steps” must be a number from 1 to 1000")
+            raise RequestRefused(400, "“steps” must be a number from 1 to 1000")
         if isinstance(seed, bool) or not isinstance(seed, int):
-            raise Refused(400, "“seed” must be a number")
+            raise RequestRefused(400, "“seed” must be a number")
         rng = random.Random(seed)
-        for _ in range(min(steps, MOST_STEPS - len(path))):
+        for _ in range(min(steps, MAX_STEPS - len(path))):
             enabled = self.question.instance.enabled(self._at(path)[1].codes)
             if not enabled:
                 return {"path": list(path), "says": "no action is enabled there"}
             path = (*path, self._number(rng.choice(enabled).label))
         return {"path": list(path)}
 
-    def _find(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The nearest state in which a predicate holds; one search at a time, which has an instance of its own."""
+    def _find(self, body: Message) -> Message:
+        """The nearest state in which a predicate holds; one search at a time, on an instance of its own."""
         instance, predicate = self.question.instance, body.get("predicate")
         if not isinstance(predicate, str):
-            raise Refused(400, "“predicate” must be a text")
+            raise RequestRefused(400, "“predicate” must be a string")
         with self._lock:
             path = self._path(body)
             state = instance.schema.pack(self._at(path)[1].codes)
         with self._finding:
-            found = nearest(instance, state, predicate, most_parts=MOST_PARTS)
+            found = nearest(instance, state, predicate, most_parts=MAX_PREDICATE_PARTS)
         if found.run is None:
             seen = plural(found.states, "state")
-            says = f"no state that can be reached from here: all {seen} were seen" if found.is_complete else (
+            says = f"unreachable from here: none of the {seen} that can follow satisfies it" if found.is_complete else (
                 f"not found among the nearest {seen}; there are more"
             )
             return {"path": None, "says": says}
         longer = (*path, *(self._number(step.label) for step in found.run.actions))
-        if len(longer) > MOST_STEPS:
-            raise Refused(422, f"that path would have more than {count(MOST_STEPS)} steps")
+        if len(longer) > MAX_STEPS:
+            raise RequestRefused(422, f"that path would have more than {count(MAX_STEPS)} steps")
         steps = len(found.run.actions)
-        says = f"found {plural(steps, 'step')} away" if steps else "it holds in this very state"
+        says = f"found {plural(steps, 'step')} away" if steps else "it holds in this state"
         return {"path": list(longer), "says": says}
 
-    def _save(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _save(self, body: Message) -> Message:
         path = self._path(body)
         run = self._run(path)
-        # A question of its own: a fingerprint speaks of one in which nothing else was traced before.
+        # A question of its own: the fingerprint is that of one in which nothing else was traced before.
         instance = self.question.instance
         fresh = instance.protocol.instantiate(instance.constants, instance.dropped)
         by_label = {step.label: step for step in fresh.actions}
         same = Run(run.states, tuple(by_label[step.label] for step in run.actions))
-        return {"trace": trace_document(self.title, Question(fresh, self.question.properties), same, None)}
+        return {"trace": trace_document(Counterexample(self.title, Question(fresh, self.question.properties), same))}
 
-    def _load(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _load(self, body: Message) -> Message:
         trace = body.get("trace")
         steps = trace.get("steps") if isinstance(trace, dict) else None
-        if isinstance(steps, list) and len(steps) > MOST_STEPS + 1:
-            raise Refused(422, f"the trace has more than {count(MOST_STEPS)} steps")
+        if isinstance(steps, list) and len(steps) > MAX_STEPS + 1:
+            raise RequestRefused(422, f"the trace has more than {count(MAX_STEPS)} steps")
         run = run_in(trace, self.question.instance)
         return {"path": [self._number(step.label) for step in run.actions]}
 
     # -- paths ----------------------------------------------------------------------------------------------------
 
-    def _path(self, body: dict[str, Any]) -> Path:
+    def _path(self, body: Message) -> Path:
         given = body.get("path")
-        if not isinstance(given, list) or len(given) > MOST_STEPS:
-            raise Refused(400, f"“path” must be a list of at most {count(MOST_STEPS)} numbers")
+        if not isinstance(given, list) or len(given) > MAX_STEPS:
+            raise RequestRefused(400, f"“path” must be a list of at most {count(MAX_STEPS)} numbers")
         last = len(self.question.instance.actions) - 1
         for number in given:
             if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= last:
-                raise Refused(400, f"there is no action {number!r}; they are numbered 0 to {last}")
+                raise RequestRefused(400, f"there is no action {number!r}; they are numbered 0 to {last}")
         path = tuple(given)
         self._at(path)
         return path
@@ -190,7 +189,7 @@ class Walk:
         return next(at for at, step in enumerate(self.question.instance.actions) if step.label == label)
 
     def _at(self, path: Path) -> tuple[StepView, Past]:
-        """The last step of a path; `Refused` if one of its actions is not enabled."""
+        """The last step of a path; `RequestRefused` if one of its actions is not enabled."""
         known = len(path)
         while known and path[:known] not in self._known:
             known -= 1
@@ -202,26 +201,26 @@ class Walk:
             self._step(path[: length + 1])
         return self._known[path]
 
-    def _step(self, path: Path) -> Any:
-        """Takes the last step of a path whose other steps are known; returns it packed."""
+    def _step(self, path: Path) -> Json:
+        """Takes the last step of a path whose other steps are cached; returns it packed."""
         instance = self.question.instance
         past, action = self._known[path[:-1]][1], instance.actions[path[-1]]
         false = self._explainer.refusal(action, past.codes).clauses
         if false:
             why = " and ".join(map(clause_in_words, false))
-            raise Refused(409, f"step {len(path)}: {action.label} is not enabled, {why}")
+            raise RequestRefused(409, f"step {len(path)}: {action.label} is not enabled, {why}")
         (packed, view), now = self._packer.next(past, action, instance.fire(action, past.codes))
         self._keep(path, view, now)
         return packed
 
     def _keep(self, path: Path, view: StepView, past: Past) -> None:
         self._known[path] = (view, past)
-        while len(self._known) > _REMEMBERED:
+        while len(self._known) > _CACHED_PATHS:
             self._known.popitem(last=False)
 
-    def _packet(self, path: Path, first: int) -> dict[str, Any]:
+    def _packet(self, path: Path, first: int) -> Message:
         views = [self._at(path[:length])[0] for length in range(len(path) + 1)]
-        # What was packed on the way belongs to no packet; the steps that are asked for are packed again, together.
+        # What was packed on the way is in no packet; the steps of this one are packed again, together.
         self._packer.packet([], lanes_of([]))
         instance, steps = self.question.instance, []
         for length in range(first, len(path) + 1):

@@ -71,7 +71,7 @@ class Answer:
     @property
     def bounds(self) -> str:
         """What was explored, in words."""
-        constants = dict(self.task.constants)
+        constants = dict(self.task.asked.constants)
         of = f" of the {self.replicas}" if self.replicas > constants["replicas"] else ""
         sizes = f"{constants['replicas']}{of} brokers, {constants['log_size']} offsets, {constants['records']} records"
         if constants["replicas"] == 1:
@@ -80,7 +80,7 @@ class Answer:
             if number == 1:
                 sizes = sizes.replace(f"1 {name}s", f"1 {name}")
         others = ", the other brokers keeping up" if self.question.asked is Asked.WRITES else ""
-        renamed = ", states that differ only in the names of brokers counted once" if self.task.symmetry else ""
+        renamed = ", states that differ only in the names of brokers counted once" if self.task.asked.symmetry else ""
         return f"{sizes}, any number of leader epochs{others}{renamed}"
 
 

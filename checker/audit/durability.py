@@ -18,7 +18,8 @@ from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.files import read_text
 from acked.checker.names import choices, near
 from acked.checker.question.result import Verdict
-from acked.checker.spec.spec import property_named
+from acked.checker.spec.question_text import QuestionText
+from acked.checker.spec.resolve import property_named
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant
 from acked.model.partition import settings
@@ -160,7 +161,8 @@ def task_at(place: Place, table: Table) -> Task:
         "offset_queries": int(table.property == "LatestOffsetStays"),
     }
     bound = partition.bind(constants)
-    return Task(partition.name, tuple(bound.items()), (table.property,), max_states=table.max_states)
+    asked = QuestionText(partition.name, tuple(bound.items()), (table.property,))
+    return Task(asked, max_states=table.max_states)
 
 
 def fill(

@@ -17,6 +17,7 @@ from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Answered, BatchLimits, answer_all
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.result import Verdict
+from acked.checker.spec.question_text import QuestionText
 from acked.model.partition import settings
 from acked.model.partition.protocol import partition
 from acked.model.partition.versions import KRAFT, VERSIONS
@@ -136,9 +137,8 @@ def task_of(question: Question, configuration: Configuration, scene: Scene, faul
     constants["in_flight"] = min(constants["in_flight"], constants["records"])
     bound = _as_one(partition.bind(constants))
     is_renamed = question.asked is Asked.REORDERING and constants["replicas"] > 1
-    return Task(
-        partition.name, tuple(bound.items()), (question.property,), max_states=scene.max_states, symmetry=is_renamed
-    )
+    asked = QuestionText(partition.name, tuple(bound.items()), (question.property,), symmetry=is_renamed)
+    return Task(asked, max_states=scene.max_states)
 
 
 def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]:

@@ -39,7 +39,7 @@ class ResultCache:
 
     def get(self, task: Task) -> Outcome | None:
         """The stored answer to a task, if there is one that can be believed."""
-        if is_reference(task.protocol):
+        if is_reference(task.asked.protocol):
             # A user's file may import others, so only its expressions tell whether it is what it was.
             try:
                 return self.get_by_expressions(task, task.question().fingerprint)

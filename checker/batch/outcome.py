@@ -7,25 +7,19 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import Enum, unique
 from typing import Any
 
 from acked.checker.question.coverage import coverage_probes
 from acked.checker.question.ledger import StopPolicy
-from acked.checker.question.question import Question
+from acked.checker.question.question import Probe, Question
 from acked.checker.question.result import ActionCount, Result, Run, StopReason, Verdict, Words
-from acked.checker.question.user_properties import (
-    check_written,
-    liveness,
-    reach_probes,
-    recoverable_named,
-    sought,
-    written_invariant,
-)
 from acked.checker.question.vacuity import vacuity_probes
-from acked.checker.spec.spec import Spec, property_named, protocol_named
-from acked.invariants.property import Kind
+from acked.checker.spec.question_text import QuestionText
+from acked.checker.spec.spec import Spec
+from acked.invariants.property import Kind, Property
+from acked.model.language.protocol import Instance
 
 
 @unique
@@ -39,80 +33,38 @@ class Probing(Enum):
 
 @dataclass(frozen=True)
 class Task:
-    """A question of a shipped protocol by names; constants are complete and checked (`Protocol.bind`).
+    """A question to be searched in another process: its text, and how to search it.
 
-    `max_depth` and `max_states` bound the search, `every_property` has it go on after a violation.
+    `every_property` has the search go on after a violation, `max_depth` and `max_states` bound it.
     """
 
-    protocol: str
-    constants: tuple[tuple[str, int], ...]
-    properties: tuple[str, ...]
-    drop: tuple[tuple[str, str], ...] = ()
+    asked: QuestionText
     every_property: bool = False
     probing: Probing = Probing.NOTHING
     max_depth: int | None = None
     max_states: int | None = None
-    symmetry: bool = False
-    written: tuple[tuple[str, str, str], ...] = ()
-    """Invariants that a spec writes: name, predicate, document."""
-    reach: tuple[tuple[str, str], ...] = ()
-    """What a spec looks for: name, predicate."""
-    liveness: tuple[tuple[str, str | None, str, str], ...] = ()
-    """Promises of liveness that a spec writes: name, trigger, goal, document."""
-    fairness: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    """What they are under: actions with weak fairness, with strong fairness."""
 
     @classmethod
     def of(cls, spec: Spec, probing: Probing = Probing.NOTHING) -> Task:
         """What a spec asks."""
-        return cls(
-            spec.protocol.reference,
-            tuple(spec.constants.items()),
-            tuple(item.name for item in spec.properties),
-            tuple(sorted(spec.drop)),
-            spec.wants_every_property,
-            probing,
+        asked = spec.asked
+        if probing is Probing.COVERAGE:
             # What is looked for in one action instance must not be looked for in another one instead.
-            symmetry=spec.symmetry and probing is not Probing.COVERAGE,
-            written=tuple(
-                (item.name, item.text, item.promise)
-                for item in spec.properties
-                if item.text is not None and item.kind is not Kind.RECOVERABLE
-            ),
-            reach=tuple((item.name, item.text) for item in spec.reach if item.text is not None),
-            liveness=tuple(
-                (item.name, item.liveness.trigger_text, item.liveness.goal_text, item.promise)
-                for item in spec.properties
-                if item.liveness is not None
-            ),
-            fairness=next(
-                (
-                    (item.liveness.weak, item.liveness.strong)
-                    for item in spec.properties
-                    if item.liveness is not None
-                ),
-                ((), ()),
-            ),
-        )
+            asked = replace(asked, symmetry=False)
+        return cls(asked, spec.wants_every_property, probing)
 
     def question(self) -> Question:
-        """The question with its expressions; `ModelError` or `ConfigurationError` if there is none such."""
-        protocol = protocol_named(self.protocol)
-        written = [written_invariant(name, text, doc) for name, text, doc in self.written]
-        written += [made for name in self.properties if (made := recoverable_named(name)) is not None]
-        written += [liveness(name, trigger, goal, self.fairness, doc) for name, trigger, goal, doc in self.liveness]
-        properties = tuple(property_named(protocol, name, written) for name in self.properties)
-        instance = protocol.instantiate(dict(self.constants), self.drop)
-        wanted = [sought(name, text) for name, text in self.reach]
-        check_written([*written, *wanted], instance)
-        probes = reach_probes(wanted)
-        if self.probing is Probing.VACUITY:
-            probes += vacuity_probes(properties)
-        elif self.probing is Probing.COVERAGE:
-            probes += coverage_probes(instance)
-        question = Question(instance, properties, probes, self.symmetry)
-        question.refuse_asymmetry()
-        return question
+        """The question with its expressions; `ModelError` or `ConfigurationError` if there cannot be one."""
+
+        def probes(instance: Instance, properties: tuple[Property, ...]) -> tuple[Probe, ...]:
+            match self.probing:
+                case Probing.VACUITY:
+                    return vacuity_probes(properties)
+                case Probing.COVERAGE:
+                    return coverage_probes(instance)
+            return ()
+
+        return self.asked.question(probes=probes)
 
     @property
     def policy(self) -> StopPolicy:

@@ -24,14 +24,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from acked.checker.errors import ConfigurationError, SystemFailure
-from acked.checker.native import loops
+from acked.checker.native import slots
 from acked.checker.native.compile import Kernel, compile_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import Shard, address, alone
+from acked.checker.optional import optional_packages
 from acked.checker.question.plan import BATCH
 from acked.checker.question.predicate import parse_predicate
 from acked.checker.question.question import Question
@@ -41,6 +40,10 @@ from acked.invariants.property import Kind, Property
 from acked.model.language.domain import ArrayDomain, Domain, LeafDomain, LogDomain, StructDomain
 from acked.model.language.domain import Path as FieldPath
 from acked.model.language.values import Bool
+
+with optional_packages():
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 FORMAT = "acked-states/1"
 _TABLE_LIMIT = 1 << 16
@@ -175,11 +178,11 @@ class Edges:
             here = batch.ctypes.data
             self._evaluate(context, here, len(some))
             fired = self._fire(context, here, len(some))
-            rows = self._view(loops.ROWS, np.uint8, self._actions * BATCH // 8).reshape(self._actions, BATCH // 8)
+            rows = self._view(slots.ROWS, np.uint8, self._actions * BATCH // 8).reshape(self._actions, BATCH // 8)
             enabled = np.unpackbits(rows, axis=1, bitorder="little")[:, : len(some)]
             action, position = np.nonzero(enabled)
             assert len(action) == fired, "the kernel fires what its guards enable"
-            out = self._view(loops.OUT, np.uint64, fired * self._words).reshape(fired, self._words)
+            out = self._view(slots.OUT, np.uint64, fired * self._words).reshape(fired, self._words)
             sources.append(position + begin)
             targets.append(out.copy())
             actions.append(action)
@@ -225,7 +228,7 @@ class Condition:
             some = words[begin : begin + BATCH]
             batch[: len(some)] = some
             self._evaluate(address(self._shard.context), batch.ctypes.data, len(some))
-            bits = _view(self._shard, loops.ROWS, np.uint8, (self._row + 1) * BATCH // 8)[-BATCH // 8 :]
+            bits = _view(self._shard, slots.ROWS, np.uint8, (self._row + 1) * BATCH // 8)[-BATCH // 8 :]
             found[begin : begin + len(some)] = np.unpackbits(bits, bitorder="little")[: len(some)]
         return found
 

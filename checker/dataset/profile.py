@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from acked.checker.errors import ConfigurationError
+from acked.checker.optional import optional_packages
 from acked.checker.store.run_directory import FORMAT, read_commits, read_document
 
 
@@ -64,8 +65,9 @@ def _of_run(place: Path) -> Profile:
 
 
 def _of_dataset(place: Path) -> Profile:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with optional_packages():
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     from acked.checker.dataset.sql import about
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acked.checker.bounds import Bounds
-from acked.checker.question.predicate import MOST_PARTS, parse_predicate
+from acked.checker.question.predicate import MAX_PARTS, parse_predicate
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Words
 from acked.checker.search.local import search
@@ -30,7 +30,7 @@ class Nearest:
 
 
 def nearest(
-    instance: Instance, state: Words, text: str, most_states: int = MOST_STATES, most_parts: int = MOST_PARTS
+    instance: Instance, state: Words, text: str, most_states: int = MOST_STATES, most_parts: int = MAX_PARTS
 ) -> Nearest:
     """Searches level by level from a packed state; `PredicateError` if the text is no predicate of the instance.
 

@@ -1,7 +1,7 @@
-"""Random runs, for constants that no search reaches: what was seen of a protocol, and a violation if there was one.
+"""Random runs, for constants that are too large for a search: what was seen of a protocol, and a violation if there was one.
 
-`simulate`, which has native walkers go their ways, and the shortening of what they find. A simulation that finds nothing
-proves nothing, and its count of distinct states is an estimate.
+`simulate` runs native walkers and shortens the violating run that they find. A simulation that finds nothing proves nothing,
+and its count of distinct states is an estimate.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from datasketches import hll_sketch
+from numpy.typing import NDArray
 
 from acked.checker.bounds import default_workers
 from acked.checker.errors import ConfigurationError
+from acked.checker.explore.distinct import DistinctCount
 from acked.checker.names import choices, near
 from acked.checker.native import walks
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor
@@ -30,8 +31,6 @@ from acked.model.language.protocol import ActionInstance
 _GOLD = 0x9E3779B97F4A7C15
 _WORD = (1 << 64) - 1
 _SMALL = 1 << 16
-_SKETCH = 14
-"""The sketch has 2^14 counters: its standard error is below 1 %."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +45,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class Simulation:
-    """What was seen. `number` is the number of the violating run, `length` its steps before they were made fewer.
+    """What was seen. `number` is the number of the violating run, `length` its steps before it was shortened.
 
     `distinct` is an estimate of the distinct states that were seen, with the bounds of its 95 % interval.
+
+    >>> found = simulate(ask(toylog, nobody_lags, brokers=3, records=3), runs=10)
+    >>> found.violation.property.name, found.violation.trace_length
+    ('NobodyLags', 2)
     """
 
+    question: Question
     plan: Plan
     runs: int
     steps: int
@@ -67,8 +71,7 @@ class _Batch:
     steps: int
     stuck: int
     enabled: tuple[int, ...]
-    hashes: list[int]
-    broken: tuple[int, int, int, list[int]] | None
+    violating: tuple[int, int, int, list[int]] | None
     """(steps, number of the run, ending, actions) of the shortest violating run, the first of equally short ones."""
 
 
@@ -79,22 +82,21 @@ def simulate(question: Question, plan: Plan, workers: int | None = None) -> Simu
     threads = workers or default_workers()
     code = ObjectCode(processor(), (compile_functions(walks.FUNCTIONS, {"W": shape.words}),))
     walkers = [_Walkers(question, plan, weights, kernel, Kernel(code)) for _ in range(threads)]
-    sketch = hll_sketch(_SKETCH)
-    sketch.update(0)  # the initial state
+    seen = DistinctCount()
+    seen.update(np.zeros(1, np.uint64))  # the initial state; no other has the hash 0
     done: list[_Batch] = []
     batches = [(begin, min(BATCH, plan.runs - begin)) for begin in range(0, plan.runs, BATCH)]
     with ThreadPoolExecutor(threads) as pool:
         for at in range(0, len(batches), threads):
             wave = batches[at : at + threads]
-            for made in pool.map(lambda pair: pair[0].walk(*pair[1]), zip(walkers, wave, strict=False)):
+            for made, hashes in pool.map(lambda pair: pair[0].walk(*pair[1]), zip(walkers, wave, strict=False)):
                 done.append(made)
-                for value in made.hashes:
-                    sketch.update(value)
-                if made.broken is not None:
+                seen.update(hashes)
+                if made.violating is not None:
                     break
-            if done[-1].broken is not None:
+            if done[-1].violating is not None:
                 break
-    return _answer(question, plan, done, sketch, sum(count for _, count in batches[: len(done)]))
+    return _answer(question, plan, done, seen, sum(count for _, count in batches[: len(done)]))
 
 
 class _Walkers:
@@ -123,8 +125,8 @@ class _Walkers:
         for at, weight in enumerate(weights):
             self._arrays[walks.WEIGHTS][at] = weight
 
-    def walk(self, begin: int, count: int) -> _Batch:
-        """The runs begin … begin+count-1."""
+    def walk(self, begin: int, count: int) -> tuple[_Batch, NDArray[np.uint64]]:
+        """The runs begin … begin+count-1, and the hashes of the states that they reached, shape (steps,)."""
         initial, depth = self._question.instance.initial[0], self._plan.depth
         here, random = self._arrays[walks.HERE], self._arrays[walks.RANDOM]
         for j in range(count):
@@ -135,18 +137,15 @@ class _Walkers:
         reached = self._walk_on(address(self._shard.context), address(self._walk), count, depth)
         lengths = np.ctypeslib.as_array(self._arrays[walks.LENGTH])[:count]
         endings = np.ctypeslib.as_array(self._arrays[walks.ENDING])[:count]
-        hashes = np.ctypeslib.as_array(self._arrays[walks.HASHES])[: BATCH * max(reached, 1)]
-        seen = np.unique(hashes.reshape(-1, BATCH)[:, :count])
-        broken = None
+        hashes = np.ctypeslib.as_array(self._arrays[walks.HASHES])[: BATCH * max(reached, 1)].reshape(-1, BATCH)[:, :count]
+        violating = None
         if (endings >= walks.BROKEN).any():
             at = min((int(lengths[j]), int(j)) for j in np.flatnonzero(endings >= walks.BROKEN))[1]
             taken = np.ctypeslib.as_array(self._arrays[walks.ACTIONS_TAKEN]).view(np.uint16)
             actions = [int(taken[t * BATCH + at]) for t in range(int(lengths[at]))]
-            broken = (int(lengths[at]), begin + at, int(endings[at]), actions)
+            violating = (int(lengths[at]), begin + at, int(endings[at]), actions)
         enabled = tuple(int(number) for number in self._shard.enabled[: len(self._question.instance.actions)])
-        # As signed numbers, which is what the sketch takes.
-        signed = seen[seen != 0].view(np.int64).tolist()
-        return _Batch(sum(enabled), int((endings == walks.STUCK).sum()), enabled, signed, broken)
+        return _Batch(sum(enabled), int((endings == walks.STUCK).sum()), enabled, violating), hashes[hashes != 0]
 
 
 def _start(seed: int, run: int) -> int:
@@ -166,34 +165,35 @@ def _weights(question: Question, weights: Mapping[str, int]) -> list[int]:
     return [weights.get(step.action.name, 1) for step in question.instance.actions]
 
 
-def _answer(question: Question, plan: Plan, done: Sequence[_Batch], sketch: hll_sketch, runs: int) -> Simulation:
+def _answer(question: Question, plan: Plan, done: Sequence[_Batch], seen: DistinctCount, runs: int) -> Simulation:
     instance = question.instance
     counts = {item.name: 0 for item in instance.action_rules}
     for batch in done:
         for step, number in zip(instance.actions, batch.enabled, strict=True):
             counts[step.action.name] += number
-    broken = done[-1].broken
+    violating = done[-1].violating
     violation = None
-    if broken is not None:
-        _, _, ending, actions = broken
+    if violating is not None:
+        _, _, ending, actions = violating
         violation = shortened(question, [instance.actions[number] for number in actions], ending - walks.BROKEN)
     return Simulation(
+        question,
         plan,
         runs,
         sum(batch.steps for batch in done),
         sum(batch.stuck for batch in done),
         {name: ActionCount(number) for name, number in counts.items()},
-        (sketch.get_estimate(), sketch.get_lower_bound(2), sketch.get_upper_bound(2)),
+        seen.interval,
         violation,
-        None if broken is None else broken[1],
-        None if broken is None else broken[0],
+        None if violating is None else violating[1],
+        None if violating is None else violating[0],
     )
 
 
 def shortened(question: Question, steps: Sequence[ActionInstance], found: int) -> Violation:
-    """A violating run without every step that it can do without; `found` numbers state properties, then checks of steps.
+    """A violating run without the steps that it does not need; `found` numbers state properties, then checks of steps.
 
-    What is left violates the same property, and no single step of it can be left out. It need not be a shortest run.
+    What is left violates the same property, and no single step of it can be removed. It need not be a shortest run.
     """
     states = len(question.state_properties)
     if found == states + OVERFLOW_BIT:
@@ -205,7 +205,7 @@ def shortened(question: Question, steps: Sequence[ActionInstance], found: int) -
     while True:
         at = 0
         while at < len(kept):
-            shorter = replay.until_broken([*kept[:at], *kept[at + size :]])
+            shorter = replay.until_violated([*kept[:at], *kept[at + size :]])
             if shorter is not None:
                 kept = shorter
             else:
@@ -213,14 +213,14 @@ def shortened(question: Question, steps: Sequence[ActionInstance], found: int) -
         if size == 1:
             break
         size //= 2
-    # Leaving one out may have made another one needless.
+    # Removing one may have made another one unnecessary.
     while (again := _without_one(replay, kept)) is not None:
         kept = again
     return Violation(question.properties[position], replay.run(kept))
 
 
 def _without_one(replay: _Replay, steps: list[ActionInstance]) -> list[ActionInstance] | None:
-    tried = (replay.until_broken(steps[:at] + steps[at + 1 :]) for at in range(len(steps)))
+    tried = (replay.until_violated(steps[:at] + steps[at + 1 :]) for at in range(len(steps)))
     return next((made for made in tried if made is not None), None)
 
 
@@ -232,7 +232,7 @@ def _refuse_overflow(question: Question, steps: Sequence[ActionInstance]) -> Non
 
 
 class _Replay:
-    """Fires steps by the plain evaluator and looks at one property."""
+    """Replays steps with the plain evaluator and decides one property."""
 
     def __init__(self, question: Question, position: int) -> None:
         self._question, self._position = question, position
@@ -240,8 +240,8 @@ class _Replay:
         self._in_state = None if self._is_step else Evaluator([question.holds_in_state(position)])
         self._known: dict[str, tuple[Evaluator, Evaluator | None]] = {}
 
-    def until_broken(self, steps: Sequence[ActionInstance]) -> list[ActionInstance] | None:
-        """The steps up to the one that breaks the property; None if one is not possible or nothing is broken."""
+    def until_violated(self, steps: Sequence[ActionInstance]) -> list[ActionInstance] | None:
+        """The steps up to the one that violates the property; None if a step is not enabled, or nothing is violated."""
         instance = self._question.instance
         codes = instance.schema.unpack(instance.initial[0])
         if self._in_state is not None and not self._in_state(codes)[0]:
@@ -263,7 +263,7 @@ class _Replay:
         return None
 
     def run(self, steps: Sequence[ActionInstance]) -> Run:
-        """The run of steps that are possible."""
+        """The run of steps that are all enabled."""
         instance = self._question.instance
         states: list[Words] = [instance.initial[0]]
         for step in steps:

@@ -71,7 +71,7 @@ def ablate(
     instance = spec.question().instance
     whole = replace(Task.of(spec), every_property=True, max_states=max_states)
     clauses = clauses_of(instance)
-    tasks = [whole, *(replace(whole, drop=tuple(sorted({*whole.drop, clause}))) for clause in clauses)]
+    tasks = [whole, *(replace(whole, asked=whole.asked.without(clause)) for clause in clauses)]
     answers = {}
     for done, answered in enumerate(answer_all(tasks, limits, cache), 1):
         answers[answered.task] = answered

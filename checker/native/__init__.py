@@ -1,1 +1,71 @@
-"""Machine code for guards, successors and loops."""
+"""Machine code for guards, successors and loops, and how a batch of states goes through it.
+
+Two kinds of code
+-----------------
+What depends on the protocol is made from its expressions (`kernel.py`): `unpack`, `guards`, and one `fire_k` per action
+instance. What does not is written once, in a subset of Python that is translated to the same LLVM IR (`language.py` has the
+subset, `translator.py` the translation): the visited set (`table.py`), the loops of a search (`loops.py`), of traces and
+differences (`backward.py`), of random runs (`walks.py`), and of searches over several processes (`exchange.py`). The only
+literal that these are compiled with is W, the number of 64-bit words of a packed state. Code is compiled in two tiers: a
+quick one, with which every search begins, and an optimized one, which takes up to some seconds and is made while a long
+search goes on (`compile.py`).
+
+The way of a batch
+------------------
+A *shard* (`shard.py`) is what one worker found: an append-only array of packed states, in order of discovery and so of
+levels. The array is the queue of the breadth-first search. A worker claims BATCH states of the level, its own or another
+worker's, and:
+
+1. *unpack* turns W words a state into one column of narrow lanes per leaf of the schema, so that
+2. *guards* decides all actions' guards and all state properties for a vector of states at a time, into ROWS: a row of bits
+   per action (enabled?), then one per property (violated?). The rows of the properties are read first (`note_states`).
+3. *deal* lists the one bits of an action's row, the numbers of the states in which it is enabled, into LIST, and
+4. *fire* makes the successors of the listed states under that action, one after the other into OUT; checks of steps that
+   fail become FLAGS. With symmetry, `represent` then replaces every successor by the representative of its orbit.
+5. *absorb* looks every successor up in the table and appends those that are new to the worker's own array.
+
+A row of guards is read as bits and not state by state because most actions are enabled in few states: a batch costs what is
+enabled, not actions times states. `batches` and `fired` are this sequence for every loop that is not the search itself.
+
+The table
+---------
+All workers look into one hash table (Laarman, van de Pol, Weber: Boosting multi-core reachability performance with shared
+hash tables, FMCAD 2010). It has as many parts as there are workers, and the hash says in which part a state is looked for.
+A part is an array of buckets of eight 64-bit slots, a cache line each. A slot is 0 or `tag << 32 | index + 1`: the 32 upper
+bits of the hash, and where the state stands among all workers' states. These hold at every moment:
+
+- *Exact.* A tag that agrees is always confirmed against the whole state. Tags save time, never a comparison that matters.
+- *An entry never moves or leaves* while workers are at it. So what a worker saw stays true, and may only have been added
+  to.
+- *First room.* An entry stands in the first bucket with room from its home `tag * buckets >> 32` on, in the first slot that
+  was free. A lookup ends at the first bucket that has a free slot; nothing beyond it can be the state.
+- *The last bucket of the padding stays empty*, so that no lookup runs out of its part.
+- *The state is written before its entry*, and an entry is published by a compare and swap, so a reader of an entry reads a
+  state.
+
+Two workers that found the same state want the same slot: the first one that is free in the first bucket with room. That is
+why a *compare and swap* suffices instead of a lock: the processor gives the slot to one of them, and the other looks at the
+bucket again, where it finds either its own state, and is done, or another one, and takes the next slot. One worker alone
+needs none.
+
+Homes ascend with tags, so a part grows in place, by any factor, in one sweep from its end, without looking at a state
+(`grow`). Each worker does that for one part, while nobody looks anything up.
+
+Memory latency is what a search costs, so `absorb` looks at each candidate three times, each look prefetching what the next
+one reads: the home; then the state that a matching tag points to; then the comparison. FAR and AHEAD are the distances.
+
+Traps
+-----
+- *Room is booked before it is used.* Workers share one limit (LIMIT, BOOKED); each books room for what it may insert and
+  gives back what turned out to be known. Without it several workers could fill the table together. What finds no room is
+  deferred (DEFERRED), not lost: the search grows the table between two calls and the worker inserts it then.
+- *Whether a level fits must not depend on who was first.* At the budget workers insert their deferred candidates one after
+  the other, because each alone keeps room that another needs.
+- *Lists are padded.* `fire_k` of the optimized tier handles FIRE_GROUP states at a time, and `represent` GROUP: a list is
+  filled up by repeating its last entry, and OUT, LIST and FLAGS have that much room to spare.
+- *FLAGS are written only by actions that have checks*; of all others they are what an earlier action left.
+- *Only what is counted may depend on workers.* Indices, arrays and the order of states differ from run to run; counts and
+  the least violations (`note_states`, `note_source`) do not.
+- *Nothing is checked here*: neither bounds nor overflows nor the type behind an address. `Shard` sizes everything.
+- *A Ctrl-C waits* for the native call at hand, so a call is short (CHUNK states), and LLVM compiles in a thread of its own.
+"""

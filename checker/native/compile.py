@@ -3,7 +3,7 @@
 `compile_kernel`, which returns portable bytes of object code, and `Kernel`, the same loaded into this process.
 
 Compiled objects are cached (`cache.py`) by a hash of the expressions, of this code, of LLVM's version and of the processor.
-An entry that is damaged, or not ours, is made anew.
+An entry that is damaged, or not ours, is compiled again.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from acked.checker.cache import NotOurs, open_cache
-from acked.checker.native import kernel, language, loops
-from acked.checker.native.kernel import fire_ir, long_ir, vector_ir
+from acked.checker.native import kernel, language, loops, slots, table, translator
+from acked.checker.native.kernel import fire_ir, optimized_ir, vector_ir
 from acked.checker.question import orbits, symmetry
 from acked.checker.question.plan import KernelPlan
 
@@ -36,8 +35,8 @@ class ObjectCode:
 
     processor: str
     objects: tuple[bytes, ...]
-    is_for_long: bool = False
-    """Whether it was worth a long compilation; see `compile_for_long`."""
+    is_optimized: bool = False
+    """Whether it is the optimized tier; see `compile_optimized`."""
 
 
 @cache
@@ -46,7 +45,7 @@ def _initialize() -> None:
     llvm.initialize_native_asmprinter()
 
 
-def _target_machine(optimize: int) -> Any:
+def _target_machine(optimize: int) -> llvm.TargetMachine:
     _initialize()
     # Large: the loader may put constants further from the code than a 32-bit displacement reaches, because searches reserve
     # gigabytes of address space in between.
@@ -87,7 +86,7 @@ def _emit_here(ir: str, codegen: int, passes: int | None) -> bytes:
 
 @cache
 def _source_hash() -> str:
-    modules = (kernel, loops, language, orbits, symmetry, sys.modules[KernelPlan.__module__])
+    modules = (kernel, loops, table, slots, language, translator, orbits, symmetry, sys.modules[KernelPlan.__module__])
     sources = [Path(module.__file__ or "").read_bytes() for module in modules]
     return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()
 
@@ -104,11 +103,11 @@ def kernel_key(plan: KernelPlan) -> str:
 
 
 def compile_kernel(plan: KernelPlan) -> ObjectCode:
-    """Object code of the kernel, from the cache if it is there; the code for long searches if that is there."""
+    """Object code of the kernel, from the cache if it is there; the optimized tier if that is there."""
     key = kernel_key(plan)
-    long = _from_cache(f"{key}-long")
-    if long is not None:
-        return _for_long(plan, long)
+    optimized = _from_cache(f"{key}-optimized")
+    if optimized is not None:
+        return _with_loops(plan, optimized)
     # The vector code is one long basic block that needs no IR passes; the successors of single states gain nothing from
     # codegen optimisation; the loops are written with variables in memory and need the whole pipeline.
     vector = _cached(f"{key}-vector", lambda: _emit(vector_ir(plan), _CODEGEN_GOOD, None))
@@ -116,18 +115,19 @@ def compile_kernel(plan: KernelPlan) -> ObjectCode:
     return ObjectCode(processor(), (vector, fire, _loops(plan)))
 
 
-def compile_for_long(plan: KernelPlan) -> ObjectCode:
-    """Object code of the kernel that takes up to some seconds to compile and makes up for it in a long search; cached too."""
-    return _for_long(plan, _cached(f"{kernel_key(plan)}-long", lambda: _emit(long_ir(plan), _CODEGEN_LESS, None)))
+def compile_optimized(plan: KernelPlan) -> ObjectCode:
+    """The optimized tier, which takes up to some seconds to compile and makes up for it in a long search; cached too."""
+    name = f"{kernel_key(plan)}-optimized"
+    return _with_loops(plan, _cached(name, lambda: _emit(optimized_ir(plan), _CODEGEN_LESS, None)))
 
 
-def _for_long(plan: KernelPlan, kernel: bytes) -> ObjectCode:
-    return ObjectCode(processor(), (kernel, _loops(plan)), is_for_long=True)
+def _with_loops(plan: KernelPlan, kernel: bytes) -> ObjectCode:
+    return ObjectCode(processor(), (kernel, _loops(plan)), is_optimized=True)
 
 
 def _loops(plan: KernelPlan) -> bytes:
     key = hashlib.sha256(f"{_source_hash()} {llvmlite.__version__} {processor()} {literals(plan)}".encode()).hexdigest()
-    return _cached(f"{key}-loops", lambda: _emit(language.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2))
+    return _cached(f"{key}-loops", lambda: _emit(translator.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2))
 
 
 def _from_cache(name: str) -> bytes | None:
@@ -156,7 +156,7 @@ class Kernel:
 
     def __init__(self, code: ObjectCode) -> None:
         _initialize()
-        self.is_for_long = code.is_for_long
+        self.is_optimized = code.is_optimized
         self.size = sum(map(len, code.objects))
         empty = llvm.parse_assembly("")
         self._engine = llvm.create_mcjit_compiler(empty, _target_machine(_CODEGEN_FAST))
@@ -179,13 +179,13 @@ def load_kernel(plan: KernelPlan) -> Kernel:
     return Kernel(compile_kernel(plan))
 
 
-def compile_functions(functions: Sequence[Callable[..., Any]], constants: Mapping[str, int]) -> bytes:
+def compile_functions(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> bytes:
     """Object code of functions in the subset of `language.py` that no kernel contains, from the cache if it is there."""
     modules = sorted({function.__module__ for function in functions})
     sources = [Path(sys.modules[name].__file__ or "").read_bytes() for name in modules]
     parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), llvmlite.__version__, processor()]
     key = hashlib.sha256("\n".join([*parts, str(sorted(constants.items()))]).encode()).hexdigest()
-    return _cached(f"{key}-functions", lambda: _emit(language.translate(functions, constants), _CODEGEN_GOOD, 2))
+    return _cached(f"{key}-functions", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
 
 
 @dataclass(frozen=True)
@@ -196,11 +196,11 @@ class PortableCode:
 
 
 def portable_code(plan: KernelPlan) -> PortableCode:
-    """The kernel of a plan as text, for long searches."""
+    """The optimized kernel of a plan as text."""
     return PortableCode(
         (
-            (long_ir(plan), _CODEGEN_LESS, None),
-            (language.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2),
+            (optimized_ir(plan), _CODEGEN_LESS, None),
+            (translator.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2),
         )
     )
 

@@ -3,23 +3,23 @@
 Functions in the subset of `language.py`: packed states to records of bytes, grouped by bucket, and back; and the expansion of
 a level whose successors belong to workers that share no memory.
 
-A *bucket* is a range of hashes; how many there are is fixed for a run, who owns which may change. A *record* is a state
-without the bytes that no leaf uses: of every word the lowest `WIDTHS >> 4w & 15` bytes, 11 bytes for a state of 87 bits.
+A *bucket* is a range of hashes; how many there are is fixed for a run, and which worker owns it may change. A *record* is a
+state without the bytes that no leaf uses: of every word the lowest `WIDTHS >> 4w & 15` bytes, 11 for a state of 87 bits.
 A *parcel* is a record and the number of the action that led to the state, in `ACTION_BYTES` bytes.
 """
 
-# The loops are translated, not run, so the type checker sees them only as far as the subset's names go.
 from __future__ import annotations
 
 from acked.checker.native.language import P8, P16, P64, U64, at, call, minimum, p8, p16, p64, unrolled
-from acked.checker.native.loops import ACTS, HASHES, OUT, hash_state, owner_of
+from acked.checker.native.slots import ACTS, HASHES, OUT
+from acked.checker.native.table import copy_state, hash_state, owner_of
 from acked.checker.question.plan import BATCH
 
-# Slots of a worker's exchange: its shard, who owns which bucket, and for every worker the box of what is sent to it and the
-# bytes in that box. CHOSEN is scratch: for every worker the numbers of this batch's candidates that belong to it.
+# Slots of a worker's exchange: its shard, the owner of every bucket, and for every worker the box of what is sent to it and
+# the bytes in that box. CHOSEN is scratch: for every worker the numbers of this batch's candidates that belong to it.
 SHARD, BUCKETS, OWNERS, WORKER, WORKERS, BOXES, FILLED, BOX_BYTES, CHOSEN, WORST = range(10)
-# Functions of `loops.py`.
-EVALUATE, NOTE_STATES, FIRE_ALL, HASH_ALL, SETTLE = range(10, 15)
+# Functions of the search's loops.
+EVALUATE, NOTE_STATES, FIRE_ALL, HASH_ALL, INSERT = range(10, 15)
 # The system's clock and what it is asked for, memory for its answer (seconds, nanoseconds), what it showed last, and
 # nanoseconds spent so far.
 CLOCK, MONOTONIC, MOMENT, NOW, ELSEWHERE, IN_KERNEL, IN_ROUTING, IN_TABLE = range(15, 23)
@@ -91,8 +91,7 @@ def keep_owned(states: P64, n: U64, workers: U64, worker: U64) -> U64:
     kept = 0
     for j in range(n):
         h = hash_state(at(states, j * W))
-        for w in unrolled(W):
-            states[kept * W + w] = states[j * W + w]
+        copy_state(at(states, kept * W), at(states, j * W))
         kept += 1 if owner_of(h, workers) == worker else 0
     return kept
 
@@ -100,7 +99,7 @@ def keep_owned(states: P64, n: U64, workers: U64, worker: U64) -> U64:
 def deal_candidates(exchange: P64, n: U64) -> U64:
     """Puts the candidates of OUT that others own into their boxes, and own ones to the front; returns how many these are.
 
-    Every worker's candidates are listed first, so that no branch asks who the owner is.
+    Every worker's candidates are listed first, so that no branch depends on the owner.
     """
     context = p64(exchange[SHARD])
     out = p64(context[OUT])
@@ -136,8 +135,7 @@ def deal_candidates(exchange: P64, n: U64) -> U64:
     kept = 0
     while kept < counts[me]:
         j = chosen[me * worst + kept]
-        for w in unrolled(W):
-            out[kept * W + w] = out[j * W + w]
+        copy_state(at(out, kept * W), at(out, j * W))
         acts[kept] = acts[j]
         hashes[kept] = hashes[j]
         kept += 1
@@ -172,16 +170,16 @@ def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
         call(exchange[HASH_ALL], p64(context[OUT]), p64(context[HASHES]), m)
         m = deal_candidates(exchange, m)
         book(exchange, IN_ROUTING)
-        settled = call(exchange[SETTLE], context, p64(context[OUT]), p16(context[ACTS]), 0, m)
+        inserted = call(exchange[INSERT], context, p64(context[OUT]), p16(context[ACTS]), 0, m)
         book(exchange, IN_TABLE)
-        if settled < m:
+        if inserted < m:
             return i
         i += n
     return i
 
 
 FUNCTIONS = (
-    hash_state, owner_of, put_record, get_record, count_buckets, group, read_records, read_parcels, keep_owned,
+    hash_state, owner_of, copy_state, put_record, get_record, count_buckets, group, read_records, read_parcels, keep_owned,
     deal_candidates, book, expand_apart,
 )  # fmt: skip
 """Everything that is translated, callees first."""

@@ -1,6 +1,6 @@
 """Machine code made from a protocol: guards and invariants of many states at once, and successors one by one.
 
-What lives here: the LLVM IR of three kinds of functions, emitted straight from the expression nodes.
+The LLVM IR of three kinds of functions, emitted straight from the expression nodes.
 
 - `unpack(states, columns, blocks)`: packed states (W words each) become one column of narrow lanes per leaf.
 - `guards(columns, rows, blocks)`: branch-free, a full vector register of states at a time; row r is a bit per state: for
@@ -103,11 +103,11 @@ class _Code:
         remainder = self.let(f"srem {t} {a}, {b}")
         negative = self.let(f"icmp slt {t} {remainder}, {self.literal(0)}")
         if node.op is Op.MOD:
-            mended = self.let(f"add {t} {remainder}, {b}")
-            return self.let(f"select {self.bool_type} {negative}, {t} {mended}, {t} {remainder}")
+            corrected = self.let(f"add {t} {remainder}, {b}")
+            return self.let(f"select {self.bool_type} {negative}, {t} {corrected}, {t} {remainder}")
         quotient = self.let(f"sdiv {t} {a}, {b}")
-        mended = self.let(f"sub {t} {quotient}, {self.literal(1)}")
-        return self.let(f"select {self.bool_type} {negative}, {t} {mended}, {t} {quotient}")
+        corrected = self.let(f"sub {t} {quotient}, {self.literal(1)}")
+        return self.let(f"select {self.bool_type} {negative}, {t} {corrected}, {t} {quotient}")
 
 
 def _leaves_of(roots: Sequence[Expr]) -> list[int]:
@@ -274,7 +274,7 @@ def _listed_words(code: _Code, start: str, words: int) -> list[str]:
 
 
 def _store_states(code: _Code, columns: Sequence[str], target: str) -> None:
-    """Stores states one after the other, from what stands for every word."""
+    """Stores states one after the other, from the values of every word."""
     group = code.lanes
     if group == 1:
         # No vectors here: LLVM's quickest way of compiling knows none, and the other takes five times as long.
@@ -312,8 +312,8 @@ def fire_ir(plan: KernelPlan) -> str:
     return "\n".join(_fire(plan, index, step, 1) for index, step in enumerate(plan.instance.actions))
 
 
-def long_ir(plan: KernelPlan) -> str:
-    """LLVM IR of the whole kernel with every `fire_k` of a vector of states: slowly compiled, for searches that take long."""
+def optimized_ir(plan: KernelPlan) -> str:
+    """LLVM IR of the whole kernel with every `fire_k` of a vector of states: slowly compiled, for long searches."""
     lanes = f"v{FIRE_GROUP}i64"
     wide, pointers, truths = (f"<{FIRE_GROUP} x {kind}>" for kind in ("i64", "ptr", "i1"))
     return "\n".join(

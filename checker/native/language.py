@@ -1,50 +1,54 @@
-"""A small subset of Python, translated to LLVM IR: the hand-written native loops read as Python and start in no time.
+"""A small subset of Python in which the native loops are written, so that they read as Python and start in no time.
 
 The subset: functions whose parameters and result are `U64` (unsigned, wrapping) or pointers `P8`, `P16`, `P64`; local
 variables of these types; `p[i]`, `p[i] = x`, `+=` and its kin; `+ - * // % & | ^ << >>`, comparisons (unsigned),
 `and`, `or`, `not` (lazy); `if`, `while`, `for i in range(…)`, `break`, `continue`, `return`; calls of each other and of
 the words below. Module constants and the constants given to `translate` are literals; `for w in unrolled(N)` unrolls.
-Pointers never alias the context of another worker, and nothing is bounds-checked: that is the caller's business.
+
+A generator is inlined where a `for` loops over it: its body stands there, with the loop's body in place of each `yield`. It
+may loop over other generators, and it does not return early.
+
+Pointers never alias the context of another worker, and nothing is bounds-checked: both are the caller's responsibility. To
+mypy a pointer is a class of its own, so it notices where one takes the place of another or of a number.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
-import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import NoReturn, TypeVar
 
 U64 = int
-P8 = Any
-P16 = Any
-P64 = Any
-
-_LLVM_TYPE = {"U64": "i64", "P8": "ptr", "P16": "ptr", "P64": "ptr"}
-_ELEMENT = {"P8": "i8", "P16": "i16", "P64": "i64"}
-_ARITHMETIC = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "udiv", ast.Mod: "urem", ast.BitAnd: "and",
-    ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "lshr",
-}  # fmt: skip
-_COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "ult", ast.LtE: "ule", ast.Gt: "ugt", ast.GtE: "uge"}
-
-_PRELUDE = """\
-declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
-declare i64 @llvm.cttz.i64(i64, i1)
-declare i64 @llvm.ctpop.i64(i64)
-declare i64 @llvm.umin.i64(i64, i64)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-"""
 
 
-def _only_native(*_: Any) -> NoReturn:
+def _only_native(*_: object) -> NoReturn:
     raise NotImplementedError("this word exists only in translated code")
 
 
+class _Pointer:
+    """To unsigned numbers of one width, which are read and written as `U64`."""
+
+    def __getitem__(self, index: U64) -> U64:
+        _only_native(index)
+
+    def __setitem__(self, index: U64, value: U64) -> None:
+        _only_native(index, value)
+
+
+class P8(_Pointer):
+    """A pointer to bytes."""
+
+
+class P16(_Pointer):
+    """A pointer to 16-bit numbers."""
+
+
+class P64(_Pointer):
+    """A pointer to 64-bit numbers."""
+
+
+Pointer = TypeVar("Pointer", P8, P16, P64)
+
 def prefetch(pointer: P64, index: U64) -> None:
-    """Asks the second cache for `pointer[index]`, to be written soon or read; many more can be on their way there than to the
-    first."""
+    """Prefetches `pointer[index]` into L2, which has more outstanding-miss slots than L1."""
     _only_native(pointer, index)
 
 
@@ -54,7 +58,7 @@ def trailing_zeros(value: U64) -> U64:
 
 
 def minimum(a: U64, b: U64) -> U64:
-    """The lesser of two numbers."""
+    """The smaller of two numbers."""
     _only_native(a, b)
 
 
@@ -78,12 +82,12 @@ def p64(address: U64) -> P64:
     _only_native(address)
 
 
-def at(pointer: P64, index: U64) -> P64:
+def at(pointer: Pointer, index: U64) -> Pointer:
     """The pointer moved on by `index` elements of its own type."""
     _only_native(pointer, index)
 
 
-def match_bucket(slots: P64, shift: int, tag: U64) -> U64:
+def match_bucket(slots: P64, shift: U64, tag: U64) -> U64:
     """Of eight slots: bit k of the result if `slots[k] >> shift == tag` and it is not zero, bit 8 + k if slot k is zero."""
     _only_native(slots, shift, tag)
 
@@ -119,7 +123,7 @@ def compare_and_swap(pointer: P64, index: U64, expected: U64, value: U64) -> U64
     _only_native(pointer, index, expected, value)
 
 
-def call(address: U64, *arguments: Any) -> U64:
+def call(address: U64, *arguments: U64 | P8 | P16 | P64) -> U64:
     """Calls the native function at an address; all results are `U64`."""
     _only_native(address, *arguments)
 
@@ -127,364 +131,3 @@ def call(address: U64, *arguments: Any) -> U64:
 def unrolled(count: int) -> range:
     """Like `range(count)`, with the loop unrolled; `count` must be a literal."""
     return range(count)
-
-
-class LowLevelError(Exception):
-    """A function steps out of the subset."""
-
-
-@dataclass(frozen=True)
-class _Value:
-    text: str
-    type: str  # U64, P8, P16, P64, Bool
-
-
-@dataclass
-class _Function:
-    """What is known while one function is translated."""
-
-    name: str
-    literals: dict[str, int]
-    result: str
-    lines: list[str] = field(default_factory=list)
-    slots: dict[str, str] = field(default_factory=dict)  # local variable -> type
-    loops: list[tuple[str, str]] = field(default_factory=list)  # (continue label, break label)
-    counter: int = 0
-
-
-class _Translator:
-    def __init__(self, functions: Sequence[Callable[..., Any]], constants: Mapping[str, int]) -> None:
-        self.constants = constants
-        self.trees: dict[str, ast.FunctionDef] = {}
-        self.globals: dict[str, Mapping[str, Any]] = {}
-        for function in functions:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-            assert isinstance(tree, ast.FunctionDef)
-            self.trees[tree.name] = tree
-            self.globals[tree.name] = function.__globals__
-        self.f = _Function("", {}, "U64")
-
-    # -- emission helpers -----------------------------------------------------------------------------------------
-
-    def _fail(self, node: ast.AST, message: str) -> NoReturn:
-        raise LowLevelError(f"{self.f.name}, line {getattr(node, 'lineno', '?')} of the function: {message}")
-
-    def _new(self, hint: str = "t") -> str:
-        self.f.counter += 1
-        return f"{hint}.{self.f.counter}"
-
-    def _emit(self, text: str) -> None:
-        self.f.lines.append(f"  {text}")
-
-    def _let(self, text: str, type_: str) -> _Value:
-        name = f"%{self._new()}"
-        self._emit(f"{name} = {text}")
-        return _Value(name, type_)
-
-    def _label(self, name: str) -> None:
-        self.f.lines.append(f"{name}:")
-
-    def _jump(self, label: str) -> None:
-        self._emit(f"br label %{label}")
-
-    def _branch(self, condition: _Value, then: str, other: str) -> None:
-        self._emit(f"br i1 {condition.text}, label %{then}, label %{other}")
-
-    # -- functions ------------------------------------------------------------------------------------------------
-
-    def translate(self) -> str:
-        bodies = [self._function(tree) for tree in self.trees.values()]
-        return "\n".join([_PRELUDE, *bodies])
-
-    def _signature(self, name: str) -> tuple[list[tuple[str, str]], str]:
-        tree = self.trees[name]
-        parameters = [(a.arg, self._annotation(a.annotation, tree)) for a in tree.args.args]
-        return parameters, self._annotation(tree.returns, tree)
-
-    def _annotation(self, node: ast.expr | None, where: ast.AST) -> str:
-        if isinstance(node, ast.Name) and node.id in _LLVM_TYPE:
-            return node.id
-        if isinstance(node, ast.Constant) and node.value is None:
-            return "None"
-        self._fail(where, "parameters and result must be U64, P8, P16, P64 or None")
-
-    def _function(self, tree: ast.FunctionDef) -> str:
-        self.f = _Function(tree.name, {}, "U64")
-        parameters, result = self._signature(tree.name)
-        literals = {
-            name: value
-            for name, value in self.globals[tree.name].items()
-            if isinstance(value, int) and not isinstance(value, bool)
-        }
-        self.f = _Function(tree.name, {**literals, **self.constants}, result)
-        for name, type_ in parameters:
-            self.f.slots[name] = type_
-            self._emit(f"store {_LLVM_TYPE[type_]} %arg.{name}, ptr %var.{name}")
-        self._block(tree.body)
-        self._emit("ret i64 0")
-        slots = [f"  %var.{name} = alloca {_LLVM_TYPE[type_]}" for name, type_ in self.f.slots.items()]
-        arguments = ", ".join(f"{_LLVM_TYPE[type_]} %arg.{name}" for name, type_ in parameters)
-        return "\n".join([f"define i64 @{tree.name}({arguments}) nounwind {{", "entry:", *slots, *self.f.lines, "}", ""])
-
-    # -- statements -----------------------------------------------------------------------------------------------
-
-    def _block(self, body: Iterable[ast.stmt]) -> None:
-        for statement in body:
-            self._statement(statement)
-
-    def _statement(self, node: ast.stmt) -> None:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            self._store(node.targets[0], self._expression(node.value))
-        elif isinstance(node, ast.AugAssign):
-            target = node.target
-            self._store(target, self._arithmetic(node, node.op, self._expression(target), self._expression(node.value)))
-        elif isinstance(node, ast.If):
-            self._if(node)
-        elif isinstance(node, ast.While):
-            self._while(node)
-        elif isinstance(node, ast.For):
-            self._for(node)
-        elif isinstance(node, (ast.Break, ast.Continue)):
-            self._jump(self.f.loops[-1][isinstance(node, ast.Break)])
-            self._label(self._new("dead"))
-        elif isinstance(node, ast.Return):
-            value = self._number(node.value) if node.value else _Value("0", "U64")
-            self._emit(f"ret i64 {value.text}")
-            self._label(self._new("dead"))
-        elif isinstance(node, ast.Expr):
-            if not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)):
-                self._expression(node.value)
-        elif not isinstance(node, ast.Pass):
-            self._fail(node, f"{type(node).__name__} is outside the subset")
-
-    def _store(self, target: ast.expr, value: _Value) -> None:
-        if isinstance(target, ast.Name):
-            if value.type == "Bool":
-                value = self._let(f"zext i1 {value.text} to i64", "U64")
-            known = self.f.slots.setdefault(target.id, value.type)
-            if known != value.type:
-                self._fail(target, f"{target.id} is {known} and cannot become {value.type}")
-            self._emit(f"store {_LLVM_TYPE[value.type]} {value.text}, ptr %var.{target.id}")
-        elif isinstance(target, ast.Subscript):
-            address, element = self._address(target)
-            if value.type != "U64":
-                self._fail(target, f"cannot store {value.type} in memory")
-            if element != "i64":
-                value = self._let(f"trunc i64 {value.text} to {element}", "U64")
-            self._emit(f"store {element} {value.text}, ptr {address}")
-        else:
-            self._fail(target, "cannot assign to this")
-
-    def _if(self, node: ast.If) -> None:
-        then, other, end = self._new("then"), self._new("else"), self._new("end")
-        self._condition(node.test, then, other)
-        for label, body in ((then, node.body), (other, node.orelse)):
-            self._label(label)
-            self._block(body)
-            self._jump(end)
-        self._label(end)
-
-    def _while(self, node: ast.While) -> None:
-        test, body, end = self._new("test"), self._new("body"), self._new("end")
-        self._jump(test)
-        self._label(test)
-        self._condition(node.test, body, end)
-        self._label(body)
-        self.f.loops.append((test, end))
-        self._block(node.body)
-        self.f.loops.pop()
-        self._jump(test)
-        self._label(end)
-
-    def _for(self, node: ast.For) -> None:
-        target, source = node.target, node.iter
-        if not (isinstance(target, ast.Name) and isinstance(source, ast.Call) and isinstance(source.func, ast.Name)):
-            self._fail(node, "only `for name in range(…)` and `unrolled(…)` are in the subset")
-        if source.func.id == "unrolled":
-            count = self._expression(source.args[0]).text
-            if not count.isdigit():
-                self._fail(node, "unrolled(…) needs a literal")
-            if target.id in self.f.slots:
-                self._fail(node, f"{target.id} is a variable already; unroll over another name")
-            shadowed = self.f.literals.get(target.id)
-            for i in range(int(count)):
-                self.f.literals[target.id] = i
-                self._block(node.body)
-            if shadowed is None:
-                self.f.literals.pop(target.id, None)
-            return
-        bounds = [self._expression(argument) for argument in source.args]
-        start, stop = bounds if len(bounds) == 2 else (_Value("0", "U64"), bounds[0])
-        test, body, step, end = (self._new(name) for name in ("test", "body", "step", "end"))
-        self._store(target, start)
-        self._jump(test)
-        self._label(test)
-        self._branch(self._let(f"icmp ult i64 {self._expression(target).text}, {stop.text}", "Bool"), body, end)
-        self._label(body)
-        self.f.loops.append((step, end))
-        self._block(node.body)
-        self.f.loops.pop()
-        self._jump(step)
-        self._label(step)
-        self._store(target, self._let(f"add i64 {self._expression(target).text}, 1", "U64"))
-        self._jump(test)
-        self._label(end)
-
-    # -- expressions ----------------------------------------------------------------------------------------------
-
-    def _condition(self, node: ast.expr, then: str, other: str) -> None:
-        """Branches on a condition; `and`, `or` and `not` are lazy."""
-        if isinstance(node, ast.BoolOp):
-            is_and = isinstance(node.op, ast.And)
-            for part in node.values[:-1]:
-                following = self._new("next")
-                self._condition(part, following if is_and else then, other if is_and else following)
-                self._label(following)
-            self._condition(node.values[-1], then, other)
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            self._condition(node.operand, other, then)
-        else:
-            value = self._expression(node)
-            if value.type != "Bool":
-                value = self._let(f"icmp ne i64 {self._as_number(node, value).text}, 0", "Bool")
-            self._branch(value, then, other)
-
-    def _number(self, node: ast.expr) -> _Value:
-        return self._as_number(node, self._expression(node))
-
-    def _as_number(self, node: ast.AST, value: _Value) -> _Value:
-        if value.type == "Bool":
-            return self._let(f"zext i1 {value.text} to i64", "U64")
-        if value.type != "U64":
-            self._fail(node, f"expected a number, got {value.type}")
-        return value
-
-    def _expression(self, node: ast.expr) -> _Value:
-        if isinstance(node, ast.Constant) and isinstance(node.value, int):
-            return _Value(str(int(node.value)), "U64")
-        if isinstance(node, ast.Name):
-            if node.id in self.f.slots:
-                type_ = self.f.slots[node.id]
-                return self._let(f"load {_LLVM_TYPE[type_]}, ptr %var.{node.id}", type_)
-            if node.id in self.f.literals:
-                return _Value(str(self.f.literals[node.id]), "U64")
-            self._fail(node, f"{node.id} is neither a variable nor a constant")
-        if isinstance(node, ast.BinOp):
-            return self._arithmetic(node, node.op, self._expression(node.left), self._expression(node.right))
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            if type(node.ops[0]) not in _COMPARE:
-                self._fail(node, f"the comparison {type(node.ops[0]).__name__} is outside the subset")
-            left, right = self._number(node.left), self._number(node.comparators[0])
-            return self._let(f"icmp {_COMPARE[type(node.ops[0])]} i64 {left.text}, {right.text}", "Bool")
-        if isinstance(node, ast.IfExp):
-            test = self._expression(node.test)
-            if test.type != "Bool":
-                test = self._let(f"icmp ne i64 {self._as_number(node, test).text}, 0", "Bool")
-            then, other = self._number(node.body), self._number(node.orelse)
-            return self._let(f"select i1 {test.text}, i64 {then.text}, i64 {other.text}", "U64")
-        if isinstance(node, ast.Subscript):
-            address, element = self._address(node)
-            value = self._let(f"load {element}, ptr {address}", "U64")
-            return value if element == "i64" else self._let(f"zext {element} {value.text} to i64", "U64")
-        if isinstance(node, ast.Call):
-            return self._call(node)
-        self._fail(node, f"{type(node).__name__} is outside the subset")
-
-    def _arithmetic(self, node: ast.AST, op: ast.operator, left: _Value, right: _Value) -> _Value:
-        left, right = self._as_number(node, left), self._as_number(node, right)
-        if left.text.isdigit() and right.text.isdigit():
-            folded = {ast.Add: int.__add__, ast.Sub: int.__sub__, ast.Mult: int.__mul__, ast.LShift: int.__lshift__,
-                      ast.FloorDiv: int.__floordiv__}.get(type(op))  # fmt: skip
-            if folded is not None and (value := folded(int(left.text), int(right.text))) >= 0:
-                return _Value(str(value % (1 << 64)), "U64")
-        if type(op) not in _ARITHMETIC:
-            self._fail(node, f"the operator {type(op).__name__} is outside the subset")
-        return self._let(f"{_ARITHMETIC[type(op)]} i64 {left.text}, {right.text}", "U64")
-
-    def _address(self, node: ast.Subscript) -> tuple[str, str]:
-        pointer, index = self._expression(node.value), self._number(node.slice)
-        if pointer.type not in _ELEMENT:
-            self._fail(node, f"{pointer.type} cannot be indexed")
-        element = _ELEMENT[pointer.type]
-        return self._let(f"getelementptr inbounds {element}, ptr {pointer.text}, i64 {index.text}", "P8").text, element
-
-    def _call(self, node: ast.Call) -> _Value:
-        if not isinstance(node.func, ast.Name):
-            self._fail(node, "only plain functions can be called")
-        name = node.func.id
-        arguments = [self._expression(argument) for argument in node.args]
-        if name in self.trees:
-            parameters, _ = self._signature(name)
-            if [a.type for a in arguments] != [type_ for _, type_ in parameters]:
-                self._fail(node, f"{name} takes {', '.join(type_ for _, type_ in parameters)}")
-            return self._let(f"call i64 @{name}({self._arguments(arguments)})", "U64")
-        texts = [argument.text for argument in arguments]
-        if name in ("p8", "p16", "p64"):
-            return self._let(f"inttoptr i64 {texts[0]} to ptr", name.upper())
-        if name == "at":
-            element = _ELEMENT[arguments[0].type]
-            moved = f"getelementptr inbounds {element}, ptr {texts[0]}, i64 {texts[1]}"
-            return self._let(moved, arguments[0].type)
-        if name == "prefetch":
-            element = _ELEMENT[arguments[0].type]
-            address = self._let(f"getelementptr inbounds {element}, ptr {texts[0]}, i64 {texts[1]}", "P8")
-            self._emit(f"call void @llvm.prefetch.p0(ptr {address.text}, i32 0, i32 2, i32 1)")
-            return _Value("0", "U64")
-        if name in ("load_acquire", "store_release"):
-            address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
-            if name == "load_acquire":
-                return self._let(f"load atomic i64, ptr {address.text} acquire, align 8", "U64")
-            self._emit(f"store atomic i64 {texts[2]}, ptr {address.text} release, align 8")
-            return _Value("0", "U64")
-        if name in ("fetch_add", "swap"):
-            address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
-            operation = "add" if name == "fetch_add" else "xchg"
-            return self._let(f"atomicrmw {operation} ptr {address.text}, i64 {texts[2]} acq_rel, align 8", "U64")
-        if name == "compare_and_swap":
-            address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
-            pair = f"cmpxchg ptr {address.text}, i64 {texts[2]}, i64 {texts[3]} acq_rel acquire, align 8"
-            return self._let(f"extractvalue {{ i64, i1 }} {self._let(pair, 'U64').text}, 0", "U64")
-        if name == "copy":
-            size = self._let(f"shl i64 {texts[2]}, 3", "U64")
-            self._emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {texts[0]}, ptr {texts[1]}, i64 {size.text}, i1 false)")
-            return _Value("0", "U64")
-        if name == "match_bucket":
-            return self._match_bucket(*texts)
-        if name == "trailing_zeros":
-            return self._let(f"call i64 @llvm.cttz.i64(i64 {texts[0]}, i1 false)", "U64")
-        if name == "minimum":
-            return self._let(f"call i64 @llvm.umin.i64(i64 {texts[0]}, i64 {texts[1]})", "U64")
-        if name == "high_product":
-            wide = [self._let(f"zext i64 {text} to i128", "U64").text for text in texts]
-            product = self._let(f"mul i128 {wide[0]}, {wide[1]}", "U64").text
-            return self._let(f"trunc i128 {self._let(f'lshr i128 {product}, 64', 'U64').text} to i64", "U64")
-        if name == "call":
-            target = self._let(f"inttoptr i64 {texts[0]} to ptr", "P8").text
-            return self._let(f"call i64 {target}({self._arguments(arguments[1:])})", "U64")
-        self._fail(node, f"{name} is no word of the subset")
-
-    def _match_bucket(self, slots: str, shift: str, tag: str) -> _Value:
-        wide, bits = "<8 x i64>", "<8 x i1>"
-        loaded = self._let(f"load {wide}, ptr {slots}, align 64", "U64").text
-        tags = self._let(f"lshr {wide} {loaded}, splat (i64 {shift})", "U64").text
-        single = self._let(f"insertelement {wide} poison, i64 {tag}, i64 0", "U64").text
-        wanted = self._let(f"shufflevector {wide} {single}, {wide} poison, <8 x i32> zeroinitializer", "U64").text
-        used = self._let(f"icmp ne {wide} {loaded}, zeroinitializer", "Bool").text
-        # A free slot is no match for tag 0.
-        same = self._let(f"icmp eq {wide} {tags}, {wanted}", "Bool").text
-        matches = self._let(f"and {bits} {same}, {used}", "Bool").text
-        masks = []
-        for mask in (matches, used):
-            packed = self._let(f"bitcast {bits} {mask} to i8", "U64").text
-            masks.append(self._let(f"zext i8 {packed} to i64", "U64").text)
-        free = self._let(f"shl i64 {self._let(f'xor i64 {masks[1]}, 255', 'U64').text}, 8", "U64").text
-        return self._let(f"or i64 {masks[0]}, {free}", "U64")
-
-    @staticmethod
-    def _arguments(arguments: Sequence[_Value]) -> str:
-        return ", ".join(f"{_LLVM_TYPE[argument.type]} {argument.text}" for argument in arguments)
-
-
-def translate(functions: Sequence[Callable[..., Any]], constants: Mapping[str, int]) -> str:
-    """LLVM IR of the functions, every one exported under its name and returning i64."""
-    return _Translator(functions, constants).translate()

@@ -11,13 +11,12 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from acked.checker.errors import SystemFailure
-from acked.checker.native import loops
+from acked.checker.native import slots, table
 from acked.checker.native.compile import Kernel
 from acked.checker.native.kernel import FIRE_GROUP
 from acked.checker.native.shape import Shape
 from acked.checker.question.plan import BATCH
-
-Words = tuple[int, ...]
+from acked.checker.question.result import Words
 
 FIRST_BUCKETS = 1 << 9
 _PAGE = 2 << 20
@@ -49,8 +48,9 @@ def address(array: ctypes.Array[ctypes.c_uint64]) -> int:
 class Visited:
     """The states of all workers, and the table that finds them, within a budget of bytes.
 
-    Every worker has address space for all the states that the budget allows, whoever finds them. Where there is too little
-    address space, or more than 4 × 10^9 / workers states are allowed, one that finds far more than its share may be short.
+    Every worker has address space for all the states that the budget allows, in case it finds them all. Where there is too
+    little address space, or more than 4 × 10^9 / workers states are allowed, one that finds far more than its share may be
+    short.
 
     Raises OSError, ValueError or OverflowError where the system has no address space for them.
     """
@@ -58,24 +58,24 @@ class Visited:
     def __init__(self, words: int, workers: int, memory: int) -> None:
         self.words, self.workers = words, workers
         # A state costs its words, and 8 bytes a slot at the greatest load.
-        per_state = 8 * words + 8 * loops.LOAD_DENOMINATOR / loops.LOAD_NUMERATOR
-        most = max(int((memory - 8 * loops.SLOTS * loops.PAD * workers) / per_state), 1)
-        self.most = min(most, loops.INDEX_MASK - BATCH)
-        slots = self.most * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR
-        self.buckets = slots // loops.SLOTS // workers + 2
-        self.stride = -(-8 * loops.SLOTS * (self.buckets + loops.PAD + 1) // _PAGE) * _PAGE
+        per_state = 8 * words + 8 * table.LOAD_DENOMINATOR / table.LOAD_NUMERATOR
+        affordable = max(int((memory - 8 * table.SLOTS * table.PAD * workers) / per_state), 1)
+        self.max_states = min(affordable, table.INDEX_MASK - BATCH)
+        entries = self.max_states * table.LOAD_DENOMINATOR // table.LOAD_NUMERATOR
+        self.buckets = entries // table.SLOTS // workers + 2
+        self.stride = -(-8 * table.SLOTS * (self.buckets + table.PAD + 1) // _PAGE) * _PAGE
         self.table = reserve(self.stride // 8 * workers, huge=True)
-        self.room = min(self.most, loops.INDEX_MASK // workers - BATCH)
+        self.room = min(self.max_states, table.INDEX_MASK // workers - BATCH)
         try:
             self.states = self._reserve_states()
         except (OSError, ValueError, OverflowError):
             if workers == 1:
                 raise
-            self.room = min(self.room, self.most // workers * 5 // 4 + BATCH)
+            self.room = min(self.room, self.max_states // workers * 5 // 4 + BATCH)
             self.states = self._reserve_states()
         self.bases = reserve(workers)
-        self.offers = reserve(loops.OFFER_SLOTS * workers)
-        self.shared = reserve(loops.SHARED_SLOTS)
+        self.offers = reserve(slots.OFFER_SLOTS * workers)
+        self.shared = reserve(slots.SHARED_SLOTS)
 
     def _reserve_states(self) -> ctypes.Array[ctypes.c_uint64]:
         return reserve((self.room + BATCH) * self.workers * self.words, huge=True)
@@ -101,15 +101,15 @@ class Shard:
         self._columns = reserve(shape.leaves * shape.column_bytes // 8)
         self._rows = reserve(max(shape.rows, 1) * BATCH // 64)
         self._scratch = {
-            loops.LIST: reserve((BATCH + FIRE_GROUP) // 4),
-            loops.OUT: reserve((worst + FIRE_GROUP + loops.GROUP) * self.words),
-            loops.ACTS: reserve(worst // 4 + 1),
-            loops.HASHES: reserve(worst),
-            loops.FLAGS: reserve(BATCH + FIRE_GROUP),
-            loops.SPARE: reserve(loops.SPARE_SLOTS),
-            loops.SEEN: reserve(loops.RING + 1),
-            loops.HOMES: reserve(loops.RING + 1),
-            loops.FILL: reserve((visited.buckets + loops.PAD) // 8 + 2),
+            slots.LIST: reserve((BATCH + FIRE_GROUP) // 4),
+            slots.OUT: reserve((worst + FIRE_GROUP + slots.GROUP) * self.words),
+            slots.ACTS: reserve(worst // 4 + 1),
+            slots.HASHES: reserve(worst),
+            slots.FLAGS: reserve(BATCH + FIRE_GROUP),
+            slots.SPARE: reserve(table.SPARE_SLOTS),
+            slots.SEEN: reserve(table.RING + 1),
+            slots.HOMES: reserve(table.RING + 1),
+            slots.FILL: reserve((visited.buckets + table.PAD) // 8 + 2),
         }
         self._fires = numbers(kernel.address(f"fire_{k}") for k in range(actions))
         # What is written all the time, or read by others, has pages of its own, so that workers share no line by chance.
@@ -118,53 +118,53 @@ class Shard:
         self._best_states = numbers([0] * self._properties * (self.words + 1))
         self._best_steps = numbers([0] * self._checks * (self.words + 2))
         self._best_source = numbers([0] * (self.words + 2))
-        begin = loops.OFFER_SLOTS * 8 * worker
-        self._offer = (ctypes.c_uint64 * loops.OFFER_SLOTS).from_buffer(visited.offers, begin)
-        self._offer[loops.OFFER_NEXT] = loops.OFFER_CLOSED
-        self._offer[loops.OFFER_STATES] = address(self.states)
-        self.context = reserve(loops.CONTEXT_SLOTS)
+        begin = slots.OFFER_SLOTS * 8 * worker
+        self._offer = (ctypes.c_uint64 * slots.OFFER_SLOTS).from_buffer(visited.offers, begin)
+        self._offer[slots.OFFER_NEXT] = slots.OFFER_CLOSED
+        self._offer[slots.OFFER_STATES] = address(self.states)
+        self.context = reserve(slots.CONTEXT_SLOTS)
         self._fill_context(shape, kernel, visited, worker)
         self._kernel = kernel  # whose code the functions below are
         self._expand = kernel.function("expand", 3)
         self._inspect = kernel.function("inspect", 3)
         self._receive = kernel.function("receive", 4)
         self._grow = kernel.function("grow", 1)
-        self._settle_rest = kernel.function("settle_rest", 1)
+        self._insert_deferred = kernel.function("insert_deferred", 1)
         self._find_source = kernel.function("find_source", 4)
         self._link = kernel.function("link", 6)
 
     def _fill_context(self, shape: Shape, kernel: Kernel, visited: Visited, worker: int) -> None:
         workers = visited.workers
         values = {
-            loops.STATES: address(self.states),
-            loops.ROOM: visited.room,
-            loops.ALL_STATES: address(visited.states),
-            loops.FIRST: visited.apart * worker,
-            loops.FINDER: (1 << 64) // visited.apart + 1 if workers > 1 else 0,
-            loops.BASES: address(visited.bases),
-            loops.TABLE: address(visited.table),
-            loops.STRIDE: visited.stride,
-            loops.BUCKETS: FIRST_BUCKETS if visited.buckets > 2 * FIRST_BUCKETS else visited.buckets,
-            loops.MAX_BUCKETS: visited.buckets,
-            loops.MAX_STATES: visited.most,
-            loops.WORKERS: workers,
-            loops.WORKER: worker,
-            loops.SHARED: address(visited.shared),
-            loops.OFFERS: address(visited.offers),
-            loops.COLUMNS: address(self._columns),
-            loops.ROWS: address(self._rows),
-            loops.UNPACK: kernel.address("unpack"),
-            loops.GUARDS: kernel.address("guards"),
-            loops.FIRES: address(self._fires),
-            loops.ENABLED: address(self.enabled),
-            loops.NEW: address(self.new),
-            loops.BEST_STATES: address(self._best_states),
-            loops.BEST_STEPS: address(self._best_steps),
-            loops.BEST_SOURCE: address(self._best_source),
-            loops.ACTIONS: shape.actions,
-            loops.PROPERTIES: shape.properties,
-            loops.BLOCK: shape.block,
-            loops.REPRESENT: kernel.address("representatives") if shape.is_symmetric else 0,
+            slots.STATES: address(self.states),
+            slots.ROOM: visited.room,
+            slots.ALL_STATES: address(visited.states),
+            slots.FIRST: visited.apart * worker,
+            slots.FINDER: (1 << 64) // visited.apart + 1 if workers > 1 else 0,
+            slots.BASES: address(visited.bases),
+            slots.TABLE: address(visited.table),
+            slots.STRIDE: visited.stride,
+            slots.BUCKETS: FIRST_BUCKETS if visited.buckets > 2 * FIRST_BUCKETS else visited.buckets,
+            slots.MAX_BUCKETS: visited.buckets,
+            slots.MAX_STATES: visited.max_states,
+            slots.WORKERS: workers,
+            slots.WORKER: worker,
+            slots.SHARED: address(visited.shared),
+            slots.OFFERS: address(visited.offers),
+            slots.COLUMNS: address(self._columns),
+            slots.ROWS: address(self._rows),
+            slots.UNPACK: kernel.address("unpack"),
+            slots.GUARDS: kernel.address("guards"),
+            slots.FIRES: address(self._fires),
+            slots.ENABLED: address(self.enabled),
+            slots.NEW: address(self.new),
+            slots.BEST_STATES: address(self._best_states),
+            slots.BEST_STEPS: address(self._best_steps),
+            slots.BEST_SOURCE: address(self._best_source),
+            slots.ACTIONS: shape.actions,
+            slots.PROPERTIES: shape.properties,
+            slots.BLOCK: shape.block,
+            slots.REPRESENT: kernel.address("representatives") if shape.is_symmetric else 0,
         }
         values.update({slot: address(array) for slot, array in self._scratch.items()})
         for slot, value in values.items():
@@ -176,36 +176,36 @@ class Shard:
     @property
     def count(self) -> int:
         """How many states the shard holds."""
-        return int(self.context[loops.COUNT])
+        return int(self.context[slots.COUNT])
 
     @property
     def is_full(self) -> bool:
         """Whether the memory budget stopped the last call."""
-        return bool(self.context[loops.STATUS] == loops.FULL)
+        return bool(self.context[slots.STATUS] == slots.FULL)
 
     @property
-    def is_crowded(self) -> bool:
-        """Whether a worker put off what it found, because there was no room in the table."""
-        return bool(self._visited.shared[loops.CROWDED])
+    def needs_growth(self) -> bool:
+        """Whether a worker deferred what it found, because there was no room in the table."""
+        return bool(self._visited.shared[slots.NEEDS_GROWTH])
 
     @property
-    def is_at_most(self) -> bool:
+    def at_memory_limit(self) -> bool:
         """Whether the table has room for as many states as the budget allows, so that it need not grow."""
-        return bool(self.context[loops.LIMIT] == self.context[loops.MAX_STATES])
+        return bool(self.context[slots.LIMIT] == self.context[slots.MAX_STATES])
 
     @property
     def is_broken(self) -> bool:
         """Whether the table could not be rearranged; never seen, and reported rather than risked."""
-        return bool(self.context[loops.STATUS] == loops.BROKEN)
+        return bool(self.context[slots.STATUS] == slots.BROKEN)
 
     @property
     def memory_bytes(self) -> int:
         """Bytes of its states and of its part of the table in use."""
-        return 8 * (self.count * self.words + (self.context[loops.BUCKETS] + loops.PAD) * loops.SLOTS)
+        return 8 * (self.count * self.words + (self.context[slots.BUCKETS] + table.PAD) * table.SLOTS)
 
     def begin_level(self) -> None:
         """States found from now on belong to the next level; counters and violations start anew."""
-        self._visited.bases[self.context[loops.WORKER]] = self.context[loops.FIRST] + self.count
+        self._visited.bases[self.context[slots.WORKER]] = self.context[slots.FIRST] + self.count
         for array in (self.enabled, self.new, self._best_states, self._best_steps):
             ctypes.memset(array, 0, ctypes.sizeof(array))
 
@@ -229,25 +229,25 @@ class Shard:
         """Checks states begin..end-1 and the steps from them without inserting anything."""
         self._inspect(address(self.context), begin, end)
 
-    def settle_rest(self) -> None:
-        """Inserts what was put off, while no other shard is at work; what does not fit now exceeds the budget."""
-        if not self._settle_rest(address(self.context)):
-            self.context[loops.STATUS] = loops.FULL
-        self._visited.shared[loops.CROWDED] = 0
+    def insert_deferred(self) -> None:
+        """Inserts what was deferred, while no other shard is at work; what does not fit now exceeds the budget."""
+        if not self._insert_deferred(address(self.context)):
+            self.context[slots.STATUS] = slots.FULL
+        self._visited.shared[slots.NEEDS_GROWTH] = 0
 
     def grow(self) -> None:
         """Makes this worker's part of the table larger; only while no shard is at work, and every shard must do it."""
         self._grow(address(self.context))
-        self._visited.shared[loops.CROWDED] = 0
+        self._visited.shared[slots.NEEDS_GROWTH] = 0
 
     @property
     def free(self) -> int:
         """How many states fit into the table, of all workers together, before it must grow."""
-        return max(int(self.context[loops.LIMIT]) - int(self._visited.shared[loops.BOOKED]), 0)
+        return max(int(self.context[slots.LIMIT]) - int(self._visited.shared[slots.BOOKED]), 0)
 
-    def hasten(self, kernel: Kernel) -> None:
-        """Has successors made by another kernel of the same plan from now on; only while no shard is at work."""
-        self._faster = kernel  # whose code the successors are
+    def use_kernel(self, kernel: Kernel) -> None:
+        """Makes successors with another kernel of the same plan from now on; only while no shard is at work."""
+        self._successors = kernel  # whose code the successors are
         self._fires[: self._actions] = [kernel.address(f"fire_{k}") for k in range(self._actions)]
 
     def violating_states(self) -> dict[int, Words]:

@@ -1,14 +1,14 @@
 """Native random runs: many walkers at once, each with random numbers of its own.
 
 A walker's random numbers come from the seed and the number of its run alone, so that neither its neighbours nor the number of
-threads has a say. Arrays are by walker; those that end in `at every step` have BATCH places a step.
+threads matter. Arrays are by walker; those "by step and walker" have BATCH places a step.
 """
 
-# The loops are translated, not run, so the type checker sees them only as far as the subset's names go.
 from __future__ import annotations
 
 from acked.checker.native.language import P64, U64, at, call, copy, high_product, p16, p64, trailing_zeros
-from acked.checker.native.loops import (
+from acked.checker.native.loops import deal, evaluate, fill_group
+from acked.checker.native.slots import (
     ACTIONS,
     ENABLED,
     FIRES,
@@ -17,11 +17,8 @@ from acked.checker.native.loops import (
     OUT,
     PROPERTIES,
     ROWS,
-    deal,
-    evaluate,
-    fill_group,
-    hash_state,
 )
+from acked.checker.native.table import hash_state
 from acked.checker.question.plan import BATCH
 
 # The literal that the loops are compiled with; the value here only names it.
@@ -83,7 +80,7 @@ def choose(context: P64, walk: P64, n: U64) -> None:
 
 
 def take(context: P64, walk: P64, n: U64, t: U64) -> U64:
-    """Takes the chosen steps; returns how many walkers go on."""
+    """Takes the chosen steps; returns how many walkers continue."""
     here = p64(walk[HERE])
     after = p64(walk[NEXT])
     choice = p64(walk[CHOICE])
@@ -137,7 +134,7 @@ def take(context: P64, walk: P64, n: U64, t: U64) -> U64:
 
 
 def walk_on(context: P64, walk: P64, n: U64, depth: U64) -> U64:
-    """Lets n walkers go up to `depth` steps; returns how many steps were possible for somebody."""
+    """Lets n walkers go up to `depth` steps; returns how many steps some walker could take."""
     ending = p64(walk[ENDING])
     length = p64(walk[LENGTH])
     t = 0

@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 
 from acked.checker.errors import ExitCode
+from acked.checker.question.engine import Capabilities, Unsupported
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Verdict, Violation
 from acked.invariants.property import Kind, Property
 
 INITIAL = "initial state"
 """The subject of the obligation that every claim holds initially."""
+
+PROOF = Capabilities("proof", no_graph_properties=Unsupported("by a proof", "ask `acked check`"))
+"""What bounded model checking and induction support."""
 
 
 @unique
@@ -159,7 +163,12 @@ class Bounded:
 
 @dataclass(frozen=True)
 class ProofResult:
-    """The answer of a symbolic engine; `seconds` is the work without start-up, `lemmas` what induction had to help it."""
+    """The answer of a symbolic engine; `seconds` is the work without start-up, `lemmas` what induction had to help it.
+
+    >>> result = prove(ask(toylog, nothing_lost, everybody_holds, brokers=2, records=2))
+    >>> result.verdict.value, result.method.value, result.induction.is_proof
+    ('holds', 'induction', True)
+    """
 
     question: Question
     method: Method

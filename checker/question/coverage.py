@@ -1,4 +1,4 @@
-"""Which guard clauses ever mattered: whether each was false somewhere, and whether it alone forbade its action somewhere.
+"""Which guard clauses ever mattered: whether each was false somewhere, and whether it alone disabled its action somewhere.
 
 Probes for every clause, and what searches found of them, merged.
 """
@@ -20,7 +20,7 @@ _FALSE, _DECISIVE, _FIXED = "false: ", "decisive: ", "fixed: "
 class ClauseCoverage:
     """A clause of an action: whether it was false in some reachable state, and whether there was one in which it alone was.
 
-    `is_fixed` tells that it only says which bindings of the parameters exist: of those that do, it is true in every state.
+    `is_fixed`: it only restricts the bindings of the parameters; for those that remain, it is true in every state.
     """
 
     action: str

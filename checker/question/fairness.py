@@ -1,10 +1,10 @@
-"""Fairness: which steps a run may not pass over for ever.
+"""Fairness: which steps an infinite trace may not neglect for ever.
 
-What `[fairness]` says, checked and made into groups of action instances.
+The texts of `[fairness]`, checked and made into groups of action instances.
 
 As in TLA+, `FetchRecord` stands for the action whatever its parameters are, so one follower's fetches are enough to be fair
-to it; `FetchRecord(follower)` is a fairness of its own for every follower, whatever the other parameters are. A step that
-changes nothing is none, so taking one is not being fair, and where nothing else is enabled the action is not.
+to it; `FetchRecord(follower)` is a fairness of its own for every follower, whatever the other parameters are. A stuttering
+step does not count, so taking one is not being fair, and where nothing else is enabled the action counts as disabled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TEXT = re.compile(r"\s*(\w+)\s*(?:\(([\w\s,]*)\)\s*)?")
 
 @dataclass(frozen=True)
 class Group:
-    """Steps of which one is to be taken again and again, if one is enabled from some time on, or, strong, again and again.
+    """Steps of which one is taken infinitely often if one is enabled from some time on (weak) or infinitely often (strong).
 
     `steps` are numbers of the instance's actions.
     """
@@ -45,12 +45,12 @@ def check_fairness(protocol: Protocol, weak: Iterable[str], strong: Iterable[str
         action, parameters = _read(protocol.actions, protocol.name, text)
         key = (action.name, frozenset(parameters))
         if key in seen:
-            raise ConfigurationError(f"fairness names {text!r} twice; strong fairness says all that weak fairness says")
+            raise ConfigurationError(f"fairness names {text!r} twice; strong fairness implies weak fairness")
         seen[key] = text
 
 
 def check_present(instance: Instance, item: Property) -> None:
-    """`ConfigurationError` if the constants leave an action out whose fairness is asked for: it would say nothing."""
+    """`ConfigurationError` if the constants leave an action out whose fairness is assumed: it would have no effect."""
     if item.liveness is not None:
         present = [action.name for action in instance.action_rules]
         for text in (*item.liveness.weak, *item.liveness.strong):
@@ -63,7 +63,7 @@ def check_present(instance: Instance, item: Property) -> None:
 
 
 def fairness(instance: Instance, item: Property) -> tuple[Group, ...]:
-    """What the runs that count for a promise are fair to, in the order of its texts; nothing for one that is no LIVENESS."""
+    """The fairness that a promise of LIVENESS assumes, in the order of its texts; empty for other properties."""
     if item.liveness is None:
         return ()
     groups: list[Group] = []

@@ -19,7 +19,13 @@ from acked.model.formulas.errors import DomainOverflow
 
 @unique
 class StopPolicy(Enum):
-    """When a search ends before the space does."""
+    """When a search ends before the space does.
+
+    >>> unheld = invariant("Unheld", "end[0] == 0")
+    >>> result = check(ask(toylog, nobody_lags, unheld, brokers=2, records=1), policy=StopPolicy.EVERY_PROPERTY)
+    >>> result.violated
+    {'NobodyLags': 2, 'Unheld': 2}
+    """
 
     FIRST_VIOLATION = "report the shortest violation"
     EVERY_PROPERTY = "go on, and report one shortest violation of every property"
@@ -188,10 +194,10 @@ class Ledger:
             probes=self.probes_met(),
         )
 
-    def take_lost(self, lost: Mapping[int, Finding | None]) -> None:
-        """Takes into account what the graph of all states says of properties that do not hold; None for a bound's doing."""
-        self.findings.update({position: found for position, found in lost.items() if found is not None})
-        self.undecided = tuple(self.question.properties[at].name for at, found in lost.items() if found is None)
+    def add_graph_violations(self, violated: Mapping[int, Finding | None]) -> None:
+        """Adds the graph properties that do not hold; None for those that only a bound of the model violates."""
+        self.findings.update({position: found for position, found in violated.items() if found is not None})
+        self.undecided = tuple(self.question.properties[at].name for at, found in violated.items() if found is None)
         if self.undecided:
             self.stopped = StopReason.BUDGET
 
@@ -199,7 +205,7 @@ class Ledger:
         """Ends the search for Ctrl-C; what there is to note about it."""
         names = ", ".join(self.question.properties[at].name for at in self.findings)
         self.abandon(StopReason.INTERRUPTED)
-        return [f"{names} is violated, but the search was interrupted before the run was rebuilt"] if names else []
+        return [f"{names} is violated, but the search was interrupted before the trace was rebuilt"] if names else []
 
     def commit(self, report: LevelReport) -> bool:
         """Takes an expanded level into account; whether to expand the next one."""

@@ -23,7 +23,7 @@ from acked.model.language.values import Id
 LANES = 8
 """States that go side by side through the machine code."""
 
-MOST_RENAMINGS = 120
+MAX_RENAMINGS = 120
 """Renamings that the machine code tries for every state: five brokers. The code for six takes minutes to compile."""
 
 Words = tuple[int, ...]
@@ -53,10 +53,10 @@ class _Exchange:
 def too_many(instance: Instance) -> str:
     """A sentence if there are more renamings than are worth trying, else nothing."""
     count = prod(factorial(size) for size in _sizes(instance))
-    if count <= MOST_RENAMINGS:
+    if count <= MAX_RENAMINGS:
         return ""
     sizes = " and ".join(f"{size} {sort.type_name}s" for sort, size in zip(_sorts(instance), _sizes(instance), strict=True))
-    return f"{sizes} can be renamed in {count:,} ways, and symmetry reduction tries at most {MOST_RENAMINGS}"
+    return f"{sizes} can be renamed in {count:,} ways, and symmetry reduction tries at most {MAX_RENAMINGS}"
 
 
 def _sorts(instance: Instance) -> tuple[type[Id], ...]:

@@ -32,10 +32,10 @@ from acked.model.language.layout import Schema
 from acked.model.language.protocol import Instance
 from acked.model.language.values import Id
 
-MOST_LETTERS = 2000
-MOST_CASES = 50_000
+MAX_LENGTH = 2000
+MAX_CASES = 50_000
 """How often bodies of any, all and count are repeated in one predicate, nested ones multiplied."""
-MOST_PARTS = 1_000_000
+MAX_PARTS = 1_000_000
 """How many terms and conditions one predicate may have in all these repetitions: some seconds of work."""
 
 
@@ -85,20 +85,20 @@ _Value = _Flag | _Set | _Number
 _COMPARED = "compare numbers with numbers, sets with sets such as {0, 1}, and None with either field or None"
 _EQUALITIES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 _CALLS = "the only calls are any(…), all(…) and count(…), each of `… for r in replicas`, and len(…) of a set"
-_HINT = "write, say, quorum.isr == {0} and log[1].end > 0"
+_HINT = "write e.g. quorum.isr == {0} and log[1].end > 0"
 
 
-def parse_predicate(text: str, instance: Instance, most_parts: int = MOST_PARTS) -> Expr:
+def parse_predicate(text: str, instance: Instance, max_parts: int = MAX_PARTS) -> Expr:
     """The Bool expression that a text means in an instance; `PredicateError` says what is wrong and where."""
-    return meaning(text, instance.schema, instance.fields, most_parts).true
+    return meaning(text, instance.schema, instance.fields, max_parts).true
 
 
-def meaning(text: str, schema: Schema, codes: Sequence[Expr], most_parts: int = MOST_PARTS) -> Meaning:
+def meaning(text: str, schema: Schema, codes: Sequence[Expr], max_parts: int = MAX_PARTS) -> Meaning:
     """What a text means where the leaves of a schema have these codes; `PredicateError` says what is wrong and where."""
-    if len(text) > MOST_LETTERS:
-        raise PredicateError(f"the predicate is longer than {MOST_LETTERS} letters")
+    if len(text) > MAX_LENGTH:
+        raise PredicateError(f"the predicate is longer than {MAX_LENGTH:,} characters")
     if not text.strip():
-        raise PredicateError("the predicate is empty; write, say, quorum.isr == {0}")
+        raise PredicateError("the predicate is empty; write e.g. quorum.isr == {0}")
     flat = " ".join(text.splitlines())  # so that a text of several lines reads like one
     if "#" in flat:
         # It would hide what comes after it, further lines included.
@@ -111,7 +111,7 @@ def meaning(text: str, schema: Schema, codes: Sequence[Expr], most_parts: int = 
         at = (getattr(error, "offset", None) or 0) + len(flat) - len(flat.lstrip())
         place = f" at column {min(at, len(flat))}" if at > 0 and getattr(error, "lineno", 0) == 1 else ""
         raise PredicateError(f"the predicate cannot be read{place}; {_HINT}") from None
-    lowering = _Lowering(flat, schema, codes, most_parts)
+    lowering = _Lowering(flat, schema, codes, max_parts)
     try:
         return Meaning(lowering.bool(tree.body, {}), lowering.silent(tree.body, {}))
     except RecursionError:
@@ -119,23 +119,23 @@ def meaning(text: str, schema: Schema, codes: Sequence[Expr], most_parts: int = 
 
 
 class _Lowering:
-    def __init__(self, text: str, schema: Schema, codes: Sequence[Expr], most_parts: int) -> None:
+    def __init__(self, text: str, schema: Schema, codes: Sequence[Expr], max_parts: int) -> None:
         self._text = text
         self._schema = schema
         self._codes = codes
         self._pool: Pool = codes[0].pool
         self._prefixes = {path[:length] for path in schema.by_path for length in range(len(path) + 1)}
         self._cases = 0
-        self._most_parts = most_parts
+        self._max_parts = max_parts
         self._parts = 0
 
     def _count(self, node: ast.AST) -> None:
         self._parts += 1
-        if self._parts > self._most_parts:
-            raise self.refuse(node, f"this has more than {self._most_parts:,} parts; quantify over less")
+        if self._parts > self._max_parts:
+            raise self.refuse(node, f"this has more than {self._max_parts:,} parts; quantify over less")
 
     def refuse(self, node: ast.AST, message: str) -> PredicateError:
-        # `ast` counts bytes, from the first that is no space.
+        # `ast` counts bytes, from the first that is not a space.
         indent = len(self._text) - len(self._text.lstrip())
         before = self._text.lstrip().encode()[: getattr(node, "col_offset", 0)]
         return PredicateError(f"column {indent + len(before.decode(errors='ignore')) + 1}: {message}")
@@ -160,7 +160,7 @@ class _Lowering:
         value = self._value(node, names)
         if isinstance(value, _Flag):
             return pool.and_(pool.not_(value.none), value.true)
-        raise self.refuse(node, "this is no condition; compare it with something")
+        raise self.refuse(node, "this is not a condition; compare it with something")
 
     def silent(self, node: ast.expr, names: Mapping[str, int]) -> Expr | None:
         """Where a Bool says nothing; see `Meaning`."""
@@ -200,7 +200,7 @@ class _Lowering:
         return self._pool.all(parts)
 
     def _refuse_impossible(self, terms: Sequence[ast.expr], values: Sequence[_Value]) -> None:
-        """A value that a field never has is a slip, and would make a promise that says nothing."""
+        """A value that a field never has is a mistake, and would make a vacuous property."""
         for term, value, other, field in zip(terms, values, terms[::-1], values[::-1], strict=True):
             if isinstance(field, _Set):
                 is_field, most = not field.mask.is_const, field.mask.hi.bit_length() - 1
@@ -315,8 +315,8 @@ class _Lowering:
                 for inner in ({**bound, target: value},)
             ]
             self._cases += len(cases)
-            if self._cases > MOST_CASES:
-                raise self.refuse(node, f"this has more than {MOST_CASES:,} cases; quantify over less")
+            if self._cases > MAX_CASES:
+                raise self.refuse(node, f"this has more than {MAX_CASES:,} cases; quantify over less")
         return made.elt, cases
 
     def _values(self, node: ast.expr, names: Mapping[str, int]) -> list[tuple[int, Expr]]:
@@ -328,8 +328,8 @@ class _Lowering:
             if node.keywords or not 1 <= len(node.args) <= 2:
                 raise self.refuse(node, "write range(log_size) or range(1, log_size)")
             bounds = [self._number(part, names) for part in node.args]
-            if max(map(abs, bounds)) > MOST_CASES:
-                raise self.refuse(node, f"this has more than {MOST_CASES:,} cases; quantify over less")
+            if max(map(abs, bounds)) > MAX_CASES:
+                raise self.refuse(node, f"this has more than {MAX_CASES:,} cases; quantify over less")
             return [(value, pool.true) for value in range(*bounds)]
         if isinstance(node, ast.Name) and (node.id,) not in self._prefixes and node.id not in names:
             known = [*constants, *sorted({str(path[0]) for path in self._prefixes if path})]
@@ -361,7 +361,8 @@ class _Lowering:
                 return self._flag(pool.bool(node.value))
             if isinstance(node.value, int) and abs(node.value) < 2**31:
                 return self._known(node.value)
-            raise self.refuse(node, f"{node.value!r} is no value of a field; fields hold numbers, sets, True, False and None")
+            what = f"{node.value!r} is not a value of a field"
+            raise self.refuse(node, f"{what}; fields hold numbers, sets, True, False and None")
         if isinstance(node, ast.Set):
             members = [self._number(item, names) for item in node.elts]
             if not all(0 <= member < 60 for member in members):
@@ -402,7 +403,7 @@ class _Lowering:
             raise self.refuse(
                 node,
                 "this must be a number such as 0, a constant, or a name bound by any(…), all(…) or count(…); for the log of "
-                "whoever leads, write any(quorum.leader == r and log[r].end > 0 for r in replicas)",
+                "the leader, write any(quorum.leader == r and log[r].end > 0 for r in replicas)",
             )
         return value
 
@@ -442,7 +443,7 @@ class _Lowering:
         if isinstance(path, int):
             return self._known(path)
         if path not in self._schema.by_path:
-            raise self.refuse(node, f"{path_name(path)} is no single field; name one of its parts")
+            raise self.refuse(node, f"{path_name(path)} is not a single field; name one of its parts")
         at = self._schema.by_path[path]
         leaf, code = self._schema.leaves[at], self._codes[at]
         domain = leaf.domain.inner if isinstance(leaf.domain, PresentDomain) else leaf.domain

@@ -41,7 +41,7 @@ class Probe:
     """A condition that a search looks for without stopping at it: whether any reachable state, or any step, meets it.
 
     One of the two is given: `in_state` makes the condition of a state, `in_step` that of the steps of an action instance,
-    over their sources. `is_sought` says that whether it is met is itself an answer, and not a remark about one.
+    over their sources. `is_sought`: whether it is met is itself an answer, and not a remark about one.
     """
 
     name: str
@@ -56,6 +56,10 @@ class Question:
 
     `probes` change no answer and no count; which of them were met stands in the result. If `is_symmetric`, states that differ
     only in the names of interchangeable ids are visited, and counted, once; see `refuse_asymmetry`.
+
+    >>> question = ask(toylog, nothing_lost, brokers=2, records=1)
+    >>> [step.label for step in question.instance.actions][:2]
+    ['Append()', 'Fetch(follower=0)']
     """
 
     instance: Instance
@@ -136,14 +140,8 @@ class Question:
         """The same question without what only the graph of all states decides."""
         return replace(self, properties=tuple(item for item in self.properties if item.kind not in GRAPH_KINDS))
 
-    def refuse_graph_properties(self, where: str, way_out: str) -> None:
-        """`ConfigurationError` if something is asked that only the graph of all states, in one memory, decides."""
-        if self.graph_properties:
-            names = ", ".join(self.properties[at].name for at in self.graph_properties)
-            raise ConfigurationError(f"{names} is decided where all states are in one memory, not {where}; {way_out}")
-
     def _with_graph_properties(self, plan: KernelPlan) -> KernelPlan:
-        """Behind everything else, the conditions of every such property, then whether any step is held up by a bound."""
+        """Behind everything else, the conditions of every graph property, then whether a bound holds any step up."""
         if not self.graph_properties:
             return plan
         rows = [condition for conditions in self.graph_conditions.values() for condition in conditions]
@@ -169,7 +167,7 @@ class Question:
         return found
 
     def _held_up(self, steps: Iterable[ActionInstance]) -> Expr:
-        """Whether one of these is not enabled for want of nothing but what bounds the model."""
+        """Whether only what bounds the model keeps one of these from being enabled."""
         pool, budgets = self.instance.pool, self.instance.protocol.budgets
         held_up = []
         for step in steps:
@@ -191,8 +189,8 @@ class Question:
         """What stands in the way of symmetry; empty if nothing does."""
         if temporal := [item.name for item in self.properties if item.kind is Kind.LIVENESS]:
             return (
-                f"{', '.join(temporal)} is about runs without end, where a state that comes back under other names has not "
-                "come back, and a step between two such states is one"
+                f"{', '.join(temporal)} is about infinite traces, where a state that recurs under other names has not "
+                "recurred, and a step between two such states is not a repetition"
             )
         protocol, false, plan = self.instance.protocol, self.instance.pool.false, self.plan
         if not protocol.symmetric:

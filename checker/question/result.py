@@ -13,11 +13,16 @@ from acked.invariants.property import Kind, Property
 from acked.model.language.protocol import ActionInstance
 
 Words = tuple[int, ...]
+"""A packed state: W 64-bit words, unsigned, in which `Schema` gives every leaf its bits. Ordered as tuples are."""
 
 
 @unique
 class Verdict(Enum):
-    """`HOLDS` is said only if every reachable state was seen and something was asked."""
+    """`HOLDS` only if every reachable state was seen and something was asked.
+
+    >>> check(ask(toylog, nothing_lost, brokers=2, records=1)).verdict is Verdict.HOLDS
+    True
+    """
 
     HOLDS = "holds"
     VIOLATED = "violated"
@@ -26,7 +31,11 @@ class Verdict(Enum):
 
 @unique
 class StopReason(Enum):
-    """Why a search ended."""
+    """Why a search ended.
+
+    >>> check(ask(toylog, nobody_lags, brokers=2, records=1)).stopped.name
+    'VIOLATION'
+    """
 
     COMPLETE = "every reachable state was seen"
     VIOLATION = "a property is violated"
@@ -41,8 +50,8 @@ class StopReason(Enum):
 class Run:
     """A run of the protocol: packed states, and between each two the action instance that was fired.
 
-    An infinite one is given as a lasso: it goes on from its last state as from the one of number `loop`, which is the same.
-    If that is the last one itself, nothing happens any more.
+    An infinite one is a lasso: it continues from its last state as from the one of number `loop`, which is the same.
+    If that is the last one itself, the trace stutters there for ever.
     """
 
     states: tuple[Words, ...]
@@ -52,7 +61,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Violation:
-    """A property and the canonical run that violates it: in its last state, by its last step, or, a lasso, for ever."""
+    """A property and the canonical run that violates it: in its last state, by its last step, or, a lasso, for ever.
+
+    >>> [violation] = check(ask(toylog, nobody_lags, brokers=2, records=1)).violations
+    >>> violation.property.name, [step.label for step in violation.run.actions], violation.trace_length
+    ('NobodyLags', ['Append()'], 2)
+    """
 
     property: Property
     run: Run
@@ -61,6 +75,24 @@ class Violation:
     def trace_length(self) -> int:
         """States in the run."""
         return len(self.run.states)
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A run of a question, under a title, and the property that it violates; see `Violation`.
+
+    `property` is None for a run that violates nothing and only shows something, such as a walk of the explorer.
+    """
+
+    title: str
+    question: Question
+    run: Run
+    property: Property | None = None
+
+    @classmethod
+    def of(cls, title: str, question: Question, violation: Violation) -> Counterexample:
+        """A violation that the search of `question` found."""
+        return cls(title, question, violation.run, violation.property)
 
 
 @dataclass(frozen=True)
@@ -73,7 +105,12 @@ class ActionCount:
 
 @dataclass(frozen=True)
 class Result:
-    """The answer of an exhaustive search; counts cover exactly the levels 1..depth (see `ledger.py`)."""
+    """The answer of an exhaustive search; counts cover exactly the levels 1..depth (see `ledger.py`).
+
+    >>> result = check(ask(toylog, nothing_lost, brokers=3, records=3))
+    >>> result.verdict.value, result.distinct_states, result.depth, result.never_fired
+    ('holds', 150, 14, [])
+    """
 
     question: Question
     engine: str

@@ -1,6 +1,6 @@
 """Symmetry over ids, checked and not assumed: do renamed actions and claims fall on actions and claims?
 
-Renaming the ids (brokers, say) in an expression, a normal form in which equal ones are recognised, the orbits of a protocol's
+Renaming the ids (e.g. brokers) in an expression, a normal form in which equal ones are recognised, the orbits of a protocol's
 action instances, and where renaming moves the fields of a state.
 
 A renaming p of the ids acts on states: it moves fields that are numbered by an id, and renames the ids that fields hold. To
@@ -53,7 +53,7 @@ class Asymmetric(Exception):
 class Symmetry:
     """Whether ids may be renamed, and then for every action instance the number of the one that stands for its orbit.
 
-    `obstacle` says what stands in the way, and is empty if nothing does; each instance then stands for itself.
+    `obstacle` is what stands in the way, empty if nothing does; each instance then stands for itself.
     """
 
     representative: tuple[int, ...]
@@ -73,7 +73,7 @@ def check_symmetry(
 ) -> Symmetry:
     """Decides whether the instance's actions and the claims (name and condition) are closed under renaming its ids.
 
-    `sort` says which ids are renamed; it may be left out where there is one sort. A claim about steps has a condition for
+    `sort` are the ids that are renamed; it may be left out where there is one sort. A claim about steps has a condition for
     every action instance.
     """
     alone = tuple(range(len(instance.actions)))
@@ -203,7 +203,7 @@ class Renaming:
             return self._forms.number((Op.CONST, node.is_bool, self._renamed(node.value, kind)))
         if kind is IdKind.PLAIN or self._kind(node) is not IdKind.OPEN:
             return self._form_memo[node.id]
-        # Made of constants, which stand for what the neighbour says.
+        # Made of constants, which stand for what the neighbour determines.
         match node.op, kind:
             case Op.ITE, _:
                 test, then, other = node.args
@@ -319,7 +319,7 @@ class Renaming:
 
     @staticmethod
     def _settled(kind: IdKind) -> IdKind:
-        """Where nobody says what constants stand for, they are plain numbers."""
+        """Where nothing determines what constants stand for, they are plain numbers."""
         return IdKind.PLAIN if kind is IdKind.OPEN else kind
 
     def _is_plain(self, node: Expr) -> bool:
@@ -343,7 +343,7 @@ def _kind_of(domain: LeafDomain, sort: type[Id]) -> IdKind:
 
 
 def kinds_of(instance: Instance, sort: type[Id]) -> list[IdKind]:
-    """For every leaf, what its code says of ids of the sort."""
+    """For every leaf, how its code depends on ids of the sort."""
     return [_kind_of(leaf.domain, sort) for leaf in instance.schema.leaves]
 
 

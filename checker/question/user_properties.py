@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from acked.checker.question.predicate import PredicateError, meaning
 from acked.checker.question.question import Probe
@@ -12,11 +11,11 @@ from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.layout import Schema
 from acked.model.language.protocol import Instance
 from acked.model.language.quantify import vacuously
-from acked.model.language.state import leaves_of
+from acked.model.language.state import Struct, leaves_of
 from acked.model.language.values import Bool
 
 SOUGHT = "Sought"
-"""The name of a predicate that somebody typed without naming it."""
+"""The name of a predicate that was typed without a name."""
 
 _RECOVERABLE, _WITHOUT = "recoverable", " without "
 """What the names of such promises begin with."""
@@ -40,7 +39,11 @@ def sought(name: str, text: str) -> Property:
 def recoverable(text: str, without: Sequence[str] = ()) -> Property:
     """The promise that from every reachable state some continuation leads to one in which a predicate holds.
 
-    The actions named in `without` do not count: what only they would mend is not recoverable.
+    The actions named in `without` do not count: what only they would repair is not recoverable.
+
+    >>> all_acked = recoverable("acked == records")
+    >>> [check(ask(toylog, item, brokers=2, records=1)).verdict.value for item in (all_acked, recoverable("acked == 0"))]
+    ['holds', 'violated']
     """
     aid = f", without {', '.join(without)}," if without else ""
     promise = f"from every state that can be reached, the cluster can still get{aid} to one in which {text}"
@@ -63,6 +66,11 @@ def liveness(
     """The promise that a goal comes at or after every state of a trigger; without one, that it ever comes.
 
     It is made of the runs that are fair to the actions of `fairness`: weakly to the first, strongly to the second ones.
+
+    >>> acks_come = liveness("AcksCome", None, "acked == records", (["Append"], []))
+    >>> trace = Trace.of(check(ask(toylog, acks_come, brokers=2, records=1)))
+    >>> trace.violates.name, trace.run.loop is None
+    ('AcksCome', False)
     """
     asks = "sooner or later" if trigger is None else f"after every state in which {trigger}, at once or later,"
     if trigger == ALWAYS:
@@ -71,18 +79,13 @@ def liveness(
     fair = [f"{kind} fair to {', '.join(texts)}" for kind, texts in kinds if texts]
     runs = f"in every run that is {' and '.join(fair)}" if fair else "in every run, one that stands still for ever included"
     promise = f"{asks} a state comes in which {goal}, {runs}"
-    said = Liveness(_of_state(goal), trigger, goal, *map(tuple, fairness))
+    promised = Liveness(_of_state(goal), trigger, goal, *map(tuple, fairness))
     asked = _of_state(trigger or ALWAYS)
-    return Property(name, Kind.LIVENESS, asked, doc or promise, "the spec itself", "", liveness=said)
-
-
-def check_written(properties: Iterable[Property], instance: Instance) -> None:
-    """`PredicateError` if the text of one means nothing in an instance; names the property."""
-    check_texts(properties, instance.schema)
+    return Property(name, Kind.LIVENESS, asked, doc or promise, "the spec itself", "", liveness=promised)
 
 
 def check_texts(properties: Iterable[Property], schema: Schema) -> None:
-    """Like `check_written`, where nothing but the fields is known."""
+    """`PredicateError` if the text of one means nothing of such states; names the property."""
     pool = Pool()
     codes = [pool.field(at, leaf.cardinality) for at, leaf in enumerate(schema.leaves)]
     for item in properties:
@@ -111,8 +114,8 @@ def _probe(item: Property) -> Probe:
     return Probe(_REACHES + item.name, in_state, is_sought=True)
 
 
-def _of_state(text: str) -> Callable[[Any], Bool]:
-    def predicate(state: Any) -> Bool:
+def _of_state(text: str) -> Callable[[Struct], Bool]:
+    def predicate(state: Struct) -> Bool:
         meant = meaning(text, *leaves_of(state))
         return Bool(meant.true) if meant.silent is None else vacuously(Bool(meant.true), Bool(meant.silent))
 

@@ -1,7 +1,7 @@
-"""Whether a promise says anything: the probes that look for a state or step in which it does.
+"""Vacuity: whether a promise says anything, and the probes that look for a state or step in which it does.
 
 A probe per property, met where an antecedent of the property is true (`acked.model.language.quantify.exercised`), and which
-properties turned out to be vacuous. A property that is true whatever the state says nothing either.
+properties turned out to be vacuous. A property that is true in every conceivable state is vacuous as well.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NAME = "says something: "
 
 
 def vacuity_probes(properties: Iterable[Property]) -> tuple[Probe, ...]:
-    """A probe per property; none for a deadlock, of which every state says something, nor for a goal that must just come."""
+    """A probe per property; none for a deadlock, about which every state is, nor for a goal without a trigger."""
     asked = [item for item in properties if item.kind in (Kind.STATE, Kind.STEP, Kind.LIVENESS)]
     return tuple(_probe(item) for item in asked if item.liveness is None or item.liveness.trigger_text is not None)
 

@@ -1,25 +1,26 @@
-"""Trace files: reading one back and replaying it with the plain evaluator.
+"""Trace files: writing a run, and reading it back by replaying it with the plain evaluator.
 
-`read_trace`, which believes nothing that the file says: the run is fired step by step and every state compared; and nothing
-that it names is run, but shipped protocols, unless whoever reads it says so.
+`read_trace` believes nothing that the file says: the run is fired step by step, and every state and everything else that the
+file says is compared with what the run shows. It runs no protocol file that a trace names, unless the user says so.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.files import read_text
-from acked.checker.question.fairness import check_fairness, check_present
 from acked.checker.question.question import Question
-from acked.checker.question.result import Run, Words
-from acked.checker.question.user_properties import check_written, liveness, recoverable_named, sought, written_invariant
+from acked.checker.question.result import Counterexample, Run, Words
+from acked.checker.question.user_properties import recoverable_named
 from acked.checker.replay.lasso import refusal_of
-from acked.checker.spec.spec import bind_constants, clause_named, property_named, protocol_named
+from acked.checker.replay.steps import steps_of_run
+from acked.checker.spec.question_text import InvariantText, LivenessText, QuestionText
+from acked.checker.spec.resolve import bind_constants, clause_named, protocol_named
 from acked.checker.spec.user_protocol import is_reference
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Kind, Property
@@ -29,30 +30,56 @@ from acked.model.language.domain import is_name
 from acked.model.language.protocol import ActionInstance, Instance, Protocol
 
 FORMAT = "acked-trace/1"
+"""What a trace document says in `format`."""
+
+_FAIRNESS = ("weak", "strong")
 
 
-@dataclass(frozen=True)
-class ReplayedTrace:
-    """A trace file that is a run of its spec."""
+def trace_document(found: Counterexample) -> dict[str, Any]:
+    """The trace document of a run and the property that its last state or last step violates, if any.
 
-    title: str
-    question: Question
-    run: Run
-    violates: str | None
-    document: Mapping[str, Any]
+    Steps are numbered from 0; step 0 is the initial state, with action None and no parameters. `drop` names the guard
+    clauses that were left out of the protocol; a property is null at a step that does not decide it. Of an infinite run
+    `loop` is the number of the step after which the last one is as well, and the run goes on as it did from there.
+    """
+    question, run = found.question, found.run
+    return {
+        "format": FORMAT,
+        **({} if run.loop is None else {"loop": run.loop}),
+        "spec": {
+            "title": found.title,
+            **_question_document(question),
+            "fingerprint": question.fingerprint,
+            "violates": None if found.property is None else found.property.name,
+        },
+        "steps": [
+            {
+                "index": step.index,
+                "action": None if step.action is None else step.action.action.name,
+                "params": {} if step.action is None else dict(step.action.arguments),
+                "state": dict(step.state),
+                "changed": list(step.changed),
+                "properties": {mark.property: mark.holds for mark in step.marks},
+            }
+            for step in steps_of_run(question, run)
+        ],
+    }
 
 
-def read_trace(path: Path, rules: Protocol | None = None, trusts: bool = False) -> ReplayedTrace:
-    """Reads and replays a trace; `SpecUnreadable` says which part is not a trace, or which step is no step.
+def read_trace(path: Path, rules: Protocol | None = None, trusts: bool = False) -> Counterexample:
+    """Reads and replays a trace; `SpecUnreadable` says which part or step of it is wrong.
 
     `rules` are what the user says that it is a run of. Without them the trace's own word counts for shipped protocols, and
     for a file beside it or in the working directory only if the user `trusts` it: a protocol file is run.
     """
     document = _json(path)
     try:
-        return replay(document, rules, path.parent if trusts else None)
+        found = replay(document, rules, path.parent if trusts else None)
     except (SpecUnreadable, ConfigurationError) as error:
         raise SpecUnreadable(f"{path}: {error}") from None
+    if (mistake := _first_difference(document, trace_document(found))) is not None:
+        raise SpecUnreadable(f"{path}: {mistake} is not what the run shows; the file was edited")
+    return found
 
 
 def is_ours(path: Path) -> bool:
@@ -80,7 +107,7 @@ def _spec_of(document: Any) -> Mapping[str, Any]:
     return spec
 
 
-def replay(document: Any, rules: Protocol | None = None, folder: Path | None = None) -> ReplayedTrace:
+def replay(document: Any, rules: Protocol | None = None, folder: Path | None = None) -> Counterexample:
     """Replays a trace document; `SpecUnreadable` or `ConfigurationError` if it is not a run of its spec.
 
     `rules` are the protocol that it must be of. Without them a protocol that is not shipped is run from its file in `folder`,
@@ -88,34 +115,21 @@ def replay(document: Any, rules: Protocol | None = None, folder: Path | None = N
     """
     spec = _spec_of(document)
     protocol = _protocol(_part(spec, "protocol", str), rules, folder)
-    constants = bind_constants(protocol, _part(spec, "constants", dict))
-    names = _part(spec, "properties", list)
-    if len(set(map(str, names))) < len(names):
-        raise SpecUnreadable("not a trace file: 'properties' names one twice")
-    written = _written(spec)
-    written += [made for name in names if (made := recoverable_named(str(name))) is not None]
-    written += _liveness(spec, protocol)
-    properties = tuple(property_named(protocol, str(name), written) for name in names)
-    dropped = [clause_named(protocol, str(text)) for text in (_part(spec, "drop", list) if "drop" in spec else [])]
-    try:
-        question = Question(protocol.instantiate(constants, dropped), properties)
-        check_written(properties, question.instance)
-        for item in properties:
-            check_present(question.instance, item)
-    except ModelError as error:
-        raise ConfigurationError(str(error)) from None
+    text = _question_text(spec, protocol)
+    text.check_fairness(protocol)
+    question = text.question(protocol)
     followed = _follow(question.instance, _part(document, "steps", list))
     loop = document.get("loop")
     if loop is not None and type(loop) is not int:
         raise SpecUnreadable("not a trace file: 'loop' must be the number of a step")
     run = replace(followed, loop=loop)
-    violates = spec.get("violates")
+    violates, broken = spec.get("violates"), None
     if violates is not None:
-        _confirm(question, violates, run)
+        broken = _confirm(question, violates, run)
     elif loop is not None:
         raise SpecUnreadable("the trace has a loop, but claims to violate nothing")
     title = spec.get("title")
-    return ReplayedTrace(title if isinstance(title, str) else protocol.name, question, run, violates, document)
+    return Counterexample(title if isinstance(title, str) else protocol.name, question, run, broken)
 
 
 def run_in(document: Any, instance: Instance) -> Run:
@@ -158,8 +172,8 @@ def _follow(instance: Instance, steps: list[Any]) -> Run:
     return Run(tuple(states), tuple(actions))
 
 
-def _confirm(question: Question, name: Any, run: Run) -> None:
-    """`SpecUnreadable` unless the last state, or the last step, or the lasso violates the property of that name."""
+def _confirm(question: Question, name: Any, run: Run) -> Property:
+    """The property of that name; `SpecUnreadable` unless the last state, or the last step, or the lasso violates it."""
     states, actions = run.states, run.actions
     position = next((at for at, item in enumerate(question.properties) if item.name == name), None)
     if position is None:
@@ -168,7 +182,7 @@ def _confirm(question: Question, name: Any, run: Run) -> None:
     if item.kind is Kind.LIVENESS:
         if refusal := refusal_of(question, item, run):
             raise SpecUnreadable(f"the trace claims to violate {name!r}, but it {refusal}")
-        return
+        return item
     if run.loop is not None:
         raise SpecUnreadable(f"the trace has a loop, but {name!r} is not about runs without end")
     plan, instance = question.plan, question.instance
@@ -186,6 +200,7 @@ def _confirm(question: Question, name: Any, run: Run) -> None:
         conditions = [check.violated for check in plan.step_checks if check.action in last and check.bit == bit]
     if not any(Evaluator(conditions)(instance.schema.unpack(state))):
         raise SpecUnreadable(f"the trace claims to violate {name!r}, which holds in its last {where}")
+    return item
 
 
 def _protocol(name: str, rules: Protocol | None, folder: Path | None) -> Protocol:
@@ -207,32 +222,89 @@ def _protocol(name: str, rules: Protocol | None, folder: Path | None) -> Protoco
     return protocol_named(name, folder)
 
 
-def _written(spec: Mapping[str, Any]) -> list[Property]:
-    """The invariants that the trace's spec wrote itself, and what it was to reach."""
-    made = []
-    for key, make in (("invariants", written_invariant), ("reach", sought)):
-        texts = _part(spec, key, dict) if key in spec else {}
-        if not all(isinstance(text, str) for text in texts.values()):
-            raise SpecUnreadable(f"not a trace file: {key!r} must hold a predicate under each name")
-        made += [make(name, text) for name, text in texts.items()]
-    return made
+def _question_document(question: Question) -> dict[str, Any]:
+    """A question as traces hold it; no keys for predicates where the question brings none with it."""
+    instance, text = question.instance, QuestionText.of(question)
+    holds = {item.name: item.holds for item in text.invariants}
+    goals = {item.name: item.goal if item.trigger is None else [item.trigger, item.goal] for item in text.liveness}
+    sought = dict(text.reach)
+    written: dict[str, dict[str, Any]] = {}
+    for name in text.properties:
+        if name in goals:
+            written.setdefault("liveness", {})[name] = goals[name]
+            written["fairness"] = {key: list(value) for key, value in zip(_FAIRNESS, text.fairness, strict=True)}
+        elif name in sought:
+            written.setdefault("reach", {})[name] = sought[name]
+        elif name in holds:
+            written.setdefault("invariants", {})[name] = holds[name]
+        elif (made := recoverable_named(name)) is not None:
+            written.setdefault("invariants", {})[name] = made.text
+    return {
+        "protocol": text.protocol,
+        "constants": instance.shown_constants,
+        "drop": [f"{action}: {label}" for action, label in text.drop],
+        "properties": list(text.properties),
+        **written,
+    }
 
 
-def _liveness(spec: Mapping[str, Any], protocol: Protocol) -> list[Property]:
-    """The promises of liveness that the trace's spec wrote itself, under its fairness."""
-    texts = _part(spec, "liveness", dict) if "liveness" in spec else {}
-    fairness = _part(spec, "fairness", dict) if texts else {}
-    weak, strong = ([str(text) for text in _part(fairness, key, list)] if texts else [] for key in ("weak", "strong"))
-    check_fairness(protocol, weak, strong)
+def _question_text(spec: Mapping[str, Any], protocol: Protocol) -> QuestionText:
+    """The question that a trace document holds, of a protocol at hand."""
+    constants = bind_constants(protocol, _part(spec, "constants", dict))
+    names = [str(name) for name in _part(spec, "properties", list)]
+    if len(set(names)) < len(names):
+        raise SpecUnreadable("not a trace file: 'properties' names one twice")
+    invariants, reach = (_texts(spec, key) for key in ("invariants", "reach"))
+    liveness = _liveness(spec, protocol)
+    fairness = _part(spec, "fairness", dict) if liveness else {}
+    weak, strong = (tuple(map(str, _part(fairness, key, list))) if liveness else () for key in _FAIRNESS)
+    return QuestionText(
+        spec["protocol"],
+        tuple(constants.items()),
+        tuple(names),
+        tuple(clause_named(protocol, str(text)) for text in (_part(spec, "drop", list) if "drop" in spec else [])),
+        tuple(InvariantText(name, text) for name, text in invariants.items() if recoverable_named(name) is None),
+        tuple((name, text) for name, text in reach.items() if name in names),
+        liveness,
+        (weak, strong),
+    )
+
+
+def _texts(spec: Mapping[str, Any], key: str) -> dict[str, str]:
+    """The predicates that the trace's spec wrote itself, by their names."""
+    texts: dict[str, str] = _part(spec, key, dict) if key in spec else {}
+    if not all(isinstance(text, str) for text in texts.values()):
+        raise SpecUnreadable(f"not a trace file: {key!r} must hold a predicate under each name")
+    return texts
+
+
+def _liveness(spec: Mapping[str, Any], protocol: Protocol) -> tuple[LivenessText, ...]:
+    """The properties of liveness that the trace's spec wrote itself."""
     made = []
-    for name, said in texts.items():
+    for name, said in (_part(spec, "liveness", dict) if "liveness" in spec else {}).items():
         pair = said if isinstance(said, list) else [None, said]
         if len(pair) != 2 or not isinstance(pair[1], str) or not isinstance(pair[0], str | None):
             raise SpecUnreadable("not a trace file: 'liveness' must hold a goal, or a trigger and a goal, under each name")
         if not is_name(name) or name in properties_of(protocol):
-            raise SpecUnreadable(f"not a trace file: {name!r} is no name for a promise of its own")
-        made.append(liveness(name, pair[0], pair[1], (weak, strong)))
-    return made
+            raise SpecUnreadable(f"not a trace file: {name!r} cannot be the name of a property of its own")
+        made.append(LivenessText(name, *pair))
+    return tuple(made)
+
+
+def _first_difference(given: Any, expected: Any, where: str = "") -> str | None:
+    """Where a trace file departs from what its own run shows; `title` and `fingerprint` are not the run's business."""
+    if isinstance(expected, dict) and isinstance(given, dict):
+        for key in expected:
+            if where == "spec" and key in ("title", "fingerprint"):
+                continue
+            found = _first_difference(given.get(key), expected[key], f"{where}.{key}".lstrip("."))
+            if found is not None:
+                return found
+        return next((f"{where}.{key}".lstrip(".") for key in given if key not in expected), None)
+    if isinstance(expected, list) and isinstance(given, list) and len(given) == len(expected):
+        pairs = enumerate(zip(given, expected, strict=True))
+        return next((found for k, (a, b) in pairs if (found := _first_difference(a, b, f"{where}[{k}]"))), None)
+    return None if type(given) is type(expected) and given == expected else where  # JSON's true is not 1.
 
 
 def _part(document: Mapping[str, Any], key: str, kind: type) -> Any:

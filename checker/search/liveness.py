@@ -1,13 +1,13 @@
-"""Liveness under fairness: does what is promised come, in every run that is fair?
+"""Liveness under fairness: is the goal met in every fair infinite trace?
 
 Deciding it on the graph of all states, by strongly connected components, and the lasso that refutes it.
 
-A run without end stays, from some time on, inside one strongly connected set of states; so a promise is broken if such a set
-can be reached on a way that asks for the goal and does not meet it, the goal holds nowhere in it, and it has what fairness
-asks for: of every weak group a state in which it is not enabled, or a step of it, and a step of every strong group that is
-enabled anywhere in it. Where a strong group is enabled but never taken, the states in which it is enabled are left out, and
-what remains is looked at again (Emerson and Lei 1987). A run may stand still in one state for ever, as in TLA+: that is a set
-without steps.
+An infinite trace stays, from some time on, inside one strongly connected set of states; so a promise is violated if such a
+set can be reached on a path that asks for the goal and does not meet it, the goal holds nowhere in it, and it has what
+fairness asks for: of every weak group a state in which it is not enabled, or a step of it, and a step of every strong group
+that is enabled anywhere in it. Where a strong group is enabled but never taken, the states in which it is enabled are left
+out, and what remains is looked at again (Emerson and Lei 1987). A run may stand still in one state for ever, as in TLA+:
+that is a set without steps.
 
 A lasso counts only if it stays fair where what merely bounds the model is lifted: an action that is held up by such a bound
 counts as enabled. If there are only others, nothing is claimed.
@@ -19,11 +19,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acked.checker.question.fairness import Group, fairness
 from acked.checker.question.ledger import Finding
 from acked.checker.question.result import Run
-from acked.checker.search.state_graph import Lost, StateGraph, by_end, labels_of_bounds, places_of
+from acked.checker.search.state_graph import GraphViolation, Mask, Numbers, StateGraph, by_end, labels_of_bounds, places_of
 
 _ENTRIES = 24
 """States in which the loop may begin that are tried for the shortest lasso, nearest first."""
@@ -33,15 +34,15 @@ _LARGE = 100_000
 
 @dataclass(frozen=True)
 class _Fair:
-    """A group on the graph: its steps that change something, and the states in which one is enabled."""
+    """A group on the graph: its steps that change something, shape (steps,), and where one is enabled, shape (count,)."""
 
     group: Group
-    steps: np.ndarray
-    enabled: np.ndarray
+    steps: Mask
+    enabled: Mask
 
 
-def decide(graph: StateGraph, position: int) -> Lost | None:
-    """What is known of a promise of liveness that is broken, or may be; None of one that holds."""
+def decide(graph: StateGraph, position: int) -> GraphViolation | None:
+    """The violation of a promise of liveness, or that only a bound of the model violates it; None of one that holds."""
     item = graph.question.properties[position]
     assert item.liveness is not None
     trigger, goal, *held_up = graph.conditions(position)
@@ -65,17 +66,17 @@ def decide(graph: StateGraph, position: int) -> Lost | None:
     if not stuck:
         bounds = labels_of_bounds(graph.question)
         sentence = (
-            f"{item.name}: the goal can stay away for ever, but only where a bound of the model ({bounds}) keeps an action "
+            f"{item.name}: the goal may never be met, but only where a bound of the model ({bounds}) keeps an action "
             "from happening that fairness asks for; choose constants without such an end"
         )
-        return Lost(position, None, (sentence,))
+        return GraphViolation(position, None, (sentence,))
     run = _Lassos(graph, start, region, part, lifted).best()
     finding = Finding(position, len(run.states), run.states[-1], None)
-    told = f"a fair run without the goal can come through {stuck:,} of {graph.count:,} states again and again, for ever"
-    return Lost(position, finding, (f"{item.name}: {told}",), run)
+    sentence = f"a fair infinite trace without the goal can pass through {stuck:,} of {graph.count:,} states infinitely often"
+    return GraphViolation(position, finding, (f"{item.name}: {sentence}",), run)
 
 
-def _fair(graph: StateGraph, group: Group, moves: np.ndarray) -> _Fair:
+def _fair(graph: StateGraph, group: Group, moves: Mask) -> _Fair:
     belongs = np.zeros(len(graph.question.instance.actions) + 1, bool)
     belongs[list(group.steps)] = True
     steps = belongs[graph.actions] & moves
@@ -87,8 +88,8 @@ def _fair(graph: StateGraph, group: Group, moves: np.ndarray) -> _Fair:
 # -- which sets of states a fair run can stay in -----------------------------------------------------------------------
 
 
-def fair_parts(graph: StateGraph, region: np.ndarray, groups: Sequence[_Fair]) -> np.ndarray:
-    """By state the number of the largest fair set that it belongs to, of those inside a region (a mask); -1 for none."""
+def fair_parts(graph: StateGraph, region: Mask, groups: Sequence[_Fair]) -> Numbers:
+    """By state the number of the largest fair set that it belongs to, of those inside a region; -1 for none."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -127,7 +128,7 @@ def fair_parts(graph: StateGraph, region: np.ndarray, groups: Sequence[_Fair]) -
     return found
 
 
-def _parts_with(parts: np.ndarray, count: int) -> np.ndarray:
+def _parts_with(parts: NDArray[np.int32], count: int) -> Mask:
     """A mask of the parts that are listed."""
     mask = np.zeros(count, bool)
     mask[parts] = True
@@ -151,12 +152,12 @@ class _Order:
         self.rank = np.empty(graph.count, np.int64)
         self.rank[np.lexsort(words[::-1])] = np.arange(graph.count)
 
-    def after(self, states: np.ndarray) -> np.ndarray:
+    def after(self, states: Numbers) -> Numbers:
         """The steps from these states, one state after the other."""
-        listed: np.ndarray = self._forward[places_of(states, self._first)]
+        listed: Numbers = self._forward[places_of(states, self._first)]
         return listed
 
-    def before(self, state: int) -> np.ndarray:
+    def before(self, state: int) -> Numbers:
         """The steps to a state."""
         return self._backward[self._last[state] : self._last[state + 1]]
 
@@ -164,35 +165,35 @@ class _Order:
 class _Steps:
     """The steps between some states of a graph (a mask) that change something, to be followed either way."""
 
-    def __init__(self, order: _Order, inside: np.ndarray) -> None:
+    def __init__(self, order: _Order, inside: Mask) -> None:
         self._order, self._graph, self._inside = order, order.graph, inside
 
-    def after(self, states: np.ndarray) -> np.ndarray:
+    def after(self, states: Numbers) -> Numbers:
         """The steps from these states."""
         return self._chosen(self._order.after(states))
 
-    def before(self, state: int) -> np.ndarray:
+    def before(self, state: int) -> Numbers:
         """The steps to a state."""
         return self._chosen(self._order.before(state))
 
-    def _chosen(self, steps: np.ndarray) -> np.ndarray:
+    def _chosen(self, steps: Numbers) -> Numbers:
         sources, targets = self._graph.sources[steps], self._graph.targets[steps]
-        chosen: np.ndarray = steps[self._inside[sources] & self._inside[targets] & (sources != targets)]
+        chosen: Numbers = steps[self._inside[sources] & self._inside[targets] & (sources != targets)]
         return chosen
 
-    def least_to(self, steps: np.ndarray) -> int:
+    def least_to(self, steps: Numbers) -> int:
         """Of these steps the one with the least source, then the least action."""
         return self._least(steps, self._graph.sources)
 
-    def least_from(self, steps: np.ndarray) -> int:
+    def least_from(self, steps: Numbers) -> int:
         """Of these steps the one with the least target, then the least action."""
         return self._least(steps, self._graph.targets)
 
-    def _least(self, steps: np.ndarray, there: np.ndarray) -> int:
+    def _least(self, steps: Numbers, there: Numbers) -> int:
         order = np.lexsort((self._graph.actions[steps], self._order.rank[there[steps]]))
         return int(steps[order[0]])
 
-    def way(self, begin: int, is_wanted: Callable[[np.ndarray], np.ndarray]) -> list[int]:
+    def way(self, begin: int, is_wanted: Callable[[Numbers], Mask]) -> list[int]:
         """The steps of the canonical shortest way from a state to a nearest one of those wanted, of which there is one."""
         distance = np.full(self._graph.count, -1, np.int32)
         distance[begin] = 0
@@ -218,7 +219,7 @@ class _Lassos:
     """The ways into a fair set, and round in it."""
 
     def __init__(
-        self, graph: StateGraph, start: np.ndarray, region: np.ndarray, part: np.ndarray, groups: Sequence[_Fair]
+        self, graph: StateGraph, start: Mask, region: Mask, part: Numbers, groups: Sequence[_Fair]
     ) -> None:
         self._graph, self._start, self._part, self._groups = graph, start, part, groups
         self._order = _Order(graph)
@@ -242,7 +243,7 @@ class _Lassos:
         way = self._way_to(best[1])
         return self._run(way, best[2], best[1])
 
-    def _distances(self) -> np.ndarray:
+    def _distances(self) -> Numbers:
         """By state of the region: steps of the shortest way there that has asked for the goal and not met it since."""
         graph, distance = self._graph, np.full(self._graph.count, -1, np.int64)
         starts = np.flatnonzero(self._start)
@@ -296,7 +297,7 @@ class _Lassos:
     def _towards(self, unmet: Sequence[_Fair], at: int, steps: _Steps) -> list[int]:
         """The way from a state to the nearest thing that one of these groups still asks for."""
 
-        def is_wanted(states: np.ndarray) -> np.ndarray:
+        def is_wanted(states: Numbers) -> Mask:
             leaving = steps.after(states)
             own = np.concatenate([leaving[fair.steps[leaving]] for fair in unmet])
             wanted = np.isin(states, self._graph.sources[own])

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from acked.checker.bounds import Bounds, give_way
 from acked.checker.errors import SystemFailure
-from acked.checker.native.compile import Kernel, ObjectCode, compile_for_long, load_kernel
+from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, load_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import Shard, address, alone, make_room, team
 from acked.checker.observer import Observer, Progress
+from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words
@@ -27,14 +28,21 @@ from acked.checker.store.trace_back import Walker, shortest_run
 from acked.invariants.property import Kind
 
 if TYPE_CHECKING:
-    from acked.checker.search.state_graph import Lost
+    from acked.checker.search.state_graph import GraphViolation
 
 CHUNK = 1 << 18
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
 
-LONG = 150
-"""A search is long, and worth a long compilation, once it has generated so many states for every byte of its quickly compiled
-code: by then it has taken about as long as that compilation will. Counted, not timed: a busy machine is slow at both."""
+TIER_UP_RATIO = 150
+"""A search is long, and worth the optimizing compilation, once it has generated so many states for every byte of its quickly
+compiled code: by then it has taken about as long as that compilation will. Counted, not timed: a busy machine is slow at
+both."""
+
+LOCAL = Capabilities(
+    "local",
+    Storage.OPTIONAL,
+    no_stored_graph_properties=Unsupported("in a stored run", "leave --run-dir, --resume and --master out"),
+)
 
 T = TypeVar("T")
 
@@ -42,7 +50,7 @@ T = TypeVar("T")
 class LocalSearch:
     """One exhaustive search in this process; `run` may be called once.
 
-    With a run directory, completed levels are written there; if it has some already, the search goes on after them. With
+    With a run directory, completed levels are written there; if it has some already, the search continues after them. With
     `keeps_states`, the shards still hold what was visited when `run` has returned.
     """
 
@@ -67,7 +75,7 @@ class LocalSearch:
         self._walker: Walker | None = None
         self._levels: list[list[tuple[int, int]]] = []
         self._started = 0.0
-        self._better: Future[ObjectCode] | None = None
+        self._optimized_kernel: Future[ObjectCode] | None = None
 
     def run(self) -> Result:
         """Searches until the space, a bound, a violation or Ctrl-C ends it."""
@@ -94,13 +102,13 @@ class LocalSearch:
                 finally:
                     seconds = time.perf_counter() - self._started
                 if self.question.graph_properties and self.ledger.stopped is StopReason.COMPLETE:
-                    self.observer.phase("looking for dead ends and loops")
-                    lost = self._lost()
-                    runs = {item.position: item.run for item in lost if item.run is not None}
-                    notes += [sentence for item in lost for sentence in item.why]
-                    self.ledger.take_lost({item.position: item.finding for item in lost})
+                    self.observer.phase("deciding recoverability and liveness")
+                    violated = self._check_graph_properties()
+                    runs = {item.position: item.run for item in violated if item.run is not None}
+                    notes += [sentence for item in violated for sentence in item.why]
+                    self.ledger.add_graph_violations({item.position: item.finding for item in violated})
                 if self.ledger.findings:
-                    self.observer.phase("rebuilding the shortest run")
+                    self.observer.phase("rebuilding the shortest trace")
                 violations = tuple(
                     Violation(self.question.properties[found.position], runs[found.position])
                     if found.position in runs
@@ -125,8 +133,7 @@ class LocalSearch:
     def _set_up(self) -> None:
         self.observer.phase("compiling")
         self.question.refuse_asymmetry()
-        if self._stored is not None:
-            self.question.refuse_graph_properties("in a stored run", "leave --run-dir, --resume and --master out")
+        LOCAL.check(self.question, is_stored=self._stored is not None)
         plan, workers = self.question.plan, self.bounds.workers
         kernel, shape = load_kernel(plan), shape_of(plan)
         self._kernel = kernel
@@ -185,7 +192,7 @@ class LocalSearch:
                 self._record(report, ends)
             if not goes_on:
                 return
-            self._hasten()
+            self._tier_up()
             begins = ends
 
     def _record(self, report: LevelReport | None, begins: Sequence[int]) -> None:
@@ -203,14 +210,14 @@ class LocalSearch:
     def _expand_level(self, begins: Sequence[int], ends: Sequence[int]) -> bool:
         """Expands a level; False if the memory budget is reached: all its states are checked, not all successors known."""
         done = list(begins)
-        is_put_off = False
-        while is_put_off or any(at < end for at, end in zip(done, ends, strict=True)):
+        is_deferred = False
+        while is_deferred or any(at < end for at, end in zip(done, ends, strict=True)):
             done = self._each(
                 lambda worker, shard: shard.expand(done[worker], min(done[worker] + CHUNK, ends[worker]))  # noqa: B023
             )
-            is_put_off = self.shards[0].is_crowded
-            if is_put_off:
-                self._relieve()
+            is_deferred = self.shards[0].needs_growth
+            if is_deferred:
+                self._make_room_for_deferred()
             if any(shard.is_broken for shard in self.shards):
                 raise SystemFailure(
                     "the table of visited states could not be rearranged; please report this with the spec"
@@ -218,31 +225,31 @@ class LocalSearch:
             if any(shard.is_full for shard in self.shards):
                 self._each(lambda worker, shard: shard.inspect(done[worker], ends[worker]))  # noqa: B023
                 return False
-            if not is_put_off:
-                self._tell(sum(ends) - sum(done))
+            if not is_deferred:
+                self._report_progress(sum(ends) - sum(done))
         return True
 
-    def _relieve(self) -> None:
-        """Makes room for what workers put off, or has them find that there is none."""
-        if self.shards[0].is_at_most:
+    def _make_room_for_deferred(self) -> None:
+        """Makes room for the candidates that workers deferred, or has them find that there is none."""
+        if self.shards[0].at_memory_limit:
             # Workers keep room for states that turn out to be known. One after the other, none keeps what another needs, and
             # whether a level fits does not depend on who was first.
             for shard in self.shards:
-                shard.settle_rest()
+                shard.insert_deferred()
         else:
             self._each(lambda _, shard: shard.grow())
 
-    def _hasten(self) -> None:
-        """Takes the code for long searches as soon as it is there, and has it made once this is one."""
-        if self._kernel.is_for_long:
+    def _tier_up(self) -> None:
+        """Tiered compilation: compiles the optimized kernel once the search is long, and switches to it when it is ready."""
+        if self._kernel.is_optimized:
             return
-        if self._better is None:
-            if self.ledger.generated_states > LONG * self._kernel.size:
-                self._better = self._compiler.submit(compile_for_long, self.question.plan)
-        elif self._better.done():
-            self._kernel = Kernel(self._better.result())
+        if self._optimized_kernel is None:
+            if self.ledger.generated_states > TIER_UP_RATIO * self._kernel.size:
+                self._optimized_kernel = self._compiler.submit(compile_optimized, self.question.plan)
+        elif self._optimized_kernel.done():
+            self._kernel = Kernel(self._optimized_kernel.result())
             for shard in self.shards:
-                shard.hasten(self._kernel)
+                shard.use_kernel(self._kernel)
 
     def _report(self, begins: Sequence[int], ends: Sequence[int], is_expanded: bool) -> LevelReport:
         return LevelReport.of(
@@ -260,7 +267,7 @@ class LocalSearch:
             ]
         )
 
-    def _tell(self, frontier: int) -> None:
+    def _report_progress(self, frontier: int) -> None:
         fired = sum(sum(shard.enabled) for shard in self.shards)
         self.observer.progress(
             Progress(
@@ -289,7 +296,7 @@ class LocalSearch:
 
     # -- what the whole graph decides -------------------------------------------------------------------------------
 
-    def _lost(self) -> list[Lost]:
+    def _check_graph_properties(self) -> list[GraphViolation]:
         from acked.checker.search import liveness, recoverability
         from acked.checker.search.state_graph import StateGraph
 
@@ -300,7 +307,7 @@ class LocalSearch:
         graph = StateGraph(self.question, shard, ends, steps)
         decides = {Kind.RECOVERABLE: recoverability.decide, Kind.LIVENESS: liveness.decide}
         found = [decides[self.question.properties[at].kind](graph, at) for at in self.question.graph_properties]
-        return [lost for lost in found if lost is not None]
+        return [violation for violation in found if violation is not None]
 
     def _merged(self) -> Shard:
         """All states in one shard, level by level."""
@@ -320,7 +327,7 @@ class LocalSearch:
             edge = self._walker.source_in(self._stored.path / "levels", depth, self._stored.files_of(depth), target)
             if edge is None:
                 raise SystemFailure(
-                    f"{self._stored.path} has no state of level {depth} that leads to the violation; begin anew"
+                    f"{self._stored.path} has no state of level {depth} that leads to the violation; search again"
                 )
             return edge
         ranges = self._levels[depth - 1]
@@ -347,3 +354,15 @@ def search(
 ) -> Result:
     """Answers a question by exhaustive search on this machine, going on from what is stored and adding to it, if asked to."""
     return LocalSearch(question, bounds, policy, observer, stored).run()
+
+
+class LocalEngine:
+    """The engine of `--engine local`: threads of this process."""
+
+    capabilities = LOCAL
+
+    def search(
+        self, question: Question, bounds: Bounds, policy: StopPolicy, observer: Observer, stored: RunDirectory | None
+    ) -> Result:
+        """See `Engine`."""
+        return search(question, bounds, policy, observer, stored)

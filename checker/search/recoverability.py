@@ -3,9 +3,9 @@
 The backward search that decides it, and why nothing helps in a dead end.
 
 A state is lost if no continuation leads to one in which the predicate holds. A lost state is a dead end of the protocol
-only if no state that can be reached from it is held up by what merely bounds the model (a leader epoch is left, say): where
+only if no state that can be reached from it is held up by what merely bounds the model (e.g. no leader epoch is left): where
 one is, a larger bound might help, and nothing is claimed. A property may name actions that do not count as help: a broker
-that crashes and comes back mends much that should not have needed it.
+that crashes and comes back repairs much that should not have needed it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 
 from acked.checker.question.ledger import Finding
 from acked.checker.question.question import Question
-from acked.checker.search.state_graph import Lost, StateGraph, labels_of_bounds
+from acked.checker.search.state_graph import GraphViolation, Mask, StateGraph, labels_of_bounds
 from acked.model.formulas.evaluate import Evaluator
 
-_MOST_TOLD = 200
+_MAX_STATES_EXAMINED = 200
 """States around a dead end that are looked at for the reason why nothing helps."""
-_MOST_ACTIONS = 4
+_MAX_ACTIONS_SHOWN = 4
 
 
-def decide(graph: StateGraph, position: int) -> Lost | None:
-    """What is known of a promise to recover that does not hold; None of one that holds."""
+def decide(graph: StateGraph, position: int) -> GraphViolation | None:
+    """The violation of a promise to recover, or that only a bound of the model violates it; None of one that holds."""
     (holds,) = graph.conditions(position)
     counted = graph.without(graph.question.properties[position].without)
     lost = ~graph.closure(holds, counted, backward=True)
@@ -33,13 +33,13 @@ def decide(graph: StateGraph, position: int) -> Lost | None:
         return None
     dead = ~graph.closure(holds | graph.held_up, counted, backward=True)
     if not dead.any():
-        return Lost(position, None, (_held_up(graph, position, lost),))
+        return GraphViolation(position, None, (_held_up(graph, position, lost),))
     level, index = graph.shallowest(dead)
     finding = Finding(position, level, graph.words_of(index), None)
-    return Lost(position, finding, tuple(_why(graph, holds, position, index, int(dead.sum()), counted)))
+    return GraphViolation(position, finding, tuple(_why(graph, holds, position, index, int(dead.sum()), counted)))
 
 
-def _held_up(graph: StateGraph, position: int, lost: np.ndarray) -> str:
+def _held_up(graph: StateGraph, position: int, lost: Mask) -> str:
     name = graph.question.properties[position].name
     bounds = labels_of_bounds(graph.question)
     return (
@@ -52,7 +52,7 @@ def _held_up(graph: StateGraph, position: int, lost: np.ndarray) -> str:
 
 
 def _why(
-    graph: StateGraph, holds: np.ndarray, position: int, index: int, dead: int, counted: np.ndarray
+    graph: StateGraph, holds: Mask, position: int, index: int, dead: int, counted: Mask
 ) -> list[str]:
     """Sentences about the dead end: what can still happen there, and what would help but cannot happen."""
     question, instance = graph.question, graph.question.instance
@@ -61,16 +61,16 @@ def _why(
     start[index] = True
     around = np.flatnonzero(graph.closure(start, counted))
     if len(around) == 1:
-        first = "no step leaves the run's last state"
+        first = "no step leaves the trace's last state"
     else:
-        first = f"from the run's last state {len(around):,} states can be reached, itself included, and it holds in none"
-    told = [f"{item.name}: {first}; {dead:,} of {graph.count:,} states are such dead ends"]
+        first = f"from the trace's last state {len(around):,} states are reachable, itself included, and it holds in none"
+    sentences = [f"{item.name}: {first}; {dead:,} of {graph.count:,} states are such dead ends"]
     # Which actions ever bring the predicate about?
     makes = holds[graph.targets] & ~holds[graph.sources] & counted
     helpful = list(dict.fromkeys(instance.actions[at].action.name for at in np.unique(graph.actions[makes])))
-    codes = [instance.schema.unpack(graph.words_of(int(at))) for at in around[:_MOST_TOLD]]
+    codes = [instance.schema.unpack(graph.words_of(int(at))) for at in around[:_MAX_STATES_EXAMINED]]
     more = f" (in the first {len(codes)} of them)" if len(around) > len(codes) else ""
-    return told + [_hindrance(question, name, codes) + more for name in helpful[:_MOST_ACTIONS]]
+    return sentences + [_hindrance(question, name, codes) + more for name in helpful[:_MAX_ACTIONS_SHOWN]]
 
 
 def _hindrance(question: Question, name: str, codes: Sequence[list[int]]) -> str:

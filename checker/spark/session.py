@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Self
 
 from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.checker.optional import optional_packages
 from acked.checker.spark.java import find_java
 
 LOOPBACK = "127.0.0.1"
@@ -57,19 +58,19 @@ class SparkSettings:
     def __post_init__(self) -> None:
         if not _MASTER.fullmatch(self.master):
             raise ConfigurationError(
-                f"--master {self.master!r} is no Spark master; write local[2], spark://HOST:PORT, yarn or k8s://HOST:PORT"
+                f"--master {self.master!r} is not a Spark master; use local[2], spark://HOST:PORT, yarn or k8s://HOST:PORT"
             )
         for name in self.conf:
             if not name.startswith("spark."):
                 raise ConfigurationError(
-                    f"--conf {name}: Spark's settings begin with “spark.”; write, say, spark.driver.memory=2g"
+                    f"--conf {name}: Spark's settings begin with “spark.”; use e.g. spark.driver.memory=2g"
                 )
 
 
 class SparkDriver:
     """A Spark context of its own, for a `with` block, which ends it and its Java process.
 
-    Everything that Spark says goes to the file `log`.
+    Spark's output goes to the file `log`.
     """
 
     def __init__(self, settings: SparkSettings, log: Path) -> None:
@@ -77,9 +78,11 @@ class SparkDriver:
         self.log = log
         self.context: Any = None
         self._gateway: Any = None
-        self._handler: Any = None
+        self._handler: Callable[[int, FrameType | None], object] | int | None = None
 
     def __enter__(self) -> Self:
+        with optional_packages():
+            import pyspark  # noqa: F401  # Without it there is nothing to look for Java for.
         java = find_java()
         self._check_master()
         try:
@@ -131,11 +134,11 @@ class SparkDriver:
         except OSError as error:
             raise SystemFailure(f"cannot start Spark: {error.strerror}: {error.filename}") from None
         except PySparkRuntimeError:
-            raise SystemFailure(f"Spark's Java process ended at its start; what it said is in {self.log}") from None
+            raise SystemFailure(f"Spark's Java process ended at its start; its log is {self.log}") from None
         except (Py4JError, PySparkException) as error:
             self._note(str(error))
             raise SystemFailure(
-                f"Spark cannot start on {self.settings.master}: {_reason(str(error))}; what it said is in {self.log}"
+                f"Spark cannot start on {self.settings.master}: {_reason(str(error))}; its log is {self.log}"
             ) from None
 
     @property
@@ -167,11 +170,11 @@ class SparkDriver:
             pass  # The sentence that follows matters more.
 
     def note_failure(self, text: str) -> None:
-        """Keeps what a job failed with for those who want all of it."""
+        """Keeps the whole text of a job's failure in the log."""
         self._note(text)
 
     def stop(self) -> None:
-        """Ends the context and the Java process; nothing that was started here goes on."""
+        """Ends the context and the Java process; nothing that was started here keeps running."""
         from pyspark import SparkContext
 
         process = getattr(self._gateway, "proc", None)
@@ -195,7 +198,7 @@ class SparkDriver:
             self._handler = None
 
     def collect(
-        self, items: Sequence[Any], partitions: int, function: Callable[..., Any], *, is_barrier: bool = False
+        self, items: Sequence[object], partitions: int, function: Callable[..., object], *, is_barrier: bool = False
     ) -> list[Any]:
         """What a function of partitions yields for the items; in one barrier stage, if asked to."""
         data = self.context.parallelize(items, partitions)
@@ -249,7 +252,7 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _within(seconds: float, work: Callable[[], Any]) -> None:
+def _within(seconds: float, work: Callable[[], object]) -> None:
     """Does something that may hang or fail because its other side is gone."""
 
     def attempt() -> None:
@@ -268,14 +271,14 @@ def _is_main_thread() -> bool:
 
 
 def _reason(text: str) -> str:
-    """The one line of a Java error that says what is wrong."""
+    """The line of a Java error that names the cause."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
     causes = [line for line in lines if re.match(r"(: )?[\w.$]+(Exception|Error): ", line)]
     chosen = (causes or lines or ["no reason given"])[0].removeprefix(": ")
     return re.sub(r"^(?:[\w$]+\.)+([\w$]+): ", "", chosen)[:300].rstrip(".")
 
 
-def remote(entry: str, payload: bytes) -> Callable[..., Any]:
+def remote(entry: str, payload: bytes) -> Callable[..., object]:
     """A function for executors that calls `entry`, "module:function", with the payload and what Spark gives it.
 
     It travels by value and imports acked only there, where compiled code is kept between tasks: from where the driver has it,
@@ -283,7 +286,7 @@ def remote(entry: str, payload: bytes) -> Callable[..., Any]:
     """
     package = str(PACKAGE)
 
-    def call(*arguments: Any) -> Any:
+    def call(*arguments: object) -> object:
         import importlib
         import importlib.util
         import os

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 from acked.checker.bounds import default_memory
 from acked.checker.errors import AckedError, SystemFailure
@@ -44,7 +44,7 @@ from acked.checker.store.level_file import (
     numbers_like,
 )
 from acked.checker.store.run_directory import report_to_json
-from acked.checker.store.trace_back import Walker
+from acked.checker.store.trace_back import Edge, Walker
 
 CHUNK = 1 << 16
 """States that are expanded between two looks at whether the search goes on."""
@@ -66,7 +66,7 @@ class Orphaned(RuntimeError):
 
 @dataclass(frozen=True)
 class TaskPlan:
-    """What every worker of a search is told. `levels` are the files of the stored levels, the first one first.
+    """What every worker of a search needs. `levels` are the files of the stored levels, the first one first.
 
     `memory` is bytes for each worker; None for a fair part of what its machine has.
     """
@@ -88,7 +88,7 @@ class TaskPlan:
 class Timing:
     """Seconds and bytes of one worker.
 
-    `kernel` is guards and successors, `routing` who owns which of them and putting others' aside, `settling` deduplicates
+    `kernel` is guards and successors, `routing` finding their owners and putting others' aside, `settling` deduplicates
     what the worker owns itself, `inserting` what others have sent.
     """
 
@@ -123,7 +123,7 @@ class Timing:
 
 @cache
 def _kernel(code: ObjectCode, portable: PortableCode | None) -> Kernel:
-    """The kernel, loaded once per process, and compiled anew if it is for another processor."""
+    """The kernel, loaded once per process, and compiled again if it is for another processor."""
     if code.processor == processor():
         return Kernel(code)
     if portable is None:
@@ -210,7 +210,7 @@ class Worker:
             exchange.NOTE_STATES: kernel.address("note_states"),
             exchange.FIRE_ALL: kernel.address("fire_all"),
             exchange.HASH_ALL: kernel.address("hash_all"),
-            exchange.SETTLE: kernel.address("settle"),
+            exchange.INSERT: kernel.address("insert"),
             exchange.CLOCK: ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p).value or 0,
             exchange.MONOTONIC: time.CLOCK_MONOTONIC,
             exchange.MOMENT: address(self._moment),
@@ -284,7 +284,7 @@ class Worker:
         self._refuse_broken()
         return is_expanded
 
-    def _flush(self, file: Any, sent: list[list[list[int]]]) -> None:
+    def _flush(self, file: IO[bytes], sent: list[list[list[int]]]) -> None:
         for other, size in enumerate(list(self._filled)):
             if size:
                 sent[other].append([file.tell(), size])
@@ -314,7 +314,7 @@ class Worker:
 
     def _insert(self, data: bytes, size: int) -> bool:
         if len(data) != size:
-            raise SystemFailure(f"a file in {self.meeting} is shorter than was sent; see to the disk")
+            raise SystemFailure(f"a file in {self.meeting} is shorter than was sent; check the disk")
         self.timing.add("receiving")
         count = size // self.parcel
         self._read_parcels(bytes_address(data), count, address(self._arrived), address(self._acts))
@@ -325,7 +325,7 @@ class Worker:
         return done == count
 
     def _finish(self, level: int, begin: int, end: int, is_expanded: bool) -> None:
-        """Writes this worker's part of the next level and says what this one held."""
+        """Writes this worker's part of the next level and reports what this one held."""
         shard = self.shard
         report = LevelReport(
             states=end - begin,
@@ -386,7 +386,7 @@ class Worker:
 
 def find_source(
     payload: bytes, partition: Iterator[tuple[int, tuple[LevelFile, ...], tuple[int, ...]]]
-) -> Iterator[tuple[str, Any]]:
+) -> Iterator[tuple[str, Edge | str | None]]:
     """For every (level, files, target): `("found", (state, action))`, `("nothing", None)` or `("error", text)`."""
     plan: TaskPlan = pickle.loads(payload)
     for level, files, target in partition:
@@ -412,12 +412,12 @@ def packed(values: Sequence[int]) -> list[int]:
     return [sum(padded[at + k] << 16 * k for k in range(4)) for at in range(0, len(padded), 4)]
 
 
-def memory_of(array: Any) -> memoryview:
+def memory_of(array: ctypes.Array[ctypes.c_uint64]) -> memoryview:
     """The bytes of an array."""
     return memoryview((ctypes.c_char * ctypes.sizeof(array)).from_buffer(array)).cast("B")
 
 
-def _announce(path: Path, body: dict[str, Any]) -> None:
+def _announce(path: Path, body: dict[str, object]) -> None:
     """A small JSON file under its name in one step; an attempt that is over has no place for it."""
     temporary = path.with_name(f".{path.name}")
     try:

@@ -1,11 +1,11 @@
 """Protocols from a user's own Python file: `toylog.py:toylog`.
 
-A protocol file is Python, and reading it runs it, as a test runner does with tests. Whatever goes wrong in it is told in one
-sentence with its line.
+A protocol file is Python, and reading it runs it, as a test runner does with tests. Whatever goes wrong in it is reported in
+one sentence with its line.
 
-Only a person's word has a file run: who names the protocol, a spec that names it, or a folder of such specs on the command
-line, or says --trust. What is data has none run: a trace names shipped protocols or is held against the rules that the person
-named, and traces of other tools, run directories, datasets, lemma sets and the cache name no file at all.
+A file is run only if a person asks for it: by naming the protocol, a spec that names it, or a folder of such specs on the
+command line, or with --trust. Data never has a file run: a trace names shipped protocols or is replayed under the rules that
+the person named, and traces of other tools, run directories, datasets, lemma sets and the cache name no file at all.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from acked.model.language.protocol import Protocol
 
 _SEPARATOR = ".py:"
 
+_FORMER = ("model", "checker", "invariants", "reports")
+"""Packages that protocol files imported by these names before everything was imported as a part of `acked`."""
+
 
 def is_reference(name: str) -> bool:
     """Whether a protocol is named by a file: `toylog.py:toylog`."""
@@ -40,14 +43,14 @@ def load_protocol(reference: str, folder: Path) -> Protocol:
     """
     file, separator, name = reference.rpartition(":")
     if not separator or not file.endswith(".py") or not is_name(name):
-        raise ConfigurationError(f"{reference!r} names no protocol of a file; write, say, toylog.py:toylog")
+        raise ConfigurationError(f"{reference!r} does not name a protocol in a file; use FILE:NAME, e.g. toylog.py:toylog")
     path = (folder / file).resolve()
     module = _run(path)
     made = vars(module).get(name)
     known = [key for key, value in vars(module).items() if isinstance(value, Protocol)]
     if not isinstance(made, Protocol):
-        what = "has no protocol" if made is None else "has something else than a protocol called"
-        raise ConfigurationError(f"{path} {what} {name!r}{near(name, known)}; its protocols are {choices(known) or 'none'}")
+        what = f"has no protocol {name!r}" if made is None else f"defines {name!r}, which is not a protocol"
+        raise ConfigurationError(f"{path} {what}{near(name, known)}; its protocols are {choices(known) or 'none'}")
     if made.name in PROTOCOLS:
         raise ConfigurationError(f"{path}: {made.name} is the name of a shipped protocol; give yours another one")
     made.reference = f"{path}:{name}"
@@ -70,7 +73,7 @@ def _run(path: Path) -> ModuleType:
     module.__file__ = str(path)
     sys.modules[name] = module
     try:
-        # What it prints is no part of an answer.
+        # What it prints is not part of an answer.
         with contextlib.redirect_stdout(sys.stderr):
             exec(compile(tree, str(path), "exec"), vars(module))
     except KeyboardInterrupt:
@@ -82,14 +85,14 @@ def _run(path: Path) -> ModuleType:
 
 
 def _refuse_identity(path: Path, tree: ast.Module) -> None:
-    """`ConfigurationError` where an action asks whether a field `is None`: to Python it never is, whatever the state."""
+    """`ConfigurationError` where an action tests whether a field `is None`: in Python it never is, whatever the state."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     lines = [line for item in functions if any(map(_is_action, item.decorator_list)) for line in item.body]
     for node in (node for line in lines for node in ast.walk(line) if isinstance(node, ast.Compare)):
         if isinstance(node.left, (ast.Attribute, ast.Subscript)) and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
             text = ast.unparse(node.left)
             raise ConfigurationError(
-                f"{path}:{node.lineno}: `is` asks Python and not the state; write {text}.is_none, {text}.is_some or =="
+                f"{path}:{node.lineno}: `is` compares Python objects, not the state; use {text}.is_none, {text}.is_some or =="
             )
 
 
@@ -106,4 +109,6 @@ def _refusal(path: Path, error: BaseException) -> ConfigurationError | SpecUnrea
     lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]
     where = f"{path}:{lines[-1]}" if lines else str(path)
     what = str(error).splitlines()[0] if str(error) else "it raises without a message"
+    if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").partition(".")[0]) in _FORMER:
+        what += f"; acked's {package} is now acked.{package}: write `from acked import …` or `from acked.{package}… import …`"
     return ConfigurationError(f"{where}: {type(error).__name__}: {what}")

@@ -3,7 +3,7 @@
 `StateCodec`, which turns packed states into such files and back in native code, for any number of workers.
 
 A file is a sequence of blocks of at most `BLOCK_STATES` states. A block is a header and then the records of bucket 0, of
-bucket 1, and so on (`native/exchange.py` says what a record is). The header, little-endian: the magic bytes, then 32-bit
+bucket 1, and so on (`native/exchange.py` defines a record). The header, little-endian: the magic bytes, then 32-bit
 numbers: the level, the number of buckets, bytes per record, words per state, states in the block; per bucket its states;
 per bucket the CRC-32 of its records; and the CRC-32 of everything before it. So the owner of some of the buckets reads and
 checks only those, and no bit can turn without being noticed.
@@ -157,7 +157,7 @@ class StateCodec:
         except FileNotFoundError:
             raise damaged(path, "is missing") from None
         except OSError as error:
-            raise SystemFailure(f"cannot read {path}: {error.strerror}; see to the disk, or begin anew") from None
+            raise SystemFailure(f"cannot read {path}: {error.strerror}; check the disk, or start a new search") from None
         if digest != expected.digest or states != expected.states:
             raise damaged(path, "is a level file, but not the one that was written")
 
@@ -231,7 +231,7 @@ def write_all(file: BinaryIO, parts: Sequence[bytes | memoryview]) -> int:
 
 def damaged(path: Path, what: str) -> DamagedFile:
     """The sentence about a file that cannot be trusted."""
-    return DamagedFile(f"{path} {what}; this run cannot be resumed, begin anew in another --run-dir")
+    return DamagedFile(f"{path} {what}; this run cannot be resumed; start over in another --run-dir")
 
 
 def cannot_write(path: Path, error: OSError) -> SystemFailure:

@@ -51,7 +51,7 @@ class Recorder:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._jobs.put(None)
-        # Until the last level is written, its states must stay where they are; an interrupted `join` does not tell when.
+        # Until the last level is written, its states must stay where they are; an interrupted `join` does not show when.
         interrupt: KeyboardInterrupt | None = None
         while not self._ended.is_set():
             try:

@@ -1,4 +1,4 @@
-"""Run directories: what a search has completed, on disk, so that it can go on after its end, on either engine.
+"""Run directories: what a search has completed, on disk, so that any engine can resume it.
 
 `RunDirectory`: which question a run is about, which levels are complete, and in which files their states stand.
 
@@ -9,9 +9,9 @@
     scratch/…            what tasks send each other; worth nothing once its attempt is over
     run.lock             held while a search is at work here
 
-A commit appears under its name in one step, after its files did, so a run that is killed at any moment goes on from its last
+A commit appears under its name in one step, after its files did, so a run that is killed at any moment resumes from its last
 commit. Every JSON file carries a SHA-256 of its content, every level file CRCs. Nothing is forced to the disk: after a power
-failure the checksums tell what was lost.
+failure the checksums show what was lost.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class RunDirectory:
     path: Path
     buckets: int
     layout: str | None
-    identity: Mapping[str, Any]
+    identity: Mapping[str, object]
     commits: list[Commit] = field(default_factory=list)
     _lock: IO[bytes] | None = None
 
@@ -66,9 +66,9 @@ class RunDirectory:
     def create(cls, path: Path, question: Question, buckets: int = DEFAULT_BUCKETS) -> RunDirectory:
         """A new run in a folder that is empty or does not exist yet."""
         if not 1 <= buckets <= MAX_BUCKETS:
-            raise ConfigurationError(f"{buckets} buckets are asked for; choose from 1 to {MAX_BUCKETS:,}")
+            raise ConfigurationError(f"{buckets} buckets are requested; choose from 1 to {MAX_BUCKETS:,}")
         if (path / "run.json").exists():
-            raise ConfigurationError(f"{path} holds a run already; go on with --resume {path}, or choose another --run-dir")
+            raise ConfigurationError(f"{path} already holds a run; resume it with --resume {path}, or name another --run-dir")
         try:
             path.mkdir(parents=True, exist_ok=True)
             if any(path.iterdir()):
@@ -89,7 +89,7 @@ class RunDirectory:
         if not path.is_dir():
             raise SystemFailure(f"there is no run directory {path}; a search with --run-dir {path} would make it")
         if not (path / "run.json").is_file():
-            raise SystemFailure(f"{path} is no run directory: {path / 'run.json'} is missing")
+            raise SystemFailure(f"{path} is not a run directory: {path / 'run.json'} is missing")
         about = read_document(path / "run.json")
         if about.get("format") != FORMAT:
             raise SystemFailure(f"{path / 'run.json'} is of format {about.get('format')!r}, and this acked reads {FORMAT}")
@@ -152,7 +152,7 @@ class RunDirectory:
             )
         elif self.layout != codec.fingerprint:
             raise SystemFailure(
-                f"{self.path / 'run.json'} describes files of another version of acked; begin anew in another --run-dir"
+                f"{self.path / 'run.json'} describes files of another version of acked; start over in another --run-dir"
             )
 
     def commit_path(self, number: int) -> Path:
@@ -208,7 +208,7 @@ class RunDirectory:
 # -- identity -------------------------------------------------------------------------------------------------------
 
 
-def identity_of(question: Question) -> dict[str, Any]:
+def identity_of(question: Question) -> dict[str, object]:
     """What a run is about, in words and as a hash of the protocol's and the properties' expressions."""
     instance = question.instance
     looked_for = {
@@ -230,31 +230,31 @@ def identity_of(question: Question) -> dict[str, Any]:
     }
 
 
-def refuse_another_question(path: Path, stored: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    """A sentence that says in what a stored run's question is not the one asked."""
+def refuse_another_question(path: Path, stored: Mapping[str, object], asked: Mapping[str, object]) -> None:
+    """`ConfigurationError` if a stored run is about another question; it names the difference."""
     is_older = stored.get("hashes") != asked["hashes"]
     for key in ("protocol", "constants", "drop", "properties", "reach", "probes"):
         if stored.get(key) != asked.get(key) and not (is_older and key == "reach"):
             raise ConfigurationError(
-                f"{path} is about {_told(key, stored.get(key))}, and the spec about {_told(key, asked.get(key))}; "
-                "resume it with its own spec, or begin anew in another --run-dir"
+                f"{path} is about {_described(key, stored.get(key))}, and the spec about {_described(key, asked.get(key))}; "
+                "resume it with its own spec, or start over in another --run-dir"
             )
     if stored.get("symmetry", False) != asked["symmetry"]:
         how = "with" if stored.get("symmetry") else "without"
-        raise ConfigurationError(f"{path} was begun {how} symmetry; resume it {how} it, or begin anew in another --run-dir")
+        raise ConfigurationError(f"{path} was started {how} symmetry; resume it {how} it, or start over in another --run-dir")
     if is_older:
         raise ConfigurationError(
-            f"{path} was begun with an older version of acked, whose rules cannot be compared with those of this version; "
-            "resume it with that version, or begin anew in another --run-dir"
+            f"{path} was started with an older version of acked, whose rules cannot be compared with those of this version; "
+            "resume it with that version, or start over in another --run-dir"
         )
     if stored.get("fingerprint") != asked["fingerprint"]:
         raise ConfigurationError(
-            f"{path} was begun with another version of the rules of {asked['protocol']} or of its properties, so its states "
-            "may not be reachable now; begin anew in another --run-dir"
+            f"{path} was started with another version of the rules of {asked['protocol']} or of its properties, so its "
+            "states may not be reachable now; start over in another --run-dir"
         )
 
 
-def _told(key: str, value: Any) -> str:
+def _described(key: str, value: object) -> str:
     if key == "reach":
         return f"{', '.join(value)} as it was written then" if isinstance(value, dict) and value else "no [reach]"
     if key == "constants" and isinstance(value, dict):
@@ -268,7 +268,7 @@ def _told(key: str, value: Any) -> str:
 # -- documents ------------------------------------------------------------------------------------------------------
 
 
-def write_document(path: Path, body: Mapping[str, Any]) -> None:
+def write_document(path: Path, body: Mapping[str, object]) -> None:
     """A JSON file with a checksum of its content, under its name in one step."""
     text = json.dumps({**body, "checksum": _checksum(body)}, indent=1)
     temporary = path.with_name(f".{path.name}.part")
@@ -287,7 +287,7 @@ def read_document(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise damaged(path, "is missing") from None
     except OSError as error:
-        raise SystemFailure(f"cannot read {path}: {error.strerror}; see to the disk") from None
+        raise SystemFailure(f"cannot read {path}: {error.strerror}; check the disk") from None
     except (ValueError, RecursionError):
         raise damaged(path, "is damaged: it is not valid JSON") from None
     if not isinstance(body, dict) or body.pop("checksum", None) != _checksum(body):
@@ -295,11 +295,11 @@ def read_document(path: Path) -> dict[str, Any]:
     return body
 
 
-def _checksum(body: Mapping[str, Any]) -> str:
+def _checksum(body: Mapping[str, object]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def report_to_json(report: LevelReport) -> dict[str, Any]:
+def report_to_json(report: LevelReport) -> dict[str, object]:
     """A report as JSON."""
     return {
         "states": report.states,
@@ -331,7 +331,7 @@ def read_commits(path: Path) -> list[Commit]:
     try:
         names = sorted(name for name in os.listdir(path / "commits") if name.endswith(".json"))
     except OSError as error:
-        raise SystemFailure(f"cannot read {path / 'commits'}: {error.strerror}; see to the disk") from None
+        raise SystemFailure(f"cannot read {path / 'commits'}: {error.strerror}; check the disk") from None
     for number, name in enumerate(names):
         expected = path / "commits" / f"{number:05}.json"
         if expected.name != name:
@@ -345,7 +345,7 @@ def _commit_from(number: int, path: Path, body: Mapping[str, Any]) -> Commit:
         report = None if body["report"] is None else report_from_json(body["report"])
         files = tuple(LevelFile(*entry) for entry in body["files"])
     except (KeyError, TypeError, ValueError):
-        raise damaged(path, "is no commit of a run") from None
+        raise damaged(path, "is not a commit of a run") from None
     if body.get("number") != number or (report is None) != (number == 0):
         raise damaged(path, "is the commit of another level")
     return Commit(number, report, files)

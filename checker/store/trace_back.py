@@ -63,12 +63,12 @@ def real_run(question: Question, representatives: Sequence[Words]) -> Run:
                 actions.append(step)
                 break
         else:
-            raise SystemFailure("a run of representatives is no run of the protocol; please report this with the spec")
+            raise SystemFailure("representatives do not make a trace of the protocol; please report this with the spec")
     return Run(tuple(states), tuple(actions))
 
 
 def with_step(question: Question, run: Run, found: Finding) -> Run:
-    """The run with the first step from its end that breaks the step property."""
+    """The run with the first step from its end that violates the step property."""
     instance = question.instance
     codes = instance.schema.unpack(run.states[-1])
     bit = 1 + question.step_properties.index(found.position)
@@ -78,7 +78,7 @@ def with_step(question: Question, run: Run, found: Finding) -> Run:
         if check.bit == bit and id(step) in enabled and Evaluator([check.violated])(codes)[0]:
             target = instance.schema.pack(instance.fire(step, codes))
             return Run((*run.states, target), (*run.actions, step))
-    raise SystemFailure("a step that breaks a property breaks it under no names; please report this with the spec")
+    raise SystemFailure("a property is violated up to renaming, but under no renaming; please report this with the spec")
 
 
 class Walker:

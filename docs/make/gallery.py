@@ -22,7 +22,7 @@ from acked.checker.question.result import Verdict  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.reports.pages.quorums import quorums_markdown  # noqa: E402
-from acked.reports.pages.spec_pages import Told, Untold, claims_markdown, gallery_markdown  # noqa: E402
+from acked.reports.pages.spec_pages import AnsweredSpec, NotReproduced, claims_markdown, gallery_markdown  # noqa: E402
 from acked.reports.runs.view import steps_of  # noqa: E402
 
 
@@ -39,24 +39,25 @@ def _value(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value).lower()
 
 
-def told(spec: Spec) -> Told:
+def told(spec: Spec) -> AnsweredSpec:
     """The spec with its shortest violating run in sentences."""
     if spec.expect is not None and spec.expect.verdict is Verdict.HOLDS:
-        return Told(spec, settings_of(spec))
+        return AnsweredSpec(spec, settings_of(spec))
     question = spec.question()
     result = search(question, Bounds(default_workers()))
     if not result.violations:
         raise SystemExit(f"{spec.path}: {result.verdict.value}, expected violated; run docs/make/pin_specs.py")
-    return Told(spec, settings_of(spec), tuple(step.sentence for step in steps_of(question, result.violations[0].run)[1:]))
+    steps = steps_of(question, result.violations[0].run)[1:]
+    return AnsweredSpec(spec, settings_of(spec), tuple(step.sentence for step in steps))
 
 
-def answers(folder: str) -> Iterator[Told]:
+def answers(folder: str) -> Iterator[AnsweredSpec]:
     """Every spec of a folder of `specs/`, in order of name."""
     for path in sorted((ROOT / "specs" / folder).glob("*.toml")):
         yield told(load_spec(path))
 
 
-def standstills() -> Iterator[Told]:
+def standstills() -> Iterator[AnsweredSpec]:
     """The specs of `specs/recoverable` that are about a known bug."""
     for path in sorted((ROOT / "specs" / "recoverable").glob("*.toml")):
         spec = load_spec(path)
@@ -64,9 +65,9 @@ def standstills() -> Iterator[Told]:
             yield told(spec)
 
 
-def untold() -> list[Untold]:
+def untold() -> list[NotReproduced]:
     """The rows that have no spec."""
-    return [Untold(**row) for row in tomllib.loads((ROOT / "docs" / "open_rows.toml").read_text("utf-8"))["row"]]
+    return [NotReproduced(**row) for row in tomllib.loads((ROOT / "docs" / "open_rows.toml").read_text("utf-8"))["row"]]
 
 
 def pages() -> dict[str, str]:

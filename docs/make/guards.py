@@ -87,7 +87,7 @@ def decisive(specs: Sequence[Spec]) -> dict[Clause, list[int]]:
 def without(specs: Sequence[Spec], clause: Clause, number: int) -> Task:
     """The question of a spec without a clause."""
     spec = specs[number]
-    return replace(Task.of(spec), drop=(clause,), max_states=ROOM * _states(spec) + 10_000)
+    return replace(Task.of(spec), asked=spec.asked.without(clause), max_states=ROOM * _states(spec) + 10_000)
 
 
 def found_in(answered: Answered, name: str) -> Found | None:

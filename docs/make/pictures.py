@@ -37,6 +37,7 @@ TEMPLATE = """\
 
 def main() -> None:
     """Writes every picture."""
+    from acked.checker.question.result import Counterexample
     from acked.checker.search.local import Bounds, search
     from acked.checker.spec.spec import load_spec
     from acked.reports.runs.terminal import print_trace
@@ -49,7 +50,7 @@ def main() -> None:
         record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor", markup=False,
         emoji=False, highlight=False,
     )  # fmt: skip
-    print_trace(console, view_of(spec.title, result.question, violation.run, violation.property))
+    print_trace(console, view_of(Counterexample.of(spec.title, result.question, violation)))
     title = "acked check truncate-to-hw"
     picture = console.export_svg(
         title=title, code_format=TEMPLATE.replace("{title_text}", title), unique_id="acked", font_aspect_ratio=0.61

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 
 class ModelError(Exception):
-    """A protocol, a property or a constant is wrong; the message is one sentence that says what and how to fix it."""
+    """A protocol, a property or a constant is wrong; the message is one sentence that says what and how to fix it.
+
+    >>> try:
+    ...     field(Array(Count, int))
+    ... except ModelError as error:
+    ...     print("int" in str(error))
+    True
+    """
 
 
 class DomainOverflow(ModelError):
-    """An action fired in a reachable state assigns a value outside its field's domain."""
+    """An action fired in a reachable state assigns a value outside its field's domain.
+
+    >>> hasty = Protocol("hasty", State, title="no bound", source="acked", constants=(brokers, records),
+    ...                  initial=lambda s: None)
+    >>> @hasty.action()
+    ... def append(s: State) -> None:
+    ...     s.end[s.leader] = s.end[s.leader] + 1
+    >>> try:
+    ...     check(ask(hasty, nothing_lost, brokers=1, records=1))
+    ... except DomainOverflow as error:
+    ...     print("end[0]" in str(error))
+    True
+    """
 
 
 class StepError(ModelError):

@@ -42,6 +42,10 @@ class Constant(_Unbound):
 
     `default` is what a spec that does not name it gets (None: it must); `names`, if any, are what the values lo, lo + 1, …
     are called in specs and answers.
+
+    >>> replicas = Constant("replicas", 1, 5, "brokers that hold a copy", default=3)
+    >>> replicas.range, replicas.default
+    ('an integer from 1 to 5', 3)
     """
 
     name: str
@@ -112,12 +116,22 @@ class Switch(Constant):
 
 
 def switch(name: str, doc: str, default: bool | None = None) -> Switch:
-    """Declares a `Switch`."""
+    """Declares a `Switch`.
+
+    >>> flushes = switch("flushes", "whether a record is on disk before it is acknowledged", default=False)
+    >>> flushes.range
+    'true or false'
+    """
     return Switch(name, 0, 1, doc, None if default is None else int(default))
 
 
 def choice(name: str, names: tuple[str, ...], doc: str, default: str | None = None) -> Constant:
-    """Declares a constant whose values 0, 1, … have names."""
+    """Declares a constant whose values 0, 1, … have names.
+
+    >>> acks = choice("acks", ("1", "all"), "when the leader acknowledges a record", default="all")
+    >>> acks.range
+    'one of "1", "all"'
+    """
     return Constant(name, 0, len(names) - 1, doc, None if default is None else names.index(default), names)
 
 
@@ -193,5 +207,12 @@ def resolve(size: int | Constant | Size | Computed, constants: Mapping[str, int]
 
 
 def literal(value: int) -> Expr:
-    """The Int literal in the current pool."""
+    """The Int literal in the current pool.
+
+    >>> @invariant
+    ... def not_below_zero(s: State) -> Bool:
+    ...     return Count(literal(0)) <= s.acked
+    >>> check(ask(toylog, not_below_zero, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     return current().pool.int(value)

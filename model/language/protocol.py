@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import os
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path as FilePath
-from types import TracebackType
 from typing import Any, TypeVar, get_type_hints
 
 from acked.model.formulas.errors import DomainOverflow, ModelError, StepError
@@ -26,18 +23,24 @@ from acked.model.language.context import Constant, Context, active
 from acked.model.language.domain import LeafDomain, Plain, as_leaf, is_name
 from acked.model.language.finite import FINITE
 from acked.model.language.layout import Schema, meanings
+from acked.model.language.located import located
 from acked.model.language.semantics import Guard, Trace, tracing
 from acked.model.language.state import Struct
 from acked.model.language.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words, named_parameters, sort_of
 from acked.model.language.values import Bool, Id
 
-_CORE = tuple(f"{FilePath(__file__).parents[1] / folder}{os.sep}" for folder in ("formulas", "language"))
-"""The folders of the language: a line there is not the one that an author wrote."""
-
 
 def require(label: str, condition: Bool | bool) -> None:
-    """States that the action is enabled only where `condition` holds; the label names the clause everywhere."""
+    """States that the action is enabled only where `condition` holds; the label names the clause everywhere.
+
+    >>> @action()
+    ... def append(s: State) -> None:
+    ...     require("records are left", s.end[s.leader] < records.value)
+    ...     s.end[s.leader] = s.end[s.leader] + 1
+    >>> [guard.label for guard in toylog.instantiate({"brokers": 2, "records": 1}).actions[0].guards]
+    ['records are left']
+    """
     guards = tracing().guards
     if guards is None:
         raise ModelError("require(…) states a guard and belongs in an action")
@@ -118,6 +121,12 @@ def action(
 
     `when` decides from the constants whether a configuration has the action at all. `actor`, `fault` and `messages` say for
     pictures who takes the step, what goes wrong in it, and which messages are sent (see `telling.py`).
+
+    >>> @action(says=lambda t: f"broker {t.broker} loses its log")
+    ... def lose_log(s: State, broker: Broker) -> None:
+    ...     s.end[broker] = 0
+    >>> lose_log.name, list(lose_log.parameters())
+    ('LoseLog', ['broker'])
     """
     declared = tuple(messages)
 
@@ -152,6 +161,11 @@ class Protocol:
     interchangeable; whether they are is checked before anything rests on it. `budgets` are the labels of the clauses that
     only keep the model finite: a run that they end would go on in a cluster. `pictures` draws the states, if the author has
     something that does (a `Provider` of `acked.reports.pictures.picture`; nothing here knows more of it).
+
+    >>> still = Protocol("still", State, title="nothing happens", source="acked", constants=(brokers, records),
+    ...                  initial=lambda s: None)
+    >>> check(ask(still, nothing_lost, brokers=2, records=1)).distinct_states
+    1
     """
 
     def __init__(
@@ -351,7 +365,7 @@ class Instance:
 
     def _trace_initial(self) -> tuple[int, ...]:
         store = Store(self.schema, [self.pool.int(0)] * len(self.fields))
-        with active(self._context()), _located(f"{self.protocol.name}: the initial state"):
+        with active(self._context()), located(f"{self.protocol.name}: the initial state"):
             self.protocol.run_initial(self._root(store))
         return self.schema.pack([code.value for code in store.codes])
 
@@ -372,7 +386,7 @@ class Instance:
     ) -> ActionInstance | None:
         guards: list[Guard] = []
         store = self._store()
-        with active(self._context(guards)), _located(f"{self.protocol.name}: action {item.name}"):
+        with active(self._context(guards)), located(f"{self.protocol.name}: action {item.name}"):
             bound = {
                 name: domain.wrap(self.pool.int(code))
                 for (name, domain), code in zip(parameters.items(), codes, strict=True)
@@ -407,7 +421,7 @@ class Instance:
 
     def state_predicate(self, name: str, predicate: Callable[[Any], Bool]) -> Expr:
         """A predicate over one state, as an expression over the leaves."""
-        with active(self._context()), _located(f"{self.protocol.name}: property {name}"):
+        with active(self._context()), located(f"{self.protocol.name}: property {name}"):
             return Bool.lift(predicate(self._root(self._store())))
 
     def step_predicate(self, name: str, predicate: Callable[[Any, Any], Bool], step: ActionInstance) -> Expr:
@@ -415,7 +429,7 @@ class Instance:
         after = list(self.fields)
         for leaf, code in step.updates:
             after[leaf] = code
-        with active(self._context()), _located(f"{self.protocol.name}: property {name}"):
+        with active(self._context()), located(f"{self.protocol.name}: property {name}"):
             return Bool.lift(predicate(self._root(self._store()), self._root(Store(self.schema, after))))
 
     # -- plain evaluation ---------------------------------------------------------------------------------------
@@ -449,7 +463,7 @@ class Instance:
     @contextmanager
     def at_work(self, what: str) -> Iterator[None]:
         """Where an author's functions may ask for the constants; `ModelError` says what they were at when one failed."""
-        with active(self._context()), _located(f"{self.protocol.name}: {what}"):
+        with active(self._context()), located(f"{self.protocol.name}: {what}"):
             yield
 
     # -- identity -----------------------------------------------------------------------------------------------
@@ -470,22 +484,3 @@ class Instance:
         for root in self.pool.digests(roots):
             digest.update(root)
         return digest.hexdigest()
-
-
-class _located:  # noqa: N801
-    """Adds to an error raised by an author's function what was traced and which line of it was at work."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        if not isinstance(error, Exception):
-            return
-        frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(tb)]
-        authors = [(file, line) for file, line in frames if not file.startswith(_CORE)]
-        where = f" ({FilePath(authors[-1][0]).name}:{authors[-1][1]})" if authors else ""
-        text = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
-        raise ModelError(f"{self.what}{where}: {text}") from error

@@ -29,7 +29,15 @@ def truth(value: bool) -> Bool:
 
 
 def each(over: type[V]) -> list[V]:
-    """Every value of a type, to assign something to each; only where values are enumerated."""
+    """Every value of a type, to assign something to each; only where values are enumerated.
+
+    >>> @invariant
+    ... def first_and_last_hold(s: State) -> Bool:
+    ...     holds = [s.acked <= s.end[b] for b in each(Broker)]
+    ...     return holds[0] & holds[-1]
+    >>> check(ask(toylog, first_and_last_hold, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     return semantics().each(over)
 
 
@@ -38,7 +46,14 @@ def every(over: type[V], body: Callable[[V], Bool]) -> Bool: ...
 @overload
 def every(over: SetValue[I], body: Callable[[I], Bool]) -> Bool: ...
 def every(over: Any, body: Callable[[Any], Bool]) -> Bool:
-    """Whether the body holds for every value of a type, or for every member of a set."""
+    """Whether the body holds for every value of a type, or for every member of a set.
+
+    >>> @invariant
+    ... def all_hold(s: State) -> Bool:
+    ...     return every(Broker, lambda b: s.acked <= s.end[b])
+    >>> check(ask(toylog, all_hold, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     return semantics().every(over, body)
 
 
@@ -47,27 +62,62 @@ def some(over: type[V], body: Callable[[V], Bool]) -> Bool: ...
 @overload
 def some(over: SetValue[I], body: Callable[[I], Bool]) -> Bool: ...
 def some(over: Any, body: Callable[[Any], Bool]) -> Bool:
-    """Whether the body holds for some value of a type, or for some member of a set."""
+    """Whether the body holds for some value of a type, or for some member of a set.
+
+    >>> @invariant
+    ... def one_leads(s: State) -> Bool:
+    ...     return some(Broker, lambda b: s.leader == b)
+    >>> check(ask(toylog, one_leads, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     return semantics().some(over, body)
 
 
 def greatest(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
-    """The greatest value for which the body holds; if there is none, `otherwise`, or the least value if not given."""
+    """The greatest value for which the body holds; if there is none, `otherwise`, or the least value if not given.
+
+    >>> @invariant
+    ... def leader_holds_most(s: State) -> Bool:
+    ...     return s.end[s.leader] == greatest(Count, lambda n: some(Broker, lambda b: s.end[b] == n))
+    >>> check(ask(toylog, leader_holds_most, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     return semantics().extreme(over, body, otherwise, is_greatest=True)
 
 
 def least(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
-    """The least value for which the body holds; if there is none, `otherwise`, or the greatest value if not given."""
+    """The least value for which the body holds; if there is none, `otherwise`, or the greatest value if not given.
+
+    >>> @invariant
+    ... def least_is_acked(s: State) -> Bool:
+    ...     return s.acked <= least(Count, lambda n: some(Broker, lambda b: s.end[b] == n))
+    >>> check(ask(toylog, least_is_acked, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     return semantics().extreme(over, body, otherwise, is_greatest=False)
 
 
 def smaller(a: N, b: N) -> N:
-    """The lesser of two numbers."""
+    """The lesser of two numbers.
+
+    >>> @invariant
+    ... def acked_is_held(s: State) -> Bool:
+    ...     return smaller(s.acked, s.end[s.leader]) == s.acked
+    >>> check(ask(toylog, acked_is_held, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     return ite(a < b, a, b)
 
 
 def implies(antecedent: Bool, consequent: Bool) -> Bool:
-    """Whether the consequent holds or the antecedent does not."""
+    """Whether the consequent holds or the antecedent does not.
+
+    >>> @invariant
+    ... def acked_means_held(s: State) -> Bool:
+    ...     return implies(s.acked > 0, s.end[s.leader] > 0)
+    >>> check(ask(toylog, acked_means_held, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     return semantics().implies(antecedent, consequent)
 
 
@@ -98,7 +148,14 @@ def ite(condition: Bool, then: V | None, other: OptionalValue[V]) -> OptionalVal
 @overload
 def ite(condition: Bool, then: T, other: T) -> T: ...
 def ite(condition: Bool, then: Any, other: Any) -> Any:
-    """`then` where the condition holds, else `other`; the two must be of one type."""
+    """`then` where the condition holds, else `other`; the two must be of one type.
+
+    >>> @invariant
+    ... def held_where_led(s: State) -> Bool:
+    ...     return every(Broker, lambda b: ite(b == s.leader, s.end[b], s.acked) >= s.acked)
+    >>> check(ask(toylog, held_where_led, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     pool = current().pool
     test = Bool.lift(condition)
     for model, kind in ((then, OptionalValue), (other, OptionalValue), (then, SetValue)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast, overload
+from typing import Any, Generic, NoReturn, Self, TypeVar, cast, overload
 
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.expr import Expr
@@ -34,6 +34,7 @@ from acked.model.language.layout import Schema
 from acked.model.language.semantics import semantics
 from acked.model.language.store import LiteralStore, NoStore, StateStore, SymbolicPath
 from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value, type_name_of
+from acked.model.language.view import View
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -42,7 +43,6 @@ N = TypeVar("N", bound=Int)
 I = TypeVar("I", bound=Id)  # noqa: E741
 S = TypeVar("S", bound="Struct")
 K = TypeVar("K", bound=Value)
-D = TypeVar("D", bound=Domain)
 
 
 def _index(expr: Expr, count: int, what: str) -> int:
@@ -134,6 +134,12 @@ class Struct(Held):
     """Named fields. As a class it declares a domain; its instances give symbolic access to one such struct.
 
     `Record(id=i, epoch=e)` makes one in place; every field must be given.
+
+    >>> class Record(Struct):
+    ...     value = field(Count, "what the client sent")
+    ...     is_marker = field(Bool, "whether it only marks a transaction")
+    >>> list(Record.fields())
+    ['value', 'is_marker']
     """
 
     def __init_subclass__(cls) -> None:
@@ -207,34 +213,7 @@ class Struct(Held):
         raise ModelError(f"a symbolic {self.type_name} cannot be a dictionary key or a member of a Python set")
 
 
-class _View(Generic[D]):
-    """What an array and a log have in common: they stay in their store, and refuse what Python does with a list."""
-
-    __slots__ = ("_domain", "_path", "_store")
-    no_loop: ClassVar[str]
-    no_length: ClassVar[str]
-    no_truth: ClassVar[str]
-    no_equality: ClassVar[str]
-
-    def __init__(self, store: StateStore, path: SymbolicPath, domain: D) -> None:
-        self._store, self._path, self._domain = store, path, domain
-
-    def __iter__(self) -> NoReturn:
-        raise ModelError(self.no_loop)
-
-    def __len__(self) -> NoReturn:
-        raise ModelError(self.no_length)
-
-    def __bool__(self) -> NoReturn:
-        raise ModelError(self.no_truth)
-
-    def __eq__(self, other: object) -> NoReturn:
-        raise ModelError(self.no_equality)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class ArrayView(_View[ArrayDomain], Generic[K, T]):
+class ArrayView(View[ArrayDomain], Generic[K, T]):
     """One element per value of the index type: `s.replica[leader]`, read or assigned."""
 
     __slots__ = ()
@@ -258,7 +237,7 @@ class ArrayView(_View[ArrayDomain], Generic[K, T]):
         return (*self._path, _index(code, count, type_name_of(index)))
 
 
-class LogView(_View[LogDomain], Generic[S, N]):
+class LogView(View[LogDomain], Generic[S, N]):
     """A replica's log: offsets below `end` hold records, nothing lies beyond."""
 
     __slots__ = ()
@@ -368,7 +347,13 @@ def field(domain: type[V], doc: str = "") -> Field[V, V]: ...
 @overload
 def field(domain: Typed[T, W], doc: str = "") -> Field[T, W]: ...
 def field(domain: Any, doc: str = "") -> Any:
-    """Declares a field of a `Struct` with its domain and one line of documentation."""
+    """Declares a field of a `Struct` with its domain and one line of documentation.
+
+    >>> class Lock(Struct):
+    ...     holder = field(Optional(Broker), "which broker holds it")
+    >>> Lock.fields()["holder"].doc
+    'which broker holds it'
+    """
     return Field(domain.domain if isinstance(domain, Typed) else domain, doc)
 
 
@@ -380,17 +365,35 @@ class Typed(Generic[T, W]):
 
 
 def Between(item: type[N], lo: IntLike, hi: IntLike) -> Typed[N, N | IntLike]:  # noqa: N802
-    """The integers lo..hi of a unit whose own range is another one."""
+    """The integers lo..hi of a unit whose own range is another one.
+
+    >>> class Window(Struct):
+    ...     unacked = field(Between(Count, 0, 2), "records that are not acknowledged yet")
+    >>> Window.domains()["unacked"].cardinality({"records": 8})
+    3
+    """
     return Typed(Range(item, lo, hi))
 
 
 def Optional(item: type[V]) -> Typed[OptionalValue[V], OptionalValue[V] | V | None]:  # noqa: N802
-    """None or a value of an `Int` or `Id` type."""
+    """None or a value of an `Int` or `Id` type.
+
+    >>> class Lock(Struct):
+    ...     holder = field(Optional(Broker), "which broker holds it")
+    >>> Lock.domains()["holder"].cardinality({"brokers": 3})
+    4
+    """
     return Typed(OptionalDomain(item))
 
 
 def SetOf(item: type[I]) -> Typed[SetValue[I], SetValue[I]]:  # noqa: N802
-    """A set of ids."""
+    """A set of ids.
+
+    >>> class Partition(Struct):
+    ...     isr = field(SetOf(Broker), "in-sync replicas")
+    >>> Partition.domains()["isr"].cardinality({"brokers": 3})
+    8
+    """
     return Typed(SetDomain(item))
 
 
@@ -404,6 +407,12 @@ def Present(item: Any, when: IntLike) -> Any:  # noqa: N802
     """A field that is there only where `when` is not 0.
 
     Elsewhere it has no bits, reads as false, none, empty or its least number, and what is assigned to it goes nowhere.
+
+    >>> flushes = switch("flushes", "whether a record is on disk before it is acknowledged")
+    >>> class Disk(Struct):
+    ...     flushed = field(Present(Count, flushes), "how many records are on disk")
+    >>> [Disk.domains()["flushed"].cardinality({"records": 3, "flushes": on}) for on in (0, 1)]
+    [1, 4]
     """
     return Typed(PresentDomain(as_leaf(item.domain if isinstance(item, Typed) else item), when))
 
@@ -413,23 +422,51 @@ def Array(index: type[K], element: type[T]) -> Typed[ArrayView[K, T], None]: ...
 @overload
 def Array(index: type[K], element: Typed[T, W]) -> Typed[ArrayView[K, T], None]: ...
 def Array(index: Any, element: Any) -> Any:  # noqa: N802
-    """One element per value of an `Int` or `Id` type."""
+    """One element per value of an `Int` or `Id` type.
+
+    >>> class Cluster(Struct):
+    ...     is_up = field(Array(Broker, Bool), "which brokers run")
+    >>> len([*Cluster.domains()["is_up"].leaves((), {"brokers": 3})])
+    3
+    """
     inner = element.domain if isinstance(element, Typed) else as_domain(element)
     return Typed(ArrayDomain(as_leaf(index), inner))
 
 
 def Log(record: type[S], offset: type[N], size: IntLike) -> Typed[LogView[S, N], None]:  # noqa: N802
-    """A log of at most `size` records; `offset` is the unit of its positions."""
+    """A log of at most `size` records; `offset` is the unit of its positions.
+
+    >>> class Record(Struct):
+    ...     value = field(Count, "what the client sent")
+    >>> class Replica(Struct):
+    ...     log = field(Log(Record, Count, records), "its records and their end")
+    >>> [path for path, _ in Replica.domains()["log"].leaves((), {"records": 1})]
+    [('end',), ('records', 0, 'value')]
+    """
     return Typed(LogDomain(record, offset, size))
 
 
 def all_of(item: type[I]) -> SetValue[I]:
-    """The set of all ids of a sort."""
+    """The set of all ids of a sort.
+
+    >>> @invariant
+    ... def nobody_is_missing(s: State) -> Bool:
+    ...     return every(Broker, lambda b: all_of(Broker).contains(b))
+    >>> check(ask(toylog, nobody_is_missing, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     return semantics().uniform_set(item, everything=True)
 
 
 def none_of(item: type[I]) -> SetValue[I]:
-    """The empty set of a sort."""
+    """The empty set of a sort.
+
+    >>> @invariant
+    ... def leader_is_somebody(s: State) -> Bool:
+    ...     return none_of(Broker).add(s.leader) != none_of(Broker)
+    >>> check(ask(toylog, leader_is_somebody, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     return semantics().uniform_set(item, everything=False)
 
 

@@ -41,7 +41,12 @@ Words = Callable[[Telling], str]
 
 @dataclass(frozen=True)
 class Role:
-    """Somebody of whom there is one, by the name that people read."""
+    """Somebody of whom there is one, by the name that people read.
+
+    >>> operator = Role("operator")
+    >>> CLIENT, operator
+    (Role(name='client'), Role(name='operator'))
+    """
 
     name: str
 
@@ -54,7 +59,15 @@ CLIENT = Role("client")
 
 @dataclass(frozen=True)
 class Those:
-    """Ids of a sort that no parameter names: `Those(Replica, lambda t: t.before.controller.leader)`; None is nobody."""
+    """Ids of a sort that no parameter names: `Those(Replica, lambda t: t.before.controller.leader)`; None is nobody.
+
+    >>> leader = Those(Broker, lambda t: t.before.leader)
+    >>> @action(says=lambda t: "the leader stops", actor=leader, fault=Fault.STOPS)
+    ... def stop(s: State) -> None:
+    ...     s.end[s.leader] = 0
+    >>> stop.actor == leader
+    True
+    """
 
     sort: type[Id]
     which: Callable[[Telling], int | Iterable[int] | None]
@@ -66,7 +79,14 @@ Party = str | Role | Those
 
 @unique
 class Fault(Enum):
-    """What goes wrong in a step: it happens to somebody, and nobody does it."""
+    """What goes wrong in a step: it happens to somebody, and nobody does it.
+
+    >>> @action(says=lambda t: f"broker {t.broker} restarts", actor="broker", fault=Fault.RESTARTS)
+    ... def restart(s: State, broker: Broker) -> None:
+    ...     s.end[broker] = s.acked
+    >>> restart.fault.name
+    'RESTARTS'
+    """
 
     STOPS = "a process or a machine stops, or halts of its own accord"
     RESTARTS = "a process or a machine comes back"
@@ -79,7 +99,12 @@ class Fault(Enum):
 
 @unique
 class Course(Enum):
-    """How a message goes on its way, as one step sees it."""
+    """How a message goes on its way, as one step sees it.
+
+    >>> lost = Tells("follower", CONTROLLER, "heartbeat", Course.LOST)
+    >>> lost.course is Course.LOST
+    True
+    """
 
     AT_ONCE = "arrives in the step that sends it"
     LOST = "will never arrive: the one that is on its way, or, if there is none, one that this step sends"
@@ -96,6 +121,10 @@ class Tells:
     same `number`; without a number it is the newest of its channel. Older ones of the channel are overtaken: they will not
     arrive any more. An arriving message has the words that it departed with. `is_late` is said of a message that departs
     where arriving late is the point of it.
+
+    >>> told = Tells(CLIENT, "leader", lambda t: f"record {t.before.end[t.leader]}")
+    >>> told.sender, told.receiver, told.course.name
+    (Role(name='client'), 'leader', 'AT_ONCE')
     """
 
     sender: Party
@@ -135,7 +164,12 @@ Message = Tells | Ends
 def asks(
     sender: Party, receiver: Party, question: str | Words, answer: str | Words, course: Course = Course.AT_ONCE
 ) -> tuple[Message, ...]:
-    """A request that arrives, and its answer with a course of its own."""
+    """A request that arrives, and its answer with a course of its own.
+
+    >>> leader = Those(Broker, lambda t: t.before.leader)
+    >>> [message.text for message in asks("follower", leader, "fetch", "a record")]
+    ['fetch', 'a record']
+    """
     return Tells(sender, receiver, question), Tells(receiver, sender, answer, course)
 
 

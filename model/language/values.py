@@ -112,7 +112,14 @@ def type_name_of(value: object) -> str:
 
 
 class Bool(Value):
-    """A truth value that depends on the state."""
+    """A truth value that depends on the state.
+
+    >>> @invariant
+    ... def acked_or_empty(s: State) -> Bool:
+    ...     return (s.acked == 0) | (s.end[s.leader] > 0) & ~(s.acked > records.value)
+    >>> check(ask(toylog, acked_or_empty, brokers=2, records=1)).verdict.value
+    'holds'
+    """
 
     __slots__ = ()
     type_name = "Bool"
@@ -144,6 +151,11 @@ class Int(Value):
     """A bounded integer of one unit; subclass it per unit: `class Offset(Int, lo=0, hi=log_size)`.
 
     Arithmetic keeps the unit. Comparing or adding two units is an error; plain numbers and constants fit every unit.
+
+    >>> class Offset(Int, lo=0, hi=records + 1):
+    ...     "A place in a log."
+    >>> Offset.type_name, Offset.lo
+    ('offset', 0)
     """
 
     __slots__ = ()
@@ -207,7 +219,13 @@ class Count(Int, hi=64, name="count"):
 
 
 class Id(Value):
-    """One of n interchangeable things, only ever compared for equality: `class Replica(Id, size=replicas)`."""
+    """One of n interchangeable things, only ever compared for equality: `class Replica(Id, size=replicas)`.
+
+    >>> class Consumer(Id, size=2):
+    ...     "One of the consumers."
+    >>> Consumer.type_name, Consumer.size
+    ('consumer', 2)
+    """
 
     __slots__ = ()
     type_name = "Id"

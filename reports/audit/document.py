@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from acked.checker.audit import keys
@@ -14,13 +14,16 @@ from acked.checker.audit.keys import KEYS
 from acked.checker.audit.questions import Asked, Reply
 from acked.checker.audit.release import Contexts, span
 from acked.checker.audit.settings import Configuration, Value
-from acked.reports.runs.sentences import told
+from acked.reports.runs.sentences import sentences_of
 from acked.reports.units import plural
 
 FORMAT = "acked-audit/2"
 
+Document = Mapping[str, Any]
+"""An audit, or a part of it, as JSON has it; what every other format is made from."""
+
 _HIDDEN = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION, keys.DEFAULT_FACTOR, IMAGE)
-"""Settings that are told in other ways."""
+"""Settings that are sentences_of in other ways."""
 
 _ONLY_IF_SET = (keys.FLUSH_MESSAGES, keys.ISOLATION)
 """Settings whose defaults are of no interest."""
@@ -72,12 +75,12 @@ def in_effect(configuration: Configuration) -> list[Value]:
     return [value for value in values if value.key not in _ONLY_IF_SET or value.entry is not None]
 
 
-def _setting(value: Value) -> dict[str, Any]:
+def _setting(value: Value) -> dict[str, object]:
     instead = [] if value.entry is None else [{"value": old.value, **_place(old)} for old in value.entry.instead_of]
     return {"key": value.key, "value": value.value, "source": value.source, **_place(value.entry), "instead_of": instead}
 
 
-def _place(entry: Entry | None) -> dict[str, Any]:
+def _place(entry: Entry | None) -> dict[str, object]:
     return {"file": None, "line": None} if entry is None else {"file": entry.file, "line": entry.line or None}
 
 
@@ -140,7 +143,7 @@ def _names(asked: Iterable[Asked]) -> str:
 # -- answers ------------------------------------------------------------------------------------------------------------
 
 
-def _answer(configuration: Configuration, answer: Answer, audit: Audit) -> dict[str, Any]:
+def _answer(configuration: Configuration, answer: Answer, audit: Audit) -> dict[str, object]:
     outcome, advice = answer.outcome, answer.advice
     is_here_only = any(not refused for _, refused in audit.others) and answer.question.asked not in audit.everywhere
     alone = "; of the other releases that may be meant it was not asked (--require all)" if is_here_only else ""
@@ -153,7 +156,7 @@ def _answer(configuration: Configuration, answer: Answer, audit: Audit) -> dict[
         "in_words": f"{in_words(answer)}{alone}",
         "property": answer.question.property,
         "bounds": answer.bounds,
-        "constants": dict(answer.task.constants),
+        "constants": dict(answer.task.asked.constants),
         "distinct_states": None if outcome is None else outcome.distinct_states,
         "nothing_accepted": answer.is_empty,
         "story": _story(answer),
@@ -165,10 +168,10 @@ def _answer(configuration: Configuration, answer: Answer, audit: Audit) -> dict[
     }
 
 
-def _story(answer: Answer) -> dict[str, Any] | None:
+def _story(answer: Answer) -> dict[str, object] | None:
     if answer.story is None:
         return None
-    run = told(answer.task, answer.story)
+    run = sentences_of(answer.task, answer.story)
     return {"property": run.property, "happened": run.happened, "steps": list(run.steps)}
 
 
@@ -188,9 +191,9 @@ def in_words(answer: Answer) -> str:
     return f"{empty}: every reachable state was seen ({plural(outcome.distinct_states, 'state')}; {answer.bounds})"
 
 
-def _elsewhere(answer: Answer) -> list[dict[str, Any]]:
+def _elsewhere(answer: Answer) -> list[dict[str, object]]:
     """What is so in the other releases that may be meant, and a story where there is none here."""
-    found = []
+    found: list[dict[str, object]] = []
     for reply in Reply:
         group = [item for item in answer.elsewhere if item.reply is reply]
         if not group:
@@ -215,7 +218,7 @@ def _elsewhere(answer: Answer) -> list[dict[str, Any]]:
 # -- advice -------------------------------------------------------------------------------------------------------------
 
 
-def _cause(configuration: Configuration, change: Change) -> dict[str, Any]:
+def _cause(configuration: Configuration, change: Change) -> dict[str, object]:
     key, value = change.settings[0]
     now = configuration.values.get(key)
     source = {"value": None, "source": None, "file": None, "line": None} if now is None else _setting(now)
@@ -237,7 +240,7 @@ def no_cause_in_words(tried: Sequence[Change]) -> str:
     return f"none of the settings that were tried alone: {', '.join(change.words for change in tried)}"
 
 
-def _remedy(change: Change) -> dict[str, Any]:
+def _remedy(change: Change) -> dict[str, object]:
     return {
         "settings": [{"key": key, "value": value or None} for key, value in change.settings],
         "turns": [{"question": asked.value, "answer": reply.value} for asked, reply in change.turns],

@@ -5,21 +5,24 @@ What a cell says in words, the terminal's layout, CSV, Parquet, JSON.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acked.checker.audit.durability import Cell, Filled, Place, State
-from acked.reports.console import glyphs_of, put, put_paragraph, put_table
-from acked.reports.runs.sentences import told
+from acked.checker.optional import optional_packages
+from acked.reports.console import put, put_paragraph
+from acked.reports.escaping import csv_text
+from acked.reports.runs.sentences import sentences_of
+from acked.reports.table import Mark, Table, TableCell, print_table, table
 from acked.reports.units import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _STYLES = {State.KEEPS: "bold green", State.BREAKS: "bold red", State.UNWRITABLE: "dim", State.UNDECIDED: "bold yellow"}
+
+_MARKS = {State.KEEPS: Mark.GOOD, State.BREAKS: Mark.BAD, State.UNWRITABLE: Mark.NONE, State.UNDECIDED: Mark.OPEN}
 
 FORMAT = "acked-durability/1"
 
@@ -33,7 +36,7 @@ def cell_in_words(cell: Cell) -> str:
 
 def detail(cell: Cell) -> str:
     """What a cell's answer stands on: bounds, and how much was seen."""
-    constants, outcome = dict(cell.task.constants), cell.outcome
+    constants, outcome = dict(cell.task.asked.constants), cell.outcome
     sizes = ", ".join(plural(constants[name], word) for name, word in
                       (("replicas", "broker"), ("log_size", "offset"), ("records", "record")))  # fmt: skip
     bounds = f"{sizes}, any number of leader epochs; {cell.place.crashes.words}"
@@ -71,18 +74,13 @@ def summary(filled: Filled) -> str:
 
 def print_durability(console: Console, filled: Filled) -> None:
     """The table: a row a configuration, a column a kind of crashes."""
-    glyphs, table = glyphs_of(console), filled.table
-    sign = {State.KEEPS: glyphs.good, State.BREAKS: glyphs.bad, State.UNWRITABLE: "-", State.UNDECIDED: glyphs.open}
-    put_paragraph(console, f"{table.property}: {plural(table.log_size, 'offset')}, {plural(table.records, 'record')}", "bold")
+    asked = filled.table
+    put_paragraph(console, f"{asked.property}: {plural(asked.log_size, 'offset')}, {plural(asked.records, 'record')}", "bold")
     put(console, [])
-    rows = [
-        [(row_title(row[0].place), ""), *((f"{sign[cell.state]} {_short(cell)}", _STYLES[cell.state]) for cell in row)]
-        for row in rows_of(filled)
-    ]
-    put_table(console, [("release and settings", False), *((kind.value, False) for kind in table.axes.crashes)], rows)
+    print_table(console, durability_table(filled))
     put(console, [])
     put_paragraph(console, summary(filled), "bold")
-    for kind in table.axes.crashes:
+    for kind in asked.axes.crashes:
         put_paragraph(console, kind.words, "dim", f"  {kind.value:<12}", " " * 14)
     states = {cell.state for cell in filled.cells}
     if State.UNWRITABLE in states:
@@ -93,14 +91,21 @@ def print_durability(console: Console, filled: Filled) -> None:
         put_paragraph(console, f"note: {warning}", "dim")
 
 
-def _short(cell: Cell) -> str:
-    return plural(cell.story.trace_length - 1, "step") if cell.story is not None else cell.state.value
+def durability_table(filled: Filled) -> Table:
+    """A row a configuration, a column a kind of crashes."""
+    rows = [[TableCell(row_title(row[0].place)), *map(_cell, row)] for row in rows_of(filled)]
+    return table(("release and settings", *(kind.value for kind in filled.table.axes.crashes)), rows)
+
+
+def _cell(cell: Cell) -> TableCell:
+    text = plural(cell.story.trace_length - 1, "step") if cell.story is not None else cell.state.value
+    return TableCell(text, _STYLES[cell.state], _MARKS[cell.state])
 
 
 # -- files --------------------------------------------------------------------------------------------------------------
 
 
-def as_rows(filled: Filled) -> list[dict[str, Any]]:
+def as_rows(filled: Filled) -> list[dict[str, object]]:
     """A row a cell, under the axes' names; `steps` is null where nothing is broken, `story` empty."""
     stories = Stories()
     return [
@@ -126,7 +131,7 @@ def as_rows(filled: Filled) -> list[dict[str, Any]]:
 
 
 class Stories:
-    """The stories of cells, the last sentence says what is broken; each is told once."""
+    """The stories of cells, the last sentence says what is broken; each is sentences_of once."""
 
     def __init__(self) -> None:
         self._told: dict[Any, tuple[str, ...]] = {}
@@ -136,24 +141,21 @@ class Stories:
         if cell.story is None:
             return ()
         if cell.task not in self._told:
-            run = told(cell.task, cell.story)
+            run = sentences_of(cell.task, cell.story)
             self._told[cell.task] = (*run.steps, run.happened)
         return self._told[cell.task]
 
 
-def as_csv(rows: list[dict[str, Any]]) -> str:
-    """The rows with a line of names; lines end as RFC 4180 says."""
-    stream = io.StringIO(newline="")
-    writer = csv.DictWriter(stream, list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue()
+def as_csv(rows: list[dict[str, object]]) -> str:
+    """The rows with a line of names."""
+    return csv_text(list(rows[0]), [list(row.values()) for row in rows])
 
 
-def write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
+def write_parquet(rows: list[dict[str, object]], path: Path) -> None:
     """The rows as a Parquet file, under its name only when it is whole."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with optional_packages():
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     whole = pa.int64()
     types = {"min_insync_replicas": whole, "replicas": whole, "unclean_election": pa.bool_(), "steps": whole,
@@ -167,7 +169,7 @@ def write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def as_document(filled: Filled, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def as_document(filled: Filled, rows: list[dict[str, object]]) -> dict[str, object]:
     """The table as JSON."""
     return {
         "format": FORMAT,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from acked.checker.audit.durability import Filled
 from acked.checker.batch.outcome import Task
+from acked.checker.question.result import Counterexample
 from acked.invariants.property import Property
 from acked.reports.audit.durability import Stories, cell_in_words, detail, row_title, rows_of, summary
 from acked.reports.pages.page import render, trace_data
@@ -26,7 +27,7 @@ def story_pages(filled: Filled, promise: Property) -> Iterator[tuple[Task, str, 
         ).replace(" ", "-").replace(":", "-")
         title = f"{promise.name} with {row_title(place)}, {place.crashes.value} crashes"
         question = cell.task.question()
-        data = trace_data(title, question, cell.story.run(question), promise)
+        data = trace_data(Counterexample(title, question, cell.story.run(question), promise))
         yield cell.task, seen[cell.task], render(data, packed=True)
 
 

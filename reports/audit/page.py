@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from acked.reports.audit.document import Document
 from acked.reports.audit.terminal import by_question, head_of, not_asked_of
 from acked.reports.pages.static_page import render_report
 
 
-def audit_page(document: Mapping[str, Any]) -> str:
+def audit_page(document: Document) -> str:
     """The page; it needs no script and no network."""
     title, head = head_of(document)
     questions = [

@@ -6,21 +6,21 @@ that was found); so is every finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
+from acked.reports.audit.document import Document
 from acked.reports.audit.terminal import sentence
 from acked.reports.gate.sarif import SCHEMA
 
 _LEVEL = {"yes": "error", "undecided": "warning"}
 
 
-def audit_sarif(document: Mapping[str, Any], files: Sequence[str], version: str) -> dict[str, Any]:
+def audit_sarif(document: Document, files: Sequence[str], version: str) -> dict[str, object]:
     """The audit as a SARIF log of one run; `files` are those that were read, `version` is acked's."""
     results = [*_answers(document, files), *_findings(document, files)]
-    rules = dict.fromkeys(result["ruleId"] for result in results)
+    rules = dict.fromkeys(str(result["ruleId"]) for result in results)
     names = {f"audit/{answer['question']}": answer["text"] for answer in document["answers"]}
     return {
         "$schema": SCHEMA,
@@ -37,14 +37,14 @@ def audit_sarif(document: Mapping[str, Any], files: Sequence[str], version: str)
                         ],
                     }
                 },
-                "results": [{**result, "ruleIndex": list(rules).index(result["ruleId"])} for result in results],
+                "results": [{**result, "ruleIndex": list(rules).index(str(result["ruleId"]))} for result in results],
                 "columnKind": "unicodeCodePoints",
             }
         ],
     }
 
 
-def _answers(document: Mapping[str, Any], files: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _answers(document: Document, files: Sequence[str]) -> Iterator[dict[str, object]]:
     for answer in document["answers"]:
         if answer["worst"] not in _LEVEL:
             continue
@@ -62,21 +62,21 @@ def _answers(document: Mapping[str, Any], files: Sequence[str]) -> Iterator[dict
         yield _result(f"audit/{answer['question']}", _LEVEL[answer["worst"]], "\n".join(parts), place, files)
 
 
-def _told(story: Mapping[str, Any] | None) -> list[str]:
+def _told(story: Document | None) -> list[str]:
     return [] if story is None else [f"{at}. {step}" for at, step in enumerate(story["steps"], 1)]
 
 
-def _findings(document: Mapping[str, Any], files: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _findings(document: Document, files: Sequence[str]) -> Iterator[dict[str, object]]:
     for finding in document["findings"]:
         place = finding if finding["line"] else _first_place(document)
         yield _result(f"settings/{finding['rule']}", finding["level"], finding["text"], place, files)
 
 
-def _first_place(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _first_place(document: Document) -> Document | None:
     return next((item for item in document["settings"] if item["line"]), None)
 
 
-def _result(rule: str, level: str, text: str, place: Mapping[str, Any] | None, files: Sequence[str]) -> dict[str, Any]:
+def _result(rule: str, level: str, text: str, place: Document | None, files: Sequence[str]) -> dict[str, object]:
     known = place is not None and place["file"] in files
     file, line = (place["file"], place["line"]) if known and place is not None else (files[0] if files else "", 1)
     location = {"physicalLocation": {"artifactLocation": {"uri": _uri(file)}, "region": {"startLine": line or 1}}}

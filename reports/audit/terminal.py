@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from acked.reports.console import glyphs_of, harmless, put, put_paragraph
+from acked.reports.audit.document import Document
+from acked.reports.console import glyphs_of, put, put_paragraph
+from acked.reports.escaping import md_text
+from acked.reports.table import Mark, Table, TableCell, table, table_markdown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _STYLES = {"yes": "bold red", "no": "bold green", "undecided": "bold yellow"}
+_MARKS = {"yes": Mark.BAD, "no": Mark.GOOD, "undecided": Mark.OPEN}
 _LEVELS = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
-def head_of(document: Mapping[str, Any]) -> tuple[str, list[str]]:
+def head_of(document: Document) -> tuple[str, list[str]]:
     """What is audited, and lines on how the release is known and what is assumed."""
     rules = "" if document["rules"] == document["kafka_version"] else f" (rules of {document['rules']})"
     plane = {"zookeeper": "ZooKeeper", "kraft": "KRaft"}[document["control_plane"]]
@@ -23,17 +27,17 @@ def head_of(document: Mapping[str, Any]) -> tuple[str, list[str]]:
     return title, [f"release: {document['release']['in_words']}", f"assumed: {document['assumed']}"]
 
 
-def not_asked_of(document: Mapping[str, Any]) -> str:
+def not_asked_of(document: Document) -> str:
     """What else may go wrong, and was not asked about."""
     return "not asked: " + ", ".join(f"{item['words']} ({item['name']})" for item in document["not_asked"])
 
 
-def by_question(document: Mapping[str, Any]) -> list[tuple[str, list[Mapping[str, Any]]]]:
+def by_question(document: Document) -> list[tuple[str, list[Document]]]:
     """Answers by the text of their question; a question may have been asked under several kinds of faults."""
     return [(text, list(answers)) for text, answers in groupby(document["answers"], lambda answer: str(answer["text"]))]
 
 
-def print_audit(console: Console, document: Mapping[str, Any]) -> None:
+def print_audit(console: Console, document: Document) -> None:
     """The audit, fitting the console's width."""
     glyphs = glyphs_of(console)
     sign = {"yes": glyphs.bad, "no": glyphs.good, "undecided": glyphs.open}
@@ -65,7 +69,7 @@ def print_audit(console: Console, document: Mapping[str, Any]) -> None:
         put_paragraph(console, f"note: {warning}", "dim")
 
 
-def _print_answer(console: Console, answer: Mapping[str, Any], sign: Mapping[str, str]) -> None:
+def _print_answer(console: Console, answer: Document, sign: Mapping[str, str]) -> None:
     put_paragraph(console, answer["in_words"], _STYLES[answer["answer"]], f"   {sign[answer['answer']]} ", "     ")
     _print_story(console, answer["story"])
     for other in answer["elsewhere"]:
@@ -82,7 +86,7 @@ def _print_answer(console: Console, answer: Mapping[str, Any], sign: Mapping[str
     put_paragraph(console, text, "bold", "     smallest change  ", " " * 22)
 
 
-def _print_story(console: Console, story: Mapping[str, Any] | None) -> None:
+def _print_story(console: Console, story: Document | None) -> None:
     if story is None:
         return
     for step, text in enumerate(story["steps"], 1):
@@ -92,63 +96,70 @@ def _print_story(console: Console, story: Mapping[str, Any] | None) -> None:
 
 # -- Markdown -----------------------------------------------------------------------------------------------------------
 
-_ESCAPED = str.maketrans({letter: f"\\{letter}" for letter in "\\`*_{}[]<>#|~"})
-
-
-def escaped(text: object) -> str:
-    """Text as Markdown shows it, on one line."""
-    return " ".join(harmless(text).translate(_ESCAPED).split())
-
 
 def sentence(text: str) -> str:
     """With a capital and a full stop."""
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
 
 
-def audit_markdown(document: Mapping[str, Any]) -> str:
+def audit_markdown(document: Document) -> str:
     """The audit as a Markdown page."""
     title, head = head_of(document)
-    lines = [f"# Audit: {escaped(title)}", ""]
+    lines = [f"# Audit: {md_text(title)}", ""]
     for line in head:
-        lines += [sentence(escaped(line)), ""]
-    lines += [f"**{escaped(document['verdict_in_words'])}**", "", sentence(escaped(not_asked_of(document)))]
-    lines += ["", "| question | faults | answer |", "|---|---|---|"]
-    for item in document["answers"]:
-        others = "".join(f"; {escaped(other['in_words'])}" for other in item["elsewhere"])
-        lines.append(f"| {escaped(item['text'])} | {escaped(item['faults']['name'])} | **{item['answer']}**{others} |")
+        lines += [sentence(md_text(line)), ""]
+    lines += [f"**{md_text(document['verdict_in_words'])}**", "", sentence(md_text(not_asked_of(document)))]
+    lines += ["", *table_markdown(answers_table(document))]
     for text, answers in by_question(document):
-        lines += ["", f"## {escaped(text)}"]
+        lines += ["", f"## {md_text(text)}"]
         for answer in answers:
             if len(answers) > 1:
-                lines += ["", f"### {escaped(answer['faults']['name'])}: {escaped(answer['faults']['words'])}"]
+                lines += ["", f"### {md_text(answer['faults']['name'])}: {md_text(answer['faults']['words'])}"]
             lines += _answer_lines(answer)
-    lines += ["", "## Settings", "", "| setting | value | from |", "|---|---|---|"]
-    lines += [f"| {escaped(s['key'])} | {escaped(s['value'])} | {escaped(s['source'])} |" for s in document["settings"]]
+    settings = [(item["key"], item["value"], item["source"]) for item in document["settings"]]
+    lines += ["", "## Settings", "", *table_markdown(table(("setting", "value", "from"), settings))]
     if document["findings"]:
         lines += ["", "## Findings", ""]
         for item in document["findings"]:
-            where = f"{escaped(item['file'])}:{item['line']}: " if item["line"] else ""
-            lines.append(f"- **{item['level']}** {where}{escaped(item['text'])}")
+            where = f"{md_text(item['file'])}:{item['line']}: " if item["line"] else ""
+            lines.append(f"- **{item['level']}** {where}{md_text(item['text'])}")
     return "\n".join(lines) + "\n"
 
 
-def _answer_lines(answer: Mapping[str, Any]) -> list[str]:
-    lines = ["", sentence(escaped(answer["in_words"])), *_story_lines(answer["story"])]
+def answers_table(document: Document) -> Table:
+    """A row per question and kind of faults, with what is so in other releases that may be meant."""
+    rows = [
+        (
+            item["text"],
+            item["faults"]["name"],
+            TableCell("; ".join([item["answer"], *_others(item)]), mark=_MARKS[item["answer"]]),
+        )
+        for item in document["answers"]
+    ]
+    return table(("question", "faults", "answer"), rows)
+
+
+def _others(answer: Document) -> Iterator[str]:
+    yield from (other["in_words"] for other in answer["elsewhere"])
+
+
+def _answer_lines(answer: Document) -> list[str]:
+    lines = ["", sentence(md_text(answer["in_words"])), *_story_lines(answer["story"])]
     for other in answer["elsewhere"]:
-        lines += ["", sentence(escaped(other["in_words"])), *_story_lines(other["story"])]
+        lines += ["", sentence(md_text(other["in_words"])), *_story_lines(other["story"])]
     if answer["causes"]:
-        lines += ["", "Because of:", "", *(f"- {escaped(cause['in_words'])}" for cause in answer["causes"])]
+        lines += ["", "Because of:", "", *(f"- {md_text(cause['in_words'])}" for cause in answer["causes"])]
     if answer["no_cause"] is not None:
-        lines += ["", sentence(f"Because of {escaped(answer['no_cause'])}")]
+        lines += ["", sentence(f"Because of {md_text(answer['no_cause'])}")]
     if answer["remedy"] is not None:
-        lines += ["", f"Smallest change: **{escaped(answer['remedy']['in_words'])}** (checked)."]
+        lines += ["", f"Smallest change: **{md_text(answer['remedy']['in_words'])}** (checked)."]
     elif answer["causes"] is not None:
         lines += ["", "Smallest change: none of those tried makes it a no."]
     return lines
 
 
-def _story_lines(story: Mapping[str, Any] | None) -> Sequence[str]:
+def _story_lines(story: Document | None) -> Sequence[str]:
     if story is None:
         return []
-    steps = [f"{at}. {escaped(step)}" for at, step in enumerate(story["steps"], 1)]
-    return ["", *steps, "", escaped(story["happened"])]
+    steps = [f"{at}. {md_text(step)}" for at, step in enumerate(story["steps"], 1)]
+    return ["", *steps, "", md_text(story["happened"])]

@@ -132,8 +132,8 @@ def dot(exported: Exported) -> str:
         lines.append(f"  s{step.index} [label={dot_text(text)}{colour}];")
     for step in view.steps[1:]:
         lines.append(f"  s{step.index - 1} -> s{step.index} [label={dot_text(step.label or '')}];")
-    if exported.run.loop is not None:
-        lines.append(f'  s{len(view.steps) - 1} -> s{exported.run.loop} [style=dashed, label="for ever"];')
+    if exported.found.run.loop is not None:
+        lines.append(f'  s{len(view.steps) - 1} -> s{exported.found.run.loop} [style=dashed, label="for ever"];')
     return "\n".join([*lines, "}"]) + "\n"
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acked.checker.question.question import Question
-from acked.checker.question.result import Run
+from acked.checker.question.result import Counterexample
 from acked.reports.runs.view import TraceView
 
 
@@ -14,6 +13,5 @@ class Exported:
     """A run with its view; `step` is the one that a format with a single picture shows."""
 
     view: TraceView
-    question: Question
-    run: Run
+    found: Counterexample
     step: int

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-import re
 
-from acked.reports.console import harmless, open_console
+from acked.reports.console import open_console
+from acked.reports.escaping import md_block, md_code, md_text
 from acked.reports.exports.exported import Exported
 from acked.reports.runs.terminal import print_trace
 
@@ -23,13 +23,11 @@ def markdown(exported: Exported) -> str:
     lines += ["| step | what happens | action |", "|---:|---|---|"]
     for step in view.steps:
         broken = "".join(f" **✗ {md_text(name)}**" for name in step.violated)
-        label = md_code(step.label) if step.label else ""
+        label = md_code(step.label, in_table=True) if step.label else ""
         remark = f" **{md_text(step.remark)}**" if step.remark else ""
         lines.append(f"| {step.index} | {md_text(step.sentence)}{broken}{remark} | {label} |")
-    drawing = _drawing(exported)
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", drawing)), default=0))
     lines += ["", "<details><summary>The log grid, step by step</summary>", ""]
-    lines += [f"{fence}text", drawing, fence, "", "</details>"]
+    lines += [*md_block(_drawing(exported).split("\n")), "", "</details>"]
     return "\n".join(lines) + "\n"
 
 
@@ -39,18 +37,3 @@ def _drawing(exported: Exported) -> str:
     print_trace(open_console(stream, WIDTH), exported.view)
     stream.flush()
     return target.getvalue().decode("utf-8").rstrip("\n")
-
-
-def md_text(text: str) -> str:
-    """Text that Markdown shows as it is, also in a table."""
-    line = harmless(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    line = re.sub(r"([\\`*_\[\]|~#!@])", r"\\\1", line)
-    return line.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
-
-
-def md_code(text: str) -> str:
-    """Text as code, also in a table and with backticks of its own."""
-    line = harmless(text).replace("|", "\\|")
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
-    pad = " " if line.startswith("`") or line.endswith("`") else ""
-    return f"{fence}{pad}{line}{pad}{fence}"

@@ -30,7 +30,7 @@ def itf(exported: Exported) -> str:
     """ITF as Apalache documents it; the action of a step, which ITF does not know, is in its state's `#meta`."""
     view = exported.view
     # Constants may leave fields out; the first state has those that are there.
-    declared = exported.question.instance.protocol.state.domains()
+    declared = exported.found.question.instance.protocol.state.domains()
     domains = {name: domain for name, domain in declared.items() if name in view.steps[0].state}
     document: dict[str, Any] = {
         "#meta": {
@@ -46,7 +46,7 @@ def itf(exported: Exported) -> str:
             for step in view.steps
         ],
     }
-    if (loop := exported.run.loop) is not None:
+    if (loop := exported.found.run.loop) is not None:
         # ITF goes on from its last state to that of the loop, so the one that comes back is not there twice.
         document["states"] = document["states"][: max(loop + 1, len(view.steps) - 1)]
         document["loop"] = loop
@@ -110,7 +110,7 @@ def _bigint(value: int) -> dict[str, str]:
 
 def tlc(exported: Exported) -> str:
     """TLC's JSON form of a counterexample: numbered states, and between each two the action with its place in the source."""
-    root = StructDomain(exported.question.instance.protocol.state)
+    root = StructDomain(exported.found.question.instance.protocol.state)
     states = [[step.index + 1, tlc_value(root, step.state)] for step in exported.view.steps]
     actions = [
         [
@@ -122,7 +122,7 @@ def tlc(exported: Exported) -> str:
             },
             states[at + 1],
         ]
-        for at, step in enumerate(exported.run.actions)
+        for at, step in enumerate(exported.found.run.actions)
     ]
     document = {"counterexample": {"state": states, "action": actions}}
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"

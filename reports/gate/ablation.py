@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acked.checker.gate.ablation import Ablated, Ablation
-from acked.reports.console import clean, glyphs_of, put, put_paragraph, put_table
-from acked.reports.gate.job_summary import cell
+from acked.checker.question.result import Counterexample
+from acked.reports.console import glyphs_of, put, put_paragraph
+from acked.reports.escaping import md_code, md_text
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, subject_in_words, view_of
+from acked.reports.table import Table, TableCell, print_table, table, table_markdown
+from acked.reports.units import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,12 +32,7 @@ def print_ablation(console: Console, found: Ablation, with_stories: bool) -> Non
     put_paragraph(console, found.spec.title, "bold underline")
     put_paragraph(console, subject_in_words(found.spec.question().instance), "dim")
     put(console, [])
-    style = {"needed": "bold red", "idle": "dim", "bound": "", "open": "yellow"}
-    rows = [
-        [(clean(item.name, console), ""), (clean(_effect(item), console), style[_kind(item)])]
-        for item in found.clauses
-    ]
-    put_table(console, [("without the clause", False), ("breaks (states of the shortest run)", False)], rows)
+    print_table(console, ablation_table(found))
     for item in found.clauses:
         if _kind(item) == "open":
             put_paragraph(console, f"undecided without {item.name}: {item.failure or _effect(item)}", "yellow", "", "  ")
@@ -54,23 +52,30 @@ def print_ablation(console: Console, found: Ablation, with_stories: bool) -> Non
         put_paragraph(console, f"warning: {warning}", "yellow")
 
 
+def ablation_table(found: Ablation) -> Table:
+    """A row per clause: which properties are violated without it, and in how many steps."""
+    style = {"needed": "bold red", "idle": "dim", "bound": "", "open": "yellow"}
+    rows = [(item.name, TableCell(_effect(item), style[_kind(item)])) for item in found.clauses]
+    return table(("without the clause", "violated"), rows)
+
+
 def ablation_markdown(found: Ablation) -> str:
     """The same as Markdown, with the shortest story of every clause in short sentences."""
-    lines = [f"# What the clauses of {found.spec.protocol.name} are for", "", f"{found.spec.title}.", ""]
-    lines += [f"`{subject_in_words(found.spec.question().instance)}`", "", "| without | breaks |", "|---|---|"]
-    lines += [f"| {cell(item.name)} | {cell(_effect(item))} |" for item in found.clauses]
+    lines = [f"# What the clauses of {md_text(found.spec.protocol.name)} are for", "", f"{md_text(found.spec.title)}.", ""]
+    lines += [md_code(subject_in_words(found.spec.question().instance)), ""]
+    lines += table_markdown(ablation_table(found))
     for item in found.clauses:
         if not item.broken:
             continue
         view = _view(found, item)
-        lines += ["", f"## {cell(item.name)}", ""]
+        lines += ["", f"## {md_text(item.name)}", ""]
         if view.story is not None:
-            lines += [cell(view.story.promised), "", cell(view.story.happened), ""]
-        lines += [f"{step.index}. {cell(step.sentence)}" for step in view.steps if step.action is not None]
+            lines += [md_text(view.story.promised), "", md_text(view.story.happened), ""]
+        lines += [f"{step.index}. {md_text(step.sentence)}" for step in view.steps if step.action is not None]
     return "\n".join(lines) + "\n"
 
 
-def ablation_document(found: Ablation) -> dict[str, Any]:
+def ablation_document(found: Ablation) -> dict[str, object]:
     """The same as JSON; `state` of a clause is needed, idle, bounds or undecided."""
     names = {"needed": "needed", "idle": "idle", "bound": "bounds", "open": "undecided"}
     return {
@@ -98,7 +103,7 @@ def _view(found: Ablation, item: Ablated) -> TraceView:
     question = item.task.question()
     broken = item.broken[0]
     promise = next(part for part in question.properties if part.name == broken.property)
-    return view_of(found.spec.title, question, broken.run(question), promise)
+    return view_of(Counterexample(found.spec.title, question, broken.run(question), promise))
 
 
 def _kind(item: Ablated) -> str:
@@ -107,7 +112,7 @@ def _kind(item: Ablated) -> str:
 
 def _effect(item: Ablated) -> str:
     if item.broken:
-        return ", ".join(f"{part.property} ({part.trace_length})" for part in item.broken)
+        return ", ".join(f"{part.property} in {plural(part.trace_length - 1, 'step')}" for part in item.broken)
     if item.is_idle:
         return "nothing"
     if item.is_bound:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from acked.checker.gate.gate import GateReport
-from acked.reports.gate.failures import Told, spec_place
+from acked.reports.gate.failures import Failure, spec_place
 
 
-def commands(report: GateReport, told: Sequence[Told]) -> Iterator[str]:
+def commands(report: GateReport, failures: Sequence[Failure]) -> Iterator[str]:
     """An error for every departure, at the spec's line, and one for every violated promise, at the protocol's."""
     if report.refusal:
         yield f"::error title=acked gate::{_data(report.refusal)}"
-    for item in told:
+    for item in failures:
         for departure in item.entry.departures:
             place = spec_place(item.entry, departure.key)
             title = f"acked gate: {departure.reason.value}"

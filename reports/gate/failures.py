@@ -1,4 +1,4 @@
-"""What there is to tell of a red spec, before anybody decides where: stories, places in the source, text."""
+"""What there is to failure_of of a red spec, before anybody decides where: stories, places in the source, text."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acked.checker.batch.outcome import Broken, Task
+from acked.checker.batch.outcome import Broken, Outcome, Task
 from acked.checker.gate.gate import Entry
-from acked.checker.question.question import Question
+from acked.checker.question.result import Counterexample
+from acked.checker.replay.trace_file import trace_document
 from acked.invariants.property import Property
 from acked.model.language.protocol import Instance
 from acked.reports.console import harmless
-from acked.reports.runs.document import trace_document
 from acked.reports.runs.view import TraceView, view_of
+from acked.reports.units import plural
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceLine:
     """A line of a file; `what` says what stands there."""
 
     file: str
@@ -33,14 +34,14 @@ class Place:
 
 
 @dataclass(frozen=True)
-class ToldViolation:
+class FailedProperty:
     """A violated promise of a red spec with its shortest run; `places` are lines of the protocol's source."""
 
     broken: Broken
     promise: Property
-    question: Question
+    found: Counterexample
     view: TraceView
-    places: tuple[Place, ...]
+    places: tuple[SourceLine, ...]
 
     @property
     def story(self) -> list[str]:
@@ -52,20 +53,20 @@ class ToldViolation:
         steps = [f"{step.index:>3}  {' '.join(filter(None, (step.sentence, step.remark)))}" for step in self.view.steps]
         return [harmless(line) for line in [*opening, self.view.subject, *steps]]
 
-    def document(self, title: str) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """The trace document of the run."""
-        return trace_document(title, self.question, self.broken.run(self.question), self.promise.name)
+        return trace_document(self.found)
 
 
 @dataclass(frozen=True)
-class Told:
+class Failure:
     """A red entry and what its search found violated."""
 
     entry: Entry
-    violations: tuple[ToldViolation, ...]
+    violations: tuple[FailedProperty, ...]
 
     @property
-    def spec_place(self) -> Place:
+    def spec_place(self) -> SourceLine:
         """The spec's line that speaks of the first departure."""
         return spec_place(self.entry, self.entry.departures[0].key)
 
@@ -83,36 +84,44 @@ class Told:
         return "\n".join(lines)
 
 
-def tell(entry: Entry) -> Told:
-    """What there is to tell of a red entry."""
+def failure_of(entry: Entry) -> Failure:
+    """What there is to failure_of of a red entry."""
     spec, outcome = entry.candidate.spec, entry.outcome
     if spec is None or outcome is None or not outcome.violations:
-        return Told(entry, ())
+        return Failure(entry, ())
     question = Task.of(spec).question()
     named = {item.name: item for item in question.properties}
     violations = []
     for broken in outcome.violations:
-        run, item = broken.run(question), named[broken.property]
-        view = view_of(spec.title, question, run, item)
-        violations.append(ToldViolation(broken, item, question, view, _places(question.instance, broken)))
-    return Told(entry, tuple(violations))
+        promise = named[broken.property]
+        found = Counterexample(spec.title, question, broken.run(question), promise)
+        violations.append(FailedProperty(broken, promise, found, view_of(found), _places(question.instance, broken)))
+    return Failure(entry, tuple(violations))
 
 
-def spec_place(entry: Entry, key: str) -> Place:
+def answer_in_words(outcome: Outcome) -> str:
+    """`holds`, or `violated: WeakIsr in 8 steps`."""
+    if not outcome.violations:
+        return outcome.verdict.value
+    broken = ", ".join(f"{name} in {plural(length - 1, 'step')}" for name, length in outcome.violated.items())
+    return f"{outcome.verdict.value}: {broken}"
+
+
+def spec_place(entry: Entry, key: str) -> SourceLine:
     """The line of a spec's key, or of the table that it belongs into, or the first."""
     spec = entry.candidate.spec
     lines = spec.line_of if spec is not None else {}
     line = lines.get(key) or lines.get(key.partition(".")[0]) or 1
-    return Place(str(entry.candidate.path), line, key or "the spec")
+    return SourceLine(str(entry.candidate.path), line, key or "the spec")
 
 
-def _places(instance: Instance, broken: Broken) -> tuple[Place, ...]:
+def _places(instance: Instance, broken: Broken) -> tuple[SourceLine, ...]:
     """The clauses that the spec leaves out, else the action of the last step."""
     places = []
     if instance.dropped:
         whole = instance.protocol.instantiate(instance.constants)
         dropped = {
-            (step.action.name, guard.label): Place(guard.file, guard.line, f"{step.action.name}: {guard.label}")
+            (step.action.name, guard.label): SourceLine(guard.file, guard.line, f"{step.action.name}: {guard.label}")
             for step in whole.actions
             for guard in step.guards
             if (step.action.name, guard.label) in instance.dropped
@@ -120,5 +129,5 @@ def _places(instance: Instance, broken: Broken) -> tuple[Place, ...]:
         places += [place for _, place in sorted(dropped.items())]
     if broken.steps:
         action = instance.actions[broken.steps[-1]].action
-        places.append(Place(action.file, action.line, action.name))
+        places.append(SourceLine(action.file, action.line, action.name))
     return tuple(places)

@@ -6,55 +6,45 @@ document.
 
 from __future__ import annotations
 
-import os
 import sys
-import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Self
 
 from acked.checker.batch.local import Under
 from acked.checker.gate.gate import Candidate, Chosen, Entry, GateObserver, GateReport
-from acked.checker.question.result import Verdict
 from acked.reports import units
-from acked.reports.console import clean, glyphs_of, open_console, put, put_paragraph
-from acked.reports.gate.failures import Told, ToldViolation
+from acked.reports.console import clean, glyphs_of, harmless, put, put_paragraph
+from acked.reports.gate.failures import FailedProperty, Failure, answer_in_words
 from acked.reports.gate.job_summary import headline
+from acked.reports.progress import LiveDisplay
 from acked.reports.runs.terminal import print_trace
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.live import Live
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
 GATE_FORMAT = "acked-gate/1"
 """What the gate's document says in `format`."""
-
-_QUIET_TIME = 10.0
-"""Seconds after which a plain line says what is being searched, where nothing was finished."""
 
 
 class GateProgress:
     """Shows entries as they are finished; use it in a `with` block. `is_silent` shows nothing."""
 
     def __init__(self, stream: IO[str] | None = None, is_silent: bool = False) -> None:
-        self._stream = sys.stdout if stream is None else stream
-        self._is_silent = is_silent
-        self._console: Console = open_console(self._stream)
-        self._is_live = not is_silent and self._stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
-        self._live: Live | None = None
+        self._display = LiveDisplay(sys.stdout if stream is None else stream, self._table, self._line, is_silent)
         self._running: dict[str, Under] = {}
+        self._latest = ""
         self._done, self._all = 0, 0
-        self._last = time.monotonic()
 
     def __enter__(self) -> Self:
+        self._display.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._live is not None:
-            self._live.stop()
+        self._display.close()
 
     @property
     def observer(self) -> GateObserver:
@@ -63,40 +53,32 @@ class GateProgress:
 
     def _begins(self, chosen: Chosen) -> None:
         self._all = len(chosen.candidates)
-        if self._is_live:
-            from rich.live import Live
-
-            self._live = Live(get_renderable=self._table, console=self._console, refresh_per_second=4, transient=True)
-            self._live.start()
 
     def _finished(self, entry: Entry) -> None:
         self._done += 1
         self._running.pop(entry.candidate.path.as_posix(), None)
-        self._last = time.monotonic()
-        if not self._is_silent:
-            print_entry(self._console, entry)
-            self._stream.flush()  # A job's log shows it now, not at the end.
+        self._display.above(lambda console: print_entry(console, entry))
 
     def _progress(self, candidate: Candidate, under: Under) -> None:
-        self._running[candidate.path.as_posix()] = under
-        if self._is_silent or self._live is not None or time.monotonic() < self._last + _QUIET_TIME:
-            return
-        self._last = time.monotonic()
-        states = units.short_count(under.progress.distinct_states)
-        text = f"{candidate.path}: depth {under.progress.depth}, {states} distinct states so far"
-        put_paragraph(self._console, text, "dim")
-        self._stream.flush()
+        self._latest = candidate.path.as_posix()
+        self._running[self._latest] = under
+        self._display.changed()
 
-    def _table(self) -> Table:
+    def _line(self) -> str:
+        now = self._running[self._latest].progress
+        states = units.short_count(now.distinct_states)
+        return f"{harmless(self._latest)}: depth {now.depth}, {states} distinct states so far"
+
+    def _table(self, console: Console) -> RichTable:
         from rich.table import Table
 
-        table = Table.grid(padding=(0, 2))
-        table.add_row(f"{self._done} of {self._all} specs")
+        grid = Table.grid(padding=(0, 2))
+        grid.add_row(f"{self._done} of {self._all} specs")
         for name, under in list(self._running.items()):
             now = under.progress
             texts = (f"depth {now.depth}", f"{units.short_count(now.distinct_states)} states", units.duration(now.seconds))
-            table.add_row(clean(name, self._console), *texts)
-        return table
+            grid.add_row(clean(name, console), *texts)
+        return grid
 
 
 def print_entry(console: Console, entry: Entry) -> None:
@@ -105,7 +87,7 @@ def print_entry(console: Console, entry: Entry) -> None:
     sign, style = (glyphs.good, "green") if entry.is_green else (glyphs.bad, "bold red")
     parts = []
     if outcome is not None:
-        parts = [_answer(outcome.verdict, outcome.violated), f"{units.count(outcome.distinct_states)} distinct states"]
+        parts = [answer_in_words(outcome), f"{units.count(outcome.distinct_states)} distinct states"]
         parts.append("cached" if entry.is_cached else units.duration(outcome.seconds))
     name = clean(entry.candidate.path.as_posix(), console)
     put(console, [(f"{sign} ", style), (name, style), ("".join(f"  {part}" for part in parts), "")])
@@ -113,9 +95,9 @@ def print_entry(console: Console, entry: Entry) -> None:
         put_paragraph(console, f"{departure.reason.value}: {departure.sentence}", "red", "    ", "      ")
 
 
-def print_gate(console: Console, report: GateReport, told: Sequence[Told]) -> None:
+def print_gate(console: Console, report: GateReport, failures: Sequence[Failure]) -> None:
     """The stories of what is red, and the last line."""
-    for item in told:
+    for item in failures:
         for violation in item.violations[:1]:
             put(console, [])
             put_paragraph(console, item.entry.candidate.path.as_posix(), "bold underline")
@@ -131,9 +113,9 @@ def print_gate(console: Console, report: GateReport, told: Sequence[Told]) -> No
     put_paragraph(console, f"{headline(report)}, in {units.duration(report.seconds)}", style, f"{sign} ", "  ")
 
 
-def gate_document(report: GateReport, told: Sequence[Told]) -> dict[str, Any]:
-    """The gate's report as JSON; an `outcome` is null where there was no answer, `stories` are those of `told`."""
-    stories = {item.entry.candidate.path: [_story(part) for part in item.violations] for item in told}
+def gate_document(report: GateReport, failures: Sequence[Failure]) -> dict[str, object]:
+    """The gate's report as JSON; an `outcome` is null where there was no answer, `stories` are those of `failures`."""
+    stories = {item.entry.candidate.path: [_story(part) for part in item.violations] for item in failures}
     return {
         "format": GATE_FORMAT,
         "green": report.is_green,
@@ -145,11 +127,11 @@ def gate_document(report: GateReport, told: Sequence[Told]) -> dict[str, Any]:
     }
 
 
-def _story(item: ToldViolation) -> dict[str, Any]:
+def _story(item: FailedProperty) -> dict[str, object]:
     return {"property": item.promise.name, "trace_length": item.broken.trace_length, "story": item.story}
 
 
-def _entry(entry: Entry, stories: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _entry(entry: Entry, stories: Sequence[dict[str, object]]) -> dict[str, object]:
     spec, outcome = entry.candidate.spec, entry.outcome
     answer = None
     if outcome is not None:
@@ -172,9 +154,3 @@ def _entry(entry: Entry, stories: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "outcome": answer,
         "stories": list(stories),
     }
-
-
-def _answer(verdict: Verdict, violated: dict[str, int]) -> str:
-    if not violated:
-        return verdict.value
-    return f"{verdict.value}: " + ", ".join(f"{name} in {units.plural(length, 'state')}" for name, length in violated.items())

@@ -8,16 +8,16 @@ from xml.etree import ElementTree as ET
 
 from acked.checker.gate.gate import Candidate, Entry, GateReport
 from acked.checker.spec.expectation import Reason
-from acked.reports.gate.failures import Told
+from acked.reports.gate.failures import Failure
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ERRORS = (Reason.UNREADABLE, Reason.NO_ANSWER)
 """Reasons that say nothing about the protocol: the spec was not decided."""
 
 
-def junit_xml(report: GateReport, told: Sequence[Told]) -> str:
-    """The document; `told` has what there is to tell of the red entries."""
-    stories = {item.entry.candidate.path: item for item in told}
+def junit_xml(report: GateReport, failures: Sequence[Failure]) -> str:
+    """The document; `failures` has what there is to tell of the red entries."""
+    stories = {item.entry.candidate.path: item for item in failures}
     errors = sum(_is_error(entry) for entry in report.red) + bool(report.refusal)
     root = ET.Element("testsuites", name="acked gate")
     suite = ET.SubElement(

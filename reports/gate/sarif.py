@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from acked.checker.gate.gate import GateReport
 from acked.checker.spec.expectation import Reason
-from acked.reports.gate.failures import Place, Told, ToldViolation, spec_place
+from acked.reports.gate.failures import FailedProperty, Failure, SourceLine, spec_place
+from acked.reports.units import plural
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -31,11 +31,11 @@ _REASONS: dict[Reason, str] = {
 }
 
 
-def sarif_document(report: GateReport, told: Sequence[Told], version: str) -> dict[str, Any]:
-    """The document; `told` has what there is to tell of the red entries, `version` is acked's."""
-    results: list[dict[str, Any]] = []
-    rules: dict[str, dict[str, Any]] = {}
-    for item in told:
+def sarif_document(report: GateReport, failures: Sequence[Failure], version: str) -> dict[str, object]:
+    """The document; `failures` has what there is to tell of the red entries, `version` is acked's."""
+    results: list[dict[str, object]] = []
+    rules: dict[str, dict[str, object]] = {}
+    for item in failures:
         for departure in item.entry.departures:
             rule = f"gate/{departure.reason.value}"
             rules[rule] = {"id": rule, "shortDescription": {"text": _REASONS[departure.reason]}}
@@ -66,13 +66,13 @@ def sarif_document(report: GateReport, told: Sequence[Told], version: str) -> di
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _message(item: Told, violation: ToldViolation) -> str:
-    length = violation.broken.trace_length
-    opening = f"{item.entry.candidate.path}: {violation.promise.name} is violated in {length} states."
+def _message(item: Failure, violation: FailedProperty) -> str:
+    steps = plural(violation.broken.trace_length - 1, "step")
+    opening = f"{item.entry.candidate.path}: {violation.promise.name} is violated in {steps}."
     return "\n".join([opening, *violation.story])
 
 
-def _result(rule: str, message: str, places: Sequence[Place], salt: str) -> dict[str, Any]:
+def _result(rule: str, message: str, places: Sequence[SourceLine], salt: str) -> dict[str, object]:
     """A result; it keeps its identity while its message, in which numbers change, does not."""
     identity = hashlib.sha256("\0".join([rule, salt, places[-1].shown]).encode()).hexdigest()
     return {
@@ -85,9 +85,9 @@ def _result(rule: str, message: str, places: Sequence[Place], salt: str) -> dict
     }
 
 
-def _location(place: Place) -> dict[str, Any]:
+def _location(place: SourceLine) -> dict[str, object]:
     shown = place.shown
-    artifact: dict[str, Any] = {"uri": shown, "uriBaseId": "SRCROOT"}
+    artifact: dict[str, object] = {"uri": shown, "uriBaseId": "SRCROOT"}
     if Path(shown).is_absolute():
         artifact = {"uri": Path(shown).as_uri()}
     return {

@@ -16,9 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from acked.checker.question.question import Question
-from acked.checker.question.result import Run
-from acked.invariants.property import Property
+from acked.checker.question.result import Counterexample
 from acked.reports import palette
 from acked.reports.console import harmless
 from acked.reports.runs.packet import Packer
@@ -35,18 +33,12 @@ _IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 
 
-def trace_page(title: str, question: Question, run: Run, violates: Property | None) -> str:
-    """The page of one run."""
-    return render(trace_data(title, question, run, violates))
-
-
-def trace_data(
-    title: str, question: Question, run: Run, violates: Property | None, decides: bool = False
-) -> dict[str, Any]:
+def trace_data(found: Counterexample, decides: bool = False) -> dict[str, Any]:
     """What the page of one run shows; with `decides`, also with which rule the property would hold, which is searched."""
+    question = found.question
     packer = Packer(question)
-    packet, steps = packer.run(run)
-    story = None if violates is None else story_of(question, run, violates, steps, decides)
+    packet, steps = packer.run(found.run)
+    story = story_of(found, steps, decides)
     subject = harmless(subject_in_words(question.instance))
     told = None
     if story is not None:
@@ -58,7 +50,7 @@ def trace_data(
         }
     name = question.instance.protocol.name
     trace = {"name": name, "subject": subject, "head": packer.head(), "packet": packet, "end": None}
-    return {"title": harmless(title), "subject": subject, "story": told, "traces": [trace]}
+    return {"title": harmless(found.title), "subject": subject, "story": told, "traces": [trace]}
 
 
 def pair_data(first: Mapping[str, Any], second: Mapping[str, Any], note: str, end: str | None = None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from acked.reports.pages.spec_pages import INTERCHANGEABLE, Told
+from acked.reports.pages.spec_pages import INTERCHANGEABLE, AnsweredSpec
 from acked.reports.units import plural
 
 
@@ -37,7 +37,7 @@ _ROWS = (
 )  # fmt: skip
 
 
-def quorums_markdown(answers: Iterable[Told]) -> list[str]:
+def quorums_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
     """docs/quorums.md, line by line."""
     by_name = {told.spec.name: told for told in answers}
     lines = [
@@ -66,7 +66,7 @@ def quorums_markdown(answers: Iterable[Told]) -> list[str]:
     return lines
 
 
-def _cell(by_name: Mapping[str, Told], name: str) -> str:
+def _cell(by_name: Mapping[str, AnsweredSpec], name: str) -> str:
     if not name:
         return ""
     told = by_name[name]
@@ -75,7 +75,7 @@ def _cell(by_name: Mapping[str, Told], name: str) -> str:
     return f"✗ [a run of {plural(len(told.steps), 'action')}](claims.md#{name})"
 
 
-def _note(told: Told) -> str:
+def _note(told: AnsweredSpec) -> str:
     assert told.spec.claim is not None
     run = f"[a run of {plural(len(told.steps), 'action')}](claims.md#{told.spec.name})"
     return f"“{told.spec.title}.” Not so, by {run}. {' '.join(told.spec.claim.corrected.split())}"

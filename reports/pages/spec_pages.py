@@ -19,7 +19,7 @@ INTERCHANGEABLE = (
 
 
 @dataclass(frozen=True)
-class Told:
+class AnsweredSpec:
     """A spec, what it says of versions and constants, and the sentences of its shortest violating run, one a step."""
 
     spec: Spec
@@ -46,7 +46,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Untold:
+class NotReproduced:
     """A row that the model cannot tell, with what was tried."""
 
     number: int
@@ -60,7 +60,7 @@ class _Row:
 
     number: int
     entry: GalleryEntry
-    parts: dict[str, Told] = field(default_factory=dict)
+    parts: dict[str, AnsweredSpec] = field(default_factory=dict)
 
     @property
     def is_shown(self) -> bool:
@@ -71,7 +71,9 @@ class _Row:
 # -- the gallery -------------------------------------------------------------------------------------------------------
 
 
-def gallery_markdown(answers: Iterable[Told], standstills: Iterable[Told], untold: Iterable[Untold]) -> list[str]:
+def gallery_markdown(
+    answers: Iterable[AnsweredSpec], standstills: Iterable[AnsweredSpec], untold: Iterable[NotReproduced]
+) -> list[str]:
     """docs/gallery.md, line by line; `standstills` are bugs after which a partition cannot recover."""
     rows = _rows(answers)
     shown = [row for row in rows if row.is_shown]
@@ -118,7 +120,7 @@ def gallery_markdown(answers: Iterable[Told], standstills: Iterable[Told], untol
     return lines[:-1]
 
 
-def _rows(answers: Iterable[Told]) -> list[_Row]:
+def _rows(answers: Iterable[AnsweredSpec]) -> list[_Row]:
     rows: dict[int, _Row] = {}
     for told in answers:
         entry = told.spec.gallery
@@ -127,7 +129,7 @@ def _rows(answers: Iterable[Told]) -> list[_Row]:
     return [rows[number] for number in sorted(rows)]
 
 
-def _entry(told: Told) -> GalleryEntry:
+def _entry(told: AnsweredSpec) -> GalleryEntry:
     assert told.spec.gallery is not None
     return told.spec.gallery
 
@@ -177,7 +179,7 @@ def _standstill(row: _Row) -> Iterator[str]:
         yield from (f"In the latest release, `{latest.spec.name}`: holds, {latest.states} states.", "")
 
 
-def _wanted(told: Told) -> str:
+def _wanted(told: AnsweredSpec) -> str:
     """`controller.isr == {0, 1}` is always within reach, and what does not count as help."""
     (item,) = told.spec.properties
     predicate = item.name.partition(": ")[2]
@@ -186,7 +188,7 @@ def _wanted(told: Told) -> str:
     return f"`{predicate}` is always within reach{left_out}" + (f"; the clause {dropped} is left out." if dropped else ".")
 
 
-def _violation(told: Told) -> Iterator[str]:
+def _violation(told: AnsweredSpec) -> Iterator[str]:
     entry = _entry(told)
     yield from (entry.mechanism, "")
     yield from (f"Asked of {told.settings}.", "")
@@ -206,7 +208,7 @@ def _numbered(steps: Iterable[str]) -> Iterator[str]:
     yield ""
 
 
-def _mended(fix: Told, fixed: str) -> Iterator[str]:
+def _mended(fix: AnsweredSpec, fixed: str) -> Iterator[str]:
     entry = _entry(fix)
     release = "" if fixed == OPEN else f" ({fixed})"
     yield from (f"**What mends it{release}.** {entry.rule} `{fix.spec.name}`: holds, {fix.states} states.", "")
@@ -231,7 +233,7 @@ def _open(row: _Row) -> Iterator[str]:
 # -- the claims --------------------------------------------------------------------------------------------------------
 
 
-def claims_markdown(answers: Iterable[Told]) -> list[str]:
+def claims_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
     """docs/claims.md, line by line."""
     told = [item for item in answers if item.spec.claim is not None]
     lines = [
@@ -260,13 +262,13 @@ def claims_markdown(answers: Iterable[Told]) -> list[str]:
     return lines[:-1]
 
 
-def _claims(told: Iterable[Told]) -> Iterator[tuple[Told, Claim]]:
+def _claims(told: Iterable[AnsweredSpec]) -> Iterator[tuple[AnsweredSpec, Claim]]:
     for item in told:
         assert item.spec.claim is not None
         yield item, item.spec.claim
 
 
-def _claim_row(item: Told, claim: Claim) -> str:
+def _claim_row(item: AnsweredSpec, claim: Claim) -> str:
     run = f"[a run of {plural(len(item.steps), 'action')}](#{item.spec.name})"
     cells = (
         f"{item.spec.title}. ({claim.source})",

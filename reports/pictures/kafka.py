@@ -38,11 +38,6 @@ UNAWARE = Badge("elected", "elected, unaware", Tone.PENDING)
 LEADERLESS = Badge("follows", "knows no leader", Tone.ABSENT)
 
 
-def broker_name(broker: int) -> str:
-    """A broker's row and lane."""
-    return f"broker {broker}"
-
-
 def follows(leader: int) -> Badge:
     """Whom a broker takes for the leader."""
     return Badge("follows", f"follows broker {leader}")

@@ -10,60 +10,13 @@ from collections.abc import Callable, Iterator
 
 from acked.model.language.protocol import Instance
 from acked.model.language.telling import PRODUCER
-from acked.model.language.values import Id
 from acked.model.majority.protocol import majority
 from acked.reports.pictures.kafka import LEADER, STALE_LEADER, legend_of_logs
-from acked.reports.pictures.picture import Badge, Box, Fact, Look, Moment, Picture, Pictures, Row, State, Tone, row
-from acked.reports.pictures.records import Lost, cells, ids, remember
-
-_TOLD = ("log", "replica", "match", "next_record", "acked", "lossy_left")
+from acked.reports.pictures.logs import LogPictures
+from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Look, Moment, State, Tone
+from acked.reports.pictures.records import LostRecords, cells, ids, remember
 
 VOTES = Badge("votes", "votes")
-
-
-class MajorityPictures(Pictures):
-    """The provider of `majority`."""
-
-    look = Look(row="replica", epoch="t", legend=legend_of_logs("record 0 of term 1"), first_badge=len("votes no more"))
-
-    def recognises(self, instance: Instance) -> bool:
-        """Whether this is the protocol."""
-        return instance.protocol.state is majority.state
-
-    def name(self, sort: type[Id], number: int) -> str:
-        """All of them are replicas."""
-        return _name(number)
-
-    def tells(self, field: str) -> bool:
-        """Whether the picture tells of a change of this leaf field."""
-        return field.partition("[")[0].partition(".")[0] in _TOLD
-
-    def says_initial(self, state: State) -> str:
-        """One sentence about the state that a run starts from."""
-        return "initially every log is empty, every replica is in term 0, and nobody leads"
-
-    def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Lost]:
-        """The picture of a moment; what is lost goes by the run so far."""
-        state = moment.after
-        replicas = range(len(state["log"]))
-        memory = remember(moment)
-        picture = Picture(
-            rows=tuple(_row(state, r, instance.constants["log_size"], memory[r]) for r in replicas),
-            boxes=(_producer(state),),
-            actors=(PRODUCER.name, *map(_name, replicas)),
-        )
-        return picture, memory
-
-    def disagreements(self, name: str, before: State | None, after: State) -> list[str]:
-        """What exactly breaks the property of that name; the properties are decided elsewhere, this only points."""
-        return list(_POINTS[name](after)) if name in _POINTS else []
-
-
-MAJORITY = MajorityPictures()
-
-
-def _name(replica: int) -> str:
-    return f"replica {replica}"
 
 
 def _acked(state: State) -> list[int]:
@@ -73,15 +26,9 @@ def _acked(state: State) -> list[int]:
 # -- rows and boxes ------------------------------------------------------------------------------------------------
 
 
-def _row(state: State, replica: int, offsets: int, lost: frozenset[int]) -> Row:
-    log, mine = state["log"][replica], state["replica"][replica]
-    shown = cells(log, mine["hw"], "term", offsets, lost, _acked(state))
-    return row(replica, _name(replica), mine["term"], shown, mine["hw"], log["end"], _badges(state, replica))
-
-
 def _badges(state: State, replica: int) -> Iterator[Badge]:
     mine = state["replica"][replica]
-    yield Badge("votes", "votes no more", Tone.ABSENT) if mine.get("lost") else VOTES
+    yield Badge("votes", "barred from voting", Tone.ABSENT) if mine.get("lost") else VOTES
     if mine.get("down"):
         yield Badge("down", "down", Tone.WRONG)
     elif mine["leads"]:
@@ -99,7 +46,7 @@ def _producer(state: State) -> Box:
     return Box(PRODUCER.name, PRODUCER.name, None, tuple(facts))
 
 
-# -- what breaks a promise, in words -------------------------------------------------------------------------------
+# -- what exactly violates a property -------------------------------------------------------------------------------
 
 
 def _newest_leaders(state: State) -> Iterator[int]:
@@ -168,3 +115,41 @@ _POINTS: dict[str, Callable[[State], Iterator[str]]] = {
     "OneLeaderPerTerm": _two_leaders,
     "WritesWithSomeDown": _nobody_electable,
 }
+
+
+class MajorityPictures(LogPictures[LostRecords]):
+    """The provider of `majority`."""
+
+    look = Look(row="replica", epoch="t", legend=legend_of_logs("record 0 of term 1"), first_badge=len("barred from voting"))
+    views, epoch = "replica", "term"
+    shown = ("log", "replica", "match", "next_record", "acked", "lossy_left")
+    first_lanes = (PRODUCER.name,)
+    in_state = _POINTS
+
+    def recognises(self, instance: Instance) -> bool:
+        """Whether this is the protocol."""
+        return instance.protocol.state is majority.state
+
+    def says_initial(self, state: State) -> str:
+        """One sentence about the state that a run starts from."""
+        return "initially every log is empty, every replica is in term 0, and there is no leader"
+
+    def remember(self, moment: Moment) -> LostRecords:
+        """What every replica has lost up to a moment."""
+        return remember(moment)
+
+    def cells(self, state: State, replica: int, offsets: int, memory: LostRecords) -> tuple[Cell, ...]:
+        """The records of a replica."""
+        high_watermark = state["replica"][replica]["hw"]
+        return cells(state["log"][replica], high_watermark, "term", offsets, memory[replica], _acked(state))
+
+    def badges(self, state: State, replica: int) -> Iterator[Badge]:
+        """Whether a replica votes, is up, a leader or a candidate."""
+        return _badges(state, replica)
+
+    def boxes(self, state: State) -> Iterator[Box]:
+        """The producer."""
+        yield _producer(state)
+
+
+MAJORITY = MajorityPictures()

@@ -26,7 +26,7 @@ class Underway:
 
 
 @dataclass(frozen=True)
-class Told:
+class StepMessages:
     """Who took a step, its messages in order, and what is on its way after it."""
 
     actor: str | None
@@ -72,21 +72,21 @@ def lanes_of_protocol(instance: Instance, named: Named) -> tuple[str, ...]:
     return (*roles, *(named(sort, number) for sort in sorts for number in range(resolve(sort.size, instance.constants))))
 
 
-def told_of(
+def messages_of(
     instance: Instance, provider: Provider, moment: Moment, underway: tuple[Underway, ...], is_whole: bool
-) -> Told:
+) -> StepMessages:
     """What a step tells, given what was on its way before it.
 
     A run that begins in the initial state `is_whole`. What arrives there and was not seen to depart is sent in this very
     step; elsewhere it was sent before the run began.
     """
     if moment.action is None or moment.before is None:
-        return Told(None, (), underway)
+        return StepMessages(None, (), underway)
     telling = Telling(moment.before, moment.after, moment.action.arguments)
     with instance.at_work(f"who tells whom in {moment.action.action.name}"):
         actor = actor_of(moment.action, provider.name, telling)
         reading = _Reading(moment.index, moment.action, provider.name, telling, underway, is_whole)
-        return Told(actor, reading.messages(), reading.underway)
+        return StepMessages(actor, reading.messages(), reading.underway)
 
 
 def _parties(action: Action) -> Iterator[Party]:

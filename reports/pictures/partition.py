@@ -11,7 +11,6 @@ from itertools import pairwise
 
 from acked.model.language.protocol import Instance
 from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER
-from acked.model.language.values import Id
 from acked.model.language.words import says_set
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import ACKED, FAILED, SENT
@@ -23,63 +22,12 @@ from acked.reports.pictures.kafka import (
     OUT_OF_ISR,
     STALE_LEADER,
     UNAWARE,
-    broker_name,
     follows,
     own_isr,
 )
-from acked.reports.pictures.picture import Badge, Box, Fact, Moment, Picture, Pictures, Row, State, Tone, row
-from acked.reports.pictures.records import Lost, cells, ids, plain_label, remember
-
-_TOLD = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late")
-
-
-class PartitionPictures(Pictures):
-    """The provider of `partition`."""
-
-    look = KAFKA
-
-    def recognises(self, instance: Instance) -> bool:
-        """Whether this is the protocol."""
-        return instance.protocol.state is partition.state
-
-    def name(self, sort: type[Id], number: int) -> str:
-        """All of them are brokers."""
-        return broker_name(number)
-
-    def tells(self, field: str) -> bool:
-        """Whether the picture tells of a change of this leaf field."""
-        return field.partition("[")[0].partition(".")[0] in _TOLD
-
-    def says_initial(self, state: State) -> str:
-        """One sentence about the state that a run starts from."""
-        controller = state["controller"]
-        return (
-            f"initially every log is empty, broker {controller['leader']} leads in leader epoch "
-            f"{controller['leader_epoch']}, and the ISR is {says_set(controller['isr'])}"
-        )
-
-    def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Lost]:
-        """The picture of a moment; what is lost goes by the run so far."""
-        state = moment.after
-        brokers = range(len(state["log"]))
-        memory = remember(moment)
-        boxes = [_controller(state), _producer(state)]
-        if _consumer_facts(state):
-            boxes.append(Box(CONSUMER.name, CONSUMER.name, None, _consumer_facts(state)))
-        consumers = [box.name for box in boxes[2:]]
-        picture = Picture(
-            rows=tuple(_row(state, broker, instance.constants["log_size"], memory[broker]) for broker in brokers),
-            boxes=tuple(boxes),
-            actors=(PRODUCER.name, CONTROLLER.name, *map(broker_name, brokers), *consumers),
-        )
-        return picture, memory
-
-    def disagreements(self, name: str, before: State | None, after: State) -> list[str]:
-        """What exactly breaks the property of that name; the properties are decided elsewhere, this only points."""
-        return list(_POINTS[name](after)) if name in _POINTS else []
-
-
-PARTITION = PartitionPictures()
+from acked.reports.pictures.logs import LogPictures
+from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Moment, State, Tone
+from acked.reports.pictures.records import LostRecords, cells, ids, plain_label, remember
 
 
 def _acked(state: State) -> list[int]:
@@ -87,12 +35,6 @@ def _acked(state: State) -> list[int]:
 
 
 # -- rows and boxes ------------------------------------------------------------------------------------------------
-
-
-def _row(state: State, broker: int, offsets: int, lost: frozenset[int]) -> Row:
-    log, mine = state["log"][broker], state["broker"][broker]
-    shown = cells(log, mine["hw"], "epoch", offsets, lost, _acked(state), _label)
-    return row(broker, broker_name(broker), mine["leader_epoch"], shown, mine["hw"], log["end"], _badges(state, broker))
 
 
 def _label(record: State) -> str:
@@ -171,7 +113,7 @@ def _consumer_facts(state: State) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-# -- what breaks a promise, in words -------------------------------------------------------------------------------
+# -- what exactly violates a property -------------------------------------------------------------------------------
 
 
 def _leaders(state: State) -> Iterator[tuple[int, State]]:
@@ -254,3 +196,48 @@ _POINTS: dict[str, Callable[[State], Iterator[str]]] = {
     "NoDuplicates": _twice,
     "NoReordering": _out_of_order,
 }
+
+
+class PartitionPictures(LogPictures[LostRecords]):
+    """The provider of `partition`."""
+
+    look = KAFKA
+    views, epoch = "broker", "leader_epoch"
+    shown = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late")
+    first_lanes = (PRODUCER.name, CONTROLLER.name)
+    in_state = _POINTS
+
+    def recognises(self, instance: Instance) -> bool:
+        """Whether this is the protocol."""
+        return instance.protocol.state is partition.state
+
+    def says_initial(self, state: State) -> str:
+        """One sentence about the state that a run starts from."""
+        controller = state["controller"]
+        return (
+            f"initially every log is empty, broker {controller['leader']} leads in leader epoch "
+            f"{controller['leader_epoch']}, and the ISR is {says_set(controller['isr'])}"
+        )
+
+    def remember(self, moment: Moment) -> LostRecords:
+        """What every broker has lost up to a moment."""
+        return remember(moment)
+
+    def cells(self, state: State, replica: int, offsets: int, memory: LostRecords) -> tuple[Cell, ...]:
+        """The records of a broker, with the session of an idempotent producer."""
+        high_watermark = state["broker"][replica]["hw"]
+        return cells(state["log"][replica], high_watermark, "epoch", offsets, memory[replica], _acked(state), _label)
+
+    def badges(self, state: State, replica: int) -> Iterator[Badge]:
+        """Whether a broker is in sync, up, a leader."""
+        return _badges(state, replica)
+
+    def boxes(self, state: State) -> Iterator[Box]:
+        """The controller, the producer, and the consumer if there is one."""
+        yield _controller(state)
+        yield _producer(state)
+        if facts := _consumer_facts(state):
+            yield Box(CONSUMER.name, CONSUMER.name, None, facts)
+
+
+PARTITION = PartitionPictures()

@@ -6,7 +6,7 @@ what they are given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, unique
 from typing import Any, Protocol, runtime_checkable
@@ -78,7 +78,7 @@ class Look:
 
 
 @unique
-class Place(Enum):
+class MarkerKind(Enum):
     """Which line a marker draws; the value is its short name."""
 
     HIGH_WATERMARK = "hw"
@@ -111,7 +111,7 @@ class Cell:
 class Marker:
     """A position in a log, such as its end; it stands before the offset of that number."""
 
-    place: Place
+    place: MarkerKind
     name: str
     offset: int
 
@@ -139,29 +139,9 @@ class Row:
     markers: tuple[Marker, ...] = ()
     badges: tuple[Badge, ...] = ()
 
-    def at(self, place: Place) -> int | None:
+    def at(self, place: MarkerKind) -> int | None:
         """The offset of a marker; None if the row has none there."""
         return next((marker.offset for marker in self.markers if marker.place is place), None)
-
-
-def row(
-    number: int,
-    name: str,
-    epoch: int | None,
-    cells: tuple[Cell, ...],
-    high_watermark: int,
-    log_end: int,
-    badges: Iterable[Badge],
-) -> Row:
-    """The row of a replica, which has a high watermark and a log end."""
-    return Row(
-        key=str(number),
-        name=name,
-        epoch=epoch,
-        cells=cells,
-        markers=(Marker(Place.HIGH_WATERMARK, "high watermark", high_watermark), Marker(Place.LOG_END, "log end", log_end)),
-        badges=tuple(badges),
-    )
 
 
 @dataclass(frozen=True)

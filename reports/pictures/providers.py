@@ -17,10 +17,11 @@ LANES_ALONE: Provider = Pictures()
 
 
 def provider_of(instance: Instance) -> Provider:
-    """The provider of a protocol; `ModelError` if the protocol names something that is none."""
+    """The provider of a protocol; `ModelError` if what the protocol names is not a provider."""
     own = instance.protocol.pictures
     if own is None:
         return next((provider for provider in PROVIDERS if provider.recognises(instance)), LANES_ALONE)
     if not isinstance(own, Provider):
-        raise ModelError(f"{instance.protocol.name}: pictures is no provider; derive its class from reports.picture.Pictures")
+        base = f"{Pictures.__module__}.{Pictures.__qualname__}"
+        raise ModelError(f"{instance.protocol.name}: pictures is not a provider; derive its class from {base}")
     return own

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 from acked.reports.pictures.picture import Cell, Moment, State
 
-Lost = tuple[frozenset[int], ...]
+LostRecords = tuple[frozenset[int], ...]
 """By replica the ids of records that it held and holds no more."""
 
 
@@ -15,10 +15,10 @@ def ids(log: State) -> list[int]:
     return [record["id"] for record in log["records"]]
 
 
-def remember(moment: Moment) -> Lost:
+def remember(moment: Moment) -> LostRecords:
     """What every replica has lost up to a moment of a run."""
     state = moment.after
-    old: Lost = moment.memory or (frozenset(),) * len(state["log"])
+    old: LostRecords = moment.memory or (frozenset(),) * len(state["log"])
     before = (moment.before or state)["log"]
     return tuple((mine | set(ids(was))) - set(ids(now)) for mine, was, now in zip(old, before, state["log"], strict=True))
 

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from acked.model.language.protocol import Instance
 from acked.model.language.telling import CONTROLLER, PRODUCER
-from acked.model.language.values import Id
 from acked.model.language.words import says_set
 from acked.reports.pictures.kafka import (
     IN_ISR,
@@ -21,14 +19,11 @@ from acked.reports.pictures.kafka import (
     OUT_OF_ISR,
     STALE_LEADER,
     UNAWARE,
-    broker_name,
     follows,
     own_isr,
 )
-from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Moment, Picture, Pictures, Row, State, row
-
-_TOLD = ("log", "replica", "quorum", "requests", "next_record_id", "next_leader_epoch")
-"""Fields that the picture shows, or that repeat what it shows: a request is what the controller just said."""
+from acked.reports.pictures.logs import LogPictures
+from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Moment, State
 
 Known = tuple[int, int, int]
 """A record at its place: offset, record id, leader epoch."""
@@ -41,57 +36,6 @@ class Memory:
     acked: frozenset[Known] = frozenset()
     held: tuple[frozenset[Known], ...] = ()
 
-
-class ReplicationPictures(Pictures):
-    """The provider of the replication family."""
-
-    look = KAFKA
-
-    def recognises(self, instance: Instance) -> bool:
-        """Whether the protocol's state has the family's fields."""
-        leaves = {tuple(part for part in leaf.path if isinstance(part, str)) for leaf in instance.schema.leaves}
-        return leaves >= _FIELDS
-
-    def name(self, sort: type[Id], number: int) -> str:
-        """All of them are brokers."""
-        return broker_name(number)
-
-    def tells(self, field: str) -> bool:
-        """Whether the picture tells of a change of this leaf field."""
-        return field.partition("[")[0].partition(".")[0] in _TOLD
-
-    def says_initial(self, state: State) -> str:
-        """One sentence about the state that a run starts from."""
-        quorum, ends = state["quorum"], [log["end"] for log in state["log"]]
-        logs = f"the logs end at offsets {', '.join(map(str, ends))}" if any(ends) else "every log is empty"
-        lead = "no broker leads"
-        if quorum["leader"] is not None:
-            lead = f"broker {quorum['leader']} is elected in leader epoch {quorum['leader_epoch']}"
-        return f"initially {logs}, {lead}, and the ISR is {says_set(quorum['isr'])}"
-
-    def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Memory]:
-        """The picture of a moment: what is acknowledged and what is lost go by the run so far."""
-        state = moment.after
-        memory = _remember(moment)
-        offsets = instance.constants["log_size"]
-        brokers = range(len(state["log"]))
-        picture = Picture(
-            rows=tuple(_row(state, broker, offsets, memory) for broker in brokers),
-            boxes=(_controller(state["quorum"]),),
-            actors=(PRODUCER.name, CONTROLLER.name, *map(broker_name, brokers)),
-        )
-        return picture, memory
-
-    def disagreements(self, name: str, before: State | None, after: State) -> list[str]:
-        """What exactly breaks the property of that name; the properties are decided elsewhere, this only points."""
-        if name in _IN_STATE:
-            return list(_IN_STATE[name](after))
-        if name in _IN_STEP and before is not None:
-            return list(_IN_STEP[name](before, after))
-        return []
-
-
-REPLICATION = ReplicationPictures()
 
 _FIELDS = {
     ("log", "end"), ("log", "records", "id"), ("log", "records", "epoch"),
@@ -120,12 +64,6 @@ def _remember(moment: Moment) -> Memory:
         for mine, log in zip(before, moment.before["log"], strict=True):
             mine |= {(offset, record["id"], record["epoch"]) for offset, record in enumerate(log["records"])}
     return Memory(acked, tuple(frozenset(was | has) for was, has in zip(before, now, strict=True)))
-
-
-def _row(state: State, broker: int, offsets: int, memory: Memory) -> Row:
-    log, replica = state["log"][broker], state["replica"][broker]
-    cells = tuple(_cell(log, offset, replica["hw"], memory.acked, memory.held[broker]) for offset in range(offsets))
-    return row(broker, broker_name(broker), replica["leader_epoch"], cells, replica["hw"], log["end"], _badges(state, broker))
 
 
 def _cell(log: State, offset: int, high_watermark: int, acked: frozenset[Known], held: frozenset[Known]) -> Cell:
@@ -172,24 +110,24 @@ def _badges(state: State, broker: int) -> Iterator[Badge]:
         yield own_isr(replica["isr"])
 
 
-# -- what breaks a promise, in words -------------------------------------------------------------------------------
+# -- what exactly violates a property -------------------------------------------------------------------------------
 
 
-def _record(log: State, offset: int) -> dict[str, Any] | None:
+def _record(log: State, offset: int) -> State | None:
     return log["records"][offset] if offset < log["end"] else None
 
 
-def _holds(record: dict[str, Any] | None) -> str:
+def _holds(record: State | None) -> str:
     return "nothing" if record is None else f"record {record['id']} of epoch {record['epoch']}"
 
 
-def _presumed_leaders(state: State) -> Iterator[tuple[int, dict[str, Any]]]:
+def _presumed_leaders(state: State) -> Iterator[tuple[int, State]]:
     for broker, replica in enumerate(state["replica"]):
         if replica["leader"] == broker:
             yield broker, replica
 
 
-def _members(state: State, replica: dict[str, Any], own: bool) -> tuple[Sequence[int], str]:
+def _members(state: State, replica: State, own: bool) -> tuple[Sequence[int], str]:
     return (replica["isr"], "which it counts as in sync") if own else (state["quorum"]["isr"], "which is in the ISR")
 
 
@@ -299,3 +237,49 @@ _IN_STEP: dict[str, Callable[[State, State], Iterator[str]]] = {
     "LeaderEpochsOnlyGrow": _falling_leader_epochs,
     "CommittedRecordsStay": _lost_records,
 }
+
+
+class ReplicationPictures(LogPictures[Memory]):
+    """The provider of the replication family."""
+
+    look = KAFKA
+    views, epoch = "replica", "leader_epoch"
+    shown = ("log", "replica", "quorum", "requests", "next_record_id", "next_leader_epoch")
+    first_lanes = (PRODUCER.name, CONTROLLER.name)
+    in_state = _IN_STATE
+    in_step = _IN_STEP
+
+    def recognises(self, instance: Instance) -> bool:
+        """Whether the protocol's state has the family's fields."""
+        leaves = {tuple(part for part in leaf.path if isinstance(part, str)) for leaf in instance.schema.leaves}
+        return leaves >= _FIELDS
+
+    def says_initial(self, state: State) -> str:
+        """One sentence about the state that a run starts from."""
+        quorum, ends = state["quorum"], [log["end"] for log in state["log"]]
+        logs = f"the logs end at offsets {', '.join(map(str, ends))}" if any(ends) else "every log is empty"
+        lead = "no broker leads"
+        if quorum["leader"] is not None:
+            lead = f"broker {quorum['leader']} is elected in leader epoch {quorum['leader_epoch']}"
+        return f"initially {logs}, {lead}, and the ISR is {says_set(quorum['isr'])}"
+
+    def remember(self, moment: Moment) -> Memory:
+        """What was acknowledged up to a moment, and what each broker held of it."""
+        return _remember(moment)
+
+    def cells(self, state: State, replica: int, offsets: int, memory: Memory) -> tuple[Cell, ...]:
+        """The records of a broker; lost is what it held at the same offset."""
+        log, high_watermark = state["log"][replica], state["replica"][replica]["hw"]
+        acked, held = memory.acked, memory.held[replica]
+        return tuple(_cell(log, offset, high_watermark, acked, held) for offset in range(offsets))
+
+    def badges(self, state: State, replica: int) -> Iterator[Badge]:
+        """Whether a broker is in sync, and whom it follows."""
+        return _badges(state, replica)
+
+    def boxes(self, state: State) -> Iterator[Box]:
+        """The controller."""
+        yield _controller(state["quorum"])
+
+
+REPLICATION = ReplicationPictures()

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acked.checker.allconstants.counterparts import BrokenRule, states_of, step_of
 from acked.checker.allconstants.obligations import CLAUSES
 from acked.checker.allconstants.proof import AllConstantsProof, Verdict
 from acked.checker.question.question import Question
-from acked.checker.question.result import Run
+from acked.checker.question.result import Counterexample, Run
 from acked.checker.solver.lemma_sets import StepCounterexample
 from acked.model.language.protocol import Protocol
 from acked.reports import units
-from acked.reports.console import Glyphs, Span, clean, glyphs_of, put, put_paragraph, put_table
+from acked.reports.console import Glyphs, glyphs_of, put, put_paragraph
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, view_of
+from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def all_constants_document(proof: AllConstantsProof, rules: Sequence[BrokenRule]) -> dict[str, Any]:
+def all_constants_document(proof: AllConstantsProof, rules: Sequence[BrokenRule]) -> dict[str, object]:
     """The proof as plain data for JSON, with the rules that break the argument."""
     told = [
         {"action": item.action, "breaks": list(item.breaks), "rule_of_kip320": item.rule or None, "asks": list(item.clauses)}
@@ -45,7 +46,7 @@ def print_all_constants(
         put_paragraph(console, "without " + "; ".join(f"{action}: {label}" for action, label in proof.drop), "dim")
     _print_verdict(console, proof, glyphs)
     put(console, [])
-    _print_steps(console, proof, glyphs)
+    print_table(console, steps_table(proof))
     put(console, [])
     put_paragraph(console, f"{proof.solver}, {units.duration(total_seconds)} in all", "dim")
     for rule in rules:
@@ -82,20 +83,21 @@ def _print_verdict(console: Console, proof: AllConstantsProof, glyphs: Glyphs) -
     put_paragraph(console, f"incomplete: {', '.join(counts)}", "bold yellow", f"{glyphs.open} ", "  ")
 
 
-def _print_steps(console: Console, proof: AllConstantsProof, glyphs: Glyphs) -> None:
-    rows: list[list[Span]] = []
+def steps_table(proof: AllConstantsProof) -> Table:
+    """A row per step of the protocol: is it proved, with how many obligations, in what time."""
+    rows = []
     for subject in dict.fromkeys(item.subject for item in proof.obligations):
         mine = [item for item in proof.obligations if item.subject == subject]
         refuted = sum(item.verdict is Verdict.REFUTED for item in mine)
         left = sum(item.verdict is Verdict.UNKNOWN for item in mine)
-        verdict: Span = (f"{glyphs.good} proved", "green")
+        verdict = TableCell("proved", "green", Mark.GOOD)
         if left:
-            verdict = (f"{glyphs.open} {left} open", "bold yellow")
+            verdict = TableCell(f"{left} open", "bold yellow", Mark.OPEN)
         if refuted:
-            verdict = (f"{glyphs.bad} {refuted} refuted", "bold red")
+            verdict = TableCell(f"{refuted} refuted", "bold red", Mark.BAD)
         seconds = sum(item.seconds for item in mine)
-        rows.append([(clean(subject, console), ""), verdict, (units.count(len(mine)), ""), (units.duration(seconds), "")])
-    put_table(console, [("step", False), ("verdict", False), ("obligations", True), ("solver time", True)], rows)
+        rows.append((subject, verdict, units.count(len(mine)), units.duration(seconds)))
+    return table(("step", "verdict", numbers("obligations"), numbers("solver time")), rows)
 
 
 def _print_rule(console: Console, rule: BrokenRule, glyphs: Glyphs) -> None:
@@ -114,7 +116,7 @@ def step_view(protocol: Protocol, proof: AllConstantsProof, found: StepCounterex
     run = Run(states, (step_of(instance, found.step),) if len(states) > 1 else ())
     broken = next((item for item in CLAUSES if item.name == found.breaks), None)
     question = Question(instance, () if broken is None else (broken,))
-    view = view_of(protocol.title, question, run, broken if run.actions else None)
+    view = view_of(Counterexample(protocol.title, question, run, broken if run.actions else None))
     words = "a state in which every lemma and both promises hold; it need not be reachable"
     first = replace(view.steps[0], sentence=words)
     heading = f"{found.step} breaks {found.breaks}"

@@ -22,14 +22,15 @@ from acked.checker.proof.result import (
     Reachability,
 )
 from acked.checker.question.question import Question
-from acked.checker.question.result import Verdict
+from acked.checker.question.result import Counterexample, Verdict
+from acked.checker.replay.trace_file import trace_document
 from acked.invariants.property import Property
 from acked.reports import units
-from acked.reports.console import Glyphs, Span, clean, glyphs_of, put, put_paragraph, put_table
+from acked.reports.console import Glyphs, clean, glyphs_of, put, put_paragraph
 from acked.reports.progress import ProgressReporter
-from acked.reports.runs.document import trace_document
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, dropped_clauses, steps_of, subject_in_words, view_of
+from acked.reports.table import Mark, TableCell, numbers, print_table, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,6 +43,11 @@ _COLOUR = {
     ObligationVerdict.PROVED: "green",
     ObligationVerdict.REFUTED: "bold red",
     ObligationVerdict.UNDECIDED: "bold yellow",
+}
+_MARK = {
+    ObligationVerdict.PROVED: Mark.GOOD,
+    ObligationVerdict.REFUTED: Mark.BAD,
+    ObligationVerdict.UNDECIDED: Mark.OPEN,
 }
 _REACHABLE = {
     Reachability.REACHABLE: "explicit search met it: it is reachable",
@@ -110,7 +116,7 @@ def differences(expect: Any, result: ProofResult) -> list[str]:
 def print_proof(console: Console, title: str, result: ProofResult, total_seconds: float) -> None:
     """Everything about a result: traces first, then counterexamples to induction, the verdict and the tables."""
     for violation in result.violations:
-        print_trace(console, view_of(title, result.question, violation.run, violation.property))
+        print_trace(console, view_of(Counterexample.of(title, result.question, violation)))
         put(console, [])
     if result.induction is not None and not result.violations:
         _print_counterexamples(console, title, result)
@@ -127,8 +133,8 @@ def print_proof(console: Console, title: str, result: ProofResult, total_seconds
         _print_lemmas(console, result.induction)
     if result.bounded is not None and result.bounded.depths:
         put(console, [])
-        rows = [[(f"{depth}", ""), (units.duration(seconds), "")] for depth, seconds in enumerate(result.bounded.depths)]
-        put_table(console, [("actions without violation", False), ("time", True)], rows)
+        rows = [(f"{depth}", units.duration(seconds)) for depth, seconds in enumerate(result.bounded.depths)]
+        print_table(console, table(("steps without violation", numbers("time")), rows))
     for note in result.notes:
         put_paragraph(console, f"note: {note}", "", "", "      ")
 
@@ -154,13 +160,13 @@ def _print_numbers(console: Console, result: ProofResult, total_seconds: float) 
 
 
 def _print_actions(console: Console, induction: Induction, glyphs: Glyphs) -> None:
-    rows: list[list[Span]] = []
+    rows = []
     for action in induction.actions:
-        sign = {"proved": glyphs.good, "refuted": glyphs.bad}.get(action.verdict.value, glyphs.open)
-        texts = (f"{sign} {action.verdict.value}", units.count(len(action.obligations)), units.duration(action.seconds))
         style = _COLOUR[action.verdict]
-        rows.append([(clean(action.name, console), ""), *((text, style) for text in texts)])
-    put_table(console, [("action", False), ("verdict", False), ("queries", True), ("solver time", True)], rows)
+        texts = (units.count(len(action.obligations)), units.duration(action.seconds))
+        verdict = TableCell(action.verdict.value, style, _MARK[action.verdict])
+        rows.append([TableCell(action.name), verdict, *(TableCell(text, style) for text in texts)])
+    print_table(console, table(("action", "verdict", numbers("queries"), numbers("solver time")), rows))
     for action in induction.actions:
         for text in _remarks(action):
             put_paragraph(console, text, _COLOUR[action.verdict], f"  {glyphs.bad} ", "      ")
@@ -204,7 +210,7 @@ def counterexample_view(title: str, result: ProofResult, item: InductionCountere
     """A counterexample to induction as a trace whose words tell what it is."""
     question = _with_claims(result, item.claims)
     broken = question.properties[0] if question.properties and item.run.actions else None
-    view = view_of(title, question, item.run, broken)
+    view = view_of(Counterexample(title, question, item.run, broken))
     named = f"step {len(item.run.actions)}" if len(item.run.actions) > 1 else "the step"
     first = replace(
         view.steps[0],
@@ -272,7 +278,7 @@ def proof_document(
                 "property": item.property.name,
                 "kind": item.property.kind.value,
                 "trace_length": item.trace_length,
-                "trace": trace_document(title, question, item.run, item.property.name),
+                "trace": trace_document(Counterexample.of(title, question, item)),
             }
             for item in result.violations
         ],
@@ -356,17 +362,11 @@ def _counterexample(result: ProofResult, item: InductionCounterexample) -> dict[
 
 
 class ProofReporter(ProgressReporter):
-    """Tells of every query that a solver has answered, one line each, besides what a search tells."""
+    """Shows every query that a solver has answered, one line each, besides what is shown of a search."""
 
     def decided(self, now: ProofProgress) -> None:
         """Writes one line."""
         self._phase = f"{now.done} of {now.total} done"
-        if self._quiet:
-            return
         width = len(str(now.total))
         line = f"{now.done:>{width}}/{now.total}  {now.verdict:<12}  {units.duration(now.seconds):>8}  {now.subject}"
-        if self._console is not None:
-            self._console.print(line, highlight=False)
-        else:
-            self._stream.write(f"{line}\n")
-            self._stream.flush()
+        self._display.above(lambda console: put(console, [(clean(line, console), "")]))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acked.checker.question.question import Question
 from acked.reports import units
 from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.runs.view import subject_in_words
+from acked.reports.table import Table, print_table, table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from acked.checker.proof.suggest import Suggestion
 
-_MOST_SHOWN = 12
+_MAX_SHOWN = 12
 
 
 def print_suggestion(console: Console, title: str, question: Question, found: Suggestion, total_seconds: float) -> None:
@@ -25,16 +26,23 @@ def print_suggestion(console: Console, title: str, question: Question, found: Su
     style = "bold green" if found.completes else "bold yellow"
     put_paragraph(console, suggestion_in_words(found), style, f"{glyphs.open} ", "  ")
     put(console, [])
-    for item in found.conjuncts[:_MOST_SHOWN]:
-        put_paragraph(console, item.text, "", "  - ", "    ")
-        kept = "kept by every action" if item.is_inductive else "not kept by every action without more"
-        put_paragraph(console, f"excludes {item.excludes} of {found.counterexamples}; {kept}", "dim", "    ", "    ")
-    if len(found.conjuncts) > _MOST_SHOWN:
-        put_paragraph(console, f"and {len(found.conjuncts) - _MOST_SHOWN} more", "dim", "  - ")
-    put(console, [])
+    if found.conjuncts:
+        print_table(console, conjuncts_table(found))
+        if len(found.conjuncts) > _MAX_SHOWN:
+            put_paragraph(console, f"and {len(found.conjuncts) - _MAX_SHOWN} more", "dim", "  ")
+        put(console, [])
     for text in compared(found):
         put_paragraph(console, text, "dim")
     put_paragraph(console, f"{units.duration(total_seconds)} in all", "dim")
+
+
+def conjuncts_table(found: Suggestion) -> Table:
+    """The first conjuncts, how many counterexamples to induction each excludes, and whether actions preserve it."""
+    rows = [
+        (item.text, f"{item.excludes} of {found.counterexamples}", "every action" if item.is_inductive else "not by itself")
+        for item in found.conjuncts[:_MAX_SHOWN]
+    ]
+    return table(("conjunct", "excludes", "preserved by"), rows)
 
 
 def suggestion_in_words(found: Suggestion) -> str:
@@ -59,7 +67,7 @@ def compared(found: Suggestion) -> list[str]:
     return texts
 
 
-def suggestion_document(spec: str, question: Question, found: Suggestion, total_seconds: float) -> dict[str, Any]:
+def suggestion_document(spec: str, question: Question, found: Suggestion, total_seconds: float) -> dict[str, object]:
     """The proposal as plain data for JSON."""
     return {
         "spec": spec,

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from acked.checker.proof.variants import DEPTH, Breach, Entry, Matrix
+from acked.checker.proof.variants import DEPTH, Entry, Matrix
 from acked.checker.question.result import Verdict
 from acked.reports import units
-from acked.reports.console import glyphs_of, put, put_paragraph, put_table
+from acked.reports.console import put, put_paragraph
+from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table, table_markdown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _STYLE = {Verdict.HOLDS: "green", Verdict.VIOLATED: "bold red", Verdict.INCOMPLETE: "bold yellow"}
+_MARK = {Verdict.HOLDS: Mark.GOOD, Verdict.VIOLATED: Mark.BAD, Verdict.INCOMPLETE: Mark.OPEN}
 _HOW = {"induction": "induction", "bmc": "bmc, shortest run", "search": "explicit search", "-": "-"}
 
 
 def print_matrix(console: Console, matrix: Matrix, total_seconds: float) -> None:
     """Both tables."""
-    glyphs = glyphs_of(console)
     put_paragraph(console, "Which variant keeps which promise", "bold underline")
     put_paragraph(console, _constants(matrix), "dim")
     rows = []
     for item in matrix.entries:
-        sign = {Verdict.HOLDS: glyphs.good, Verdict.VIOLATED: glyphs.bad}.get(item.verdict, glyphs.open)
-        texts = (item.property, f"{sign} {_verdict(item)}", _HOW[item.how.value], units.duration(item.seconds))
-        rows.append([(item.protocol, ""), *((text, _STYLE[item.verdict]) for text in texts)])
-    columns = [("variant", False), ("property", False), ("verdict", False), ("method", False), ("time", True)]
-    put_table(console, columns, rows)
+        style = _STYLE[item.verdict]
+        verdict = TableCell(_verdict(item), style, _MARK[item.verdict])
+        rest = [TableCell(text, style) for text in (_HOW[item.how.value], units.duration(item.seconds))]
+        rows.append([TableCell(item.protocol), TableCell(item.property, style), verdict, *rest])
+    print_table(console, table(("variant", "property", "verdict", "method", numbers("time")), rows))
     put(console, [])
     put_paragraph(console, "Which action does not preserve which lemma of KIP-320's proof", "bold underline")
     for breach in matrix.breaches:
@@ -39,7 +40,7 @@ def print_matrix(console: Console, matrix: Matrix, total_seconds: float) -> None
     put_paragraph(console, f"{units.duration(total_seconds)} in all", "dim")
 
 
-def matrix_document(matrix: Matrix, total_seconds: float) -> dict[str, Any]:
+def matrix_document(matrix: Matrix, total_seconds: float) -> dict[str, object]:
     """The document of `prove --matrix`; `trace_length` counts the states of the shortest violating run."""
     return {
         "engine": "z3",
@@ -78,11 +79,7 @@ def matrix_markdown(matrix: Matrix) -> Iterator[str]:
     yield ""
     yield "Made by `python docs/make/promises.py`; `acked prove --matrix` prints the same. Times are of one run on two cores."
     yield ""
-    yield "| variant | promise | property | verdict | method | time |"
-    yield "|---|---|---|---|---|---|"
-    for item in matrix.entries:
-        time = units.duration(item.seconds)
-        yield f"| {item.protocol} | {item.promise} | {item.property} | {_verdict(item)} | {_HOW[item.how.value]} | {time} |"
+    yield from table_markdown(verdicts_table(matrix))
     yield ""
     yield "## Which rule breaks KIP-320's argument"
     yield ""
@@ -90,14 +87,22 @@ def matrix_markdown(matrix: Matrix) -> Iterator[str]:
     yield "action breaks a lemma does not mean that the state in which it does so can be reached; the table above says what"
     yield "can happen. The last column has the clauses of kip320's rule that forbid the steps that were found."
     yield ""
-    yield "| variant | action | does not preserve | kip320 asks in addition |"
-    yield "|---|---|---|---|"
-    for breach in matrix.breaches:
-        yield _breach(breach)
+    yield from table_markdown(breaches_table(matrix))
 
 
-def _breach(item: Breach) -> str:
-    return f"| {item.protocol} | {item.action} | {', '.join(item.lemmas)} | {'; '.join(item.asks)} |"
+def verdicts_table(matrix: Matrix) -> Table:
+    """Every variant with every named promise: the property that states it, the answer, and how it is known."""
+    rows = [
+        (item.protocol, item.promise, item.property, _verdict(item), _HOW[item.how.value], units.duration(item.seconds))
+        for item in matrix.entries
+    ]
+    return table(("variant", "promise", "property", "verdict", "method", numbers("time")), rows)
+
+
+def breaches_table(matrix: Matrix) -> Table:
+    """Which action of which variant breaks which lemmas, and what the rule of kip320 demands besides."""
+    rows = [(item.protocol, item.action, ", ".join(item.lemmas), "; ".join(item.asks)) for item in matrix.breaches]
+    return table(("variant", "action", "does not preserve", "kip320 asks in addition"), rows)
 
 
 def _verdict(item: Entry) -> str:

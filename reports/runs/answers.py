@@ -13,7 +13,7 @@ from acked.reports.units import plural
 
 
 @dataclass(frozen=True)
-class Answer:
+class PropertyAnswer:
     """A property and what the search found: `holds` is None if nothing was found but not every state was seen."""
 
     property: Property
@@ -21,13 +21,13 @@ class Answer:
     violation: Violation | None
 
 
-def answers(result: Result) -> tuple[Answer, ...]:
+def answers(result: Result) -> tuple[PropertyAnswer, ...]:
     """One answer per property of the question, in its order."""
     found = {item.property.name: item for item in result.violations}
     # A search that stopped at its first violation has not decided the other properties.
     otherwise = True if result.stopped in (StopReason.COMPLETE, StopReason.BUDGET) else None
     return tuple(
-        Answer(
+        PropertyAnswer(
             item,
             False if item.name in found else None if item.name in result.undecided else otherwise,
             found.get(item.name),

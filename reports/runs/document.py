@@ -1,4 +1,4 @@
-"""The JSON documents: what `check` answers, and traces.
+"""The JSON document of what `check` answers.
 
 Plain dicts, lists, strings, numbers, booleans and None, under the names that DESIGN promises.
 """
@@ -9,63 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from acked.checker.question.question import Question
-from acked.checker.question.result import Result, Run, StopReason, Violation
+from acked.checker.question.result import Counterexample, Result, StopReason, Violation
 from acked.checker.question.user_properties import reached
-from acked.invariants.property import Kind
+from acked.checker.replay.trace_file import trace_document
 from acked.reports.runs.answers import answers
-from acked.reports.runs.view import dropped_clauses, steps_of
-
-TRACE_FORMAT = "acked-trace/1"
-"""What a trace document says in `format`."""
-
-
-def trace_document(title: str, question: Question, run: Run, violates: str | None) -> dict[str, Any]:
-    """The trace document of a run; `violates` names the property that its last state or last step breaks.
-
-    Steps are numbered from 0; step 0 is the initial state, with action None and no parameters. `drop` names the guard
-    clauses that were left out of the protocol; a property is null at a step that does not decide it. Of a run without end
-    `loop` is the number of the step after which the last one is as well, and the run goes on as it did from there.
-    """
-    instance = question.instance
-    return {
-        "format": TRACE_FORMAT,
-        **({} if run.loop is None else {"loop": run.loop}),
-        "spec": {
-            "title": title,
-            "protocol": instance.protocol.shown_reference,
-            "constants": instance.shown_constants,
-            "drop": list(dropped_clauses(instance)),
-            "properties": [item.name for item in question.properties],
-            **_written(question),
-            "fingerprint": question.fingerprint,
-            "violates": violates,
-        },
-        "steps": [
-            {
-                "index": step.index,
-                "action": step.action,
-                "params": dict(step.arguments),
-                "state": dict(step.state),
-                "changed": [change.field for change in step.changes],
-                "properties": {mark.property: mark.holds for mark in step.marks},
-            }
-            for step in steps_of(question, run)
-        ],
-    }
-
-
-def _written(question: Question) -> dict[str, dict[str, Any]]:
-    """The predicates that somebody wrote, without which nobody could replay the trace; no keys where there are none."""
-    texts: dict[str, dict[str, Any]] = {}
-    for item in question.properties:
-        if item.liveness is not None:
-            said = item.liveness
-            pair = said.goal_text if said.trigger_text is None else [said.trigger_text, said.goal_text]
-            texts.setdefault("liveness", {})[item.name] = pair
-            texts["fairness"] = {"weak": list(said.weak), "strong": list(said.strong)}
-        if item.text is not None:
-            texts.setdefault("reach" if item.kind is Kind.REACH else "invariants", {})[item.name] = item.text
-    return texts
+from acked.reports.runs.view import dropped_clauses
 
 
 def check_document(
@@ -127,5 +75,5 @@ def _violation(title: str, question: Question, item: Violation) -> dict[str, Any
         "property": item.property.name,
         "kind": item.property.kind.value,
         "trace_length": item.trace_length,
-        "trace": trace_document(title, question, item.run, item.property.name),
+        "trace": trace_document(Counterexample.of(title, question, item)),
     }

@@ -12,11 +12,11 @@ from acked.reports.pictures.providers import provider_of
 from acked.reports.runs.view import steps_of
 
 _MOST_DETAILS = 2
-"""Disagreements told in one sentence."""
+"""Disagreements sentences_of in one sentence."""
 
 
 @dataclass(frozen=True)
-class Told:
+class TraceSentences:
     """The property, how the last step breaks it, and a sentence for every step, the first action first."""
 
     property: str
@@ -24,7 +24,7 @@ class Told:
     steps: tuple[str, ...]
 
 
-def told(task: Task, broken: Broken) -> Told:
+def sentences_of(task: Task, broken: Broken) -> TraceSentences:
     """The run that breaks a property of the task, in words."""
     question = task.question()
     steps = steps_of(question, broken.run(question))
@@ -35,4 +35,4 @@ def told(task: Task, broken: Broken) -> Told:
     happened = f"Step {last} of {last} breaks {broken.property}"
     if details:
         happened += f": {'; '.join(details[:_MOST_DETAILS])}"
-    return Told(broken.property, f"{happened}.", tuple(step.sentence for step in steps[1:]))
+    return TraceSentences(broken.property, f"{happened}.", tuple(step.sentence for step in steps[1:]))

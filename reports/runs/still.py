@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 from acked.reports import palette
 from acked.reports.console import harmless
-from acked.reports.pictures.picture import Box, Cell, Differences, Message, Picture, Place, Row
+from acked.reports.pictures.picture import Box, Cell, Differences, MarkerKind, Message, Picture, Row
 from acked.reports.runs.lanes import fate_in_words, lanes_of
 from acked.reports.runs.view import StepView, TraceView
 
@@ -22,7 +22,7 @@ _INK, _SOFT, _LINE, _CHANGE, _BAD = "#16191d", "#4c545e", "#c9ced6", "#8a3ffc", 
 _MOST = 60
 """Letters of one name or badge; the whole text is in its tooltip."""
 
-_SHORT = {Place.HIGH_WATERMARK: "HW", Place.LOG_END: "LEO"}
+_SHORT = {MarkerKind.HIGH_WATERMARK: "HW", MarkerKind.LOG_END: "LEO"}
 
 
 def still(view: TraceView, index: int) -> str:
@@ -144,7 +144,7 @@ class _Drawing:
             self._put(_LEFT - 34, middle, epoch, 12, _CHANGE if change.epoch else _SOFT)
         for offset in range(min(self._offsets, len(row.cells))):
             self._cell(row.cells[offset], _LEFT + _CELL * offset, top, offset in change.edits)
-        for place in (Place.OTHER, Place.LOG_END, Place.HIGH_WATERMARK):
+        for place in (MarkerKind.OTHER, MarkerKind.LOG_END, MarkerKind.HIGH_WATERMARK):
             self._markers(row, place, top)
         bottom = self._badges(row, differs, top)
         self._y = max(top + _ROW, bottom)
@@ -165,16 +165,16 @@ class _Drawing:
             at, down = (8.0, 33) if cell.record is None else (_CELL - 8 - 6.0 * len(cell.lost), 20)
             self._put(x + at, top + down, cell.lost, 12, _BAD, weight="bold", more="line-through")
 
-    def _markers(self, row: Row, place: Place, top: float) -> None:
+    def _markers(self, row: Row, place: MarkerKind, top: float) -> None:
         for marker in row.markers:
             if marker.place is not place or marker.offset > self._offsets:
                 continue
             x = _LEFT + _CELL * marker.offset
-            thick = 4 if place is Place.HIGH_WATERMARK else 1.5
+            thick = 4 if place is MarkerKind.HIGH_WATERMARK else 1.5
             ends = {"x1": f"{x:.1f}", "x2": f"{x:.1f}", "y1": f"{top:.1f}", "y2": f"{top + _ROW - 4:.1f}"}
             ET.SubElement(self._root, "line", {**ends, "stroke": _INK, "stroke-width": f"{thick:g}"})
             name = _SHORT.get(place, marker.name)
-            shift = 26 if place is Place.LOG_END and row.at(Place.HIGH_WATERMARK) == marker.offset else 4
+            shift = 26 if place is MarkerKind.LOG_END and row.at(MarkerKind.HIGH_WATERMARK) == marker.offset else 4
             self._put(x + shift, top + 11, name, 9, _INK, weight="bold")
 
     def _badges(self, row: Row, differs: Differences, top: float) -> float:

@@ -17,14 +17,14 @@ from acked.reports.pictures.picture import (
     Explained,
     Look,
     Marker,
+    MarkerKind,
     Picture,
-    Place,
     Row,
     RowChange,
     Sign,
     Tone,
 )
-from acked.reports.runs.view import StepView, Story, TraceView
+from acked.reports.runs.view import StepView, TraceStory, TraceView
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,7 +58,7 @@ def print_trace(console: Console, view: TraceView) -> None:
         print_step(console, step, layout)
 
 
-def print_story(console: Console, story: Story) -> None:
+def print_story(console: Console, story: TraceStory) -> None:
     """The sentences: what was promised, what happened, what would have prevented it, where the promise comes from."""
     put_paragraph(console, story.promised, "bold")
     put_paragraph(console, story.happened, "bold green" if story.is_found else "bold red")
@@ -130,7 +130,7 @@ def _explained(item: Explained, look: Look, glyphs: Glyphs) -> str:
     if item.sign is Sign.RECORD:
         return f"{item.sample}{glyphs.dot}{look.epoch}1 {item.text}" if look.epoch else f"{item.sample} {item.text}"
     if item.sign is Sign.HIGH_WATERMARK:
-        return f"{glyphs.watermark} {item.text} ({Place.HIGH_WATERMARK.value})"
+        return f"{glyphs.watermark} {item.text} ({MarkerKind.HIGH_WATERMARK.value})"
     drawn = {Sign.LOG_END: glyphs.edge, Sign.REMOVED: glyphs.removed, Sign.BADGE: item.sample}
     return f"{drawn[item.sign]} {item.text}" if item.sign in drawn else ""
 
@@ -238,9 +238,9 @@ class _Drawing:
         return [("*" if is_changed else " ", "bold"), (text, "bold" if is_changed else ""), (" ", "")]
 
     def _edge(self, row: Row, offset: int) -> Span:
-        if offset == row.at(Place.HIGH_WATERMARK):
+        if offset == row.at(MarkerKind.HIGH_WATERMARK):
             return self._glyphs.watermark, "bold"
-        end = row.at(Place.LOG_END)
+        end = row.at(MarkerKind.LOG_END)
         return (self._glyphs.edge if end is not None and offset <= end else " "), "dim"
 
     def _cell(self, cell: Cell, edit: Edit | None) -> Span:
@@ -270,7 +270,7 @@ class _Drawing:
 
 
 def _short(marker: Marker) -> str:
-    return marker.name if marker.place is Place.OTHER else marker.place.value
+    return marker.name if marker.place is MarkerKind.OTHER else marker.place.value
 
 
 def _fact(text: str, style: str, is_changed: bool) -> Span:

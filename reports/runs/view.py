@@ -15,48 +15,30 @@ from typing import Any
 
 from acked.checker.diagnosis.remedy import remedy_of
 from acked.checker.question.question import GRAPH_KINDS, Question
-from acked.checker.question.result import Run
+from acked.checker.question.result import Counterexample, Run
 from acked.checker.question.user_properties import SOUGHT
 from acked.checker.replay.explain import in_words
 from acked.checker.replay.lasso import kept_in_words
+from acked.checker.replay.steps import Marks, PropertyMark, Renumbering, changed_fields, value_at
 from acked.invariants.property import Kind, Property
-from acked.model.formulas.errors import DomainOverflow, ModelError
-from acked.model.formulas.evaluate import Evaluator
+from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import ActionInstance, Instance
-from acked.reports.pictures.messages import Underway, lanes_of_protocol, told_of
+from acked.reports.pictures.messages import Underway, lanes_of_protocol, messages_of
 from acked.reports.pictures.picture import Differences, Look, Moment, Picture, differences
 from acked.reports.pictures.providers import LANES_ALONE, provider_of
 from acked.reports.runs.hindrance import prevented_in_words
-
-
-class _Absent:
-    """The value of a field that a state does not have, such as a record past the log end."""
-
-    def __str__(self) -> str:
-        return "nothing"
-
-
-_ABSENT = _Absent()
 
 _MOST_DETAILS = 3
 """Disagreements told in one sentence; more would hide the first."""
 
 
 @dataclass(frozen=True)
-class Change:
+class FieldChange:
     """A field that a step changed, by its leaf name (`log[0].end`), with its values in words."""
 
     field: str
     before: str
     after: str
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Whether a property holds at a step; None for a step property where no step was made."""
-
-    property: str
-    holds: bool | None
 
 
 @dataclass(frozen=True)
@@ -75,11 +57,11 @@ class StepView:
     sentence: str
     state: Mapping[str, Any]
     told: Mapping[str, Any]
-    changes: tuple[Change, ...]
-    marks: tuple[Mark, ...]
+    changes: tuple[FieldChange, ...]
+    marks: tuple[PropertyMark, ...]
     picture: Picture | None
     differs: Differences | None
-    untold: tuple[Change, ...]
+    untold: tuple[FieldChange, ...]
     remark: str = ""
     """What is to be said after the step: where a loop begins, and where it goes back to."""
 
@@ -97,7 +79,7 @@ class StepView:
 
 
 @dataclass(frozen=True)
-class Story:
+class TraceStory:
     """What was promised, what happened, which rule would have prevented it (None if unknown), where the promise is from."""
 
     property: str
@@ -121,7 +103,7 @@ class TraceView:
     protocol: str
     constants: tuple[tuple[str, Any], ...]
     dropped: tuple[str, ...]
-    story: Story | None
+    story: TraceStory | None
     steps: tuple[StepView, ...]
     look: Look = LANES_ALONE.look
 
@@ -131,21 +113,19 @@ class TraceView:
         return _subject(self.protocol, self.constants, self.dropped)
 
 
-def view_of(
-    title: str, question: Question, run: Run, violates: Property | None = None, decides: bool = False
-) -> TraceView:
-    """Everything there is to show of a run; `violates` is the property that its last state or last step breaks.
+def view_of(found: Counterexample, decides: bool = False) -> TraceView:
+    """Everything there is to show of a run.
 
     With `decides`, it is searched with which rule the property would hold; see `remedy_of`.
     """
-    steps = steps_of(question, run)
-    instance = question.instance
+    steps = steps_of(found.question, found.run)
+    instance = found.question.instance
     return TraceView(
-        title=title,
+        title=found.title,
         protocol=instance.protocol.name,
         constants=tuple(instance.telling_constants.items()),
         dropped=dropped_clauses(instance),
-        story=None if violates is None else story_of(question, run, violates, steps, decides),
+        story=story_of(found, steps, decides),
         steps=steps,
         look=provider_of(instance).look,
     )
@@ -191,7 +171,7 @@ def label_of(action: str, arguments: Iterable[tuple[str, Any]]) -> str:
 
 def value_in_words(state: Mapping[str, Any], path: tuple[str | int, ...]) -> str:
     """One leaf field of a decoded state; `nothing` where the state does not have it, such as a record past the log end."""
-    return in_words(_value(state, path))
+    return in_words(value_at(state, path))
 
 
 def _subject(protocol: str, constants: Sequence[tuple[str, Any]], dropped: Sequence[str]) -> str:
@@ -210,35 +190,28 @@ class StepTeller:
 
     def __init__(self, question: Question, renumbers: bool = True) -> None:
         self._instance = question.instance
-        self._fields = [(leaf.name, leaf.path) for leaf in question.instance.schema.leaves]
-        self._marks = _Marks(question)
+        self._marks = Marks(question)
         self._provider = provider_of(question.instance)
         self._lanes = lanes_of_protocol(question.instance, self._provider.name)
-        self.telling = question.instance.as_told() if renumbers else question.instance
-        self.told_actions = {item.label: item for item in self.telling.actions}
+        self._numbers = Renumbering(question.instance, renumbers)
+        self.telling, self.told_actions = self._numbers.shown, self._numbers.actions
 
     def first(self, codes: Sequence[int]) -> tuple[StepView, Past]:
         """Step 0 of a run that begins in the state of these codes."""
-        told = self.telling.schema.encode(self._instance.schema.decode(codes))
+        told = self._numbers.first(codes)
         state = self.telling.schema.decode(told)
         sentence = self._provider.says_initial(state)
         return self._step(None, None, codes, told, sentence, ())
 
     def next(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> tuple[StepView, Past]:
         """The step that `action` makes after `past`, to the state of these codes."""
-        told = self._next_told(past, action, codes)
+        told = self._numbers.next(past.told, action, codes)
         sentence = self.telling.tell(action, past.told, told)
-        changes = _changes(self._fields, past.state, self.telling.schema.decode(told))
+        changes = tuple(
+            FieldChange(name, in_words(old), in_words(new))
+            for name, old, new in changed_fields(self._instance, past.state, self.telling.schema.decode(told))
+        )
         return self._step(past, action, codes, told, sentence, changes)
-
-    def _next_told(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> Sequence[int]:
-        if self.telling is self._instance:
-            return codes
-        try:
-            return self.telling.fire(self.told_actions[action.label], past.told)
-        except (DomainOverflow, KeyError):
-            # A run too long for the telling's bounds goes on as the search saw it.
-            return self.telling.schema.encode(self._instance.schema.decode(codes))
 
     def _step(
         self,
@@ -247,14 +220,14 @@ class StepTeller:
         codes: Sequence[int],
         told: Sequence[int],
         sentence: str,
-        changes: tuple[Change, ...],
+        changes: tuple[FieldChange, ...],
     ) -> tuple[StepView, Past]:
         state = self.telling.schema.decode(told)
         index = 0 if past is None else past.index + 1
         moment = Moment(index, past.state if past else None, action, state, past.memory if past else None)
         picture, memory = self._provider.picture(self._instance, moment)
         is_whole = past.is_whole if past else self._instance.schema.pack(list(codes)) in self._instance.initial
-        messages = told_of(self.telling, self._provider, moment, past.underway if past else (), is_whole)
+        messages = messages_of(self.telling, self._provider, moment, past.underway if past else (), is_whole)
         lanes = picture.actors or self._lanes
         picture = replace(picture, actors=lanes, actor=messages.actor, messages=messages.messages)
         step = StepView(
@@ -297,55 +270,11 @@ def _steps(question: Question, run: Run, renumbers: bool = True) -> Iterator[Ste
         yield step
 
 
-def _changes(
-    fields: Sequence[tuple[str, tuple[str | int, ...]]], before: Mapping[str, Any], after: Mapping[str, Any]
-) -> tuple[Change, ...]:
-    """The fields whose value differs; a field that only one of the states has differs, too."""
-    pairs = [(name, _value(before, path), _value(after, path)) for name, path in fields]
-    return tuple(Change(name, in_words(old), in_words(new)) for name, old, new in pairs if old != new)
-
-
-def _value(state: Any, path: tuple[str | int, ...]) -> Any:
-    for part in path:
-        if part >= len(state) if isinstance(part, int) else part not in state:
-            return _ABSENT
-        state = state[part]
-    return state
-
-
-class _Marks:
-    """Decides a question's properties along a run, by the plain evaluator."""
-
-    def __init__(self, question: Question) -> None:
-        self._question = question
-        self._in_state = Evaluator([question.holds_in_state(i) for i in question.state_properties])
-        # Tracing a step property is the slow part, and long runs repeat their steps.
-        self._in_step: dict[str, Evaluator] = {}
-
-    def at(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[Mark, ...]:
-        """The marks, in the question's order, of the state `codes` that `step` led to from the state `before`."""
-        question = self._question
-        holds: dict[int, bool | None] = dict.fromkeys(range(len(question.properties)))
-        for i, value in zip(question.state_properties, map(bool, self._in_state(codes)), strict=True):
-            is_sought = question.properties[i].kind is Kind.REACH  # whose condition says that it is not there yet
-            holds[i] = (None if value else True) if is_sought else value
-        if step is not None:
-            values = self._step_evaluator(step)(before)
-            holds.update(zip(question.step_properties, map(bool, values), strict=True))
-        return tuple(Mark(item.name, holds[i]) for i, item in enumerate(question.properties))
-
-    def _step_evaluator(self, step: ActionInstance) -> Evaluator:
-        if step.label not in self._in_step:
-            question = self._question
-            conditions = [question.holds_in_step(i, step) for i in question.step_properties]
-            self._in_step[step.label] = Evaluator(conditions)
-        return self._in_step[step.label]
-
-
-def story_of(
-    question: Question, run: Run, violates: Property, steps: Sequence[StepView], decides: bool = False
-) -> Story:
-    """The sentences at the top of a run whose last state or last step breaks `violates`."""
+def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = False) -> TraceStory | None:
+    """The sentences at the top of a run that violates a property; None if it violates nothing."""
+    question, run, violates = found.question, found.run, found.property
+    if violates is None:
+        return None
     last, provider = steps[-1], provider_of(question.instance)
     details: list[str] = []
     if violates.kind is Kind.REACH:
@@ -363,7 +292,7 @@ def story_of(
     told, more = details[:_MOST_DETAILS], len(details) - _MOST_DETAILS
     text = "; ".join([*told, f"and {more} more of the kind"] if more > 0 else told)
     remedy = None if violates.kind in GRAPH_KINDS else remedy_of(question, run, violates, decides)
-    return Story(
+    return TraceStory(
         property=violates.name,
         promised=f"{violates.name} promises: {_sentence(violates.promise)}",
         happened=_sentence(f"{where}: {text}" if text else where),
@@ -386,11 +315,11 @@ def _without_end(question: Question, run: Run, violates: Property) -> str:
     return f"{told}. It is fair ({kept})" if kept else told
 
 
-def _found(sought: Property, last: StepView) -> Story:
+def _found(sought: Property, last: StepView) -> TraceStory:
     """The story of a run to a state that was looked for: nothing is broken."""
     name = "" if sought.name == SOUGHT else f"{sought.name}: "
     where = f"Step {last.index} of {last.index} reaches it" if last.index else "The initial state is one"
-    return Story(
+    return TraceStory(
         property=sought.name,
         promised=f"{name}Looked for: a state in which {sought.text}",
         happened=f"{where}, and no shorter run does." if last.index else f"{where}.",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acked.checker.question.coverage import ClauseCoverage
 from acked.checker.question.result import ActionCount
 from acked.reports import units
-from acked.reports.console import clean, glyphs_of, harmless, put, put_paragraph, put_table
+from acked.reports.console import harmless, put, put_paragraph
 from acked.reports.pages.static_page import render_report
+from acked.reports.table import Mark, Table, TableCell, print_table, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,19 +23,23 @@ def print_coverage(
     console: Console, protocol: str, actions: Mapping[str, ActionCount], clauses: Sequence[ClauseCoverage]
 ) -> None:
     """Of one protocol: its actions, each with its clauses."""
-    glyphs = glyphs_of(console)
     put_paragraph(console, protocol, "bold underline")
+    print_table(console, coverage_table(actions, clauses))
+    put_paragraph(console, _summary(clauses), "", "  ", "  ")
+    put(console, [])
+
+
+def coverage_table(actions: Mapping[str, ActionCount], clauses: Sequence[ClauseCoverage]) -> Table:
+    """A row per action with how often it fired, and below it a row per clause with whether it mattered."""
     rows = []
     for name, count in actions.items():
         style = "bold yellow" if count.enabled == 0 else "bold"
-        fired = f"fired {units.count(count.enabled)} times" if count.enabled else f"{glyphs.bad} never fired"
-        rows.append([(clean(name, console), style), (fired, style)])
+        fired = f"fired {units.count(count.enabled)} times" if count.enabled else "never fired"
+        rows.append((TableCell(name, style), TableCell(fired, style, Mark.NONE if count.enabled else Mark.BAD)))
         for item in (item for item in clauses if item.action == name):
-            told, look = _in_words(item)
-            rows.append([(f"    {clean(item.label, console)}", look), (told, look)])
-    put_table(console, [("action and clause", False), ("", False)], rows)
-    put_paragraph(console, _summary(clauses), "", "  ", "  ")
-    put(console, [])
+            words, look = _in_words(item)
+            rows.append((TableCell(f"    {item.label}", look), TableCell(words, look)))
+    return table(("action and clause", ""), rows)
 
 
 def _summary(clauses: Sequence[ClauseCoverage]) -> str:
@@ -60,10 +65,10 @@ def coverage_page(
                     "name": harmless(action),
                     "fired": units.count(count.enabled) if count.enabled else "",
                     "clauses": [
-                        {"label": harmless(item.label), "told": told, "kind": kinds[look]}
+                        {"label": harmless(item.label), "words": words, "kind": kinds[look]}
                         for item in clauses
                         if item.action == action
-                        for told, look in [_in_words(item)]
+                        for words, look in [_in_words(item)]
                     ],
                 }
                 for action, count in actions.items()
@@ -77,7 +82,7 @@ def coverage_page(
 def coverage_document(
     specs: Sequence[str],
     found: Mapping[str, tuple[Mapping[str, ActionCount], Sequence[ClauseCoverage]]],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The same as JSON, by protocol."""
     return {
         "format": COVERAGE_FORMAT,

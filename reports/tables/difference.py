@@ -5,18 +5,19 @@ The table, the two runs, and what the other rules say to each.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acked.checker.diagnosis.difference import Comparison, Side
 from acked.checker.question.question import Question
-from acked.checker.question.result import Result, StopReason
+from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.replay.retrace import under
+from acked.checker.replay.trace_file import trace_document
 from acked.model.formulas.errors import ModelError
-from acked.reports.console import clean, glyphs_of, put, put_paragraph, put_table
-from acked.reports.runs.document import trace_document
+from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.runs.hindrance import hindrance_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import subject_in_words, view_of
+from acked.reports.table import Table, TableCell, print_table, table
 from acked.reports.units import count, plural
 
 if TYPE_CHECKING:
@@ -30,22 +31,28 @@ def print_difference(console: Console, names: tuple[str, str], found: Comparison
     for name, result in zip(names, results, strict=True):
         put_paragraph(console, f"{name}  {subject_in_words(result.question.instance)}", "", "", "  ")
     put(console, [])
-    rows = [
-        [("distinct states", ""), *((count(result.distinct_states), "") for result in results)],
-        [("generated states", ""), *((count(result.generated_states), "") for result in results)],
-        [("levels", ""), *((count(result.depth), "") for result in results)],
-    ]
-    for name, lengths in found.verdicts.items():
-        style = "bold" if lengths[0] != lengths[1] else ""
-        answers = [_answer(length, result) for length, result in zip(lengths, results, strict=True)]
-        rows.append([(clean(name, console), style), *((answer, style) for answer in answers)])
-    put_table(console, [("", False), (names[0], False), (names[1], False)], rows)
+    print_table(console, difference_table(names, found))
     put(console, [])
     if found.obstacle:
         put_paragraph(console, f"Runs are not compared: {found.obstacle}.", "bold yellow", f"{glyphs.open} ", "  ")
         return
     for at, side in enumerate(found.sides):
         _print_side(console, names[at], names[1 - at], side, found.sides[1 - at].result.question)
+
+
+def difference_table(names: tuple[str, str], found: Comparison) -> Table:
+    """A column per side: counts of states, then the answer to every property, bold where the sides differ."""
+    results = [side.result for side in found.sides]
+    rows = [
+        [TableCell("distinct states"), *(TableCell(count(result.distinct_states)) for result in results)],
+        [TableCell("generated states"), *(TableCell(count(result.generated_states)) for result in results)],
+        [TableCell("levels"), *(TableCell(count(result.depth)) for result in results)],
+    ]
+    for name, lengths in found.verdicts.items():
+        style = "bold" if lengths[0] != lengths[1] else ""
+        answers = [_answer(length, result) for length, result in zip(lengths, results, strict=True)]
+        rows.append([TableCell(text, style) for text in (name, *answers)])
+    return table(("", *names), rows)
 
 
 def _print_side(console: Console, name: str, other: str, side: Side, rules: Question) -> None:
@@ -63,7 +70,7 @@ def _print_side(console: Console, name: str, other: str, side: Side, rules: Ques
         put_paragraph(console, f"{other} does not do the last step: {why}", "", "  ", "  ")
     put(console, [])
     plain = Question(side.result.question.instance, ())
-    print_trace(console, view_of(f"{name}, not {other}", plain, side.run))
+    print_trace(console, view_of(Counterexample(f"{name}, not {other}", plain, side.run)))
     put(console, [])
 
 
@@ -84,7 +91,7 @@ def _answer(length: int | None, result: Result) -> str:
     return "holds" if result.stopped is StopReason.COMPLETE else "not broken so far"
 
 
-def difference_document(names: tuple[str, str], found: Comparison) -> dict[str, Any]:
+def difference_document(names: tuple[str, str], found: Comparison) -> dict[str, object]:
     """The same as JSON; a property's number is the states of its shortest violation, null where there is none."""
     sides = []
     for at, side in enumerate(found.sides):
@@ -99,7 +106,9 @@ def difference_document(names: tuple[str, str], found: Comparison) -> dict[str, 
                 "distinct_states": side.result.distinct_states,
                 "generated_states": side.result.generated_states,
                 "depth": side.result.depth,
-                "only_here": None if side.run is None else trace_document(f"only in {names[at]}", plain, side.run, None),
+                "only_here": None
+                if side.run is None
+                else trace_document(Counterexample(f"only in {names[at]}", plain, side.run)),
                 "why_not_there": why_not(side, found.sides[1 - at].result.question),
                 "is_decided": side.is_decided,
             }

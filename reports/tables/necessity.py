@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acked.checker.diagnosis.easiest import Cost, Easiest
-from acked.checker.diagnosis.necessary import Forbidden, LeftOut, Necessity
+from acked.checker.diagnosis.necessary import Forbidden, Kept, LeftOut, Necessity
 from acked.checker.question.question import Question
-from acked.checker.question.result import Verdict, Violation
-from acked.reports.console import clean, glyphs_of, put, put_paragraph, put_table
-from acked.reports.runs.document import trace_document
+from acked.checker.question.result import Counterexample, Verdict, Violation
+from acked.checker.replay.trace_file import trace_document
+from acked.reports.console import Glyphs, glyphs_of, put, put_paragraph
 from acked.reports.runs.view import steps_of
+from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
 from acked.reports.units import count, plural
 
 if TYPE_CHECKING:
@@ -36,28 +37,31 @@ def cost_in_words(cost: Cost) -> str:
 
 def print_necessity(console: Console, question: Question, violation: Violation, found: Necessity) -> None:
     """What each event is there for, and the nearest run that keeps the promise, beside the one that does not."""
-    glyphs = glyphs_of(console)
-    steps = violation.run.actions
     put(console, [])
-    put_paragraph(console, "Which events it takes", "bold")
-    events = [
-        [(str(item.index), ""), (clean(steps[item.index - 1].label, console), ""), (_left_out(item), "")]
-        for item in found.left_out
-    ]
-    put_table(console, [("step", True), ("event", False), ("left out", False)], events)
+    print_table(console, events_table(violation, found))
     put(console, [])
-    never = [
-        [(clean(item.action, console), ""), (_forbidden(item, glyphs.good, glyphs.bad), "")] for item in found.forbidden
-    ]
-    put_table(console, [("if this never happens", False), ("then", False)], never)
+    never = [(item.action, _forbidden(item)) for item in found.forbidden]
+    print_table(console, table(("if this never happens", "then"), never))
     put(console, [])
     if found.kept is None:
         put_paragraph(console, "No change of one event keeps the promise.", "bold")
         return
     text = f"The nearest run that keeps it: {found.kept.change}"
     put_paragraph(console, text, "bold")
+    _print_beside(console, question, violation, found.kept, glyphs_of(console))
+
+
+def events_table(violation: Violation, found: Necessity) -> Table:
+    """What happens to the rest of the run when one event is left out."""
+    steps = violation.run.actions
+    rows = [(str(item.index), steps[item.index - 1].label, _left_out(item)) for item in found.left_out]
+    return table((numbers("step"), "event", "left out"), rows, "Which events it takes")
+
+
+def _print_beside(console: Console, question: Question, violation: Violation, nearest: Kept, glyphs: Glyphs) -> None:
+    """The sentences of both runs side by side, bold where they differ."""
     broken = [view.sentence for view in steps_of(question, violation.run)[1:]]
-    kept = [view.sentence for view in steps_of(question, found.kept.run)[1:]]
+    kept = [view.sentence for view in steps_of(question, nearest.run)[1:]]
     length = max(len(broken), len(kept))
     ends = [f"{glyphs.bad} {violation.property.name} is broken", f"{glyphs.good} {violation.property.name} is kept"]
     rows = []
@@ -86,7 +90,7 @@ def necessity_document(title: str, question: Question, violation: Violation, fou
         ],
         "kept": None
         if kept is None
-        else {"change": kept.change, "step": kept.index, "trace": trace_document(title, question, kept.run, None)},
+        else {"change": kept.change, "step": kept.index, "trace": trace_document(Counterexample(title, question, kept.run))},
     }
 
 
@@ -99,7 +103,7 @@ def easiest_document(title: str, question: Question, easiest: Easiest) -> dict[s
         "switches": cost.switches,
         "faults": cost.faults,
         "shortest_runs": easiest.runs,
-        "trace": trace_document(title, question, easiest.violation.run, easiest.violation.property.name),
+        "trace": trace_document(Counterexample.of(title, question, easiest.violation)),
     }
 
 
@@ -109,12 +113,12 @@ def _left_out(item: LeftOut) -> str:
     return f"step {item.blocked} cannot happen ({item.clause})"
 
 
-def _forbidden(item: Forbidden, good: str, bad: str) -> str:
+def _forbidden(item: Forbidden) -> TableCell:
     if item.verdict is Verdict.HOLDS:
-        return f"{good} the promise holds (all {count(item.states)} states seen)"
+        return TableCell(f"the promise holds (all {count(item.states)} reachable states seen)", mark=Mark.GOOD)
     if item.trace_length is not None:
-        return f"{bad} it is broken all the same, in {plural(item.trace_length - 1, 'step')}"
-    return f"not decided ({count(item.states)} states seen)"
+        return TableCell(f"it is violated all the same, in {plural(item.trace_length - 1, 'step')}", mark=Mark.BAD)
+    return TableCell(f"not decided ({count(item.states)} states seen)", mark=Mark.OPEN)
 
 
 def _beside(left: str, right: str, width: int) -> list[tuple[str, str]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 from typing import TYPE_CHECKING
 
 from acked.checker.dataset.profile import Profile
 from acked.reports import units
 from acked.reports.console import clean, glyphs_of, put, put_paragraph, put_table
+from acked.reports.tables.charts import Bars, Columns, Line, Series, draw
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,31 +45,25 @@ def _share(new: int, enabled: int) -> str:
     return f"{new / enabled:.0%}" if enabled else ""
 
 
-def draw_profile(profile: Profile, form: str) -> bytes:
-    """The same as a picture; `form` is png or svg."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11, 7.5), layout="constrained")
-    grid = figure.subplots(2, 2)
-    figure.suptitle(profile.title)
+def draw_profile(profile: Profile) -> str:
+    """The same as a picture, in SVG."""
     numbers = [level.number for level in profile.levels]
     states = [level.states for level in profile.levels]
-    grid[0][0].bar(numbers, states, color="#4477aa")
-    grid[0][0].set(title="states by level", xlabel="level", ylabel="states")
-    so_far = [sum(states[: k + 1]) for k in range(len(states))]
-    grid[0][1].plot(numbers, so_far, marker=".", color="#4477aa")
-    grid[0][1].set(title="states so far", xlabel="level", yscale="log")
+    so_far = Series(list(itertools.accumulate(states)), "#4477aa")
     growth = [b / a for a, b in itertools.pairwise(states)]
-    grid[1][0].plot(numbers[1:], growth, marker=".", color="#ee6677")
-    grid[1][0].axhline(1, color="#bbbbbb", linewidth=1)
-    grid[1][0].set(title="growth from level to level", xlabel="level", ylabel="times")
-    names = [name for name, _, _ in profile.actions][::-1]
-    places = range(len(names))
-    grid[1][1].barh(places, [enabled for _, enabled, _ in profile.actions][::-1], color="#cccccc", label="enabled")
-    grid[1][1].barh(places, [new for _, _, new in profile.actions][::-1], height=0.5, color="#228833", label="new")
-    grid[1][1].set_yticks(list(places), names, fontsize=7)
-    grid[1][1].set(title="firings by action")
-    grid[1][1].legend(fontsize=8)
-    out = io.BytesIO()
-    figure.savefig(out, format=form, dpi=120, metadata={"Date": None} if form == "svg" else None)
-    return out.getvalue()
+    return draw(
+        profile.title,
+        [
+            Columns("states by level", "level", numbers, Series(states, "#4477aa")),
+            Line("states so far", "level", numbers, so_far, is_logarithmic=True),
+            Line("growth from level to level (×)", "level", numbers[1:], Series(growth, "#ee6677"), mark=1),
+            Bars(
+                "firings by action",
+                [name for name, _, _ in profile.actions],
+                [
+                    Series([enabled for _, enabled, _ in profile.actions], "#cccccc", "enabled"),
+                    Series([new for _, _, new in profile.actions], "#228833", "new"),
+                ],
+            ),
+        ],
+    )

@@ -2,52 +2,44 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from acked.reports.console import clean, put, put_table
+from acked.reports.console import put
+from acked.reports.table import Column, Kind, Table, TableCell, print_table, table, table_csv
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
+def rows_table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The rows as a table; a column is of numbers if all its values are."""
+    numeric = {name: all(isinstance(row[name], (int, float)) or row[name] is None for row in rows) for name in names}
+    columns = [Column(name, Kind.NUMBER if rows and numeric[name] else Kind.TEXT) for name in names]
+    return table(columns, [[_cell(row[name], numeric[name]) for name in names] for row in rows])
+
+
 def print_rows(console: Console, names: Sequence[str], rows: Sequence[Mapping[str, Any]], is_cut: bool) -> None:
     """A table of rows; `is_cut` says that there are more."""
-    numeric = {name: all(isinstance(row[name], (int, float)) or row[name] is None for row in rows) for name in names}
-    cells = [[(clean(_shown(row[name], numeric[name]), console), "") for name in names] for row in rows]
-    put_table(console, [(clean(name, console), numeric[name] and bool(rows)) for name in names], cells)
+    print_table(console, rows_table(names, rows))
     if is_cut:
         put(console, [(f"  … and more: only {len(rows)} rows are shown", "dim")])
 
 
-def _shown(value: Any, is_number: bool) -> str:
+def _cell(value: object, is_number: bool) -> TableCell:
     if value is None:
-        return "NULL"
+        return TableCell("NULL", value="")
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return TableCell("true" if value else "false", value=value)
     if is_number and isinstance(value, int):
-        return f"{value:,}"
-    return value if isinstance(value, str) else _json(value)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, default=str, ensure_ascii=False)
+        return TableCell(f"{value:,}", value=value)
+    return TableCell(value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False), value=value)
 
 
 def as_csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """CSV with a heading; lists and structs as JSON, NULL as an empty cell."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(names)
-    for row in rows:
-        values = [row[name] for name in names]
-        writer.writerow(
-            ["" if value is None else _json(value) if isinstance(value, (dict, list, bool)) else value for value in values]
-        )
-    return out.getvalue()
+    return table_csv(rows_table(names, rows))
 
 
 def as_json(rows: Sequence[Mapping[str, Any]]) -> str:

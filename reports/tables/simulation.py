@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from acked.checker.explore.simulate import Simulation
 from acked.checker.question.question import Question
+from acked.checker.question.result import Counterexample
+from acked.checker.replay.trace_file import trace_document
 from acked.reports import units
-from acked.reports.console import clean, glyphs_of, put, put_paragraph, put_table
-from acked.reports.runs.document import trace_document
+from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.runs.view import subject_in_words
+from acked.reports.table import Table, TableCell, numbers, print_table, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,11 +43,16 @@ def print_simulation(console: Console, title: str, question: Question, found: Si
     for name, text in rows:
         put_paragraph(console, text, "", f"  {name:<18}", " " * 20)
     put(console, [])
-    table = [
-        [(clean(name, console), ""), (units.count(fired.enabled), ""), ("" if fired.enabled else "never taken", "yellow")]
+    print_table(console, actions_table(found))
+
+
+def actions_table(found: Simulation) -> Table:
+    """How often each action was taken."""
+    rows = [
+        (name, units.count(fired.enabled), TableCell("" if fired.enabled else "never taken", "yellow"))
         for name, fired in found.actions.items()
     ]
-    put_table(console, [("action", False), ("taken", True), ("", False)], table)
+    return table(("action", numbers("taken"), ""), rows)
 
 
 def simulation_document(
@@ -76,6 +83,6 @@ def simulation_document(
             "run": found.number,
             "steps": found.length,
             "trace_length": len(violation.run.states),
-            "trace": trace_document(title, question, violation.run, violation.property.name),
+            "trace": trace_document(Counterexample.of(title, question, violation)),
         },
     }

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from acked.checker.question.result import Result, StopReason, Verdict
 from acked.checker.question.user_properties import reached
 from acked.reports import units
-from acked.reports.console import Glyphs, clean, flow, glyphs_of, put, put_paragraph, put_table
-from acked.reports.runs.answers import Answer, answers, verdict_in_words
+from acked.reports.console import Glyphs, clean, flow, glyphs_of, put, put_paragraph
+from acked.reports.runs.answers import PropertyAnswer, answers, verdict_in_words, violated_how
 from acked.reports.runs.view import subject_in_words
+from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,10 +31,10 @@ def print_result(console: Console, title: str, result: Result, total_seconds: fl
     _print_numbers(console, result, total_seconds)
     if result.question.properties:
         put(console, [])
-        _print_properties(console, result, glyphs)
+        print_table(console, properties_table(result))
     if found := reached(result.probes.items()):
         put(console, [])
-        _print_reach(console, result, found, glyphs)
+        print_table(console, reach_table(result, found))
     put(console, [])
     _print_actions(console, result, glyphs)
     for note in result.notes:
@@ -78,50 +79,50 @@ def _symmetry(result: Result) -> str:
     return f"states that differ only in the names of {names} are counted once"
 
 
-def _print_properties(console: Console, result: Result, glyphs: Glyphs) -> None:
+def properties_table(result: Result) -> Table:
+    """What was asked, and the answer to it."""
     rows = [
-        [(clean(item.property.name, console), ""), (item.property.kind.value, "dim"), _answer(item, glyphs)]
-        for item in answers(result)
+        (item.property.name, TableCell(item.property.kind.value, "dim"), _answer(item)) for item in answers(result)
     ]
-    put_table(console, [("property", False), ("kind", False), ("answer", False)], rows)
+    return table(("property", "kind", "answer"), rows)
 
 
-def _print_reach(console: Console, result: Result, found: Mapping[str, int | None], glyphs: Glyphs) -> None:
+def reach_table(result: Result, found: Mapping[str, int | None]) -> Table:
+    """What was looked for, by name, with the states of the shortest run there; None where there was none."""
     rows = []
     for name, length in found.items():
         if length is not None:
-            answer = (f"{glyphs.good} reached in {units.plural(length - 1, 'step')}", "bold green")
+            answer = TableCell(f"reached in {units.plural(length - 1, 'step')}", "bold green", Mark.GOOD)
         elif result.stopped is StopReason.COMPLETE:
-            answer = (f"{glyphs.bad} no reachable state is one", "bold")
+            answer = TableCell("unreachable: no reachable state satisfies it", "bold", Mark.BAD)
         else:
-            answer = (f"{glyphs.open} not reached so far", "yellow")
-        rows.append([(clean(name, console), ""), answer])
-    put_table(console, [("looked for", False), ("answer", False)], rows)
+            answer = TableCell("not reached so far", "yellow", Mark.OPEN)
+        rows.append((name, answer))
+    return table(("looked for", "answer"), rows)
 
 
-def _answer(item: Answer, glyphs: Glyphs) -> tuple[str, str]:
+def _answer(item: PropertyAnswer) -> TableCell:
     if item.violation is not None:
-        return f"{glyphs.bad} violated ({units.plural(item.violation.trace_length, 'state')})", "bold red"
+        return TableCell(f"violated {violated_how(item.violation)}", "bold red", Mark.BAD)
     if item.holds:
-        return f"{glyphs.good} holds", "bold green"
-    return f"{glyphs.open} not violated so far", "yellow"
+        return TableCell("holds", "bold green", Mark.GOOD)
+    return TableCell("not violated so far", "yellow", Mark.OPEN)
 
 
 def _print_actions(console: Console, result: Result, glyphs: Glyphs) -> None:
     silent = set(result.never_fired)
     # That an action never fired is a finding only where everything was seen.
     words = "never fired" if result.stopped is StopReason.COMPLETE else "not fired so far"
-    sign, shade = (glyphs.bad, "bold yellow") if result.stopped is StopReason.COMPLETE else (glyphs.open, "dim")
+    mark, shade = (Mark.BAD, "bold yellow") if result.stopped is StopReason.COMPLETE else (Mark.OPEN, "dim")
     rows = []
     for name, fired in result.actions.items():
         style = shade if name in silent else ""
-        mark = f"{sign} {words}" if name in silent else ""
-        texts = (clean(name, console), units.count(fired.enabled), units.count(fired.new), mark)
-        rows.append([(text, style) for text in texts])
-    put_table(console, [("action", False), ("enabled", True), ("new", True), ("", False)], rows)
+        texts = [TableCell(text, style) for text in (name, units.count(fired.enabled), units.count(fired.new))]
+        rows.append([*texts, TableCell(words, style, mark) if name in silent else TableCell("")])
+    print_table(console, table(("action", numbers("enabled"), numbers("new"), ""), rows))
     if silent:
         names = [(clean(name, console), shade) for name in result.never_fired]
         names = [(f"{name}," if at < len(names) - 1 else name, style) for at, (name, style) in enumerate(names)]
-        lead = f"{sign} {words}: "
+        lead = f"{mark.drawn(glyphs)}{words}: "
         for spans in flow([(lead, shade)], names, len(lead), console.width):
             put(console, spans)

@@ -22,10 +22,7 @@ COMMANDS = [("list", "specs"), ("check", "kip320", "-q", "-c", "replicas=2")]
 PROTOCOL = '''\
 """Clients that ask a server for a lock."""
 
-from acked.model.language.context import Constant
-from acked.model.language.protocol import Protocol, require
-from acked.model.language.state import Optional, Struct, field
-from acked.model.language.values import Id, OptionalValue
+from acked import Constant, Id, Optional, Protocol, Struct, ask, check, field, require
 
 clients = Constant("clients", 1, 4, "who asks for the lock")
 
@@ -54,6 +51,11 @@ locks = Protocol(
 def take(s: State, client: Client) -> None:
     require("the lock is free", s.holder.is_none)
     s.holder = client
+
+
+def states() -> int:
+    """How many there are."""
+    return check(ask(locks, clients=2)).distinct_states
 '''
 
 
@@ -189,6 +191,11 @@ def test_mypy_sees_our_types_in_a_users_protocol(places: dict[str, Place], forei
     wrong = run(here, *asked, "--cache-dir", foreign / "cache", "wrong.py", cwd=foreign, **variables)
     assert wrong.returncode == 1
     assert "Incompatible types in assignment" in wrong.stdout
+    mistyped = PROTOCOL.replace("distinct_states", "verdict").replace("Struct, ask", "Struct, aks, ask")
+    (foreign / "wrong.py").write_text(mistyped)
+    wrong = run(here, *asked, "--cache-dir", foreign / "cache", "wrong.py", cwd=foreign, **variables)
+    assert 'Incompatible return value type (got "Verdict", expected "int")' in wrong.stdout
+    assert 'Module "acked" has no attribute "aks"' in wrong.stdout
 
 
 def test_importing_the_entry_point_imports_nothing_but_the_standard_library(tmp_path: Path) -> None:
@@ -200,17 +207,33 @@ def test_importing_the_entry_point_imports_nothing_but_the_standard_library(tmp_
     assert done.stdout == "acked\n", done.stderr
 
 
+HEAVY = ("jinja2", "llvmlite", "networkx", "numpy", "pyarrow", "pyspark", "rich", "scipy", "tomlkit", "z3")
+"""Packages that take long to import."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [("--help",), ("list", "specs"), ("check", "kip320")], ids=" ".join)
-def test_a_command_that_needs_neither_z3_nor_spark_imports_neither(tmp_path: Path, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("command", "needed"),
+    [
+        (("--version",), []),
+        (("--help",), []),
+        (("check", "--help"), []),
+        (("list", "specs"), ["rich"]),
+        (("check", "kip320", "-q"), ["llvmlite", "rich"]),
+        (("check", "kip320", "-q", "--format", "json"), ["llvmlite"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_command_imports_what_it_uses_and_nothing_else_that_is_heavy(
+    tmp_path: Path, command: tuple[str, ...], needed: list[str]
+) -> None:
     program = (
         "import atexit, sys\n"
-        "heavy = lambda: sorted({'z3', 'pyspark'} & set(sys.modules))\n"
-        "atexit.register(lambda: print('HEAVY', heavy(), file=sys.stderr))\n"
+        f"atexit.register(lambda: print('HEAVY', sorted(set({HEAVY!r}) & set(sys.modules)), file=sys.stderr))\n"
         f"sys.argv = ['acked', *{command!r}]\n"
         "from acked.__main__ import main\n"
         "sys.exit(main())\n"
     )
     done = run(Place(Path(sys.executable), {}), "-c", program, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.splitlines()[-1] == "HEAVY []"
+    assert done.stderr.splitlines()[-1] == f"HEAVY {needed}"

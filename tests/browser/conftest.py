@@ -13,7 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect, sync_playwright
 
 from acked.checker.question.question import Question
-from acked.checker.question.result import Run
+from acked.checker.question.result import Counterexample, Run
 from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
@@ -145,5 +145,5 @@ def lost(found: Found, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of truncate-to-hw's nine states; the last step drops an acknowledged record."""
     question, run, violates = found("truncate-to-hw", (2, 2, 2, 1), "WeakIsr", "CommittedRecordsStay")
     page = tmp_path_factory.mktemp("pages") / "lost.html"
-    page.write_text(render(trace_data("A record is lost", question, run, violates)), encoding="utf-8")
+    page.write_text(render(trace_data(Counterexample("A record is lost", question, run, violates))), encoding="utf-8")
     return page

@@ -12,7 +12,8 @@ import pytest
 from markdown_it import MarkdownIt
 from playwright.sync_api import Page, expect
 
-from tests.e2e.driver import CHECKOUT, acked
+from tests.e2e.driver import acked
+from tests.places import CHECKOUT
 
 pytestmark = pytest.mark.browser
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from acked.checker.bounds import Bounds
 from acked.checker.question.question import Question
-from acked.checker.question.result import Run
+from acked.checker.question.result import Counterexample, Run
 from acked.checker.replay.retrace import under
 from acked.checker.search.local import search
 from acked.checker.spec.spec import load_spec
@@ -23,7 +23,7 @@ from acked.reports.pages.page import pair_data, render, trace_data
 from acked.reports.runs.hindrance import hindrance_in_words
 from tests.e2e.driver import acked
 from tests.places import SPECS
-from tests.reports.gate.locks import LABELS, run_of
+from tests.reports.pictures.locks import LABELS, run_of
 
 pytestmark = pytest.mark.browser
 
@@ -137,7 +137,7 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = search(spec.question(), Bounds(workers=1))
     found = result.violations[0]
     page = tmp_path_factory.mktemp("pages") / "late.html"
-    page.write_text(render(trace_data(spec.title, result.question, found.run, found.property)), encoding="utf-8")
+    page.write_text(render(trace_data(Counterexample.of(spec.title, result.question, found))), encoding="utf-8")
     return page
 
 
@@ -180,7 +180,7 @@ def test_a_late_answer_slants_from_the_step_it_departs_in_to_the_one_it_arrives_
 def test_a_protocol_without_logs_is_drawn_with_its_own_badges_names_and_legend(watched: Any, tmp_path: Path) -> None:
     question, run = run_of(*LABELS)
     target = tmp_path / "locks.html"
-    target.write_text(render(trace_data("who has the lock", question, run, None)), encoding="utf-8")
+    target.write_text(render(trace_data(Counterexample("who has the lock", question, run))), encoding="utf-8")
     page = watched.open(target)
     page.keyboard.press("End")
     expect(page.locator("tr[data-actor='client 1'] .badge.strong")).to_contain_text("holds")
@@ -294,8 +294,8 @@ def test_the_same_run_under_two_rules_stands_side_by_side(watched: Any, found: A
     got = under(other, question.instance, run)
     assert got.hindrance is not None
     why = hindrance_in_words(got.hindrance)
-    left = trace_data("t", question, run, violates)
-    right = trace_data("t", Question(other, question.properties), got.run, None)
+    left = trace_data(Counterexample("t", question, run, violates))
+    right = trace_data(Counterexample("t", Question(other, question.properties), got.run))
     target = tmp_path / "pair.html"
     target.write_text(render(pair_data(left, right, "the same run under kip320", why)), encoding="utf-8")
     page = watched.open(target)
@@ -371,7 +371,7 @@ HOSTILE = '</script><img src=x onerror="document.title=1"> \' " & <b>bold</b> \u
 
 def test_hostile_texts_are_shown_and_not_obeyed(watched: Any, found: Any, tmp_path: Path) -> None:
     question, run, violates = found("truncate-to-hw", (2, 2, 2, 1), "WeakIsr", "CommittedRecordsStay")
-    data = trace_data(HOSTILE, question, run, violates)
+    data = trace_data(Counterexample(HOSTILE, question, run, violates))
     texts = data["traces"][0]["packet"]["texts"]
     data["traces"][0]["packet"]["texts"] = [f"{HOSTILE} {text}" for text in texts]
     target = tmp_path / "hostile.html"
@@ -391,7 +391,7 @@ def test_a_state_of_five_brokers_and_twelve_offsets_is_readable(watched: Any, tm
     constants = {"replicas": 5, "log_size": 12, "max_records": 12, "max_leader_epoch": 5}
     question, run = random_run("kip320", constants, steps=60, seed=5)
     target = tmp_path / "wide.html"
-    target.write_text(render(trace_data("wide", question, run, None)), encoding="utf-8")
+    target.write_text(render(trace_data(Counterexample("wide", question, run))), encoding="utf-8")
     page = watched.open(target)
     page.keyboard.press("End")
     cells = page.locator("td.cell").all()
@@ -436,7 +436,7 @@ def random_run(protocol: str, constants: dict[str, int], steps: int, seed: int) 
 def test_a_run_of_seven_hundred_steps_keeps_up_with_the_keyboard(watched: Any, found: Any, tmp_path: Path) -> None:
     """The time of a step is measured in docs/; here only that all steps are there and the lanes have no thousand stops."""
     question, run, violates = found("truncate-to-hw", (2, 2, 2, 1), "WeakIsr", "CommittedRecordsStay")
-    data = trace_data("long", question, run, violates)
+    data = trace_data(Counterexample("long", question, run, violates))
     packet = data["traces"][0]["packet"]
     for number in range(9, 701):
         packet["steps"].append({**packet["steps"][number - 1], "fields": []})
@@ -458,7 +458,7 @@ def test_a_run_of_seven_hundred_steps_keeps_up_with_the_keyboard(watched: Any, f
 def test_a_page_of_fifty_steps_is_smaller_than_a_megabyte_and_names_nothing_outside(tmp_path: Path) -> None:
     constants = {"replicas": 3, "log_size": 6, "max_records": 8, "max_leader_epoch": 8}
     question, run = random_run("kip320", constants, steps=50, seed=1)
-    text = render(trace_data("fifty", question, run, None))
+    text = render(trace_data(Counterexample("fifty", question, run)))
     assert len(text.encode()) < 1_000_000
     outside = re.findall(r"(?:src|href)\s*=\s*[\"'](?!data:)[^\"']+", text.split('<script type="application/json"')[0])
     assert outside == []

@@ -24,7 +24,8 @@ from acked.checker.native.compile import compile_kernel, kernel_key
 from acked.checker.question.question import Question
 from acked.cli import main
 from tests.checker.toys import always, ask, counters
-from tests.e2e.driver import CHECKOUT, COMMAND, acked, assert_one_sentence
+from tests.e2e.driver import COMMAND, acked, assert_one_sentence
+from tests.places import CHECKOUT
 
 STRANGER = 54321
 """A user who is nobody on this machine."""
@@ -253,7 +254,7 @@ def test_a_key_of_the_environment_is_taken_from_machine_to_machine(
     monkeypatch.setenv("ACKED_CACHE_KEY", "")  # as CI gives it to those who must not have the secret
     assert Store.of(tmp_path).read("x") is None
     monkeypatch.setenv("ACKED_CACHE_KEY", "short")
-    with pytest.raises(ConfigurationError, match="ACKED_CACHE_KEY has less than 16 letters"):
+    with pytest.raises(ConfigurationError, match="ACKED_CACHE_KEY has fewer than 16 characters"):
         cache_key(tmp_path)
 
 
@@ -401,7 +402,7 @@ def test_the_command_refuses_a_key_that_could_be_guessed(
 ) -> None:
     monkeypatch.setenv("ACKED_CACHE_KEY", "short")
     assert main([*arguments]) == 151
-    assert "ACKED_CACHE_KEY has less than 16 letters; choose a longer secret" in capsys.readouterr().err
+    assert "ACKED_CACHE_KEY has fewer than 16 characters; choose a longer secret" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec, load_spec
 from acked.model.partition.versions import CHANGES, profile
 from acked.reports.pages.quorums import quorums_markdown
-from acked.reports.pages.spec_pages import Told, Untold, claims_markdown, gallery_markdown
+from acked.reports.pages.spec_pages import AnsweredSpec, NotReproduced, claims_markdown, gallery_markdown
 from tests.places import CHECKOUT
 
 GALLERY = [load_spec(path) for path in sorted((CHECKOUT / "specs" / "gallery").glob("*.toml"))]
@@ -36,7 +36,7 @@ FOUND_SINCE = {36, 37, 38, 39}
 
 
 def script() -> ModuleType:
-    place = importlib.util.spec_from_file_location("make_gallery", CHECKOUT / "docs" / "make_gallery.py")
+    place = importlib.util.spec_from_file_location("make_gallery", CHECKOUT / "docs" / "make" / "gallery.py")
     assert place is not None
     assert place.loader is not None
     module = importlib.util.module_from_spec(place)
@@ -173,8 +173,8 @@ def test_links_of_the_pages_lead_to_headings() -> None:
 
 
 def test_a_row_without_a_latest_part_or_without_a_release_is_an_open_question() -> None:
-    told = [Told(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in GALLERY]
-    page = "\n".join(gallery_markdown(told, [], [Untold(99, "KAFKA-0", "Nothing.")]))
+    told = [AnsweredSpec(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in GALLERY]
+    page = "\n".join(gallery_markdown(told, [], [NotReproduced(99, "KAFKA-0", "Nothing.")]))
     before, after = page.split("## Open questions")
     assert "## 1. KIP-101" in before
     assert "### 35. KAFKA-15591" in after
@@ -184,16 +184,16 @@ def test_a_row_without_a_latest_part_or_without_a_release_is_an_open_question() 
 
 
 def test_copies_for_n_failures_are_told_by_the_verdicts_of_their_specs() -> None:
-    told = [Told(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in CLAIMS]
+    told = [AnsweredSpec(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in CLAIMS]
     rows = [line for line in quorums_markdown(told) if line.startswith(("| ISR", "| majority"))]
     assert [row.count("✓") for row in rows] == [2, 1, 2, 0, 2, 1, 2, 0, 2]
     assert [row.count("✗") for row in rows] == [0, 1, 0, 1, 0, 1, 0, 1, 0]
-    turned = [Told(replace(item.spec, expect=None), item.settings, item.steps) for item in told]
+    turned = [AnsweredSpec(replace(item.spec, expect=None), item.settings, item.steps) for item in told]
     assert not any("✓" in line for line in quorums_markdown(turned))
 
 
 def test_a_claim_that_holds_tells_states_and_one_with_a_run_tells_it() -> None:
-    told = [Told(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in CLAIMS]
+    told = [AnsweredSpec(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in CLAIMS]
     page = "\n".join(claims_markdown(told))
     assert re.search(r"\| true \|  \| all [\d,]+ states \| `acks-all-min-2-clean` \|", page)
     assert "[a run of 1 action](#acks-1-loses) | `acks-1-loses` |" in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,6 @@ def test_a_clause_that_is_needed_is_needed_by_what_the_page_says(clause: tuple[s
     broken, length, name = NEEDED[clause]
     whole = Task.of(load_spec(spec_file(name)))
     assert search(whole.question(), Bounds(1)).verdict is Verdict.HOLDS
-    without = Task(whole.protocol, whole.constants, whole.properties, (clause,))
+    without = Task(replace(whole.asked, drop=(clause,)))
     result = search(without.question(), Bounds(1))
     assert [(item.property.name, item.trace_length - 1) for item in result.violations] == [(broken, length)]

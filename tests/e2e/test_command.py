@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.driver import CHECKOUT, COMMAND, TINY, acked, environment, interrupted
+from tests.e2e.driver import COMMAND, TINY, acked, environment, interrupted
+from tests.places import CHECKOUT
 
 PROMISED: dict[str, type | tuple[type, ...]] = {
     "spec": str,

@@ -272,7 +272,7 @@ def acked_slowly(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_constants_given_beside_all_constants_are_refused() -> None:
     done = acked("prove", "kip320", "--all-constants", "-c", "replicas=3")
     assert done.returncode == 151
-    assert done.stderr.startswith("acked: --all-constants speaks of every value")
+    assert done.stderr.startswith("acked: --all-constants is about every value")
 
 
 @pytest.mark.slow

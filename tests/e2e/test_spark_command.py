@@ -103,7 +103,7 @@ def test_options_that_contradict_each_other_are_usage_errors(tmp_path: Path) -> 
         (["--run-dir", "a", "--resume", "b"], "give one of them"),
         (["--buckets", "3"], "--buckets is for runs that are stored"),
         (["--run-dir", "a", "--buckets", "0"], "choose from 1 to"),
-        (["--engine", "spark", "--master", "mesos://x"], "is no Spark master"),
+        (["--engine", "spark", "--master", "mesos://x"], "is not a Spark master"),
         (["--engine", "quantum"], "'quantum'"),
     ):
         done = acked("check", "kip320", "-q", *arguments, cwd=tmp_path)
@@ -172,7 +172,7 @@ def test_the_gate_runs_its_searches_as_spark_tasks(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", [("gate", "kip101-2221", "--no-cache"), ("matrix", "--no-cache")])
 def test_commands_that_run_many_searches_refuse_masters_that_are_none(command: tuple[str, ...]) -> None:
     for arguments, reason in (
-        (["--master", "nowhere"], "is no Spark master"),
+        (["--master", "nowhere"], "is not a Spark master"),
         (["--master", "local[2]", "--jobs", "2"], "Spark's slots are chosen by --master"),
     ):
         done = acked(*command, *arguments)

@@ -54,7 +54,7 @@ def test_a_trace_becomes_a_page(trace: Path, tmp_path: Path) -> None:
 def test_a_spec_is_searched_first_and_one_that_holds_has_no_page(tiny: Path, tmp_path: Path) -> None:
     assert acked("view", "kip101", "--quiet", cwd=tmp_path).returncode == 0
     assert (tmp_path / "kip101.html").is_file()
-    refused(acked("view", tiny, "--quiet", cwd=tmp_path), 151, "has no violating run", "acked explore")
+    refused(acked("view", tiny, "--quiet", cwd=tmp_path), 151, "has no counterexample", "acked explore")
     assert not (tmp_path / "tiny.html").exists()
 
 
@@ -62,7 +62,7 @@ def test_a_spec_is_searched_first_and_one_that_holds_has_no_page(tiny: Path, tmp
 def test_two_runs_stand_side_by_side(trace: Path, tmp_path: Path) -> None:
     assert acked("view", trace, "--against", "kip320", "--out", tmp_path / "a.html").returncode == 0
     text = (tmp_path / "a.html").read_text("utf-8")
-    assert "The same run under kip320: step 8 does not happen" in text
+    assert "The same trace under kip320: step 8 does not happen" in text
     assert acked("view", trace, "kip101", "--out", tmp_path / "b.html", "--quiet").returncode == 0
 
 
@@ -88,7 +88,7 @@ def test_a_foreign_trace_is_replayed_under_a_spec(trace: Path, tmp_path: Path, f
     spec = tmp_path / "other.toml"
     spec.write_text(TINY.replace("log_size = 1", "log_size = 2").replace("max_records = 1", "max_records = 2"))
     done = acked("view", foreign, "--spec", spec, "--out", tmp_path / "g.html")
-    refused(done, 150, "step 8 is no step of kip320", "“leader is in the request's epoch” does not hold")
+    refused(done, 150, "step 8 is not a transition of kip320", "“leader is in the request's epoch” does not hold")
     assert not (tmp_path / "g.html").exists()
 
 
@@ -99,7 +99,7 @@ def test_an_export_goes_to_stdout_or_to_a_file(trace: Path, tmp_path: Path) -> N
     target = tmp_path / "still.svg"
     assert acked("export", trace, "--to", "svg", "--step", "4", "--out", target).returncode == 0
     assert "appends record 0 at offset 0" in "".join(ET.parse(target).getroot().itertext())
-    refused(acked("export", trace, "--to", "svg", "--step", "99"), 151, "the run has the steps 0 to 8")
+    refused(acked("export", trace, "--to", "svg", "--step", "99"), 151, "the trace has the steps 0 to 8")
     refused(acked("export", trace, "--to", "csv", "--step", "1"), 151, "csv has all steps")
 
 
@@ -108,7 +108,7 @@ def test_an_export_goes_to_stdout_or_to_a_file(trace: Path, tmp_path: Path) -> N
 def test_a_small_state_space_becomes_a_graph(tiny: Path, tmp_path: Path, form: str) -> None:
     target = tmp_path / f"graph.{form}"
     done = acked("graph", tiny, "--to", form, "--out", target)
-    assert (done.returncode, done.stderr) == (0, "277 states, 464 steps\n")
+    assert (done.returncode, done.stderr) == (0, "277 states, 464 transitions\n")
     if form == "graphml":
         read = nx.read_graphml(target)
         assert (len(read), read.number_of_edges()) == (277, 464)

@@ -21,6 +21,7 @@ from acked.checker.question.coverage import clause_coverage, merged
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.question.vacuity import vacuous
 from acked.checker.search.local import search
+from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.spec import load_spec
 from tests.places import SPECS
 
@@ -33,7 +34,7 @@ def task(name: str, probing: Probing = Probing.VACUITY) -> Task:
 
 def small(*properties: str, protocol: str = "kip320", probing: Probing = Probing.VACUITY, **constants: int) -> Task:
     sizes = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1} | constants
-    return Task(protocol, tuple(sizes.items()), properties, probing=probing)
+    return Task(QuestionText(protocol, tuple(sizes.items()), properties), probing=probing)
 
 
 def outcomes(tasks: list[Task], cache: ResultCache | None = None) -> list[Outcome]:
@@ -206,9 +207,8 @@ def test_a_promise_whose_antecedent_is_never_true_is_vacuous() -> None:
 def test_a_promise_that_is_switched_off_is_vacuous() -> None:
     spec = next(load_spec(path) for path in sorted(SPECS.rglob("*.toml")) if load_spec(path).protocol.name == "partition")
     constants = {**spec.constants, "consumer": 0}
-    question = replace(
-        Task.of(spec, Probing.VACUITY), constants=tuple(constants.items()), properties=("ReadsStay",)
-    ).question()
+    asked = replace(spec.asked, constants=tuple(constants.items()), properties=("ReadsStay",))
+    question = Task(asked, probing=Probing.VACUITY).question()
     assert vacuous(search(question, Bounds(1, 200 << 20, max_depth=2)).probes) == ["ReadsStay"]
 
 

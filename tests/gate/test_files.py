@@ -19,7 +19,7 @@ import xmlschema
 from acked.checker.batch.local import BatchLimits
 from acked.checker.gate.gate import GateReport, Selection, choose, run_gate
 from acked.reports.gate.annotations import commands
-from acked.reports.gate.failures import Told, tell
+from acked.reports.gate.failures import Failure, failure_of
 from acked.reports.gate.gate import gate_document
 from acked.reports.gate.job_summary import gate_markdown
 from acked.reports.gate.junit import junit_xml
@@ -60,8 +60,8 @@ def report(folder: Path) -> GateReport:
 
 
 @pytest.fixture(scope="module")
-def told(report: GateReport) -> list[Told]:
-    return [tell(entry) for entry in report.red]
+def told(report: GateReport) -> list[Failure]:
+    return [failure_of(entry) for entry in report.red]
 
 
 EMPTY = GateReport((), (), "no spec found under specs; a spec is a file that ends with .toml", ())
@@ -89,7 +89,7 @@ def test_the_report_says_what_is_wrong_with_each(report: GateReport) -> None:
     assert not report.is_green
 
 
-def test_junit_is_accepted_by_the_schema_of_jenkins(report: GateReport, told: list[Told]) -> None:
+def test_junit_is_accepted_by_the_schema_of_jenkins(report: GateReport, told: list[Failure]) -> None:
     schema = xmlschema.XMLSchema10(str(DATA / "junit-10.xsd"))
     for text in (junit_xml(report, told), junit_xml(EMPTY, [])):
         schema.validate(text)
@@ -115,14 +115,14 @@ def test_junit_without_a_spec_has_an_error() -> None:
     assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
 
 
-def test_sarif_is_valid_against_the_published_schema(report: GateReport, told: list[Told]) -> None:
+def test_sarif_is_valid_against_the_published_schema(report: GateReport, told: list[Failure]) -> None:
     validator = jsonschema.Draft4Validator(SARIF)
     for document in (sarif_document(report, told, "1"), sarif_document(EMPTY, [], "1")):
         assert [error.message for error in validator.iter_errors(document)] == []
     assert list(validator.iter_errors({"version": "2.1.0", "runs": [{"results": []}]}))
 
 
-def test_sarif_lays_a_violation_at_the_action_and_at_the_spec(report: GateReport, told: list[Told], folder: Path) -> None:
+def test_sarif_lays_a_violation_at_the_action_and_at_the_spec(report: GateReport, told: list[Failure], folder: Path) -> None:
     results = sarif_document(report, told, "1")["runs"][0]["results"]
     [found] = [item for item in results if item["ruleId"] == "promise/WeakIsr" and "lost.toml" in item["message"]["text"]]
     place = found["locations"][0]["physicalLocation"]
@@ -134,7 +134,7 @@ def test_sarif_lays_a_violation_at_the_action_and_at_the_spec(report: GateReport
     assert text.startswith("invariants = ")
 
 
-def test_sarif_lays_a_weakened_protocol_at_the_clause_that_is_missing(report: GateReport, told: list[Told]) -> None:
+def test_sarif_lays_a_weakened_protocol_at_the_clause_that_is_missing(report: GateReport, told: list[Failure]) -> None:
     results = sarif_document(report, told, "1")["runs"][0]["results"]
     found = [item for item in results if item["ruleId"].startswith("promise/") and "control.toml" in item["message"]["text"]]
     assert len(found) == 4
@@ -144,7 +144,7 @@ def test_sarif_lays_a_weakened_protocol_at_the_clause_that_is_missing(report: Ga
         assert 'require("in the ISR"' in source.read_text("utf-8").splitlines()[place["region"]["startLine"] - 1]
 
 
-def test_markdown_has_the_table_one_story_and_no_foreign_markup(report: GateReport, told: list[Told]) -> None:
+def test_markdown_has_the_table_one_story_and_no_foreign_markup(report: GateReport, told: list[Failure]) -> None:
     files = {told[0].entry.candidate.path: ["runs/x.html"]}
     text = gate_markdown(report, told, files)
     outside = re.sub(r"```text\n.*?\n```", "", text, flags=re.DOTALL)
@@ -158,7 +158,7 @@ def test_markdown_has_the_table_one_story_and_no_foreign_markup(report: GateRepo
     assert "slow" in text
 
 
-def test_annotations_are_one_line_each_with_everything_escaped(report: GateReport, told: list[Told]) -> None:
+def test_annotations_are_one_line_each_with_everything_escaped(report: GateReport, told: list[Failure]) -> None:
     lines = list(commands(report, told))
     assert len(lines) >= 8
     for line in lines:
@@ -166,7 +166,7 @@ def test_annotations_are_one_line_each_with_everything_escaped(report: GateRepor
     assert next(commands(EMPTY, [])).startswith("::error title=acked gate::no spec found")
 
 
-def test_the_document_has_a_story_for_what_is_violated(report: GateReport, told: list[Told]) -> None:
+def test_the_document_has_a_story_for_what_is_violated(report: GateReport, told: list[Failure]) -> None:
     document = gate_document(report, told)
     lost = next(item for item in document["specs"] if item["path"].endswith("lost.toml"))
     [story] = lost["stories"]

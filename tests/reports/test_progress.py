@@ -8,7 +8,7 @@ import pytest
 
 from acked.checker.observer import Progress
 from acked.reports import progress
-from acked.reports.progress import ProgressReporter
+from acked.reports.progress import BatchProgress, LiveDisplay, ProgressReporter
 
 
 class Clock:
@@ -129,3 +129,47 @@ def test_a_dumb_terminal_gets_plain_lines(screen, monkeypatch: pytest.MonkeyPatc
         reporter.progress(at(11))
     assert len(stream.lines) == 1
     assert "\x1b" not in stream.text
+
+
+def test_a_batch_says_how_many_are_done_and_only_every_ten_seconds(screen) -> None:
+    stream, clock = screen(), Clock()
+    with BatchProgress("searches", stream, clock=clock) as done:
+        for tick in range(1, 15):
+            clock.now = 100.0 + tick
+            done(tick, 1400)
+    assert stream.text == "10 of 1,400 searches done, 10.0 s\n"
+
+
+def test_a_quiet_batch_says_nothing(screen) -> None:
+    stream, clock = screen(), Clock()
+    with BatchProgress("searches", stream, quiet=True, clock=clock) as done:
+        clock.now += 60
+        done(1, 2)
+    assert stream.text == ""
+
+
+def test_what_stays_is_written_at_once_and_puts_off_the_next_plain_line(screen) -> None:
+    stream, clock = screen(), Clock()
+    with LiveDisplay(stream, lambda console: "drawn", lambda: "plain", clock=clock) as display:
+        clock.now += 9
+        display.above(lambda console: console.print("kept"))
+        clock.now += 9
+        display.changed()
+        assert stream.text == "kept\n"
+        clock.now += 1
+        display.changed()
+    assert stream.text == "kept\nplain\n"
+
+
+def test_on_a_terminal_what_stays_is_above_the_live_region(screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "LIVE_DELAY", 0.01)
+    stream = screen(terminal=True)
+    with LiveDisplay(stream, lambda console: "drawn", lambda: "plain") as display:
+        deadline = time.monotonic() + 20
+        while "drawn" not in stream.text and time.monotonic() < deadline:
+            time.sleep(0.01)
+        display.above(lambda console: console.print("kept"))
+    assert stream.text.index("kept") > stream.text.index("drawn")
+    assert "plain" not in stream.text
+    assert stream.text.rstrip("\r").endswith("\x1b[2K")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from acked.checker.native.compile import compile_for_long
+from acked.checker.native.compile import compile_optimized
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Result, StopReason, Verdict
@@ -149,7 +149,7 @@ def test_the_code_for_long_searches_meets_every_reference_count(
     monkeypatch.setenv("ACKED_CACHE_DIR", str(own_cache))
     asked = question(row["protocol"], size_of(row), "LeaderInIsr", "HwWithinLog")
     expected = answer(search(asked, Bounds(2, MEMORY)))
-    assert compile_for_long(asked.plan).is_for_long
+    assert compile_optimized(asked.plan).is_optimized
     assert list(own_cache.glob("*-long.o"))
     result = search(asked, Bounds(2, MEMORY))
     assert (result.distinct_states, result.depth) == (row["distinct_states"], row["depth"])

@@ -22,8 +22,8 @@ from acked.checker.explore.nearest import Nearest
 from acked.checker.question.question import Question
 from acked.checker.replay.trace_file import replay
 from acked.explorer.peer import UNKNOWN, user_behind
-from acked.explorer.server import MOST_BYTES, ExplorerServer, page_of
-from acked.explorer.session import Refused, Walk
+from acked.explorer.server import MAX_BODY_BYTES, ExplorerServer, page_of
+from acked.explorer.session import RequestRefused, Walk
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from tests.e2e.driver import COMMAND, environment, heed_interrupts
@@ -111,7 +111,7 @@ def test_a_request_of_another_page_is_refused(server: ExplorerServer, origin: st
 
 
 def test_a_body_that_is_too_large_or_no_json_is_refused(server: ExplorerServer) -> None:
-    assert ask(server, "POST", "/api/steps", b"", Content_Length=str(MOST_BYTES + 1))[0] == 413
+    assert ask(server, "POST", "/api/steps", b"", Content_Length=str(MAX_BODY_BYTES + 1))[0] == 413
     assert ask(server, "POST", "/api/steps", b"{}", Content_Length="-1")[0] == 411
     assert ask(server, "POST", "/api/steps", b"nonsense")[0] == 400
     assert ask(server, "POST", "/api/steps", b"[" * 100_000)[0] == 400
@@ -292,7 +292,7 @@ def test_the_nearest_state_is_found_by_search_from_where_one_is(server: Explorer
     assert len(onwards["path"]) == 7
     status, answer = post(server, "find", {"path": [], "predicate": "replica[0].hw > log[0].end"})
     assert answer["path"] is None
-    assert "no state that can be reached from here: all" in answer["says"]
+    assert "unreachable from here: none of the" in answer["says"]
     status, answer = post(server, "find", {"path": [], "predicate": "quorm.isr == {0}"})
     assert status == 200
     assert "did you mean quorum?" in answer["refused"]
@@ -389,7 +389,7 @@ def test_a_trace_that_is_loaded_runs_no_file_and_reads_no_predicate(
 
 
 def test_a_walk_refuses_by_itself_what_no_page_sends(walk: Walk) -> None:
-    with pytest.raises(Refused, match="no JSON object"):
+    with pytest.raises(RequestRefused, match="not a JSON object"):
         walk.answer("steps", [])
 
 

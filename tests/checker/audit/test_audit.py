@@ -17,6 +17,7 @@ from acked.checker.audit.read import read_settings
 from acked.checker.audit.settings import configure
 from acked.checker.batch.local import BatchLimits, answer_all
 from acked.checker.batch.outcome import Outcome, Task
+from acked.checker.spec.question_text import QuestionText
 from acked.model.partition.protocol import partition
 from tests.places import DATA
 
@@ -186,8 +187,8 @@ def test_records_of_acks_all_and_one_in_sync_replica_are_lost_with_a_machine_and
 def test_the_last_in_sync_replica_may_be_the_one_that_is_down_unless_elections_may_be_unclean() -> None:
     wanted = {"replicas": 2, "log_size": 1, "records": 1}
     tasks = [
-        Task("partition", tuple(partition.bind({**wanted, "unclean_election": on}).items()), ("LeaderWithOneDown",))
-        for on in (False, True)
+        Task(QuestionText("partition", tuple(bound.items()), ("LeaderWithOneDown",)))
+        for bound in (partition.bind({**wanted, "unclean_election": on}) for on in (False, True))
     ]
     found = {answered.task: reply_of(answered.outcome) for answered in answer_all(tasks, LIMITS)}
     assert found == {0: YES, 1: NO}

@@ -22,10 +22,8 @@ from acked.checker.audit.read import read_settings
 from acked.checker.audit.release import Context, contexts, span
 from acked.checker.audit.settings import Refused, configure
 from acked.checker.batch.local import BatchLimits
-from acked.checker.batch.outcome import Task
 from acked.checker.errors import ConfigurationError
 from acked.model.partition import settings
-from acked.model.partition.protocol import partition
 from acked.model.partition.versions import LATEST, VERSIONS, planes_of
 
 LISTED = [name for name in VERSIONS if name != LATEST]
@@ -179,11 +177,12 @@ def test_every_rule_that_is_left_out_of_a_question_says_nothing_there() -> None:
     """Releases that a search cannot tell apart are searched once: the expressions are the same, to the letter."""
     base = configure(given_of(), release("3.9"), "kraft")
     task = task_of(QUESTIONS[0], base, Scene())
-    constants = dict(task.constants)
+    constants = dict(task.asked.constants)
     rules = {rule.name: switch.name for rule, switch in NEEDS.items()} | {settings.in_flight_refused.name: ""}
 
     def fingerprint(**other: int) -> str:
-        return Task(partition.name, tuple({**constants, **other}.items()), task.properties).question().fingerprint
+        asked = replace(task.asked, constants=tuple({**constants, **other}.items()))
+        return asked.question().fingerprint
 
     for rule, switch in rules.items():
         off = {switch: 0} if switch else {}

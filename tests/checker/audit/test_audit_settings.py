@@ -338,7 +338,7 @@ def test_whom_a_consumer_reads_from_hangs_on_the_brokers_selector_and_its_own_ra
     """KIP-392; the other settings of consumers are named as outside the five questions."""
     asked = next(question for question in QUESTIONS if question.asked is Asked.VANISHING)
     task = task_of(asked, configured("3.6", replication_factor="2", **values), Scene())
-    assert dict(task.constants)["consumer"] == (settings.FROM_LEADER if from_leader else settings.FROM_FOLLOWERS)
+    assert dict(task.asked.constants)["consumer"] == (settings.FROM_LEADER if from_leader else settings.FROM_FOLLOWERS)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_the_order_of_records_is_asked_with_three_brokers_whose_names_do_not_cou
 ) -> None:
     asked = next(question for question in QUESTIONS if question.asked is Asked.REORDERING)
     task = task_of(asked, configured("3.6", replication_factor=replicas), Scene(is_thorough=thorough))
-    assert (dict(task.constants)["replicas"], task.symmetry) == (asked_with, True)
+    assert (dict(task.asked.constants)["replicas"], task.asked.symmetry) == (asked_with, True)
     told = Answer(asked, Faults(), Context(release("3.6"), "kraft"), task, None, "", int(replicas)).bounds
     of = f" of the {replicas}" if asked_with < int(replicas) else ""
     assert told.startswith(f"{asked_with}{of} brokers, ")

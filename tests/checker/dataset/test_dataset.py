@@ -28,7 +28,8 @@ from tests.places import SPECS
 
 def small() -> Question:
     spec = load_spec(SPECS / "counts" / "kip101-2221.toml")
-    return replace(spec, constants={**spec.constants, "log_size": 2}).question()
+    asked = replace(spec.asked, constants=tuple({**spec.constants, "log_size": 2}.items()))
+    return asked.question()
 
 
 def explored(question: Question, folder: Path, workers: int = 2) -> Path:

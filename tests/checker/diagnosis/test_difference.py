@@ -10,7 +10,7 @@ import pytest
 from acked.checker.bounds import Bounds
 from acked.checker.diagnosis.difference import compare
 from acked.checker.question.question import Question
-from acked.checker.spec.spec import property_named
+from acked.checker.spec.resolve import property_named
 from acked.cli import main
 from acked.model.catalogue import PROTOCOLS
 from tests.oracle import Space, Words

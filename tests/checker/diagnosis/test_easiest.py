@@ -15,7 +15,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Verdict
 from acked.checker.question.user_properties import written_invariant
 from acked.checker.search.local import search
-from acked.checker.spec.spec import property_named
+from acked.checker.spec.resolve import property_named
 from acked.cli import main
 from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS

@@ -9,7 +9,7 @@ import pytest
 from acked.checker.explore.simulate import Plan, Simulation, _start, simulate
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.search.local import search
-from acked.checker.spec.spec import property_named
+from acked.checker.spec.resolve import property_named
 from acked.cli import main
 from acked.model.catalogue import PROTOCOLS
 from tests.oracle import Space

@@ -77,7 +77,8 @@ FAULTS = [
 def copy_of_the_checkout(target: Path) -> Path:
     for name in COPIED:
         shutil.copytree(CHECKOUT / name, target / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(CHECKOUT / "pyproject.toml", target)
+    for name in ("pyproject.toml", "tests/places.py"):
+        shutil.copy(CHECKOUT / name, target / name)
     return target
 
 

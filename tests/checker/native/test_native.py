@@ -6,7 +6,7 @@ Cache hits, misses and damage; small functions translated, run and compared with
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from acked.checker.native.language import (
     P16,
     P64,
     U64,
-    LowLevelError,
     at,
     copy,
     fetch_add,
@@ -34,10 +33,10 @@ from acked.checker.native.language import (
     prefetch,
     swap,
     trailing_zeros,
-    translate,
     unrolled,
 )
 from acked.checker.native.shard import address, reserve
+from acked.checker.native.translator import LowLevelError, translate
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from tests.checker.toys import always, ask, counters
@@ -278,6 +277,110 @@ def test_a_constant_given_to_the_translator_is_a_literal() -> None:
     assert compiled(scaled, SCALE=7).function("scaled", 1)(6) == 42
 
 
+# -- generators ----------------------------------------------------------------------------------------------------
+
+
+def evens(end: U64) -> Iterator[U64]:
+    i = 0
+    while i < end:
+        if i & 1:
+            i += 1
+            continue
+        yield i
+        i += 1
+
+
+def grid(rows: U64, columns: U64) -> Iterator[tuple[U64, U64]]:
+    for i in evens(rows):
+        for k in range(columns):
+            yield i, k
+
+
+def over_a_grid(rows: U64, columns: U64) -> U64:
+    total = 0
+    i = 1000  # not the generators' own
+    for row, column in grid(rows, columns):
+        if column == 3:
+            continue
+        if row * 100 + column > 404:
+            break
+        total = total * 7 + row * 10 + column
+    for row in evens(rows):
+        for again in evens(row):
+            if again > 2:
+                break
+            total += i
+        if row == 6:
+            return total
+    return total + 1
+
+
+def run_as_python(rows: int, columns: int) -> int:
+    return over_a_grid(rows, columns) & MASK
+
+
+GRIDS = compiled(evens, grid, over_a_grid)
+
+
+@given(st.integers(0, 9), st.integers(0, 7))
+def test_a_generator_in_place_of_a_loop_is_pythons(rows: int, columns: int) -> None:
+    assert GRIDS.function("over_a_grid", 2)(rows, columns) == run_as_python(rows, columns)
+
+
+def returns_early(end: U64) -> Iterator[U64]:
+    yield end
+    return
+
+
+def without_end(end: U64) -> Iterator[U64]:
+    for i in without_end(end):
+        yield i + 1
+
+
+def used(a: U64) -> U64:
+    for i in returns_early(a):
+        a += i
+    return a
+
+
+def used_without_end(a: U64) -> U64:
+    for i in without_end(a):
+        a += i
+    return a
+
+
+def called(a: U64) -> U64:
+    return evens(a)  # type: ignore[return-value]
+
+
+def three_of_two(a: U64) -> U64:
+    for i, k, m in grid(a, a):  # type: ignore[misc]
+        a += i + k + m
+    return a
+
+
+def of_a_pointer(a: P64) -> U64:
+    for i in evens(a):  # type: ignore[arg-type]
+        return i
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (used, "returns_early, line 3 of the function: a generator does not return early"),
+        (used_without_end, "without_end cannot loop over itself"),
+        (called, "evens is a generator, which only a `for` uses"),
+        (three_of_two, "2 values are yielded and 3 are taken"),
+        (of_a_pointer, "evens takes U64"),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_generators_outside_the_subset_are_refused(function: Callable[..., Any], message: str) -> None:
+    with pytest.raises(LowLevelError, match=message):
+        translate([evens, grid, returns_early, without_end, function], {})
+
+
 # -- what it refuses ---------------------------------------------------------------------------------------------------
 
 
@@ -378,10 +481,10 @@ def too_few_arguments(a: U64) -> U64:
         (text, "Constant is outside the subset"),
         (fraction, "Constant is outside the subset"),
         (unknown_name, "nowhere is neither a variable nor a constant"),
-        (unknown_call, "abs is no word of the subset"),
+        (unknown_call, "abs is not a word of the subset"),
         (method, "only plain functions can be called"),
         (chained, "Compare is outside the subset"),
-        (loop_over_a_list, "only `for name in range"),
+        (loop_over_a_list, "only `for … in range"),
         (unrolled_by_a_variable, "needs a literal"),
         (indexed_number, "U64 cannot be indexed"),
         (number_into_pointer, "a is P64 and cannot become U64"),

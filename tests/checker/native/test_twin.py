@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from acked.checker.question.question import Question
-from acked.checker.spec.spec import property_named, protocol_named
+from acked.checker.spec.resolve import property_named, protocol_named
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
 from benchmarks.promela import FUNCTIONS, MODEL, TYPES, Unsuited, twin

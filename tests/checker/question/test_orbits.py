@@ -20,6 +20,7 @@ from acked.checker.question.orbits import Orbits, too_many
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Result, Verdict
 from acked.checker.search.local import LocalSearch, search
+from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.spec import load_spec, parse_spec
 from acked.checker.store.run_directory import RunDirectory
 from acked.invariants.catalogue import properties_of
@@ -250,7 +251,7 @@ def test_every_shipped_property_and_its_probe_is_symmetric(name: str) -> None:
     small = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
     bound = protocol.bind({item.name: small[item.name] for item in protocol.constants if item.name in small})
     names = tuple(properties_of(protocol))
-    task = Task(name, tuple(bound.items()), names, probing=Probing.VACUITY, symmetry=True)
+    task = Task(QuestionText(name, tuple(bound.items()), names, symmetry=True), probing=Probing.VACUITY)
     assert len(task.question().properties) == len(names)
 
 
@@ -324,14 +325,14 @@ def test_a_spec_asks_for_symmetry_and_its_task_and_fingerprint_know() -> None:
     reduced = parse_spec(text.replace("[check]", "[check]\nsymmetry = true"), Path("a.toml"))
     assert reduced.question().fingerprint != plain.question().fingerprint
     assert Task.of(reduced) != Task.of(plain)
-    assert not Task.of(reduced, Probing.COVERAGE).symmetry
+    assert not Task.of(reduced, Probing.COVERAGE).asked.symmetry
 
 
 def test_a_run_goes_on_only_with_the_symmetry_it_was_begun_with(tmp_path: Path) -> None:
     plain = replace(family("kip320", (2, 2, 2, 1)), is_symmetric=False)
     with RunDirectory.create(tmp_path / "run", plain, 4) as run:
         LocalSearch(plain, Bounds(1, MEMORY, 2), stored=run).run()
-    with pytest.raises(ConfigurationError, match="begun without symmetry"):
+    with pytest.raises(ConfigurationError, match="started without symmetry"):
         RunDirectory.open(tmp_path / "run", replace(plain, is_symmetric=True))
 
 

@@ -193,7 +193,7 @@ def test_another_answer_than_expected_is_a_difference(old: str, new: str, differ
         ("for r in replicas if", "for replicas in replicas if", "'replicas' is a name of the protocol"),
         ('["LeaderIsIn", "WeakIsr"]', '["WeakIsr"]', "mine.toml:8: LeaderIsIn is written but not asked"),
         ("LeaderIsIn", "WeakIsr", "there is a property WeakIsr already"),
-        ("[invariants.LeaderIsIn]", "[invariants.Deadlock]", "'Deadlock' is no name for something of your own"),
+        ("[invariants.LeaderIsIn]", "[invariants.Deadlock]", "'Deadlock' cannot be the name of something of your own"),
         ("doc = ", "dok = ", "unknown key 'dok' in [invariants.LeaderIsIn] (did you mean doc?)"),
         ('unreachable = "Nobody"', 'unreachable = "Nobdy"', "'Nobdy' is expected to be unreachable but not looked for (d"),
         ("Alone = ", "LeaderIsIn = ", "there is a property LeaderIsIn already"),

@@ -11,11 +11,11 @@ from acked.checker.bounds import Bounds
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
-from acked.checker.replay.trace_file import FORMAT, replay
+from acked.checker.question.result import Counterexample
+from acked.checker.replay.trace_file import FORMAT, replay, trace_document
 from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import FAMILY as PROTOCOLS
-from acked.reports.runs.document import TRACE_FORMAT, trace_document
 
 SIZE = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
 
@@ -26,13 +26,13 @@ def documents(protocol: str, *drop: tuple[str, str]) -> list[tuple[dict[str, Any
     question = Question(known.instantiate(SIZE, drop), (*properties_of(known).values(), DEADLOCK))
     result = search(question, Bounds(2, 1 << 26), StopPolicy.EVERY_PROPERTY)
     return [
-        (json.loads(json.dumps(trace_document("t", question, item.run, item.property.name))), item.run)
+        (json.loads(json.dumps(trace_document(Counterexample.of("t", question, item)))), item.run)
         for item in result.violations
     ]
 
 
 def test_readers_and_writers_agree_on_the_format() -> None:
-    assert FORMAT == TRACE_FORMAT == "acked-trace/1"
+    assert FORMAT == FORMAT == "acked-trace/1"
 
 
 @pytest.mark.slow
@@ -44,8 +44,8 @@ def test_every_violation_s_document_replays_to_the_same_run(protocol: str) -> No
         replayed = replay(document)
         assert replayed.run.states == run.states
         assert [step.label for step in replayed.run.actions] == [step.label for step in run.actions]
-        assert replayed.violates == document["spec"]["violates"]
-        assert trace_document(replayed.title, replayed.question, replayed.run, replayed.violates) == document
+        assert (replayed.property and replayed.property.name) == document["spec"]["violates"]
+        assert trace_document(replayed) == document
 
 
 def test_a_trace_of_a_weakened_protocol_replays_only_with_what_was_dropped() -> None:

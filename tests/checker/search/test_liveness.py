@@ -24,10 +24,10 @@ from acked.checker.gate.gate import judge
 from acked.checker.question.fairness import Group
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
-from acked.checker.question.result import Result, Run, StopReason, Verdict
+from acked.checker.question.result import Counterexample, Result, Run, StopReason, Verdict
 from acked.checker.question.user_properties import liveness
 from acked.checker.replay.lasso import refusal_of
-from acked.checker.replay.trace_file import replay
+from acked.checker.replay.trace_file import replay, trace_document
 from acked.checker.search.liveness import _Fair, fair_parts
 from acked.checker.search.local import search
 from acked.checker.spec.expectation import Reason
@@ -36,7 +36,6 @@ from acked.cli import main
 from acked.model.language.protocol import Protocol, require
 from acked.model.language.state import Struct, field
 from acked.model.language.values import Bool, Id
-from acked.reports.runs.document import trace_document
 from tests.places import SPECS
 
 SPECS = SPECS / "liveness"
@@ -403,7 +402,7 @@ def test_a_trigger_that_no_state_meets_says_nothing() -> None:
 def document_of(name: str) -> dict[str, Any]:
     result = answer(name)
     item = result.violations[0]
-    made: dict[str, Any] = json.loads(json.dumps(trace_document("x", result.question, item.run, item.property.name)))
+    made: dict[str, Any] = json.loads(json.dumps(trace_document(Counterexample.of("x", result.question, item))))
     return made
 
 
@@ -494,7 +493,7 @@ WELL = '[liveness.Led]\neventually = "controller.leader == 0"\n'
     ("lines", "said_of_it"),
     [
         ('[liveness.Led]\nleads_to = ["controller.leeder == 0", "True"]', "x.toml:6: Led: column 1: .*did you mean leader"),
-        ('[liveness.Led]\neventually = "controller.leader"', "x.toml:6: Led: column 1: this is no condition"),
+        ('[liveness.Led]\neventually = "controller.leader"', "x.toml:6: Led: column 1: this is not a condition"),
         ('[liveness.Led]\nleads_to = ["True"]', "must be two predicates"),
         ('[liveness.Led]\nleads_to = "True"', "must be two predicates"),
         ('[liveness.Led]\neventually = ["True"]', "must be text in quotes"),
@@ -503,7 +502,7 @@ WELL = '[liveness.Led]\neventually = "controller.leader == 0"\n'
         ('[liveness.Led]\neventually = "True"\nleads_to = ["True", "True"]', "says either eventually"),
         ('[liveness]\nLed = "True"', "liveness.Led must be a table"),
         ('[liveness.OneLeader]\neventually = "True"', "there is a property OneLeader already"),
-        ('[liveness."a b"]\neventually = "True"', "is no name"),
+        ('[liveness."a b"]\neventually = "True"', "cannot be the name"),
         ('[reach]\nLed = "True"\n' + WELL, "there is a property Led already"),
         ('[fairness]\nweak = ["Crash"]', "there is none; see docs/liveness.md"),
         (WELL + '[fairness]\nweak = ["Krash"]', "x.toml:8: partition has no action 'Krash' .did you mean Crash"),
@@ -514,7 +513,7 @@ WELL = '[liveness.Led]\neventually = "controller.leader == 0"\n'
         (WELL + "[fairness]\nweak = [1]", "must be a name in quotes or a list"),
         (WELL + '[fairness]\nfair = ["Crash"]', "unknown key 'fair'"),
         (WELL + '[fairness]\nweak = ["LoseSession"]', "does not have under these constants"),
-        (WELL + "[check]\nsymmetry = true", "about runs without end.*leave symmetry out"),
+        (WELL + "[check]\nsymmetry = true", "about infinite traces.*leave symmetry out"),
     ],
 )
 def test_a_spec_that_makes_no_sense_is_refused(lines: str, said_of_it: str) -> None:

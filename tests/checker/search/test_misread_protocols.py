@@ -21,12 +21,11 @@ from acked.checker.proof.induction import Options, prove_by_induction
 from acked.checker.proof.result import ProofResult
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
-from acked.checker.question.result import Result, Verdict
-from acked.checker.replay.trace_file import replay
+from acked.checker.question.result import Counterexample, Result, Verdict
+from acked.checker.replay.trace_file import replay, trace_document
 from acked.checker.search.local import search
 from acked.checker.spec.spec import load_spec
 from acked.model.formulas.errors import DomainOverflow
-from acked.reports.runs.document import trace_document
 
 LIMITS = Limits(jobs=1, timeout=600.0)
 HEAD = """
@@ -170,7 +169,7 @@ def test_what_is_written_past_a_logs_end_is_no_state_that_nobody_sees(tmp_path: 
     run = result.violations[0].run
     shown = [question.instance.schema.decode(question.instance.schema.unpack(words)) for words in run.states]
     assert [json.dumps(state) for state in shown].count(json.dumps(shown[0])) == 1
-    document = json.loads(json.dumps(trace_document("t", question, run, "I")))
+    document = json.loads(json.dumps(trace_document(Counterexample.of("t", question, result.violations[0]))))
     document["spec"]["protocol"] = "mine.py:p"
     assert replay(document, folder=tmp_path).run.states == run.states
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, event, example, given, settings
 
 from acked.checker.bounds import Bounds
 from acked.checker.native import kernel
-from acked.checker.native.compile import ObjectCode, compile_for_long, compile_kernel, load_kernel
+from acked.checker.native.compile import ObjectCode, compile_kernel, compile_optimized, load_kernel
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.plan import KernelPlan
 from acked.checker.question.question import DEADLOCK, Question
@@ -78,13 +78,13 @@ def assert_engines_agree(question: Question) -> tuple[Space, Answer]:
     # A bounded search may look one level ahead to break a tie, which the oracle's bounded space does not hold.
     policies = list(StopPolicy) if max_depth is None else [StopPolicy.EVERY_PROPERTY]
     expected = {policy: explore(space, policy) for policy in policies}
-    for code in (compile_kernel, compile_for_long):
+    for code in (compile_kernel, compile_optimized):
         code(question.plan)  # from now on the search finds it in the cache
         for policy in policies:
             for workers in (1, 2):
                 result = search(question, Bounds(workers, MEMORY, max_depth), policy)
                 assert_same_answer(result, expected[policy])
-    assert load_kernel(question.plan).is_for_long
+    assert load_kernel(question.plan).is_optimized
     return space, expected[policies[-1]]
 
 
@@ -190,7 +190,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize("code", [compile_kernel, compile_for_long])
+@pytest.mark.parametrize("code", [compile_kernel, compile_optimized])
 @pytest.mark.parametrize(("owner", "name", "fault"), FAULTS, ids=[fault.__name__ for *_, fault in FAULTS])
 def test_a_fault_in_the_kernel_is_caught_by_the_comparison(
     owner: object,

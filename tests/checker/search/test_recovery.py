@@ -15,9 +15,9 @@ from acked.checker.bounds import Bounds
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
-from acked.checker.question.result import Result, StopReason, Verdict
+from acked.checker.question.result import Counterexample, Result, StopReason, Verdict
 from acked.checker.question.user_properties import recoverable, recoverable_named
-from acked.checker.replay.trace_file import replay
+from acked.checker.replay.trace_file import replay, trace_document
 from acked.checker.search.local import LocalSearch, search
 from acked.checker.spec.spec import load_spec, parse_spec
 from acked.checker.store.run_directory import RunDirectory
@@ -25,7 +25,6 @@ from acked.cli import main
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.values import Bool
-from acked.reports.runs.document import trace_document
 from tests.oracle import Space, TooLarge
 from tests.places import SPECS
 from tests.random_protocols import TRUTHS, Plan, Recipe, Scope, plans, protocol_of, truth
@@ -150,7 +149,7 @@ def test_the_three_kinds_of_answers_are_shipped() -> None:
 def test_it_is_said_which_clause_stands_in_the_way() -> None:
     for workers in (1, 2):
         notes = answer("last-in-sync-replica", workers).notes
-        assert "from the run's last state 2 states can be reached, itself included, and it holds in none" in notes[0]
+        assert "from the trace's last state 2 states are reachable, itself included, and it holds in none" in notes[0]
         assert notes[1:] == ('ElectLeader would bring that about, but "candidate" is false',)
 
 
@@ -186,7 +185,7 @@ def test_an_outcome_survives_its_file() -> None:
 def test_a_trace_is_replayed_and_one_that_ends_well_is_refused() -> None:
     result = answer("kafka-19522")
     item = result.violations[0]
-    document = json.loads(json.dumps(trace_document("x", result.question, item.run, item.property.name)))
+    document = json.loads(json.dumps(trace_document(Counterexample.of("x", result.question, item))))
     assert replay(document).run.states == item.run.states
     document["steps"] = document["steps"][:1]
     with pytest.raises(SpecUnreadable, match="which holds in its last state"):

@@ -10,7 +10,7 @@ import pytest
 
 from acked.checker.bounds import Bounds
 from acked.checker.errors import SystemFailure
-from acked.checker.native import loops, shard
+from acked.checker.native import shard, slots, table
 from acked.checker.native.compile import load_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import Shard, alone, team
@@ -196,10 +196,10 @@ def test_a_worker_without_work_expands_what_another_offers_and_every_state_once(
         idle = shards[level % 2]
         busy = shards[1 - level % 2]
         # As if the busy one had just been interrupted, with nothing of its share done.
-        busy._offer[loops.OFFER_END] = ends[1 - level % 2]
-        busy._offer[loops.OFFER_NEXT] = begins[1 - level % 2]
+        busy._offer[slots.OFFER_END] = ends[1 - level % 2]
+        busy._offer[slots.OFFER_NEXT] = begins[1 - level % 2]
         assert idle.expand(begins[level % 2], ends[level % 2]) == ends[level % 2]
-        assert busy._offer[loops.OFFER_NEXT] >= ends[1 - level % 2]
+        assert busy._offer[slots.OFFER_NEXT] >= ends[1 - level % 2]
         assert sum(busy.enabled) == 0
         firings = sum(idle.enabled)
         assert firings == expected_firings(level)
@@ -305,8 +305,8 @@ class Impatient(Observer):
 
 def bytes_for(question: Question, states: int, workers: int) -> int:
     """A budget of exactly so many states."""
-    per_state = 8 * question.instance.schema.words + 8 * loops.LOAD_DENOMINATOR // loops.LOAD_NUMERATOR
-    return states * per_state + 8 * loops.SLOTS * loops.PAD * workers + 1
+    per_state = 8 * question.instance.schema.words + 8 * table.LOAD_DENOMINATOR // table.LOAD_NUMERATOR
+    return states * per_state + 8 * table.SLOTS * table.PAD * workers + 1
 
 
 @pytest.mark.slow
@@ -335,15 +335,15 @@ def test_the_table_holds_every_state_once_and_nothing_else(workers: int, monkeyp
     states = [one.states[at] for one in run.shards for at in range(one.count)]  # one word each
     assert len(states) == len(set(states)) == 7**5
     visited, first = run.shards[0]._visited, run.shards[0].context
-    used = 8 * (first[loops.BUCKETS] + loops.PAD)
+    used = 8 * (first[slots.BUCKETS] + table.PAD)
     found: list[int] = []
     for part in range(workers):
-        slots = visited.table[visited.stride // 8 * part : visited.stride // 8 * (part + 1)]
-        assert not any(slots[used - 8 :]), "the last bucket, and what is behind it, stays empty"
-        found += [slot & loops.INDEX_MASK for slot in slots[:used] if slot]
-    wanted = [one.context[loops.FIRST] + at + 1 for one in run.shards for at in range(one.count)]
+        entries = visited.table[visited.stride // 8 * part : visited.stride // 8 * (part + 1)]
+        assert not any(entries[used - 8 :]), "the last bucket, and what is behind it, stays empty"
+        found += [slot & table.INDEX_MASK for slot in entries[:used] if slot]
+    wanted = [one.context[slots.FIRST] + at + 1 for one in run.shards for at in range(one.count)]
     assert sorted(found) == sorted(wanted)
-    assert visited.shared[loops.BOOKED] == 7**5
+    assert visited.shared[slots.BOOKED] == 7**5
 
 
 class Patient(Observer):
@@ -353,8 +353,8 @@ class Patient(Observer):
         self.search: LocalSearch | None = None
 
     def progress(self, now: Progress) -> None:
-        if self.search is not None and self.search._better is not None:
-            self.search._better.result()
+        if self.search is not None and self.search._optimized_kernel is not None:
+            self.search._optimized_kernel.result()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -363,13 +363,13 @@ def test_a_search_that_takes_long_changes_its_code_between_levels(
 ) -> None:
     monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))
     expected = answer(search(grid(5, 6), Bounds(workers, MEMORY)))
-    assert not load_kernel(grid(5, 6).plan).is_for_long
-    monkeypatch.setattr("acked.checker.search.local.LONG", 0)
+    assert not load_kernel(grid(5, 6).plan).is_optimized
+    monkeypatch.setattr("acked.checker.search.local.TIER_UP_RATIO", 0)
     patient = Patient()
     patient.search = LocalSearch(grid(5, 6), Bounds(workers, MEMORY), observer=patient)
     assert answer(patient.search.run()) == expected
-    assert patient.search._kernel.is_for_long
-    assert load_kernel(grid(5, 6).plan).is_for_long, "the next search begins with it"
+    assert patient.search._kernel.is_optimized
+    assert load_kernel(grid(5, 6).plan).is_optimized, "the next search begins with it"
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -121,6 +121,6 @@ def test_a_master_that_does_not_answer_is_named_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("master", ["", "loca", "local[0]", "local[-1]", "spark://", "spark://host", "http://host:1"])
 def test_a_master_that_is_none_is_refused(master: str) -> None:
-    with pytest.raises(ConfigurationError, match="is no Spark master"):
+    with pytest.raises(ConfigurationError, match="is not a Spark master"):
         SparkSettings(master)
 

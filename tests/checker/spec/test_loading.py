@@ -12,7 +12,8 @@ from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.errors import AckedError
 from acked.checker.search.local import search
-from acked.checker.spec.spec import load_spec, protocol_named
+from acked.checker.spec.resolve import protocol_named
+from acked.checker.spec.spec import load_spec
 from acked.checker.spec.user_protocol import load_protocol
 from acked.cli import main
 
@@ -30,8 +31,13 @@ def mine(tmp_path: Path) -> Path:
         ("x = (", "mine.py:1: this is not valid Python: '(' was never closed"),
         ("\n1 / 0", "mine.py:2: ZeroDivisionError: division by zero"),
         ("import nothing_of_the_kind", "mine.py:1: ModuleNotFoundError: No module named 'nothing_of_the_kind'"),
+        (
+            "from model.no_such_module import Protocol",  # There is a `model` where the tests run, and only there.
+            "; acked's model is now acked.model: write `from acked import …` or `from acked.model… import …`",
+        ),
+        ("import os\nimport checker.no_such_module", "mine.py:2: ModuleNotFoundError: No module named 'checker"),
         ("raise SystemExit(0)", "mine.py:1: SystemExit: 0"),
-        ("mine = 3", "mine.py has something else than a protocol called 'mine'; its protocols are none"),
+        ("mine = 3", "mine.py defines 'mine', which is not a protocol; its protocols are none"),
         ("", "mine.py has no protocol 'mine'; its protocols are none"),
         ("\0", "this is not valid Python"),
         (
@@ -171,7 +177,7 @@ def test_nothing_that_exists_is_overwritten(mine: Path, capsys: pytest.CaptureFi
     assert set(before) == {"my_log.py", "my_log.toml", "test_my_log.py"}
     (mine / "my_log.py").unlink()
     assert main(["new", "protocol", "my-log", "--out", str(mine)]) == 151
-    assert "my_log.toml exists already" in capsys.readouterr().err
+    assert "my_log.toml already exists" in capsys.readouterr().err
     assert not (mine / "my_log.py").exists()
     for name in ("kip320", "a/b", "../x", "", "A b"):
         assert main(["new", "protocol", name, "--out", str(mine)]) == 151
@@ -191,5 +197,5 @@ def test_an_action_that_asks_python_and_not_the_state_is_refused_with_its_line(a
     lines = ["def keep(x=None):", "    return x is None", "", "@p.action(says=lambda t: t.after.leader is None)"]
     lines += ["def act(s, n):", f"    require('nobody', {asked})"]
     (tmp_path / "mine.py").write_text("\n".join(lines), "utf-8")
-    with pytest.raises(AckedError, match=r"mine\.py:6: `is` asks Python and not the state; write s\..+\.is_none, "):
+    with pytest.raises(AckedError, match=r"mine\.py:6: `is` compares Python objects, not the state; use s\..+\.is_none, "):
         load_protocol("mine.py:mine", tmp_path)

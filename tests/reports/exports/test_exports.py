@@ -15,7 +15,7 @@ import pytest
 
 from acked.checker.bounds import Bounds
 from acked.checker.errors import SpecUnreadable
-from acked.checker.question.result import Result, Run
+from acked.checker.question.result import Counterexample, Result, Run
 from acked.checker.replay.foreign import read_foreign
 from acked.checker.replay.retrace import retrace
 from acked.checker.search.local import search
@@ -33,9 +33,9 @@ HOSTILE = '</script><img src=x onerror=alert(1)> "q" \'a\' `b` | *c* [d](javascr
 
 @pytest.fixture
 def exported(violated: Result) -> Exported:
-    found = violated.violations[0]
-    view = view_of("truncation loses records", violated.question, found.run, found.property)
-    return Exported(view, violated.question, found.run, len(view.steps) - 1)
+    found = Counterexample.of("truncation loses records", violated.question, violated.violations[0])
+    view = view_of(found)
+    return Exported(view, found, len(view.steps) - 1)
 
 
 @pytest.fixture
@@ -74,11 +74,11 @@ def _bare_integers(value: Any) -> list[int]:
 def test_what_is_exported_for_tla_tools_reads_back_as_the_same_run(exported: Exported, form: str, tmp_path: Path) -> None:
     target = tmp_path / "run.json"
     target.write_text(FORMATS[form](exported), encoding="utf-8")
-    foreign = read_foreign(target, exported.question.instance)
-    assert foreign.states == exported.run.states
-    found = retrace(exported.question.instance, foreign.states, foreign.hints)
+    foreign = read_foreign(target, exported.found.question.instance)
+    assert foreign.states == exported.found.run.states
+    found = retrace(exported.found.question.instance, foreign.states, foreign.hints)
     assert found.hindrance is None
-    assert [step.label for step in found.run.actions] == [step.label for step in exported.run.actions]
+    assert [step.label for step in found.run.actions] == [step.label for step in exported.found.run.actions]
 
 
 def test_tlcs_form_numbers_states_and_names_actions_between_them(exported: Exported) -> None:
@@ -177,7 +177,7 @@ def test_hostile_texts_stay_texts_in_every_format(hostile: Exported, form: str) 
     elif form == "csv":
         for row in csv.reader(io.StringIO(text)):
             assert not any(cell.startswith(("=", "+", "@")) for cell in row)
-            assert len(row) == 4 + len(hostile.question.instance.schema.leaves)
+            assert len(row) == 4 + len(hostile.found.question.instance.schema.leaves)
     else:
         assert len(text.splitlines()) == len(FORMATS[form](hostile).splitlines())
 
@@ -191,11 +191,11 @@ def late() -> Exported:
     spec = load_spec(SPECS / "gallery" / "kafka18991-bug.toml")
     result = search(spec.question(), Bounds(workers=1))
     found = result.violations[0]
-    view = view_of(spec.title, result.question, found.run, found.property)
+    view = view_of(Counterexample.of(spec.title, result.question, found))
     labels = [step.label for step in view.steps]
     departs, arrives = labels.index("FetchDivergingLate(follower=0, leader=1)"), labels.index("LateAnswerCounts(follower=0)")
     assert (departs, arrives) == (6, 13)
-    return Exported(view, result.question, found.run, arrives)
+    return Exported(view, Counterexample.of(spec.title, result.question, found), arrives)
 
 
 @pytest.mark.slow
@@ -301,13 +301,13 @@ def written(exported: Exported, itf: bool, target: Path) -> Path:
 
 @pytest.mark.parametrize("itf", [True, False])
 def test_a_trace_in_the_variables_of_the_tla_modules_is_replayed(exported: Exported, itf: bool, tmp_path: Path) -> None:
-    foreign = read_foreign(written(exported, itf, tmp_path / "t.json"), exported.question.instance)
-    assert foreign.states == exported.run.states
-    assert retrace(exported.question.instance, foreign.states, foreign.hints).hindrance is None
+    foreign = read_foreign(written(exported, itf, tmp_path / "t.json"), exported.found.question.instance)
+    assert foreign.states == exported.found.run.states
+    assert retrace(exported.found.question.instance, foreign.states, foreign.hints).hindrance is None
 
 
 def test_the_first_step_that_is_none_is_named_with_the_clause(exported: Exported, tmp_path: Path) -> None:
-    other = PROTOCOLS["kip320"].instantiate(exported.question.instance.constants)
+    other = PROTOCOLS["kip320"].instantiate(exported.found.question.instance.constants)
     foreign = read_foreign(written(exported, True, tmp_path / "t.json"), other)
     hindrance = retrace(other, foreign.states, foreign.hints).hindrance
     assert hindrance is not None
@@ -335,7 +335,7 @@ def test_what_is_no_trace_is_refused_in_one_sentence(exported: Exported, text: s
     target = tmp_path / "t.json"
     target.write_text(text, encoding="utf-8")
     with pytest.raises(SpecUnreadable) as refused:
-        read_foreign(target, exported.question.instance)
+        read_foreign(target, exported.found.question.instance)
     assert message in str(refused.value)
 
 
@@ -345,12 +345,13 @@ def test_a_state_out_of_range_names_the_field(exported: Exported, tmp_path: Path
     target = tmp_path / "t.json"
     target.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(SpecUnreadable, match="state 3 is no state of truncate-to-hw: next_record_id: 99 is not one of"):
-        read_foreign(target, exported.question.instance)
+        read_foreign(target, exported.found.question.instance)
 
 
 def test_a_short_run_exports_as_well(violated: Result) -> None:
     run = violated.violations[0].run
     first = Run(run.states[:1], ())
-    view = view_of("one state", violated.question, first)
+    found = Counterexample("one state", violated.question, first)
+    view = view_of(found)
     for form, export in FORMATS.items():
-        assert export(Exported(view, violated.question, first, 0)), form
+        assert export(Exported(view, found, 0)), form

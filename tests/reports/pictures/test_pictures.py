@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from acked.checker.question.question import Question
-from acked.checker.question.result import Run
+from acked.checker.question.result import Counterexample, Run
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol, require
@@ -25,7 +25,7 @@ from acked.reports.pictures.providers import provider_of
 from acked.reports.runs.lanes import fate_in_words, lanes_of
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, steps_of, view_of
-from tests.reports.gate.locks import LABELS, run_of
+from tests.reports.pictures.locks import LABELS, run_of
 
 LOGS = ("high watermark", "log end", "record 0", "offset", "e-", "e–", "HW", "LEO")
 
@@ -33,13 +33,13 @@ LOGS = ("high watermark", "log end", "record 0", "offset", "e-", "e–", "HW", "
 @pytest.fixture
 def view() -> TraceView:
     question, run = run_of(*LABELS)
-    return view_of("who has the lock", question, run)
+    return view_of(Counterexample("who has the lock", question, run))
 
 
 @pytest.fixture
 def exported(view: TraceView) -> Exported:
     question, run = run_of(*LABELS)
-    return Exported(view, question, run, len(LABELS))
+    return Exported(view, Counterexample("who has the lock", question, run), len(LABELS))
 
 
 def test_the_terminal_draws_rows_without_logs_and_explains_the_providers_own_badges(
@@ -86,7 +86,7 @@ def test_every_export_takes_a_protocol_without_logs(exported: Exported, form: st
 
 def test_a_page_has_the_look_of_the_provider_and_the_lanes_of_the_actions() -> None:
     question, run = run_of(*LABELS)
-    (trace,) = trace_data("locks", question, run, None)["traces"]
+    (trace,) = trace_data(Counterexample("locks", question, run))["traces"]
     legend = [["badge", "has heard that it may go on", "holds", "strong"]]
     assert trace["head"]["look"] == {"row": "client", "epoch": "", "legend": legend}
     assert trace["packet"]["lanes"]["actors"] == ["lock server", "client 0", "client 1"]
@@ -133,10 +133,10 @@ def test_a_protocol_that_declares_nothing_has_lanes_of_its_ids_and_no_picture(dr
     made = protocol()
     made.action()(switch)
     question, run = switched(made)
-    view = view_of("things", question, run)
+    view = view_of(Counterexample("things", question, run))
     lanes = lanes_of(view.steps)
     assert (lanes.actors, lanes.acting, lanes.messages) == (("thing 0", "thing 1"), (None, "thing 1"), ())
-    assert trace_data("t", question, run, None)["traces"][0]["packet"]["steps"][1]["picture"] is None
+    assert trace_data(Counterexample("t", question, run))["traces"][0]["packet"]["steps"][1]["picture"] is None
     assert [line.strip() for line in drawn(print_trace, view).lines][-1] == "*on[1]  false -> true"
 
 
@@ -187,6 +187,6 @@ def test_what_goes_wrong_in_a_declaration_is_one_sentence_with_its_line() -> Non
     )
 
 
-def test_pictures_that_are_none_are_refused() -> None:
-    with pytest.raises(ModelError, match="things: pictures is no provider"):
+def test_what_is_not_a_provider_of_pictures_is_refused() -> None:
+    with pytest.raises(ModelError, match="things: pictures is not a provider"):
         provider_of(protocol(pictures=3).instantiate({"things": 1}))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from acked.checker.question.result import Result
-from acked.reports.runs.document import check_document, trace_document
+from acked.checker.question.result import Counterexample, Result
+from acked.checker.replay.trace_file import trace_document
+from acked.reports.runs.document import check_document
 
 
 def document(result: Result, **more: object) -> dict:
@@ -51,7 +52,7 @@ def test_an_expectation_is_put_in_as_it_was_given(violated: Result) -> None:
 
 def test_a_trace_names_its_spec_and_starts_without_an_action(violated: Result) -> None:
     found = violated.violations[0]
-    trace = trace_document("title", violated.question, found.run, found.property.name)
+    trace = trace_document(Counterexample.of("title", violated.question, found))
     trace = json.loads(json.dumps(trace, allow_nan=False))
     assert trace["format"] == "acked-trace/1"
     assert trace["spec"] == {
@@ -70,7 +71,7 @@ def test_a_trace_names_its_spec_and_starts_without_an_action(violated: Result) -
 
 def test_every_step_of_a_trace_can_be_fired_again(violated: Result) -> None:
     found, instance = violated.violations[0], violated.question.instance
-    trace = json.loads(json.dumps(trace_document("title", violated.question, found.run, None)))
+    trace = json.loads(json.dumps(trace_document(Counterexample("title", violated.question, found.run))))
     by_label = {(step.action.name, json.dumps(step.arguments)): step for step in instance.actions}
     codes = instance.schema.encode(trace["steps"][0]["state"])
     for step in trace["steps"][1:]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acked.checker.question.result import Result
+from acked.checker.question.result import Counterexample, Result
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, view_of
 
@@ -19,7 +19,7 @@ Drawn = Callable[..., Any]
 @pytest.fixture
 def view(violated: Result) -> TraceView:
     found = violated.violations[0]
-    return view_of("truncation loses records", violated.question, found.run, found.property)
+    return view_of(Counterexample.of("truncation loses records", violated.question, found))
 
 
 def test_the_three_sentences_come_before_the_steps(drawn: Drawn, view: TraceView) -> None:
@@ -63,7 +63,7 @@ def test_offsets_that_no_step_uses_take_no_room(drawn: Drawn, view: TraceView) -
 def test_no_line_is_wider_than_the_screen(drawn: Drawn, searched, width: int, protocol: str, name: str) -> None:
     result = searched(protocol, (3, 2, 2, 2), name)
     found = result.violations[0]
-    screen = drawn(print_trace, view_of("t" * 150, result.question, found.run, found.property), width=width)
+    screen = drawn(print_trace, view_of(Counterexample.of("t" * 150, result.question, found)), width=width)
     assert max(map(len, screen.lines)) <= width
 
 
@@ -71,7 +71,7 @@ def test_cells_of_a_column_stay_below_each_other_through_the_whole_trace(drawn: 
     result = searched("truncate-to-hw", (3, 2, 2, 2), "LogEpochsAscend")
     found = result.violations[0]
     for width in (60, 100):
-        screen = drawn(print_trace, view_of("t", result.question, found.run, found.property), width=width)
+        screen = drawn(print_trace, view_of(Counterexample.of("t", result.question, found)), width=width)
         starts = {match.start() for line in screen.lines if (match := re.search(r"r1·e1", line)) and "broker" in line}
         assert len(starts) == 1
 
@@ -79,7 +79,7 @@ def test_cells_of_a_column_stay_below_each_other_through_the_whole_trace(drawn: 
 def test_a_screen_too_narrow_for_the_log_gets_it_in_bands_of_offsets(drawn: Drawn, searched) -> None:
     result = searched("truncate-to-hw", (3, 2, 2, 2), "LogEpochsAscend")
     found = result.violations[0]
-    screen = drawn(print_trace, view_of("t", result.question, found.run, found.property), width=32)
+    screen = drawn(print_trace, view_of(Counterexample.of("t", result.question, found)), width=32)
     headers = [line.split()[1:] for line in screen.lines if line.strip().startswith("offset")]
     assert headers[:2] == [["0"], ["1"]]
     assert "*r1·e1" in screen.text

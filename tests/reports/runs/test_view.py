@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acked.checker.question.question import DEADLOCK, Question
-from acked.checker.question.result import Result, Run
+from acked.checker.question.result import Counterexample, Result, Run
 from acked.checker.search.local import Bounds, search
 from acked.checker.spec.spec import load_spec
 from acked.invariants.property import Kind, Property
@@ -16,7 +16,7 @@ from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol, require
 from acked.model.language.state import Array, Optional, SetOf, Struct, field, none_of
 from acked.model.language.values import Id, Int
-from acked.reports.pictures.picture import Edit, Place, Tone
+from acked.reports.pictures.picture import Edit, MarkerKind, Tone
 from acked.reports.pictures.replication import REPLICATION
 from acked.reports.runs.view import steps_of, view_of
 from tests.places import CHECKOUT
@@ -96,7 +96,7 @@ def test_the_picture_shows_cells_high_watermark_and_what_was_removed(violated: R
     leader, follower = last.picture.rows
     record = leader.cells[0]
     assert (record.record, record.epoch, record.committed, record.acked, record.lost) == ("r0", 0, True, True, None)
-    assert (leader.at(Place.HIGH_WATERMARK), leader.at(Place.LOG_END)) == (1, 1)
+    assert (leader.at(MarkerKind.HIGH_WATERMARK), leader.at(MarkerKind.LOG_END)) == (1, 1)
     assert last.differs.rows["0"].markers == frozenset()
     assert follower.cells[0].record is None
     change = last.differs.rows["1"]
@@ -136,7 +136,7 @@ def test_a_leader_of_an_old_epoch_is_told_from_the_elected_one(violated: Result)
 
 def test_the_story_says_which_brokers_and_offsets_disagree(violated: Result) -> None:
     found = violated.violations[0]
-    story = view_of("title", violated.question, found.run, found.property).story
+    story = view_of(Counterexample.of("title", violated.question, found)).story
     assert story is not None
     assert story.happened == (
         "Step 8 of 8 breaks it: broker 0, which takes itself for the leader in epoch 0 with high watermark 1, holds "
@@ -160,7 +160,7 @@ def test_the_story_says_which_brokers_and_offsets_disagree(violated: Result) -> 
 def test_whatever_search_finds_violated_is_explained(searched, protocol: str, name: str, says: str) -> None:
     result = searched(protocol, (3, 2, 2, 2), name)
     found = result.violations[0]
-    story = view_of("title", result.question, found.run, found.property).story
+    story = view_of(Counterexample.of("title", result.question, found)).story
     assert story is not None
     assert says in story.happened
 
@@ -199,7 +199,7 @@ def test_a_protocol_of_another_family_gets_its_changed_fields_by_name() -> None:
     )
     result = room_result(never_full)
     found = result.violations[0]
-    view = view_of("chairs", result.question, found.run, found.property)
+    view = view_of(Counterexample.of("chairs", result.question, found))
     first, second, last = view.steps
     assert first.sentence == "the initial state"
     assert first.picture is not None
@@ -218,14 +218,14 @@ def test_a_protocol_of_another_family_gets_its_changed_fields_by_name() -> None:
 def test_a_deadlock_is_told_as_one() -> None:
     result = room_result(DEADLOCK)
     found = result.violations[0]
-    story = view_of("chairs", result.question, found.run, found.property).story
+    story = view_of(Counterexample.of("chairs", result.question, found)).story
     assert story is not None
     assert story.happened == "Step 2 of 2 breaks it: no action is enabled any more."
 
 
 def test_a_run_that_violates_nothing_has_steps_and_no_story(violated: Result) -> None:
     run = violated.violations[0].run
-    view = view_of("title", violated.question, Run(run.states[:3], run.actions[:2]))
+    view = view_of(Counterexample("title", violated.question, Run(run.states[:3], run.actions[:2])))
     assert view.story is None
     assert len(view.steps) == 3
 
@@ -236,7 +236,7 @@ def test_a_weakened_protocol_is_pictured_as_well(control: Path) -> None:
     """Its runs do what the whole rules never do, such as taking up a request that nobody sent."""
     question = load_spec(control).question()
     found = search(question, Bounds(workers=1)).violations[0]
-    view = view_of("weakened", question, found.run, found.property)
+    view = view_of(Counterexample.of("weakened", question, found))
     assert all(step.picture is not None for step in view.steps)
     assert view.story is not None
     assert view.story.prevented is not None

@@ -1,0 +1,288 @@
+"""Acked as a library: load a spec or ask about a protocol of one's own, then check, prove or simulate, and keep traces.
+
+Every function is silent, answers with plain data, and raises what `acked.checker.errors` and `ModelError` document.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, overload
+
+from acked.asking.specs import changed, find_spec
+from acked.checker.bounds import Bounds, default_memory, default_workers
+from acked.checker.errors import ConfigurationError
+from acked.checker.explore.simulate import Plan, Simulation
+from acked.checker.explore.simulate import simulate as run_at_random
+from acked.checker.files import write_text
+from acked.checker.observer import Observer
+from acked.checker.processes import Limits
+from acked.checker.proof.bmc import Bound, check_bounded
+from acked.checker.proof.induction import Options, prove_by_induction
+from acked.checker.proof.result import PROOF, ProofResult
+from acked.checker.question.fairness import check_fairness, check_present
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.question import DEADLOCK, Question
+from acked.checker.question.result import Counterexample, Result, Run, Violation
+from acked.checker.question.user_properties import check_texts, written_invariant
+from acked.checker.replay.trace_file import read_trace, trace_document
+from acked.checker.search.local import search
+from acked.checker.spec.resolve import bind_constants, property_named
+from acked.checker.spec.spec import Spec
+from acked.invariants.catalogue import properties_of
+from acked.invariants.proofs import all_lemmas, lemmas_for
+from acked.invariants.property import Kind, Property
+from acked.model.catalogue import PROTOCOLS
+from acked.model.language.protocol import Protocol
+from acked.model.language.values import Bool
+from acked.reports.runs.view import steps_of
+
+MIN_SOLVER_MEMORY = 1 << 30
+"""Bytes that a solver process may use even where less is free now, unless the caller chooses."""
+
+_OF_RUNS = (Kind.STATE, Kind.STEP, Kind.DEADLOCK)
+"""Kinds of properties that one finite run can violate."""
+
+Subject = str | Path | Spec | Question
+"""What can be asked: a spec by path or bundled name, one that is loaded, or a question."""
+
+
+def load_spec(name: str | Path, **constants: int | bool | str) -> Spec:
+    """Reads a spec file, or a bundled spec by name (`acked list specs`), with other constants if some are given.
+
+    A file whose protocol is a Python file runs that file. Raises `SpecUnreadable` and `ConfigurationError`.
+
+    >>> spec = load_spec("kip320", replicas=2)
+    >>> spec.title, spec.constants["replicas"]
+    ('KIP-320 fencing keeps every committed record', 2)
+    """
+    spec = find_spec(str(name))
+    return changed(spec, constants, False) if constants else spec
+
+
+def ask(protocol: Protocol, *properties: Property | str, symmetric: bool = False, **constants: int | bool | str) -> Question:
+    """A question about a protocol: whether it keeps these properties under these constants.
+
+    A property that is shipped with the protocol can be given by name, and so can "Deadlock". If `symmetric`, states that
+    differ only in the names of interchangeable ids are counted once. Raises `ConfigurationError` for a name or a constant
+    that does not fit, `ModelError` where the protocol itself is wrong.
+
+    >>> question = ask(toylog, nothing_lost, brokers=2, records=1)
+    >>> [item.name for item in question.properties], question.instance.constants
+    (['NothingLost'], {'brokers': 2, 'records': 1})
+    """
+    asked = tuple(property_named(protocol, item) if isinstance(item, str) else item for item in properties)
+    question = Question(protocol.instantiate(bind_constants(protocol, constants)), asked, is_symmetric=symmetric)
+    check_texts(asked, question.instance.schema)
+    for item in asked:
+        if item.liveness is not None:
+            check_fairness(protocol, item.liveness.weak, item.liveness.strong)
+        check_present(question.instance, item)
+    question.refuse_asymmetry()
+    return question
+
+
+@overload
+def invariant(what: Callable[[Any], Bool]) -> Property: ...
+@overload
+def invariant(what: str, predicate: str, doc: str = "") -> Property: ...
+def invariant(what: Callable[[Any], Bool] | str, predicate: str = "", doc: str = "") -> Property:
+    """A property of every reachable state: a decorated function of the state, or a name and a predicate (docs/predicates.md).
+
+    A trace file can only name the second kind.
+
+    >>> @invariant
+    ... def leader_first(s: State) -> Bool:
+    ...     "The leader's log is the longest."
+    ...     return every(Broker, lambda b: s.end[b] <= s.end[s.leader])
+    >>> never_acked = invariant("NeverAcked", "acked == 0")
+    >>> [check(ask(toylog, item, brokers=2, records=1)).verdict.value for item in (leader_first, never_acked)]
+    ['holds', 'violated']
+    """
+    return written_invariant(what, predicate, doc) if isinstance(what, str) else _of_function(what, Kind.STATE)
+
+
+def step_property(function: Callable[[Any, Any], Bool]) -> Property:
+    """A property of every step, by a function of the states before and after it.
+
+    >>> @step_property
+    ... def acks_only_grow(before: State, after: State) -> Bool:
+    ...     "What was acknowledged stays acknowledged."
+    ...     return before.acked <= after.acked
+    >>> check(ask(toylog, acks_only_grow, brokers=2, records=2)).verdict
+    <Verdict.HOLDS: 'holds'>
+    """
+    return _of_function(function, Kind.STEP)
+
+
+def _of_function(function: Callable[..., Bool], kind: Kind) -> Property:
+    name = "".join(part.capitalize() for part in function.__name__.split("_"))
+    return Property(name, kind, function, (function.__doc__ or name).strip(), "", "")
+
+
+def check(
+    subject: Subject, *, bounds: Bounds | None = None, policy: StopPolicy | None = None, observer: Observer | None = None
+) -> Result:
+    """Explores every reachable state and decides the properties; a violation comes with a shortest trace.
+
+    By default the first violation ends the search, unless a spec expects several. Ctrl-C ends it with an incomplete result.
+    Raises `ConfigurationError`, `SystemFailure`, and `DomainOverflow` where an action leaves a field's domain.
+
+    >>> result = check(ask(toylog, nothing_lost, brokers=3, records=3))
+    >>> result.verdict, result.distinct_states
+    (<Verdict.HOLDS: 'holds'>, 150)
+    """
+    wants_all = isinstance(spec := _loaded(subject), Spec) and spec.wants_every_property
+    default = StopPolicy.EVERY_PROPERTY if wants_all else StopPolicy.FIRST_VIOLATION
+    return search(_question(spec), bounds, policy or default, observer)
+
+
+def prove(
+    subject: Subject,
+    *,
+    depth: int | None = None,
+    timeout: float = 600,
+    jobs: int | None = None,
+    memory: int | None = None,
+    observer: Observer | None = None,
+) -> ProofResult:
+    """Proves the properties by induction with z3, for runs of any length.
+
+    With a `depth`, or where no lemmas of a shipped protocol are known, it looks for a violation of up to `depth` (8) steps
+    instead, by bounded model checking; that there is none is not a proof, and the result is incomplete. The properties of a
+    protocol of one's own are each other's lemmas. `timeout` is in seconds for one query, `memory` in bytes for each of the
+    `jobs` processes. Raises `ConfigurationError` and `SystemFailure`.
+
+    >>> question = ask(toylog, nothing_lost, everybody_holds, brokers=2, records=2)
+    >>> prove(question).verdict
+    <Verdict.HOLDS: 'holds'>
+    """
+    question = _question(_loaded(subject))
+    if not question.properties:
+        raise ConfigurationError("the question has no properties to prove; name some")
+    PROOF.check(question)
+    processes = jobs or default_workers()
+    limits = Limits(processes, timeout, memory or max(default_memory() // processes, MIN_SOLVER_MEMORY))
+    protocol = question.instance.protocol
+    lemmas = lemmas_for(protocol, question.properties)
+    is_shipped = PROTOCOLS.get(protocol.name) is protocol
+    if depth is not None or (lemmas is None and is_shipped):
+        return check_bounded(question, Bound(8 if depth is None else depth), limits, observer)
+    used = all_lemmas(protocol) if lemmas is None else lemmas
+    return prove_by_induction(question, used, limits, Options(every_claim=True), observer)
+
+
+def simulate(
+    subject: Subject,
+    *,
+    runs: int = 1000,
+    depth: int = 100,
+    seed: int = 0,
+    weights: Mapping[str, int] | None = None,
+    workers: int | None = None,
+) -> Simulation:
+    """Makes random runs of at most `depth` steps, for constants that no search reaches; finding nothing proves nothing.
+
+    The seed alone decides which runs are made. An action's weight is 1 unless `weights` says otherwise. Raises
+    `ConfigurationError`.
+
+    >>> found = simulate(ask(toylog, nothing_lost, brokers=5, records=8), runs=100, seed=7)
+    >>> found.violation, found.runs
+    (None, 100)
+    """
+    question = _question(_loaded(subject))
+    if other := [item.name for item in question.properties if item.kind not in _OF_RUNS]:
+        raise ConfigurationError(f"random runs cannot decide {', '.join(other)}, which is about all runs; use `check`")
+    plain = Question(question.instance, question.properties)
+    return run_at_random(plain, Plan(runs, depth, seed, dict(weights or {})), workers)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a trace: the action and its arguments (None and nothing at step 0), and the state that it leads to.
+
+    >>> trace = Trace.of(check(ask(toylog, nobody_lags, brokers=2, records=1)))
+    >>> print(trace.steps[1].action, dict(trace.steps[1].arguments), trace.steps[1].state["end"])
+    Append {} [1, 0]
+    """
+
+    index: int
+    action: str | None
+    arguments: Mapping[str, Any]
+    state: Mapping[str, Any]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A run of a protocol: its steps, and the property that its last state or step violates, if it violates one.
+
+    A trace of k steps has k + 1 states, the initial one first. Of an infinite trace `run.loop` is where it goes on.
+
+    >>> trace = Trace.of(check(ask(toylog, nobody_lags, brokers=2, records=1)))
+    >>> trace.violates.name, [step.sentence for step in trace]
+    ('NobodyLags', ['the initial state', 'broker 0 appends record 0'])
+    >>> trace.write("lags.json")
+    >>> Trace.read("lags.json", toylog).steps == trace.steps
+    True
+    """
+
+    title: str
+    question: Question
+    run: Run
+    violates: Property | None
+
+    @classmethod
+    def of(cls, answer: Result | ProofResult | Simulation, property_name: str | None = None) -> Trace:
+        """The trace of a violation that was found, the first one or that of a property; `ConfigurationError` if none was."""
+        if isinstance(answer, Simulation):
+            found: tuple[Violation, ...] = () if answer.violation is None else (answer.violation,)
+        else:
+            found = answer.violations
+        chosen = [item for item in found if property_name in (None, item.property.name)]
+        if not chosen:
+            raise ConfigurationError(f"there is no violation{f' of {property_name}' if property_name else ''} to show")
+        return cls(answer.question.instance.protocol.title, answer.question, chosen[0].run, chosen[0].property)
+
+    @classmethod
+    def read(cls, path: str | Path, protocol: Protocol | None = None, *, trust: bool = False) -> Trace:
+        """Reads a trace file and replays it; `SpecUnreadable` if it is not a run of its protocol.
+
+        A protocol that is not shipped is given, or, if you `trust` the file, run from the Python file that it names.
+        """
+        shown = read_trace(Path(path), protocol, trust)
+        return cls(shown.title, shown.question, shown.run, shown.property)
+
+    def write(self, path: str | Path) -> None:
+        """Writes a trace file, which `acked show`, `acked view` and `Trace.read` read.
+
+        `SystemFailure` if it cannot be written, `ConfigurationError` if a property is a function, which no file can name.
+        """
+        protocol = self.question.instance.protocol
+        for item in self.question.properties:
+            if not item.texts and item != DEADLOCK and properties_of(protocol).get(item.name) != item:
+                raise ConfigurationError(
+                    f"{item.name} is a Python function, which a trace file cannot name; write it as a predicate, "
+                    f'invariant("{item.name}", "…")'
+                )
+        document = trace_document(Counterexample(self.title, self.question, self.run, self.violates))
+        write_text(Path(path), json.dumps(document, indent=1) + "\n", "trace")
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps; number 0 is the initial state."""
+        seen = steps_of(self.question, self.run)
+        return tuple(Step(item.index, item.action, dict(item.arguments), item.state, item.sentence) for item in seen)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+
+def _loaded(subject: Subject) -> Spec | Question:
+    return load_spec(subject) if isinstance(subject, (str, Path)) else subject
+
+
+def _question(subject: Spec | Question) -> Question:
+    return subject.question() if isinstance(subject, Spec) else subject

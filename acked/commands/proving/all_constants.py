@@ -1,0 +1,69 @@
+"""`acked prove SPEC --all-constants`: a protocol's proof for any number of brokers, offsets, records and leader epochs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acked.asking.options import STARTED
+from acked.asking.output import Output
+from acked.checker.errors import ConfigurationError
+from acked.checker.files import check_writable
+from acked.checker.spec.spec import Spec
+from acked.commands.proving.request import make_query_folder
+
+if TYPE_CHECKING:
+    from acked.checker.processes import Limits
+    from acked.checker.solver.lemma_sets import CoreFile
+
+
+def prove_for_all_constants(
+    spec: Spec, smt2: Path | None, lemma_sets: Path | None, limits: Limits, output: Output
+) -> int:
+    """Proves the spec's protocol, prints the answer and returns the exit code; writes the file of lemma sets, if any."""
+    from acked.checker.allconstants.counterparts import broken_rules
+    from acked.checker.allconstants.proof import ObligationResult, Options, prove_all_constants
+    from acked.checker.observer import ProofProgress
+    from acked.model.replication.state import State
+    from acked.reports.proofs.all_constants import all_constants_document, print_all_constants
+    from acked.reports.proofs.proof import ProofReporter
+
+    if spec.protocol.state is not State:
+        raise ConfigurationError(
+            f"--all-constants has lemmas for the replication family (kip320 and its ancestors), not for {spec.protocol.name}"
+        )
+    make_query_folder(smt2)
+    known = _lemma_sets(spec, lemma_sets)
+    with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
+
+        def report(result: ObligationResult, done: int, total: int) -> None:
+            subject = f"{result.subject}: {result.clause}"
+            observer.decided(ProofProgress(subject, result.verdict.value, result.seconds, done, total))
+
+        proof = prove_all_constants(spec.protocol, limits, Options(cores=known, smt2=smt2), spec.drop, report)
+        rules = broken_rules(
+            spec.protocol, spec.drop, [item.counterexample for item in proof.refuted if item.counterexample is not None]
+        )
+    if lemma_sets is not None and not proof.interrupted:
+        proof.cores(known).save(lemma_sets)
+    seconds = time.perf_counter() - STARTED
+    output.emit(
+        lambda: all_constants_document(proof, rules),
+        lambda console: print_all_constants(console, spec.protocol, proof, rules, seconds),
+    )
+    return int(proof.exit_code)
+
+
+def _lemma_sets(spec: Spec, path: Path | None) -> CoreFile:
+    """The lemma sets of the user's file, or those that ship; what is not such a file must not be overwritten."""
+    from acked.checker.solver.lemma_sets import CoreFile, shipped_file
+
+    if path is None:
+        return CoreFile.load(shipped_file(spec.protocol.name))
+    check_writable(path, "lemma sets")
+    known = CoreFile.load(path)
+    if path.exists() and not known.fingerprint:
+        raise ConfigurationError(f"{path} holds no lemma sets and would be overwritten; name another file or remove it")
+    return known

@@ -1,0 +1,84 @@
+"""`acked prove SPEC`: one spec, by induction or by bounded model checking."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from acked.asking.options import STARTED
+from acked.asking.output import Output, TraceFile
+from acked.checker.errors import ExitCode
+from acked.checker.proof.result import Method
+from acked.checker.spec.spec import Spec
+from acked.checker.spec.user_protocol import is_reference
+from acked.commands.proving.request import ProofOptions, refuse_beside
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from acked.checker.observer import Observer
+    from acked.checker.processes import Limits
+    from acked.checker.proof.result import ProofResult
+
+DEFAULT_DEPTH = 8
+"""Steps of the longest trace that bounded model checking looks at."""
+
+
+def prove_spec(
+    name: str, spec: Spec, options: ProofOptions, limits: Limits, trace_out: TraceFile, output: Output
+) -> int:
+    """Proves a spec, prints the answer and returns the exit code; `name` is what the user called the spec."""
+    from acked.reports.proofs.proof import ProofReporter, differences, print_proof, proof_document
+    from acked.reports.tables.summary import print_expectation
+
+    method = _method(spec, options)
+    refuse_beside(method)
+    with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
+        result = _answer(spec, method, options, limits, observer)
+    seconds = time.perf_counter() - STARTED
+    unmet = differences(spec.expect, result) if spec.expect else None
+    expectation = None if unmet is None else {"met": not unmet, "differences": unmet}
+    if result.violations:
+        from acked.checker.question.result import Counterexample
+
+        trace_out.write(Counterexample.of(spec.title, result.question, result.violations[0]))
+
+    def show(console: Console) -> None:
+        print_proof(console, spec.title, result, seconds)
+        if unmet is not None:
+            print_expectation(console, unmet)
+
+    output.emit(lambda: proof_document(name, spec.title, result, seconds, expectation), show)
+    trace_out.announce(output, bool(result.violations))
+    code = result.exit_code
+    return int(ExitCode.UNMET_EXPECTATION if unmet and code == ExitCode.HOLDS else code)
+
+
+def _method(spec: Spec, options: ProofOptions) -> Method:
+    from acked.invariants.proofs import lemmas_for
+
+    if options.method != "auto":
+        return Method(options.method)
+    if options.depth is not None:
+        return Method.BMC
+    # Of a protocol of one's own the properties that a spec writes are each other's lemmas.
+    has_lemmas = lemmas_for(spec.protocol, spec.properties) is not None or is_reference(spec.protocol.reference)
+    return Method.INDUCTION if has_lemmas or options.k != 1 else Method.BMC
+
+
+def _answer(spec: Spec, method: Method, options: ProofOptions, limits: Limits, observer: Observer) -> ProofResult:
+    from acked.checker.proof.result import PROOF
+
+    question = spec.question()
+    PROOF.check(question)
+    if method is Method.BMC:
+        from acked.checker.proof.bmc import Bound, check_bounded
+
+        depth = DEFAULT_DEPTH if options.depth is None else options.depth
+        return check_bounded(question, Bound(depth, options.symmetry, options.smt2), limits, observer)
+    from acked.checker.proof.induction import Options, prove_by_induction
+
+    induction = Options(options.k, options.minimize, every_claim=True, use_symmetry=options.symmetry, smt2=options.smt2,
+                        explore=options.explore)  # fmt: skip
+    return prove_by_induction(question, options.lemmas(spec), limits, induction, observer)

@@ -1,0 +1,143 @@
+"""What the command line of `acked prove` asks for: which of its programs, with which options, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from acked.asking.output import make_folder
+from acked.checker.errors import ConfigurationError
+from acked.checker.files import check_writable
+from acked.checker.proof.result import Method
+
+if TYPE_CHECKING:
+    from acked.checker.processes import Limits
+    from acked.checker.spec.spec import Spec
+    from acked.invariants.property import Property
+
+MIN_MEMORY = 1 << 30
+"""Bytes that a solver process may use even where less is free now, unless the user says otherwise."""
+
+
+class Program(Enum):
+    """What `acked prove` does."""
+
+    INSTANCE = "one spec"
+    SUGGEST = "conjuncts for an incomplete proof"
+    ALL_CONSTANTS = "one protocol, for all constants"
+    MATRIX = "all variants"
+
+
+_OF_ONE_INSTANCE = (
+    "--method", "--depth", "--k", "--minimize", "--without", "--suggest", "--symmetry", "--explore", "--trace-out",
+)  # fmt: skip
+
+_REFUSED: tuple[tuple[Program | Method, tuple[str, ...], str], ...] = (
+    (Program.MATRIX, ("SPEC", "--constant"), "--matrix proves every shipped variant; leave SPEC and -c out"),
+    (Program.MATRIX, (*_OF_ONE_INSTANCE, "--smt2", "--all-constants", "--lemma-sets"),
+     "{given} cannot be combined with --matrix; leave one of them out"),
+    (Program.ALL_CONSTANTS, ("--constant",), "--all-constants is about every value of the constants; leave -c out"),
+    (Program.ALL_CONSTANTS, _OF_ONE_INSTANCE, "{given} cannot be combined with --all-constants; leave one of them out"),
+    (Program.SUGGEST, ("--method", "--depth", "--k", "--minimize", "--symmetry", "--smt2", "--trace-out"),
+     "{given} cannot be combined with --suggest; leave one of them out"),
+    (Program.SUGGEST, ("--lemma-sets",), "--lemma-sets needs --all-constants; leave it out"),
+    (Program.INSTANCE, ("--lemma-sets",), "--lemma-sets needs --all-constants; add that, or leave it out"),
+    (Method.BMC, ("--k", "--minimize", "--without"),
+     "{given} cannot be combined with bounded model checking (bmc); leave them out, or use --method induction"),
+    (Method.INDUCTION, ("--depth",), "--depth cannot be combined with induction; leave it out, or use --method bmc"),
+)  # fmt: skip
+"""What does not go together: a program or engine, the options that mean nothing beside it, and the sentence to say so."""
+
+
+def refuse_beside(chosen: Program | Method) -> None:
+    """`ConfigurationError` for options on the command line that mean nothing beside what is chosen."""
+    context = click.get_current_context()
+    given = [
+        item.opts[-1] if isinstance(item, click.Option) else item.make_metavar(context).strip("[]")
+        for item in context.command.params
+        if item.name is not None and context.get_parameter_source(item.name) is ParameterSource.COMMANDLINE
+    ]
+    for refusing, options, sentence in _REFUSED:
+        if refusing is chosen and (beside := [name for name in options if name in given]):
+            raise ConfigurationError(sentence.format(given=", ".join(beside)))
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The options that choose a program other than the proof of one spec."""
+
+    suggest: bool
+    matrix: bool
+    all_constants: bool
+    lemma_sets: Path | None
+
+    @property
+    def chosen(self) -> Program:
+        """The program; of several the one that refuses the others."""
+        if self.matrix:
+            return Program.MATRIX
+        if self.all_constants:
+            return Program.ALL_CONSTANTS
+        return Program.SUGGEST if self.suggest else Program.INSTANCE
+
+
+@dataclass(frozen=True)
+class Solver:
+    """What the solver processes may take."""
+
+    timeout: float
+    memory: int | None
+    jobs: int | None
+
+    @property
+    def limits(self) -> Limits:
+        """With the defaults of this machine; `ConfigurationError` for a time that is not finite."""
+        from acked.checker.bounds import default_memory, default_workers
+        from acked.checker.processes import Limits
+
+        if not math.isfinite(self.timeout):
+            raise ConfigurationError(f"--timeout {self.timeout:g} is not a number of seconds; use e.g. 86400 for a day")
+        workers = self.jobs or default_workers()
+        return Limits(workers, self.timeout, self.memory or max(default_memory() // workers, MIN_MEMORY))
+
+
+@dataclass(frozen=True)
+class ProofOptions:
+    """How one spec is proved."""
+
+    method: str
+    depth: int | None
+    k: int
+    minimize: bool
+    without: tuple[str, ...]
+    symmetry: bool
+    explore: int
+    smt2: Path | None
+
+    def lemmas(self, spec: Spec) -> list[Property]:
+        """The lemmas for the spec's properties, or all of its protocol, except those of --without."""
+        from acked.invariants.proofs import all_lemmas, lemmas_for
+
+        known = [item.name for item in all_lemmas(spec.protocol)]
+        for name in self.without:
+            if name not in known:
+                choices = ", ".join(known) or "none"
+                raise ConfigurationError(f"--without: {spec.protocol.name} has no lemma {name!r}; its lemmas: {choices}")
+        used = lemmas_for(spec.protocol, spec.properties)
+        return [item for item in (all_lemmas(spec.protocol) if used is None else used) if item.name not in self.without]
+
+
+def make_query_folder(folder: Path | None) -> None:
+    """The folder of --smt2, made if it is missing; `ConfigurationError` if it holds queries already."""
+    if folder is None:
+        return
+    make_folder(folder)
+    check_writable(folder / "query.smt2", "SMT-LIB files")
+    if any(folder.glob("*.smt2")):
+        raise ConfigurationError(f"{folder} already holds SMT-LIB files; choose an empty folder")

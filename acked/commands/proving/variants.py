@@ -1,0 +1,27 @@
+"""`acked prove --matrix`: every shipped variant against every named property."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from acked.asking.options import STARTED
+from acked.asking.output import Output
+from acked.checker.errors import ExitCode
+
+if TYPE_CHECKING:
+    from acked.checker.processes import Limits
+
+
+def prove_variants(limits: Limits, output: Output) -> int:
+    """Proves all of them, prints the table and returns the exit code."""
+    from acked.checker.proof.variants import prove_matrix
+    from acked.reports.proofs.proof import ProofReporter
+    from acked.reports.proofs.variants import matrix_document, print_matrix
+
+    with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
+        matrix = prove_matrix(limits, observer)
+    seconds = time.perf_counter() - STARTED
+    output.emit(lambda: matrix_document(matrix, seconds), lambda console: print_matrix(console, matrix, seconds))
+    return int(ExitCode.HOLDS if matrix.is_decided else ExitCode.TOO_LARGE)

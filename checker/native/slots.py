@@ -1,0 +1,46 @@
+"""The context of a worker: its numbers and addresses, in an array of 64-bit slots that the native loops are given.
+
+Each name is the number of a slot. `Shard` fills them; code that only reads names them as `context[STATES]`.
+"""
+
+from __future__ import annotations
+
+# Its own states, and how many it has room for:
+STATES, COUNT, ROOM = range(3)
+# All workers' states, of which its own are those from index FIRST on. The worker that found a state is the upper half of its
+# index times FINDER; BASES has, by that worker, the index from which on states belong to the next level.
+ALL_STATES, FIRST, FINDER, BASES = range(3, 7)
+# The table: its parts stand STRIDE bytes apart and have BUCKETS each, for LIMIT states together; MAX_STATES and MAX_BUCKETS
+# are what the budget allows.
+TABLE, STRIDE, BUCKETS, MAX_BUCKETS, LIMIT, MAX_STATES = range(7, 13)
+# Workers, what they share, and which candidates a worker deferred until there is room, DEFERRED to DEFERRED_END - 1.
+WORKERS, WORKER, SHARED, STATUS, DEFERRED, DEFERRED_END = range(13, 19)
+# Scratch of one batch:
+COLUMNS, ROWS, LIST, OUT, ACTS, HASHES, FLAGS, SPARE, FILL, SEEN, HOMES, OFFERS = range(19, 31)
+# Code, counters, and the least violation found of every property:
+UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE = range(31, 39)
+# How many the protocol has of what the kernel decides, and of how many states at a time:
+ACTIONS, PROPERTIES, BLOCK = range(39, 42)
+# Code that replaces states by the representatives of their orbits, in groups of GROUP; 0 without symmetry.
+REPRESENT = 42
+CONTEXT_SLOTS = 43
+GROUP = 8
+
+# What a worker offers to be expanded, by itself or by others; OFFERS is the address of all workers' offers, two lines each.
+OFFER_NEXT, OFFER_END, OFFER_STATES = range(3)
+OFFER_SLOTS = 16
+OFFER_CLOSED = 1 << 62
+"""The next state of an offer outside of `expand`: past every end."""
+
+# What all workers share: states that are in the table or may be by the end of this batch, and whether it must grow.
+BOOKED, NEEDS_GROWTH = range(2)
+SHARED_SLOTS = 2
+
+NOWHERE = (1 << 64) - 1
+"""The index of a state that has not been found."""
+
+# Values of the STATUS slot.
+RUNNING, FULL, BROKEN = range(3)
+
+# The literal that the loops are compiled with, the number of words in a state; the value here only names it.
+W = 1

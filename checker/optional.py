@@ -1,0 +1,31 @@
+"""What a slim installation leaves out (`constraints/slim.txt`), and the sentence for what then cannot be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from acked.checker.errors import SystemFailure
+
+_NEEDED_FOR = {
+    "py4j": "Spark",
+    "pyarrow": "tables of states and Parquet files",
+    "pyspark": "Spark, which searches over several machines and answers SQL",
+    "scipy": "liveness, which looks for strongly connected components",
+}
+"""By top-level module, which is also the name of the distribution."""
+
+
+@contextmanager
+def optional_packages() -> Iterator[None]:
+    """Around imports of packages that a slim installation lacks: `SystemFailure` with the command that installs it.
+
+    Other modules that are not found stay the errors that they are.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        name = (error.name or "").partition(".")[0]
+        if name not in _NEEDED_FOR:
+            raise
+        raise SystemFailure(f"{name} is needed for {_NEEDED_FOR[name]}; install it with `pip install {name}`") from None

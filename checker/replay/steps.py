@@ -1,0 +1,138 @@
+"""The steps of a run as facts: the states as people are shown them, what each step changed, and what holds there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run
+from acked.invariants.property import Kind
+from acked.model.formulas.errors import DomainOverflow, ModelError
+from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.protocol import ActionInstance, Instance
+
+
+class _Absent:
+    """The value of a field that a state does not have, such as a record past the log end."""
+
+    def __str__(self) -> str:
+        return "nothing"
+
+
+_ABSENT = _Absent()
+
+
+def value_at(state: Any, path: tuple[str | int, ...]) -> Any:
+    """One leaf field of a decoded state; something that is written `nothing` where the state does not have it."""
+    for part in path:
+        if part >= len(state) if isinstance(part, int) else part not in state:
+            return _ABSENT
+        state = state[part]
+    return state
+
+
+def changed_fields(
+    instance: Instance, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[tuple[str, Any, Any]]:
+    """The leaf fields whose value differs, each with both values; a field that only one of the states has differs, too."""
+    fields = [(leaf.name, value_at(before, leaf.path), value_at(after, leaf.path)) for leaf in instance.schema.leaves]
+    return [field for field in fields if field[1] != field[2]]
+
+
+@dataclass(frozen=True)
+class PropertyMark:
+    """Whether a property holds at a step; None for a step property where no step was made."""
+
+    property: str
+    holds: bool | None
+
+
+class Marks:
+    """Decides a question's properties along a run, by the plain evaluator."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._in_state = Evaluator([question.holds_in_state(i) for i in question.state_properties])
+        # Tracing a step property is the slow part, and long runs repeat their steps.
+        self._in_step: dict[str, Evaluator] = {}
+
+    def at(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[PropertyMark, ...]:
+        """The marks, in the question's order, of the state `codes` that `step` led to from the state `before`."""
+        question = self._question
+        holds: dict[int, bool | None] = dict.fromkeys(range(len(question.properties)))
+        for i, value in zip(question.state_properties, map(bool, self._in_state(codes)), strict=True):
+            is_sought = question.properties[i].kind is Kind.REACH  # whose condition says that it is not there yet
+            holds[i] = (None if value else True) if is_sought else value
+        if step is not None:
+            values = self._step_evaluator(step)(before)
+            holds.update(zip(question.step_properties, map(bool, values), strict=True))
+        return tuple(PropertyMark(item.name, holds[i]) for i, item in enumerate(question.properties))
+
+    def _step_evaluator(self, step: ActionInstance) -> Evaluator:
+        if step.label not in self._in_step:
+            question = self._question
+            conditions = [question.holds_in_step(i, step) for i in question.step_properties]
+            self._in_step[step.label] = Evaluator(conditions)
+        return self._in_step[step.label]
+
+
+class Renumbering:
+    """Follows a run in the instance in which people are shown it (`Protocol.told_with`), one step at a time.
+
+    A search may number leader epochs by rank; what is shown counts on. `shown` is that instance, and `actions` are its
+    actions by their labels, which the question's own have, too. Unless `renumbers`, it is the question's own instance.
+    """
+
+    def __init__(self, instance: Instance, renumbers: bool = True) -> None:
+        self._instance = instance
+        self.shown = instance.as_told() if renumbers else instance
+        self.actions = {item.label: item for item in self.shown.actions}
+
+    def first(self, codes: Sequence[int]) -> list[int]:
+        """The state of these codes, as the first one that is shown."""
+        return self.shown.schema.encode(self._instance.schema.decode(codes))
+
+    def next(self, shown: Sequence[int], action: ActionInstance, codes: Sequence[int]) -> Sequence[int]:
+        """The state of these codes, to which `action` leads from the one that was shown last."""
+        if self.shown is self._instance:
+            return codes
+        try:
+            return self.shown.fire(self.actions[action.label], shown)
+        except (DomainOverflow, KeyError):
+            # A run too long for the bounds of what is shown goes on as the search saw it.
+            return self.first(codes)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: the action (None at step 0), the decoded state that it leads to, the leaf fields that people see change."""
+
+    index: int
+    action: ActionInstance | None
+    state: Mapping[str, Any]
+    changed: tuple[str, ...]
+    marks: tuple[PropertyMark, ...]
+
+
+def steps_of_run(question: Question, run: Run) -> list[Step]:
+    """The steps of a run, the initial state first."""
+    try:
+        return list(_steps(question, run, renumbers=True))
+    except ModelError:  # A counterexample to induction may have ranks beyond the numbers that are shown.
+        return list(_steps(question, run, renumbers=False))
+
+
+def _steps(question: Question, run: Run, renumbers: bool) -> Iterator[Step]:
+    schema = question.instance.schema
+    numbers, marks = Renumbering(question.instance, renumbers), Marks(question)
+    codes = schema.unpack(run.states[0])
+    shown: Sequence[int] = numbers.first(codes)
+    yield Step(0, None, schema.decode(codes), (), marks.at(codes, [], None))
+    for index, (action, words) in enumerate(zip(run.actions, run.states[1:], strict=True), start=1):
+        before, codes = codes, schema.unpack(words)
+        seen, shown = shown, numbers.next(shown, action, codes)
+        decode = numbers.shown.schema.decode
+        changed = tuple(name for name, _, _ in changed_fields(question.instance, decode(seen), decode(shown)))
+        yield Step(index, action, schema.decode(codes), changed, marks.at(codes, before, action))

@@ -1,0 +1,180 @@
+"""A question as text: everything in it by name or as it was typed.
+
+The one form in which a question travels: spec files hold it as TOML, the tasks of a batch as it is, trace files as JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from acked.checker.errors import ConfigurationError
+from acked.checker.question.fairness import check_fairness, check_present
+from acked.checker.question.question import Probe, Question
+from acked.checker.question.user_properties import (
+    check_texts,
+    liveness,
+    reach_probes,
+    recoverable_named,
+    sought,
+    written_invariant,
+)
+from acked.checker.spec.resolve import property_named, protocol_named
+from acked.invariants.property import Kind, Property
+from acked.model.formulas.errors import DomainOverflow, ModelError
+from acked.model.language.layout import Schema
+from acked.model.language.protocol import Instance, Protocol
+
+
+@dataclass(frozen=True)
+class InvariantText:
+    """An invariant that the question brings with it."""
+
+    name: str
+    holds: str
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class LivenessText:
+    """A property of liveness that the question brings with it: `goal` comes at or after every state of `trigger`."""
+
+    name: str
+    trigger: str | None
+    goal: str
+    doc: str = ""
+
+
+@dataclass(frozen=True)
+class QuestionText:
+    """A question by names; constants are complete and checked (`Protocol.bind`).
+
+    `drop` names guard clauses, as (action, label), that are left out of the protocol. `reach` are the states, by name, that
+    are looked for: those that `properties` names end a search as a violation does, the others are looked for besides.
+    `fairness` is what the properties of liveness are under: actions with weak fairness, with strong fairness. With
+    `symmetry`, states that differ only in the names of interchangeable ids are visited, and counted, once.
+    """
+
+    protocol: str
+    constants: tuple[tuple[str, int], ...]
+    properties: tuple[str, ...] = ()
+    drop: tuple[tuple[str, str], ...] = ()
+    invariants: tuple[InvariantText, ...] = ()
+    reach: tuple[tuple[str, str], ...] = ()
+    liveness: tuple[LivenessText, ...] = ()
+    fairness: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    symmetry: bool = False
+
+    @classmethod
+    def of(cls, question: Question) -> QuestionText:
+        """The text of a question, without what a search of it would look for besides."""
+        instance, asked = question.instance, question.properties
+        return cls(
+            instance.protocol.shown_reference,
+            tuple(instance.constants.items()),
+            tuple(item.name for item in asked),
+            tuple(sorted(instance.dropped)),
+            tuple(
+                InvariantText(item.name, item.text, item.promise)
+                for item in asked
+                if item.text is not None and item.kind is Kind.STATE
+            ),
+            tuple((item.name, item.text) for item in asked if item.text is not None and item.kind is Kind.REACH),
+            tuple(
+                LivenessText(item.name, item.liveness.trigger_text, item.liveness.goal_text, item.promise)
+                for item in asked
+                if item.liveness is not None
+            ),
+            next(((item.liveness.weak, item.liveness.strong) for item in asked if item.liveness is not None), ((), ())),
+            question.is_symmetric,
+        )
+
+    def resolved(self, protocol: Protocol) -> tuple[Property, ...]:
+        """The properties; `ConfigurationError` about `check.invariants` if the protocol does not have one of them."""
+        written = [written_invariant(item.name, item.holds, item.doc) for item in self.invariants]
+        written += [sought(name, text) for name, text in self.reach]
+        written += [made for name in self.properties if (made := recoverable_named(name)) is not None]
+        written += [liveness(item.name, item.trigger, item.goal, self.fairness, item.doc) for item in self.liveness]
+        try:
+            return tuple(property_named(protocol, name, written) for name in self.properties)
+        except ConfigurationError as error:
+            raise ConfigurationError(str(error), "check.invariants") from None
+
+    def without(self, clause: tuple[str, str]) -> QuestionText:
+        """The question with one more guard clause left out."""
+        return replace(self, drop=tuple(sorted({*self.drop, clause})))
+
+    def sought(self) -> tuple[Property, ...]:
+        """What is looked for besides."""
+        return tuple(sought(name, text) for name, text in self.reach if name not in self.properties)
+
+    def check_fairness(self, protocol: Protocol) -> None:
+        """`ConfigurationError` about `fairness` if it names what the protocol does not have."""
+        weak, strong = self.fairness
+        for key, texts in (("fairness.weak", (weak, ())), ("fairness.strong", (weak, strong))):
+            try:
+                check_fairness(protocol, *texts)
+            except ConfigurationError as error:
+                raise ConfigurationError(str(error), key) from None
+
+    def check_texts(self, protocol: Protocol) -> None:
+        """`ConfigurationError` about a predicate that is not one under the constants; see `Property.texts`."""
+        for item in (*self.resolved(protocol), *self.sought()):
+            try:
+                check_texts([item], Schema(protocol.state, dict(self.constants)))
+            except ConfigurationError as error:
+                raise ConfigurationError(str(error), _key(item)) from None
+            except ModelError:
+                return  # The constants are at fault, which `question` reports.
+
+    def question(
+        self,
+        protocol: Protocol | None = None,
+        probes: Callable[[Instance, tuple[Property, ...]], tuple[Probe, ...]] = lambda *_: (),
+    ) -> Question:
+        """The question with its expressions; without `protocol` the one that the text names.
+
+        `probes` makes more to look for. `ConfigurationError` has the key under which spec files hold the part at fault.
+        """
+        protocol = protocol or protocol_named(self.protocol)
+        self.check_texts(protocol)
+        properties = self.resolved(protocol)
+        instance = self._instance(protocol)
+        for item in properties:
+            try:
+                check_present(instance, item)
+            except ConfigurationError as error:
+                raise ConfigurationError(str(error), "fairness") from None
+        besides = (*reach_probes(self.sought()), *probes(instance, properties))
+        question = Question(instance, properties, besides, self.symmetry)
+        try:
+            question.refuse_asymmetry()
+        except ConfigurationError as error:
+            raise ConfigurationError(str(error), "check.symmetry") from None
+        return question
+
+    def _instance(self, protocol: Protocol) -> Instance:
+        constants = dict(self.constants)
+        try:
+            return protocol.instantiate(constants, self.drop)
+        except DomainOverflow:
+            raise
+        except ModelError as error:
+            key = "weaken.drop" if self.drop and _fits(protocol, constants) else "constants"
+            raise ConfigurationError(str(error), key) from None
+
+
+def _fits(protocol: Protocol, constants: dict[str, int]) -> bool:
+    try:
+        protocol.instantiate(constants)
+    except ModelError:
+        return False
+    return True
+
+
+def _key(item: Property) -> str:
+    if item.liveness is not None:
+        return f"liveness.{item.name}.{'eventually' if item.liveness.trigger_text is None else 'leads_to'}"
+    if item.kind is Kind.RECOVERABLE:
+        return "check.recoverable"
+    return f"reach.{item.name}" if item.kind is Kind.REACH else f"invariants.{item.name}.holds"

@@ -1,0 +1,119 @@
+"""Writes docs/api.md from the docstrings of the public API.
+
+    python docs/make/api.py
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from enum import Enum
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / ".import"))
+
+import acked  # noqa: E402
+from acked.checker.files import write_text  # noqa: E402
+
+CONSTANTS = ("CLIENT", "CONSUMER", "CONTROLLER", "PRODUCER")
+"""Public names that are neither classes nor functions."""
+
+CHAPTERS = {
+    "Ask and answer": ("load_spec", "ask", "check", "prove", "simulate"),
+    "Answers": ("Result", "Verdict", "StopReason", "Violation", "ProofResult", "Simulation", "Trace", "Step"),
+    "Properties": ("invariant", "step_property", "liveness", "recoverable", "Property", "Kind"),
+    "Questions": ("Spec", "Question", "Bounds", "StopPolicy", "Observer"),
+    "Protocols": ("Protocol", "action", "require", "Constant", "switch", "choice"),
+    "States": ("Struct", "field", "Bool", "Int", "Id", "Between", "Optional", "SetOf", "Array", "Log", "Present"),
+    "Values": ("every", "some", "each", "greatest", "least", "smaller", "implies", "ite", "literal", "all_of", "none_of"),
+    "What pictures show of a step": ("Role", "Those", "Tells", "asks", "Course", "Fault"),
+    "Errors": (
+        "AckedError", "ConfigurationError", "SpecUnreadable", "SystemFailure", "ModelError", "DomainOverflow", "ExitCode",
+    ),
+}
+
+
+def api_page() -> str:
+    """The page; every public name stands in one chapter."""
+    named = sorted([*CONSTANTS, *(name for names in CHAPTERS.values() for name in names)])
+    if named != sorted(acked.__all__):
+        raise SystemExit(f"put into a chapter, or out of it: {', '.join(sorted(set(named) ^ set(acked.__all__)))}")
+    parts = ["# The Python API", _markdown(inspect.getdoc(acked) or "")]
+    for chapter, names in CHAPTERS.items():
+        parts += [f"## {chapter}", *(_entry(name) for name in names)]
+        if "Role" in names:
+            parts.append(f"The roles that are there already: {', '.join(f'`{name}`' for name in CONSTANTS)}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _entry(name: str) -> str:
+    found = getattr(acked, name)
+    parts = [f"### `{name}`"]
+    if inspect.isfunction(found):
+        parts.append(f"```python\n{_signature(found)}\n```")
+    parts.append(_markdown(inspect.getdoc(found) or ""))
+    if inspect.isclass(found) and issubclass(found, Enum):
+        parts.append("\n".join(f"- `{name}.{member.name}`: {member.value}" for member in found))
+    elif name in CHAPTERS["Answers"]:
+        parts.append("\n".join(_members(found)))
+    return "\n\n".join(parts)
+
+
+def _members(found: type) -> Iterator[str]:
+    """Fields, then what is computed, then methods, each with the first line of its docstring."""
+    yield f"Fields: {', '.join(f'`{item.name}`' for item in fields(found))}."  # type: ignore[arg-type]
+    yield ""
+    for key, item in vars(found).items():
+        function = getattr(item, "__func__", getattr(item, "fget", item))
+        if not key.startswith("_") and inspect.isfunction(function):
+            head = key if isinstance(item, property) else _signature(function)
+            yield f"- `{head}`: {(inspect.getdoc(function) or '').partition(chr(10))[0]}"
+
+
+def _signature(function: Callable[..., object]) -> str:
+    """The function's head, with a parameter to a line if it is long."""
+    signature = inspect.signature(function)
+    result = f") -> {signature.return_annotation}"
+    parameters = list(_parameters(signature))
+    line = f"{function.__name__}({', '.join(parameters)}{result}"
+    if len(line) <= 110:
+        return line
+    return "\n".join([f"{function.__name__}(", *(f"    {text}," for text in parameters), result])
+
+
+def _parameters(signature: inspect.Signature) -> Iterator[str]:
+    """As they are written."""
+    has_star = False
+    for parameter in signature.parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            has_star = True
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not has_star:
+            has_star = True
+            yield "*"
+        if parameter.name in ("self", "cls"):
+            continue
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        yield f"{str(parameter).partition(':')[0]}: {parameter.annotation}{default}"
+
+
+def _markdown(doc: str) -> str:
+    """A docstring with its examples as blocks of code."""
+    lines: list[str] = []
+    inside = False
+    for line in doc.split("\n"):
+        begins, ends = line.lstrip().startswith(">>>"), inside and not line.strip()
+        if begins and not inside:
+            lines += [*([] if not lines or not lines[-1] else [""]), "```pycon"]
+            inside = True
+        elif ends:
+            lines.append("```")
+            inside = False
+        lines.append(line.removeprefix("    ") if inside and line.startswith("    ") else line)
+    return "\n".join([*lines, "```"] if inside else lines)
+
+
+if __name__ == "__main__":
+    write_text(ROOT / "docs" / "api.md", api_page(), "page")

@@ -1,0 +1,118 @@
+"""A table as a value, and the three ways to show it: in the terminal, as Markdown, as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, unique
+from typing import TYPE_CHECKING
+
+from acked.reports.console import UNICODE, Glyphs, clean, glyphs_of, put_paragraph, put_table
+from acked.reports.escaping import csv_text, md_code, md_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@unique
+class Mark(Enum):
+    """The sign before an answer; each console draws it with the characters that it has."""
+
+    NONE = ""
+    GOOD = "good"
+    BAD = "bad"
+    OPEN = "open"
+
+    def drawn(self, glyphs: Glyphs) -> str:
+        """The character and a blank; empty for none."""
+        if self is Mark.NONE:
+            return ""
+        return f"{({Mark.GOOD: glyphs.good, Mark.BAD: glyphs.bad, Mark.OPEN: glyphs.open})[self]} "
+
+
+@unique
+class Kind(Enum):
+    """What a column holds: numbers stand at the right, code is shown as code where that exists."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    CODE = "code"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; its title may be empty."""
+
+    title: str
+    kind: Kind = Kind.TEXT
+
+
+def numbers(title: str) -> Column:
+    """A column of numbers."""
+    return Column(title, Kind.NUMBER)
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """A text with the sign before it; `style` is rich's, for the terminal.
+
+    `value` is what CSV gets; without one it gets the text.
+    """
+
+    text: str
+    style: str = ""
+    mark: Mark = Mark.NONE
+    value: object = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns, and rows with a cell for each of them. `title` stands above the table where there is one."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
+    title: str = ""
+
+
+def table(columns: Iterable[str | Column], rows: Iterable[Iterable[str | TableCell]], title: str = "") -> Table:
+    """A table in which plain texts stand for columns and cells that are only text."""
+    return Table(
+        tuple(Column(item) if isinstance(item, str) else item for item in columns),
+        tuple(tuple(TableCell(item) if isinstance(item, str) else item for item in row) for row in rows),
+        title,
+    )
+
+
+def print_table(console: Console, shown: Table) -> None:
+    """Writes the table, aligned and without frames; the first column folds where the width does not take it."""
+    glyphs = glyphs_of(console)
+    if shown.title:
+        put_paragraph(console, shown.title, "bold")
+    columns = [(clean(column.title, console), column.kind is Kind.NUMBER) for column in shown.columns]
+    rows = [[(f"{cell.mark.drawn(glyphs)}{clean(cell.text, console)}", cell.style) for cell in row] for row in shown.rows]
+    put_table(console, columns, rows)
+
+
+def table_markdown(shown: Table) -> list[str]:
+    """The lines of the table in Markdown, whatever its texts hold."""
+    lines = [f"**{md_text(shown.title)}**", ""] if shown.title else []
+    heads = " | ".join(md_text(column.title) for column in shown.columns)
+    rules = "|".join("--:" if column.kind is Kind.NUMBER else "---" for column in shown.columns)
+    lines += [f"| {heads} |", f"|{rules}|"]
+    for row in shown.rows:
+        cells = " | ".join(_markdown(cell, column) for cell, column in zip(row, shown.columns, strict=True))
+        lines.append(f"| {cells} |")
+    return lines
+
+
+def _markdown(cell: TableCell, column: Column) -> str:
+    sign = cell.mark.drawn(UNICODE)
+    if column.kind is Kind.CODE:
+        return f"{sign}{md_code(cell.text, in_table=True)}"
+    return f"{sign}{md_text(cell.text)}".rstrip()
+
+
+def table_csv(shown: Table) -> str:
+    """The table as CSV."""
+    values = [[cell.text if cell.value is None else cell.value for cell in row] for row in shown.rows]
+    return csv_text([column.title for column in shown.columns], values)
