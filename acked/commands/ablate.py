@@ -59,11 +59,8 @@ def ablate(spec: str, batch: Batch, max_states: int | None, stories: bool, markd
     if chosen.count_only:
         raise ConfigurationError(f"{spec} asks for no property, so no clause can be missed; name invariants in [check]")
 
-    def report(done: int, total: int) -> None:
-        if not output.quiet and (done == total or done % 10 == 0):
-            say(f"{done} of {total} searches done")
-
-    found = run(chosen, batch.limits, batch.cache(), max_states, report)
+    with output.batch_progress("searches") as progress:
+        found = run(chosen, batch.limits, batch.cache(), max_states, progress)
     if markdown is not None:
         put_text(ablation_markdown(found), markdown, "table")
     output.emit(lambda: ablation_document(found), lambda console: print_ablation(console, found, stories))

@@ -104,7 +104,7 @@ _describes_cluster = collects(
     version=option("--kafka-version", metavar="V",
                    help="The release, e.g. 3.6.1; default: what the files say, or every release in use."),
     control_plane=option("--control-plane", type=click.Choice(["kraft", "zookeeper"]),
-                         help="Default: what the files say, or both."),
+                         help="Where the metadata is; default: what the files say, or both."),
     topic=option("--topic", help="The topic to audit, where the files describe several."),
     overrides=option("--set", type=KeyValue("replication.factor=3"), multiple=True,
                      help="A setting besides those of the files, or instead of one: replication.factor=3."),

@@ -171,6 +171,10 @@ def show(trace: Path, source: TraceSource, output: Output) -> None:
 
     The trace is first replayed step by step: a file that is not a trace of its protocol is refused, with the first step that
     the protocol does not allow and the guard that forbids it. Traces of TLC and Apalache are replayed with --spec.
+
+    \b
+    acked show trace.json
+    acked show tlc.json --spec my.toml
     """
     from acked.asking.runs import trace_of
     from acked.checker.replay.trace_file import read_trace, trace_document

@@ -194,7 +194,12 @@ def query(
 @click.argument("place", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Also draw it into this .svg file.")
 def stats(place: Path, out: Path | None) -> int:
-    """Show the levels, actions and growth of a run directory or of a dataset that `acked states` wrote."""
+    """Show the levels, actions and growth of a run directory or of a dataset that `acked states` wrote.
+
+    \b
+    acked states kip320 --out states
+    acked stats states
+    """
     from acked.checker.dataset.profile import read_profile
     from acked.reports.console import open_console
     from acked.reports.tables.profile import draw_profile, print_profile

@@ -68,7 +68,7 @@ class CellSearch:
 
 
 @dataclass(frozen=True)
-class Files:
+class TableFiles:
     """What is written besides stdout."""
 
     html: Path | None
@@ -134,7 +134,7 @@ _asks_cells = collects(
 )  # fmt: skip
 _writes_files = collects(
     "files",
-    Files,
+    TableFiles,
     html=option("--html", type=click.Path(path_type=Path), metavar="FILE",
                 help="Write the table as a page; a click on a cell shows its counterexample."),
     stories=option("--stories", type=click.Path(path_type=Path), metavar="DIR",
@@ -152,7 +152,7 @@ _writes_files = collects(
 @_writes_files
 @shows
 def matrix(
-    file: Path | None, axes: AxisValues, cell: CellSearch, batch: Batch, files: Files, output: Output
+    file: Path | None, axes: AxisValues, cell: CellSearch, batch: Batch, files: TableFiles, output: Output
 ) -> int:
     """The durability table: releases, acks, min.insync.replicas, replicas, unclean leader election, kinds of crashes.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Files:
+class GateFiles:
     """What is written besides the terminal."""
 
     artifacts: Path | None
@@ -45,7 +45,7 @@ class Files:
 
 _writes_files = collects(
     "files",
-    Files,
+    GateFiles,
     artifacts=option("--artifacts", type=click.Path(path_type=Path), metavar="DIR",
                      help="Write the trace, page and picture of every unexpected violation into this folder."),
     junit=option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Write JUnit XML."),
@@ -72,7 +72,7 @@ def gate(
     batch: Batch,
     update: bool,
     accept_violations: bool,
-    files: Files,
+    files: GateFiles,
     output: Output,
 ) -> int:
     """Run every spec under PATHs (files, folders, patterns, names of bundled specs), and fail unless each is as expected.
@@ -117,7 +117,7 @@ def _place(text: str) -> str:
 # -- what is written ----------------------------------------------------------------------------------------------------
 
 
-def _finish(report: GateReport, files: Files, output: Output) -> None:
+def _finish(report: GateReport, files: GateFiles, output: Output) -> None:
     from acked.reports.gate.annotations import commands
     from acked.reports.gate.failures import failure_of
     from acked.reports.gate.gate import gate_document, print_gate

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import WORKERS, AskedSpec, asks_spec, collects, option, shows_without_progress, writes_trace
+from acked.asking.options import TRACE_OUT, WORKERS, AskedSpec, asks_spec, collects, option, shows_without_progress
 from acked.asking.output import Output, TraceFile
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.question.result import Counterexample
@@ -66,7 +66,7 @@ _draws = collects(
 @asks_spec
 @_draws
 @WORKERS.saying("Threads; the answer does not depend on them.").under("workers")
-@writes_trace
+@collects("trace_out", TraceFile, path=TRACE_OUT.saying("Write the shortened counterexample to this file."))
 @shows_without_progress
 def simulate(asked: AskedSpec, draws: Draws, workers: int | None, trace_out: TraceFile, output: Output) -> int:
     """Look for a violation in random traces of SPEC's protocol.

@@ -33,7 +33,7 @@ MAX_PREDICATE_PARTS = 20_000
 _CACHED_PATHS = 20_000
 """Paths whose last states are kept, so that a further step does not replay the whole path."""
 
-Path = tuple[int, ...]
+ActionPath = tuple[int, ...]
 Message = dict[str, object]
 """A request's body or its answer: what JSON has."""
 
@@ -58,7 +58,7 @@ class Walk:
         self._depths = Depths(question.instance)
         self._lock = threading.Lock()
         self._finding = threading.Lock()
-        self._known: OrderedDict[Path, tuple[StepView, Past]] = OrderedDict()
+        self._known: OrderedDict[ActionPath, tuple[StepView, Past]] = OrderedDict()
 
     @property
     def requests(self) -> dict[str, Callable[[Message], Message]]:
@@ -173,7 +173,7 @@ class Walk:
 
     # -- paths ----------------------------------------------------------------------------------------------------
 
-    def _path(self, body: Message) -> Path:
+    def _path(self, body: Message) -> ActionPath:
         given = body.get("path")
         if not isinstance(given, list) or len(given) > MAX_STEPS:
             raise RequestRefused(400, f"“path” must be a list of at most {count(MAX_STEPS)} numbers")
@@ -188,7 +188,7 @@ class Walk:
     def _number(self, label: str) -> int:
         return next(at for at, step in enumerate(self.question.instance.actions) if step.label == label)
 
-    def _at(self, path: Path) -> tuple[StepView, Past]:
+    def _at(self, path: ActionPath) -> tuple[StepView, Past]:
         """The last step of a path; `RequestRefused` if one of its actions is not enabled."""
         known = len(path)
         while known and path[:known] not in self._known:
@@ -201,7 +201,7 @@ class Walk:
             self._step(path[: length + 1])
         return self._known[path]
 
-    def _step(self, path: Path) -> Json:
+    def _step(self, path: ActionPath) -> Json:
         """Takes the last step of a path whose other steps are cached; returns it packed."""
         instance = self.question.instance
         past, action = self._known[path[:-1]][1], instance.actions[path[-1]]
@@ -213,12 +213,12 @@ class Walk:
         self._keep(path, view, now)
         return packed
 
-    def _keep(self, path: Path, view: StepView, past: Past) -> None:
+    def _keep(self, path: ActionPath, view: StepView, past: Past) -> None:
         self._known[path] = (view, past)
         while len(self._known) > _CACHED_PATHS:
             self._known.popitem(last=False)
 
-    def _packet(self, path: Path, first: int) -> Message:
+    def _packet(self, path: ActionPath, first: int) -> Message:
         views = [self._at(path[:length])[0] for length in range(len(path) + 1)]
         # What was packed on the way is in no packet; the steps of this one are packed again, together.
         self._packer.packet([], lanes_of([]))
@@ -230,7 +230,7 @@ class Walk:
                 steps.append(self._packer.first(instance.schema.unpack(instance.initial[0]))[0][0])
         return self._packer.packet(steps, lanes_of(views))
 
-    def _run(self, path: Path) -> Run:
+    def _run(self, path: ActionPath) -> Run:
         instance = self.question.instance
         states = [instance.schema.pack(self._at(path[:length])[1].codes) for length in range(len(path) + 1)]
         return Run(tuple(states), tuple(instance.actions[number] for number in path))

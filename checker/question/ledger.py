@@ -116,7 +116,7 @@ class Ledger:
     stopped: StopReason | None = None
     _counts: _Counts = field(default_factory=_Counts)
     _pending: LevelReport | None = None
-    _ahead: tuple[_Counts, Finding] | None = None
+    _tie: tuple[_Counts, Finding] | None = None
 
     def __post_init__(self) -> None:
         zero = (0,) * len(self.question.instance.actions)
@@ -226,12 +226,12 @@ class Ledger:
         fresh = self._take_findings(report)
         # Of a level that was not expanded to its end, some successor is missing for sure.
         is_last = report.next_states == 0 and report.is_expanded
-        if self._ahead is not None:
-            return self._settle_look_ahead(fresh)
+        if self._tie is not None:
+            return self._break_tie(fresh)
         if fresh and self.policy is StopPolicy.FIRST_VIOLATION:
             least = self.reported()[0]
-            if least.action is not None and self._may_be_beaten(least) and not is_last and not self._at_max_depth:
-                self._ahead = (self._counts, least)
+            if least.action is not None and self._may_tie(least) and not is_last and not self._at_max_depth:
+                self._tie = (self._counts, least)
                 return True
             return self._stop(StopReason.VIOLATION)
         if is_last:
@@ -243,8 +243,8 @@ class Ledger:
 
     def abandon(self, reason: StopReason) -> None:
         """The engine gives up in the middle of a level, which does not count."""
-        if self._ahead is not None:
-            self._settle_look_ahead([])
+        if self._tie is not None:
+            self._break_tie([])
         else:
             self._stop(reason)
 
@@ -287,13 +287,13 @@ class Ledger:
         self.findings.update({found.position: found for found in fresh})
         return fresh
 
-    def _may_be_beaten(self, least: Finding) -> bool:
+    def _may_tie(self, least: Finding) -> bool:
         """Whether an invariant that the spec names before this step property could fail in a trace of equal length."""
         return any(position < least.position for position in self.question.state_properties)
 
-    def _settle_look_ahead(self, fresh: list[Finding]) -> bool:
-        assert self._ahead is not None
-        counts, least = self._ahead
+    def _break_tie(self, fresh: list[Finding]) -> bool:
+        assert self._tie is not None
+        counts, least = self._tie
         equal = [found for found in fresh if found.action is None and found.position < least.position]
         if equal:
             best = min(equal, key=lambda found: found.position)

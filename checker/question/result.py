@@ -41,7 +41,7 @@ class StopReason(Enum):
     VIOLATION = "a property is violated"
     MAX_DEPTH = "the depth bound was reached"
     MAX_STATES = "the bound on states was reached"
-    BUDGET = "every reachable state was seen, and what cannot be reached from some of them only a bound of the model forbids"
+    BUDGET = "every reachable state was seen, but a property is violated only because of a bound of the model"
     MEMORY = "the memory budget was reached"
     INTERRUPTED = "interrupted"
 

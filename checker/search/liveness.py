@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from acked.checker.optional import optional_packages
 from acked.checker.question.fairness import Group, fairness
 from acked.checker.question.ledger import Finding
 from acked.checker.question.result import Run
@@ -90,8 +91,9 @@ def _fair(graph: StateGraph, group: Group, moves: Mask) -> _Fair:
 
 def fair_parts(graph: StateGraph, region: Mask, groups: Sequence[_Fair]) -> Numbers:
     """By state the number of the largest fair set that it belongs to, of those inside a region; -1 for none."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import connected_components
+    with optional_packages():
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.csgraph import connected_components
 
     found = np.full(graph.count, -1, np.int64)
     taken = 0

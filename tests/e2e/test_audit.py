@@ -264,7 +264,7 @@ def test_what_is_wrong_is_one_sentence_with_its_code(folder: Path, tmp_path: Pat
         (("none.properties",), 150, "none.properties"),
         (("range.properties",), 151, "range.properties:1: acks is '7'"),
         (("refused.properties",), 151, "Kafka refuses this producer: acks must be all"),
-        (("refused.properties",), 151, "nothing names the release, so name yours with --kafka-version"),
+        (("refused.properties",), 151, "nothing names your release, so name it with --kafka-version"),
         (("--set", "ack=1"), 151, "did you mean"),
         (("--set", "acks=1"), 151, "--set replication.factor=3"),
         (("--set", "acks=1", "--faults", "lossey"), 151, "choose from"),

@@ -40,8 +40,8 @@ ROW = '[gallery]\nrow = 1\nid = "x"\nfixed = "2.0"'
 SPECS: list[tuple[str, bytes, int, tuple[str, ...]]] = [
     # What is wrong, the file, the exit code, what the sentence names.
     ("malformed-toml", changed("[check]", "[check"), 150, ("not valid TOML", "line 8")),
-    ("not-utf-8", b"title = \"\xff\xfe\"\n", 150, ("no spec file", "byte 9 is not UTF-8")),
-    ("binary", bytes(range(256)) * 9, 150, ("no spec file", "not UTF-8")),
+    ("not-utf-8", b"title = \"\xff\xfe\"\n", 150, ("is not a valid spec file", "byte 9 is not UTF-8")),
+    ("binary", bytes(range(256)) * 9, 150, ("is not a valid spec file", "not UTF-8")),
     ("elf", b"\x7fELF\x02\x01\x01\0\0\0", 150, ("not valid TOML",)),
     ("nul", b"\0", 150, ("not valid TOML",)),
     ("json", b"{}", 150, ("not valid TOML",)),

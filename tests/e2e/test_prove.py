@@ -163,7 +163,7 @@ def test_every_query_is_written_as_a_file(tiny: Path, tmp_path: Path) -> None:
     assert len(files) == count
     assert all("(set-logic QF_BV)" in file.read_text() and "(check-sat)" in file.read_text() for file in files)
     again = acked("prove", tiny, "--smt2", folder)
-    assert_one_sentence(again, 151, "SMT-LIB files already", "empty folder")
+    assert_one_sentence(again, 151, "already holds SMT-LIB files", "empty folder")
 
 
 @pytest.mark.slow

@@ -97,7 +97,7 @@ def test_options_that_contradict_each_other_are_usage_errors(tmp_path: Path) -> 
         (["--engine", "local", "--master", "local[2]"], "--master is for Spark"),
         (["--engine", "spark", "-w", "2"], "--workers is for the local search"),
         (["--conf", "spark.x=1"], "--conf is for Spark"),
-        (["--conf", "spark.x"], "is no setting"),
+        (["--conf", "spark.x"], "is not a setting"),
         (["--engine", "spark", "--conf", "x=1"], "begin with"),
         (["--engine", "spark", "--conf", "spark.x=1", "--conf", "spark.x=2"], "given twice"),
         (["--run-dir", "a", "--resume", "b"], "give one of them"),

@@ -38,7 +38,7 @@ _OF_ONE_INSTANCE = (
     "--method", "--depth", "--k", "--minimize", "--without", "--suggest", "--symmetry", "--explore", "--trace-out",
 )  # fmt: skip
 
-_REFUSED: tuple[tuple[Program | Method, tuple[str, ...], str], ...] = (
+REFUSED: tuple[tuple[Program | Method, tuple[str, ...], str], ...] = (
     (Program.MATRIX, ("SPEC", "--constant"), "--matrix proves every shipped variant; leave SPEC and -c out"),
     (Program.MATRIX, (*_OF_ONE_INSTANCE, "--smt2", "--all-constants", "--lemma-sets"),
      "{given} cannot be combined with --matrix; leave one of them out"),
@@ -63,7 +63,7 @@ def refuse_beside(chosen: Program | Method) -> None:
         for item in context.command.params
         if item.name is not None and context.get_parameter_source(item.name) is ParameterSource.COMMANDLINE
     ]
-    for refusing, options, sentence in _REFUSED:
+    for refusing, options, sentence in REFUSED:
         if refusing is chosen and (beside := [name for name in options if name in given]):
             raise ConfigurationError(sentence.format(given=", ".join(beside)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acked.checker.bounds import Bounds
-from acked.checker.question.result import Verdict
+from acked.checker.question.result import Counterexample, Verdict
 from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, load_spec
 from acked.commands.gallery import is_wanted
@@ -28,8 +28,8 @@ def test_the_bundled_stories_together_stay_below_ten_megabytes() -> None:
         key=lambda spec: (spec.expect is not None and spec.expect.trace_length) or 0,
     )
     result = search(longest.question(), Bounds(workers=1))
-    found = result.violations[0]
-    page = render(trace_data(longest.title, result.question, found.run, found.property), packed=True)
+    found = Counterexample.of(longest.title, result.question, result.violations[0])
+    page = render(trace_data(found), packed=True)
     assert stories > 60
     assert stories * len(page.encode()) < MOST_BYTES
 
