@@ -16,7 +16,8 @@ from collections.abc import Sequence
 
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind
-from acked.model.formulas.expr import Expr, Op, evaluation_order
+from acked.model.formulas.connectives import evaluation_order
+from acked.model.formulas.expr import Expr, Op
 from acked.model.language.protocol import ActionInstance, Instance
 
 WORD = 64

@@ -84,7 +84,7 @@ def one_leader_per_term(s: State) -> Bool:
 
 
 def leader_append_only(before: State, after: State) -> Bool:
-    """A replica that leads drops nothing of its log, unless a leader of a newer term tells it to, or it crashes."""
+    """A replica that leads drops nothing of its log, unless a leader of a newer term makes it, or it crashes."""
 
     def is_told(r: Replica) -> Bool:
         return some(Replica, lambda by: before.replica[by].leads & (before.replica[by].term > before.replica[r].term))
@@ -125,15 +125,15 @@ PROPERTIES: tuple[Property, ...] = (
         "AckedRecordsSurvive",
         Kind.STATE,
         acked_records_survive,
-        "a record whose producer was told that it was taken is in the log of every leader that is elected later",
+        "an acknowledged record is in the log of every later leader",
         _RAFT,
-        "any number of replicas, crashes that lose nothing; with lossy ones if who lost a record votes no more",
+        "any number of replicas, crashes that lose nothing; with lossy ones if a replica that lost records votes no more",
     ),
     Property(
         "AckedRecordsElectable",
         Kind.STATE,
         acked_records_electable,
-        "whoever a majority could elect next holds every acknowledged record",
+        "every replica that a majority could elect next holds every acknowledged record",
         _RAFT,
         "as for AckedRecordsSurvive",
     ),
@@ -149,7 +149,7 @@ PROPERTIES: tuple[Property, ...] = (
         "LeaderCompleteness",
         Kind.STATE,
         leader_completeness,
-        "a leader holds whatever any replica has told its consumers",
+        "a leader holds every record that any replica has let consumers read",
         "Raft, Leader Completeness (§5.4.3)",
         "as for AckedRecordsSurvive",
     ),
@@ -157,7 +157,7 @@ PROPERTIES: tuple[Property, ...] = (
         "LogsAgreeBelowHw",
         Kind.STATE,
         logs_agree_below_hw,
-        "two replicas never hold different records where both take them for committed",
+        "two replicas never hold different records at an offset below both their high watermarks",
         "Raft, State Machine Safety (§5.4.3)",
         "as for AckedRecordsSurvive",
     ),
@@ -165,7 +165,7 @@ PROPERTIES: tuple[Property, ...] = (
         "LogMatching",
         Kind.STATE,
         log_matching,
-        "one offset and one term name one record and everything before it, on whichever replica",
+        "two records with the same offset and term are the same record, with the same records before them, on all replicas",
         "Raft, Log Matching (§5.3)",
         "always",
     ),
@@ -173,7 +173,7 @@ PROPERTIES: tuple[Property, ...] = (
         "OneLeaderPerTerm",
         Kind.STATE,
         one_leader_per_term,
-        "two replicas may take themselves for the leader, but never in the same term",
+        "two replicas may both act as leader, but never in the same term",
         "Raft, Election Safety (§5.2)",
         "always",
     ),
@@ -189,7 +189,7 @@ PROPERTIES: tuple[Property, ...] = (
         "CommittedRecordsStay",
         Kind.STEP,
         committed_records_stay,
-        "what a replica has let consumers read it does not drop while it is up",
+        "a replica does not drop a record that it has let consumers read while it is up",
         "Raft, State Machine Safety (§5.4.3), read at each replica",
         "as for AckedRecordsSurvive",
     ),

@@ -27,7 +27,7 @@ class Kind(Enum):
 
 
 def nothing(_: Mapping[str, int]) -> str:
-    """What a promise lacks that can be asked of any configuration."""
+    """Of a property that any configuration can be asked: it lacks nothing."""
     return ""
 
 
@@ -50,9 +50,9 @@ class Liveness:
 class Property:
     """A named promise of a protocol.
 
-    `predicate` takes the state (STATE) or the states before and after a step (STEP). `promise` tells a user of Kafka what
+    `predicate` takes the state (STATE) or the states before and after a step (STEP). `promise` says to a user of Kafka what
     it means, `source` where it comes from, and `since` from which variant or release on it holds. `text` is the predicate as
-    it was typed, of one that a spec or a user wrote. REACH is no promise: a state in which it is true is looked for.
+    it was typed, of one that a spec or a user wrote. REACH is not a promise: a state in which it is true is looked for.
     `lacks` says of constants which part they turn off that the promise speaks of, and what to set instead; nothing if it can
     be asked.
 

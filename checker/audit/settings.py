@@ -212,7 +212,7 @@ class _Configuring:
 
     @property
     def _most_in_flight(self) -> int:
-        return idempotence.MOST_IN_FLIGHT if self.version.since("1.0") else idempotence.MOST_IN_FLIGHT_AT_FIRST
+        return idempotence.MAX_IN_FLIGHT if self.version.since("1.0") else idempotence.MAX_IN_FLIGHT_AT_FIRST
 
     def _conflicts(self, is_asked: bool) -> None:
         acks, retries, in_flight = (self.values[key] for key in (keys.ACKS, keys.RETRIES, keys.IN_FLIGHT))

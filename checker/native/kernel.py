@@ -20,7 +20,8 @@ from collections.abc import Sequence
 
 from acked.checker.question.orbits import representatives_ir
 from acked.checker.question.plan import BATCH, KernelPlan
-from acked.model.formulas.expr import Expr, Op, evaluation_order
+from acked.model.formulas.connectives import evaluation_order
+from acked.model.formulas.expr import Expr, Op
 from acked.model.language.protocol import ActionInstance
 
 FIRE_GROUP = 8

@@ -30,7 +30,8 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.search.local import LocalSearch, search
 from acked.invariants.property import Kind, Property
-from acked.model.formulas.expr import Expr, Op, evaluation_order
+from acked.model.formulas.connectives import evaluation_order
+from acked.model.formulas.expr import Expr, Op
 from acked.model.language.protocol import Instance
 from acked.model.language.quantify import every
 from acked.model.language.values import Bool

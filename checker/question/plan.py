@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.expr import Expr, Op, evaluation_order
+from acked.model.formulas.expr import Expr, Op
 from acked.model.language.protocol import Instance
 
 BATCH = 1024

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.formulas.expr import Expr, Op, evaluation_order, operands
+from acked.model.formulas.expr import Expr, Op, operands
 from acked.model.language.domain import SetDomain
 from acked.model.language.layout import Leaf
 from acked.model.language.protocol import ActionInstance, Instance

@@ -15,7 +15,8 @@ from typing import Any
 
 from acked.checker.question.symmetry import named_initially
 from acked.invariants.property import Kind, Property
-from acked.model.formulas.expr import Expr, Op, Pool, builders, evaluation_order
+from acked.model.formulas.connectives import evaluation_order
+from acked.model.formulas.expr import Expr, Op, Pool, builders
 from acked.model.language.domain import IdDomain
 from acked.model.language.protocol import ActionInstance, Instance
 
@@ -135,7 +136,8 @@ def make_problem(
 def ids_of(step: ActionInstance) -> tuple[int, ...]:
     """The arguments of a step that are ids, in the order of its parameters."""
     domains = step.action.parameters()
-    return tuple(value for name, value in step.arguments.items() if isinstance(domains[name], IdDomain))
+    named = step.arguments.items()
+    return tuple(value for name, value in named if isinstance(value, int) and isinstance(domains[name], IdDomain))
 
 
 class _Table:

@@ -10,7 +10,7 @@ from acked.model.partition.state import Epoch, Offset, Replica, State
 
 
 def leader_has_epoch(s: State) -> Bool:
-    """A broker without a leader epoch has no leader, so a record never lacks the epoch of who wrote it."""
+    """A broker without a leader epoch has no leader, so a record never lacks the epoch of the leader that wrote it."""
     return every(Replica, lambda r: implies(s.broker[r].leader_epoch.is_none, s.broker[r].leader.is_none))
 
 
@@ -38,7 +38,7 @@ DOMAIN_LEMMAS: tuple[Property, ...] = (
         "LeaderHasEpoch",
         Kind.STATE,
         leader_has_epoch,
-        "a broker without a leader epoch has no leader, so a record never lacks the epoch of who wrote it",
+        "a broker without a leader epoch has no leader, so a record never lacks the epoch of the leader that wrote it",
         "leader and leader epoch are taken up together",
         "every version",
     ),

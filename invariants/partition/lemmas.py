@@ -99,7 +99,7 @@ def log_matching(s: State) -> Bool:
 
 
 def written_by_leader(s: State) -> Bool:
-    """A leader in office holds every record of its own epoch that anybody holds."""
+    """A current leader holds every record of its own epoch that anybody holds."""
 
     def holds_its_own(leader: Replica, r: Replica) -> Bool:
         own, mine, theirs = s.broker[leader].leader_epoch, s.log[leader], s.log[r]
@@ -113,7 +113,7 @@ def written_by_leader(s: State) -> Bool:
 
 
 def true_leader_isr(s: State) -> Bool:
-    """The leader in office in the newest epoch knows the committed ISR, or there is news for it."""
+    """The current leader in the newest epoch knows the committed ISR, or there is news for it."""
     if not asynchronous_isr.on:
         return truth(True)
 
@@ -167,7 +167,7 @@ def vacant_epoch_is_unwritten(s: State) -> Bool:
 
 
 def eligible_where_empty(s: State) -> Bool:
-    """An empty ISR leaves somebody to elect: who led last."""
+    """An empty ISR leaves a replica to elect: the last leader."""
     empty = s.controller.isr.is_empty
     return implies(empty, s.controller.last_leader.is_some) if eligible_leader_replicas.on else ~empty
 
@@ -347,13 +347,13 @@ PARTITION_LEMMAS: tuple[Property, ...] = (
     _lemma("KnownEndIsHeld", known_end_is_held, "what a leader knows of a follower is so", "FollowerPrefix of kip320"),
     _lemma("WrittenOnce", written_once, "what was not sent is nowhere, and nothing is in a log twice", "IdFresh of kip320"),
     _lemma("EpochsAscend", epochs_ascend, "records of later epochs are at later offsets", "LogEpochsAscend of kip320"),
-    _lemma("WaitingIsSent", waiting_is_sent, "who waits for an answer waits at a leader with the record", "acks=all"),
+    _lemma("WaitingIsSent", waiting_is_sent, "a producer waits for an answer at a leader with the record", "acks=all"),
     _lemma("EligibleOnlyWhereTooFew", eligible_only_where_too_few, "eligible leaders only beside a small ISR", "KIP-966"),
-    _lemma("LeaderInOffice", leader_in_office, "who takes itself for the leader is it", "none: kip320 has stale leaders"),
-    _lemma("VacantEpoch", vacant_epoch_is_unwritten, "no record of an epoch before its leader is in office", "LeaderFirst"),
+    _lemma("LeaderInOffice", leader_in_office, "every acting leader is the current one", "none: kip320 has stale leaders"),
+    _lemma("VacantEpoch", vacant_epoch_is_unwritten, "no record of an epoch before its leader acts", "LeaderFirst"),
     _lemma("EligibleWhereEmpty", eligible_where_empty, "an empty ISR leaves somebody to elect", "KIP-966"),
     _lemma("HwInEpoch", hw_in_epoch, "what is committed of a leader's epoch is so at the leader", "HwInEpoch of kip320"),
-    _lemma("PendingHasCaughtUp", pending_has_caught_up, "who is to join the ISR has caught up", "LateMember of kip320"),
+    _lemma("PendingHasCaughtUp", pending_has_caught_up, "what joins the ISR next has caught up", "LateMember of kip320"),
     _lemma("IsrIsCounted", isr_is_counted, "the newest leader counts the whole ISR", "StaleLeader of kip320"),
     _lemma("CommitQuorum", commit_quorum, "what is committed every electable broker holds", "CommitQuorum of kip320"),
     _lemma("AckedInPlace", acked_in_place, "what is acknowledged every electable broker holds", "CommitRequest of kip320"),

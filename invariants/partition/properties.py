@@ -1,4 +1,4 @@
-"""The promises of `partition`: what users of Kafka are told, as predicates over its state.
+"""The promises of `partition`: what Kafka says to its users, as predicates over its state.
 
 Each promise with what it means to a user and under which settings Kafka makes it.
 """
@@ -22,7 +22,7 @@ def _holds_acked(s: State, r: Replica) -> Bool:
 
 
 def acked_records_survive(s: State) -> Bool:
-    """The leader in office holds every acknowledged record."""
+    """The current leader holds every acknowledged record."""
     return every(Replica, lambda r: implies(is_true_leader(s, r), _holds_acked(s, r)))
 
 
@@ -40,7 +40,7 @@ def acked_records_exist(s: State) -> Bool:
 
 
 def committed_in_isr(s: State) -> Bool:
-    """Every member of the ISR holds what the leader in office has below its high watermark."""
+    """Every member of the ISR holds what the current leader has below its high watermark."""
 
     def held(leader: Replica) -> Bool:
         hw = s.broker[leader].hw
@@ -53,7 +53,7 @@ def committed_in_isr(s: State) -> Bool:
 
 
 def hw_within_isr(s: State) -> Bool:
-    """The high watermark of the leader in office is at most the least log end of the ISR."""
+    """The high watermark of the current leader is at most the least log end of the ISR."""
     return every(
         Replica,
         lambda leader: implies(
@@ -149,7 +149,7 @@ def everyone_holds_what_is_visible(s: State) -> Bool:
 
 
 def followers_know_hw(s: State) -> Bool:
-    """Every in-sync follower of the leader in office has the leader's high watermark: often thought, and not so."""
+    """Every in-sync follower of the current leader has the leader's high watermark: often thought, and not so."""
     return every(
         Replica,
         lambda leader: implies(
@@ -160,7 +160,7 @@ def followers_know_hw(s: State) -> Bool:
 
 
 def in_sync_is_caught_up(s: State) -> Bool:
-    """Every in-sync replica has all that the leader in office has: often thought, and not so."""
+    """Every in-sync replica has all that the current leader has: often thought, and not so."""
     return every(
         Replica,
         lambda leader: implies(
@@ -182,7 +182,7 @@ def one_leader(s: State) -> Bool:
 
 
 def reads_stay(s: State) -> Bool:
-    """The leader in office has, where the consumer read, what the consumer read."""
+    """The current leader has, where the consumer read, what the consumer read."""
     if not consumer.value:
         return truth(True)  # Specs are refused that ask this without a consumer.
 
@@ -196,7 +196,7 @@ def reads_stay(s: State) -> Bool:
 
 
 def latest_offset_stays(before: State, after: State) -> Bool:
-    """A client that asks for the latest offset again is not told a lower one."""
+    """A client that asks for the latest offset again does not get a lower one."""
     if not offset_queries.on:
         return truth(True)
     return before.consumer.latest <= after.consumer.latest
@@ -210,7 +210,7 @@ def _committed(s: State, leader: Replica, o: Offset) -> Bool:
 
 
 def no_duplicates(s: State) -> Bool:
-    """Consumers get no record twice from the leader in office."""
+    """Consumers get no record twice from the current leader."""
 
     def once(leader: Replica) -> Bool:
         log = s.log[leader]
@@ -261,7 +261,7 @@ def no_gaps(s: State) -> Bool:
 
 
 def refusals_are_true(s: State) -> Bool:
-    """A record of which the application was told that it failed is not among those that consumers get."""
+    """A record that was reported to the application as failed is not delivered to consumers."""
 
     def present(record: RecordId) -> Bool:
         return some(
@@ -291,7 +291,7 @@ PROPERTIES: tuple[Property, ...] = (
         "AckedRecordsSurvive",
         Kind.STATE,
         acked_records_survive,
-        "a record whose producer was told that it was taken is in the log of every leader that takes office later",
+        "an acknowledged record is in the log of every later leader",
         _ACKS,
         "acks=all, min.insync.replicas of at least 2, clean elections; never promised with acks=0 and acks=1",
     ),
@@ -299,7 +299,7 @@ PROPERTIES: tuple[Property, ...] = (
         "AckedRecordsInIsr",
         Kind.STATE,
         acked_records_in_isr,
-        "an acknowledged record is on every in-sync replica, so whichever of them is elected has it",
+        "an acknowledged record is on every in-sync replica, so the next leader has it, whichever of them is elected",
         _ACKS,
         "acks=all; never promised with acks=1",
     ),
@@ -331,7 +331,7 @@ PROPERTIES: tuple[Property, ...] = (
         "LogsAgreeBelowHw",
         Kind.STATE,
         logs_agree_below_hw,
-        "two replicas never hold different records where both take them for committed",
+        "two replicas never hold different records at an offset below both their high watermarks",
         "KIP-101, KIP-279, KIP-320",
         "2.5, clean elections",
     ),
@@ -339,7 +339,7 @@ PROPERTIES: tuple[Property, ...] = (
         "LogMatching",
         Kind.STATE,
         log_matching,
-        "one offset and one leader epoch name one record, on whichever replica",
+        "two records with the same offset and leader epoch are the same record, on all replicas",
         "KIP-101: what OffsetsForLeaderEpoch takes for granted",
         "0.11",
     ),
@@ -347,7 +347,7 @@ PROPERTIES: tuple[Property, ...] = (
         "OneLeaderPerEpoch",
         Kind.STATE,
         one_leader_per_epoch,
-        "two brokers may take themselves for the leader, but never in the same leader epoch",
+        "two brokers may both act as leader, but never in the same leader epoch",
         "KIP-101, KIP-320",
         "0.8",
     ),
@@ -371,7 +371,7 @@ PROPERTIES: tuple[Property, ...] = (
         "ReadsStay",
         Kind.STATE,
         reads_stay,
-        "what a consumer has read is still there, at the same offset, whoever leads",
+        "a record that a consumer has read stays at its offset, across changes of leader",
         "the definition of the high watermark; KAFKA-15583",
         "3.7, clean elections",
         lacks=_lacks_consumer,
@@ -396,7 +396,7 @@ PROPERTIES: tuple[Property, ...] = (
         "NoGaps",
         Kind.STATE,
         no_gaps,
-        "consumers get a record only after the one that its producer was given before it",
+        "consumers get a record only after every record that its producer was given before it",
         "KIP-98, KIP-360, KAFKA-15591",
         "with one request in flight and retries",
     ),
@@ -404,7 +404,7 @@ PROPERTIES: tuple[Property, ...] = (
         "RefusalsAreTrue",
         Kind.STATE,
         refusals_are_true,
-        "a record of which the application was told that it failed is not among those that consumers get",
+        "a record that was reported to the application as failed is not delivered to consumers",
         "NOT_ENOUGH_REPLICAS_AFTER_APPEND and time-outs in the producer's documentation",
         "never promised",
         lacks=_lacks_answers,
@@ -447,7 +447,7 @@ PROPERTIES: tuple[Property, ...] = (
         one_leader,
         "a partition has one leader at any time: a common sentence",
         "articles about replication",
-        "never: one leader an epoch; a deposed one may not know yet",
+        "never: there is one leader per epoch, and a deposed one may not know yet",
     ),
     Property(
         "LeaderHwStays",
@@ -461,7 +461,7 @@ PROPERTIES: tuple[Property, ...] = (
         "LatestOffsetStays",
         Kind.STEP,
         latest_offset_stays,
-        "a client that asks for the latest offset twice is not told a lower one the second time",
+        "a client that asks for the latest offset twice does not get a lower one the second time",
         "KIP-207, KAFKA-2334, KIP-320",
         "2.2 with clients of 2.1, clean elections",
         lacks=_lacks_queries,

@@ -1,4 +1,4 @@
-"""What `partition` promises to those who write while one broker is down.
+"""What `partition` promises to producers while one broker is down.
 
 Availability as an invariant: the states in which everybody has heard of the crash and nothing but the broker's return can
 help.
@@ -22,7 +22,7 @@ def _at_most_one_is_down(s: State) -> Bool:
 
 
 def _has_heard(s: State, leader: Replica) -> Bool:
-    """The leader in office knows the committed ISR and has asked for no other."""
+    """The current leader knows the committed ISR and has asked for no other."""
     broker = s.broker[leader]
     known = is_true_leader(s, leader) & (broker.isr == s.controller.isr)
     return known & broker.pending.is_empty if asynchronous_isr.on else known
@@ -53,7 +53,7 @@ PROPERTIES: tuple[Property, ...] = (
         "WritesWithOneDown",
         Kind.STATE,
         writes_with_one_down,
-        "while one broker is down and the others keep up, a leader is there or can be elected, and it takes writes",
+        "while one broker is down and the others keep up, there is a leader or one can be elected, and it accepts writes",
         "min.insync.replicas in the broker configuration; NOT_ENOUGH_REPLICAS",
         "with more replicas than min.insync.replicas, or another acks than all and two replicas",
     ),
@@ -61,7 +61,7 @@ PROPERTIES: tuple[Property, ...] = (
         "LeaderWithOneDown",
         Kind.STATE,
         leader_with_one_down,
-        "while one broker is down a leader is there or can be elected, however far behind the others were before",
+        "while one broker is down there is a leader or one can be elected, however far behind the others were before",
         "unclean.leader.election.enable in the broker configuration; KIP-966",
         "with unclean elections and two replicas; the last in-sync replica may be the one that is down",
     ),

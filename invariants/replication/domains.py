@@ -14,7 +14,7 @@ from acked.model.replication.state import Epoch, Offset, Record, Replica, State,
 
 
 def leader_has_epoch(s: State) -> Bool:
-    """A replica without an epoch has no leader, so whoever presumes leadership has an epoch to stamp on records."""
+    """A replica without an epoch has no leader, so a broker that presumes leadership has an epoch to stamp on records."""
     return every(Replica, lambda r: implies(s.replica[r].leader_epoch.is_none, s.replica[r].leader.is_none))
 
 
@@ -49,7 +49,7 @@ DOMAIN_LEMMAS: tuple[Property, ...] = (
         "LeaderHasEpoch",
         Kind.STATE,
         leader_has_epoch,
-        "a replica without a leader epoch has no leader, so a record never lacks the epoch of who wrote it",
+        "a replica without a leader epoch has no leader, so a record never lacks the epoch of the leader that wrote it",
         "leader and leader epoch are taken up together, from one LeaderAndIsr request",
         "truncate-to-hw and all after it",
     ),

@@ -60,7 +60,7 @@ def _covers_what_follows(s: State, isr: SetValue[Replica], e: Epoch) -> Bool:
 
 
 def is_possible_cut(s: State, c: Epoch) -> Bool:
-    """That a high watermark advanced in epoch c is compatible with who lags behind."""
+    """That a high watermark advanced in epoch c is compatible with the replicas that lag behind."""
     announced = every(
         Epoch,
         lambda e: implies(is_sent(s, e) & (e > c), every(s.requests[e].isr, lambda m: has_reached(s, m, c))),
@@ -72,12 +72,8 @@ def is_possible_cut(s: State, c: Epoch) -> Bool:
     return announced & counted
 
 
-def may_commit_since(s: State, r: Replica, e: Epoch) -> Bool:
-    """r's high watermark may have advanced in epoch e or later."""
-    return _may_commit_since(s, r, e, lambda c: is_possible_cut(s, c))
-
-
 def _may_commit_since(s: State, r: Replica, e: Epoch, is_cut: Callable[[Epoch], Bool]) -> Bool:
+    """r's high watermark may have advanced in epoch e or later."""
     return some(Epoch, lambda c: (e <= c) & (s.replica[r].leader_epoch >= c) & is_cut(c))
 
 
@@ -338,7 +334,7 @@ KIP320_LEMMAS: tuple[Property, ...] = (
     _lemma("FollowerPrefix", followers_are_prefixes, "a follower's log is a prefix of its leader's"),
     _lemma("HwInLog", hw_within_log, "no broker takes for committed what its log does not hold"),
     _lemma("HwInEpoch", hw_in_epoch, "a follower takes a record of its epoch for committed only after its leader"),
-    _lemma("TrueLeaderIsr", true_leader_knows_isr, "the leader in office and the controller agree on the ISR"),
+    _lemma("TrueLeaderIsr", true_leader_knows_isr, "the current leader and the controller agree on the ISR"),
     _lemma("VacantIsr", vacant_isr_is_announced, "until a new leader takes office, the ISR stays as announced"),
     _lemma("StaleLeader", stale_leader_is_stuck, "a deposed leader cannot commit without a member of every later ISR"),
     _lemma("LateLeader", late_leader_is_stuck, "nor could a leader that learns of its election too late"),

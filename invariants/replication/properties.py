@@ -26,14 +26,14 @@ def _agree_below_hw(s: State, leader: Replica, members: SetValue[Replica]) -> Bo
 
 
 def weak_isr(s: State) -> Bool:
-    """Whoever presumes leadership agrees with its own ISR below its high watermark."""
+    """A broker that presumes leadership agrees with its own ISR below its high watermark."""
     return every(
         Replica, lambda r: implies(presumes_leadership(s, r), _agree_below_hw(s, r, s.replica[r].isr))
     )
 
 
 def strong_isr(s: State) -> Bool:
-    """Whoever presumes leadership agrees with the quorum's ISR below its high watermark."""
+    """A broker that presumes leadership agrees with the quorum's ISR below its high watermark."""
     return every(Replica, lambda r: implies(presumes_leadership(s, r), _agree_below_hw(s, r, s.quorum.isr)))
 
 
@@ -52,12 +52,12 @@ def _hw_within(s: State, leader: Replica, members: SetValue[Replica]) -> Bool:
 
 
 def hw_within_own_isr(s: State) -> Bool:
-    """The high watermark of whoever presumes leadership is at most the least log end over its own ISR."""
+    """The high watermark of a broker that presumes leadership is at most the least log end over its own ISR."""
     return every(Replica, lambda r: implies(presumes_leadership(s, r), _hw_within(s, r, s.replica[r].isr)))
 
 
 def hw_within_quorum_isr(s: State) -> Bool:
-    """The high watermark of whoever presumes leadership is at most the least log end over the quorum's ISR."""
+    """The high watermark of a broker that presumes leadership is at most the least log end over the quorum's ISR."""
     return every(Replica, lambda r: implies(presumes_leadership(s, r), _hw_within(s, r, s.quorum.isr)))
 
 
@@ -125,8 +125,8 @@ PROPERTIES: tuple[Property, ...] = (
         "WeakIsr",
         Kind.STATE,
         weak_isr,
-        "a broker that takes itself for the leader, rightly or not, serves consumers only records that every replica it "
-        "counts as in sync holds at the same offset",
+        "every record below the high watermark of a (possibly stale) leader is present at the same offset on every replica "
+        "in that leader's own ISR",
         _FAMILY,
         "kip320; kip101 and kip279 keep it with two leader epochs, not with three",
     ),
@@ -134,8 +134,8 @@ PROPERTIES: tuple[Property, ...] = (
         "StrongIsr",
         Kind.STATE,
         strong_isr,
-        "what any broker has let consumers read survives the election of any in-sync replica: the controller's ISR holds "
-        "the same records below that broker's high watermark",
+        "every record below the high watermark of a (possibly stale) leader is present at the same offset on every replica "
+        "in the controller's ISR, so it survives the election of any of them",
         _FAMILY,
         "kip320",
     ),
@@ -151,7 +151,7 @@ PROPERTIES: tuple[Property, ...] = (
         "HwWithinLog",
         Kind.STATE,
         hw_within_log,
-        "no broker believes an offset committed that its own log does not hold",
+        "no broker's high watermark lies beyond the end of its own log",
         "Kafka's definition of the high watermark; clamped to the log end on every follower fetch",
         "truncate-to-hw and all after it",
     ),
@@ -175,8 +175,8 @@ PROPERTIES: tuple[Property, ...] = (
         "OneLeaderPerEpoch",
         Kind.STATE,
         one_leader_per_epoch,
-        "two brokers may take themselves for the leader at once, but never in the same leader epoch, so the epoch tells "
-        "whose records are whose",
+        "two brokers may both act as leader at once, but never in the same leader epoch, so the epoch identifies the leader "
+        "that wrote a record",
         "KIP-101 and KIP-320 rest on it; the controller uses each leader epoch once",
         "truncate-to-hw and all after it",
     ),
@@ -209,7 +209,7 @@ PROPERTIES: tuple[Property, ...] = (
         "CommittedRecordsStay",
         Kind.STEP,
         committed_records_stay,
-        "a record that a broker has taken for committed is never removed from that broker's log or replaced in it",
+        "a record below a broker's high watermark is never removed from that broker's log or replaced in it",
         "the durability promise of acks=all, KIP-101, read at each replica by its own high watermark",
         "truncate-to-hw and kip320; kip101 and kip279 lost it",
     ),

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from acked.model.firstorder.terms import BOOL, INT, Logic, Op, Symbol, Term, Variable, walk
+from acked.model.firstorder.terms import BOOL, INT, Logic, Op, Symbol, Term, Variable
+from acked.model.formulas.connectives import evaluation_order
 
 
 @dataclass(frozen=True)
@@ -150,16 +151,17 @@ class Normaliser:
                 break
             literals = tuple(substitute(logic, item, {solved[0]: solved[1]}) for item in kept)
         numbers = frozenset().union(*(item.free for item in kept)) if kept else frozenset()
-        known = {node.value.number: node for node in walk(kept) if node.op is Op.VARIABLE}
+        known = {node.value.number: node for node in evaluation_order(kept) if node.op is Op.VARIABLE}
         variables = tuple(known[number] for number in sorted(numbers))
         kept = self._shifted(variables, kept)
         return Clause(variables, kept, self._pattern(variables, kept))
 
     def _shifted(self, variables: tuple[Term, ...], literals: tuple[Term, ...]) -> tuple[Term, ...]:
-        """A variable of which functions only take x - 1, say, is counted from there, so that hints fit it."""
+        """A variable that functions only take with an offset, e.g. x - 1, is counted from there, so that hints fit it."""
         logic = self._logic
         for x in variables:
-            taken = [arg for node in walk(literals) if node.op is Op.APPLY for arg in node.args if x.value.number in arg.free]
+            applied = [node for node in evaluation_order(literals) if node.op is Op.APPLY]
+            taken = [arg for node in applied for arg in node.args if x.value.number in arg.free]
             shifts = {_shift(arg, x) for arg in taken}
             shift = shifts.pop() if len(shifts) == 1 else None
             if shift:
@@ -172,7 +174,7 @@ class Normaliser:
         left = {x.value.number for x in variables}
         chosen: list[Term] = []
         for atom in sorted(hypotheses, key=lambda atom: -len(atom.free)):
-            if atom.free & left and all(arg.op in (Op.VARIABLE, Op.APPLY, Op.CONST) for arg in walk([atom])):
+            if atom.free & left and all(arg.op in (Op.VARIABLE, Op.APPLY, Op.CONST) for arg in evaluation_order([atom])):
                 chosen.append(atom)
                 left -= atom.free
         return (*chosen, *(marked(self._logic, x) for x in variables if x.value.number in left))
@@ -225,7 +227,7 @@ def substitute(logic: Logic, term: Term, values: Mapping[Variable, Term]) -> Ter
     """The term with variables replaced; bound variables are never captured, for each quantifier has its own."""
     numbers = {item.number for item in values}
     made: dict[int, Term] = {}
-    for node in walk([term]):
+    for node in evaluation_order([term]):
         if not node.free & numbers:
             made[node.id] = node
         elif node.op is Op.VARIABLE:

@@ -15,7 +15,8 @@ from itertools import product
 
 from acked.model.firstorder.normal import Clause, Normaliser, marked
 from acked.model.firstorder.reading import Family, Reading
-from acked.model.firstorder.terms import INT, Op, Symbol, Term, walk
+from acked.model.firstorder.terms import INT, Op, Symbol, Term
+from acked.model.formulas.connectives import evaluation_order
 from acked.model.language.domain import LeafDomain, OptionalDomain, Range
 from acked.model.language.values import Id
 
@@ -70,7 +71,7 @@ class Questions:
         todo = list(formulas)
         seen: set[Symbol] = set()
         while todo:
-            for node in walk([todo.pop()]):
+            for node in evaluation_order([todo.pop()]):
                 found = self._logic.definitions.get(node.value) if node.op is Op.APPLY else None
                 if found is not None and found.symbol not in seen:
                     seen.add(found.symbol)
@@ -87,7 +88,7 @@ class Questions:
     def _hints(self, parts: Sequence[Part]) -> tuple[tuple[Clause, ...], tuple[Clause, ...]]:
         """Marks on constants and on the numbers that the state holds for them; and on the ids held for the newest numbers."""
         logic = self._logic
-        used = [node for node in walk(part.formula for part in parts) if node.op is Op.APPLY and not node.args]
+        used = [node for node in evaluation_order(part.formula for part in parts) if node.op is Op.APPLY and not node.args]
         numbers: dict[str, list[Term]] = {}
         ids: dict[str, list[Term]] = {}
         newest: dict[str, list[Term]] = {}

@@ -10,7 +10,11 @@ from typing import Any
 import z3
 
 from acked.model.firstorder.normal import Clause
-from acked.model.firstorder.terms import BOOL, INT, Op, Sort, Symbol, Term, Variable, walk
+from acked.model.firstorder.terms import BOOL, INT, Op, Sort, Symbol, Term, Variable
+from acked.model.formulas.connectives import evaluation_order
+
+Z3 = Any
+"""A sort, a function, a constant or a term of z3, which carries no types of its own."""
 
 
 class Lowering:
@@ -18,22 +22,22 @@ class Lowering:
 
     def __init__(self) -> None:
         self.context = z3.Context()
-        self._sorts: dict[Sort, Any] = {BOOL: z3.BoolSort(self.context), INT: z3.IntSort(self.context)}
-        self._functions: dict[Symbol, Any] = {}
-        self._variables: dict[Variable, Any] = {}
-        self._terms: dict[int, Any] = {}
-        self._clauses: dict[int, tuple[Clause, Any]] = {}
-        self._quantified: dict[str, Any] = {}
+        self._sorts: dict[Sort, Z3] = {BOOL: z3.BoolSort(self.context), INT: z3.IntSort(self.context)}
+        self._functions: dict[Symbol, Z3] = {}
+        self._variables: dict[Variable, Z3] = {}
+        self._terms: dict[int, Z3] = {}
+        self._clauses: dict[int, tuple[Clause, Z3]] = {}
+        self._quantified: dict[str, Z3] = {}
 
-    def term(self, root: Term) -> Any:
+    def term(self, root: Term) -> Z3:
         """The z3 term of a term."""
         if root.id not in self._terms:
-            for node in walk([root]):
+            for node in evaluation_order([root]):
                 if node.id not in self._terms:
                     self._terms[node.id] = self._lower(node)
         return self._terms[root.id]
 
-    def clause(self, clause: Clause) -> Any:
+    def clause(self, clause: Clause) -> Z3:
         """The z3 formula of a clause, its pattern with it."""
         known = self._clauses.get(id(clause))
         if known is None:
@@ -47,7 +51,7 @@ class Lowering:
             known = self._clauses[id(clause)] = (clause, body)
         return known[1]
 
-    def instance(self, quantifier: Any, values: list[Any]) -> Any | None:
+    def instance(self, quantifier: Z3, values: list[Z3]) -> Z3 | None:
         """The instance, by these values, of the clause from which a solver made `quantifier`; None if it is of no clause."""
         context = quantifier.ctx_ref()
         number = z3.Z3_get_quantifier_id(context, quantifier.as_ast())
@@ -56,23 +60,23 @@ class Lowering:
             return None
         return z3.substitute_vars(clause.body(), *reversed(values))
 
-    def _sort(self, sort: Sort) -> Any:
+    def _sort(self, sort: Sort) -> Z3:
         if sort not in self._sorts:
             self._sorts[sort] = z3.DeclareSort(sort.name, self.context)
         return self._sorts[sort]
 
-    def _function(self, symbol: Symbol) -> Any:
+    def _function(self, symbol: Symbol) -> Z3:
         if symbol not in self._functions:
             sorts = [self._sort(sort) for sort in (*symbol.arguments, symbol.result)]
             self._functions[symbol] = z3.Function(symbol.name, *sorts)
         return self._functions[symbol]
 
-    def _variable(self, variable: Variable) -> Any:
+    def _variable(self, variable: Variable) -> Z3:
         if variable not in self._variables:
             self._variables[variable] = z3.Const(variable.name, self._sort(variable.sort))
         return self._variables[variable]
 
-    def _lower(self, node: Term) -> Any:
+    def _lower(self, node: Term) -> Z3:
         args = [self._terms[arg.id] for arg in node.args]
         match node.op:
             case Op.CONST:
@@ -102,7 +106,7 @@ class Lowering:
             case Op.EVERY | Op.SOME:
                 return self._quantifier(node, args)
 
-    def _quantifier(self, node: Term, args: list[Any]) -> Any:
+    def _quantifier(self, node: Term, args: list[Z3]) -> Z3:
         variable = self._variable(node.value)
         *bounds, body = args
         if node.op is Op.EVERY:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Any, NoReturn, TypeAlias, cast
 
-from acked.model.formulas.connectives import Connective, Connectives
+from acked.model.formulas.connectives import Connective, Connectives, evaluation_order
 from acked.model.formulas.errors import ModelError
 
 
@@ -187,14 +187,12 @@ class Logic(Connectives[Term]):
     """Makes and interns terms, folding what is decided."""
 
     def __init__(self) -> None:
-        self._nodes: dict[tuple[object, ...], Term] = {}
         self._variables = 0
         self.definitions: dict[Symbol, Definition] = {}
         self.units: dict[Symbol, str] = {}
         """The type that a constant of an action or a definition is of: a hint for solvers."""
         self._names: dict[int, Term] = {}
-        self.true = self.bool(True)
-        self.false = self.bool(False)
+        super().__init__()
 
     # -- leaves -------------------------------------------------------------------------------------------------
 
@@ -467,25 +465,8 @@ class Logic(Connectives[Term]):
         return node
 
 
-def walk(roots: Iterable[Term]) -> Iterator[Term]:
-    """Every node reachable from the roots, each once, arguments before the nodes that use them."""
-    seen: dict[int, Term] = {}
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node.id not in seen:
-            seen[node.id] = node
-            stack.extend(node.args)
-    return (seen[key] for key in sorted(seen))
-
-
 def _free_variables(term: Term) -> Iterator[Term]:
-    return (node for node in walk([term]) if node.op is Op.VARIABLE and node.value.number in term.free)
-
-
-def symbols(roots: Iterable[Term]) -> list[Symbol]:
-    """The symbols that occur, in order of first construction."""
-    return list(dict.fromkeys(node.value for node in walk(roots) if node.op is Op.APPLY))
+    return (node for node in evaluation_order([term]) if node.op is Op.VARIABLE and node.value.number in term.free)
 
 
 def to_text(term: Term) -> str:

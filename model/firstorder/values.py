@@ -71,7 +71,6 @@ class SymbolicOptional(OptionalValue[V]):
             return code(Choice(logic, logic.false, None))
         if isinstance(other, OptionalValue):
             return super().code_of(other)
-        assert issubclass(self.item, Id)
         return code(Choice(logic, logic.true, cast(Term, self.item.lift(other))))
 
 

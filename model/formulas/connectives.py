@@ -1,4 +1,4 @@
-"""Not, and, or: how they fold, for every pool of interned formulas.
+"""What all pools of interned formulas have in common: how not, and, or fold, and in which order nodes are evaluated.
 
 `Connectives`, from which the pool of bounded expressions (`expr.py`) and that of first-order terms (`firstorder/terms.py`)
 take what they have in common.
@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 
 class Formula(Protocol):
     """What a node must tell so that it can be folded; equal nodes are one object."""
+
+    @property
+    def id(self) -> int:
+        """A number that is greater than those of its arguments."""
+
+    @property
+    def args(self: Node) -> tuple[Node, ...]:
+        """What it is made of."""
 
     @property
     def is_const(self) -> bool:
@@ -31,11 +39,20 @@ Node = TypeVar("Node", bound=Formula)
 Connective = Literal["not", "and", "or"]
 
 
-class Connectives(ABC, Generic[Node]):
-    """The part of a pool that makes formulas of formulas."""
+_Bool: TypeAlias = bool  # `Connectives` has a method of this name.
 
-    true: Node
-    false: Node
+
+class Connectives(ABC, Generic[Node]):
+    """A pool's nodes, each made once, and the part of it that makes formulas of formulas."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[object, ...], Node] = {}
+        self.true = self.bool(True)
+        self.false = self.bool(False)
+
+    @abstractmethod
+    def bool(self, value: _Bool) -> Node:
+        """The Bool literal."""
 
     @abstractmethod
     def _connect(self, connective: Connective, args: tuple[Node, ...]) -> Node:
@@ -97,3 +114,15 @@ class Connectives(ABC, Generic[Node]):
         if other.is_const:
             return self.or_(self.not_(condition), then) if other.truth else self.and_(condition, then)
         return None
+
+
+def evaluation_order(roots: Iterable[Node]) -> list[Node]:
+    """Every node reachable from the roots, each once, arguments before the nodes that use them."""
+    seen: dict[int, Node] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.id not in seen:
+            seen[node.id] = node
+            stack.extend(node.args)
+    return [seen[key] for key in sorted(seen)]

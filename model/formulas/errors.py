@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ModelError(Exception):
-    """A protocol, a property or a constant is wrong; the message is one sentence that says what and how to mend it.
+    """A protocol, a property or a constant is wrong; the message is one sentence that says what and how to fix it.
 
     >>> try:
     ...     field(Array(Count, int))
@@ -31,4 +31,4 @@ class DomainOverflow(ModelError):
 
 
 class StepError(ModelError):
-    """A step does what no step may do; it is no error of an action instance that can never be enabled."""
+    """A step does what no step may do; in an action instance that can never be enabled that is not an error."""

@@ -1,4 +1,4 @@
-"""The plain-Python evaluator: slow, obvious, and the judge of every other engine.
+"""The plain-Python evaluator: slow, obvious, and the oracle of every other engine.
 
 Traces, "why is this action not enabled?" and the cross-checks of native code and solvers use it.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from acked.model.formulas.expr import Expr, Op, evaluation_order
+from acked.model.formulas.connectives import evaluation_order
+from acked.model.formulas.expr import Expr, Op
 
 _BINARY: dict[Op, Callable[[int, int], int]] = {
     Op.ADD: lambda a, b: a + b,

@@ -11,12 +11,12 @@ greater than the ids of its arguments.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 from typing import TypeAlias
 
-from acked.model.formulas.connectives import Connective, Connectives
+from acked.model.formulas.connectives import Connective, Connectives, evaluation_order
 from acked.model.formulas.errors import ModelError
 
 INT_LIMIT = 2**62
@@ -108,11 +108,9 @@ class Pool(Connectives[Expr]):
     """Interns the nodes of one protocol instance; ids count up in order of construction, so they are reproducible."""
 
     def __init__(self) -> None:
-        self._nodes: dict[tuple[object, ...], Expr] = {}
         self._ints: dict[int, Expr] = {}
         self._digests: dict[int, bytes] = {}
-        self.true = self.bool(True)
-        self.false = self.bool(False)
+        super().__init__()
 
     # -- leaves -------------------------------------------------------------------------------------------------
 
@@ -351,18 +349,6 @@ class Pool(Connectives[Expr]):
 def _ones(value: int) -> int:
     """The least 2**k - 1 that is not below `value`."""
     return (1 << value.bit_length()) - 1
-
-
-def evaluation_order(roots: Iterable[Expr]) -> list[Expr]:
-    """Every node reachable from the roots, arguments before the nodes that use them."""
-    seen: dict[int, Expr] = {}
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node.id not in seen:
-            seen[node.id] = node
-            stack.extend(node.args)
-    return [seen[key] for key in sorted(seen)]
 
 
 def operands(root: Expr, op: Op) -> list[Expr]:

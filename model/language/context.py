@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
@@ -60,7 +60,7 @@ class Constant(_Unbound):
         """The number under the constants of the current trace."""
         return resolve(self)
 
-    def read(self, given: Any) -> int:
+    def read(self, given: object) -> int:
         """The number that a spec's value stands for; `ModelError` if it stands for none."""
         if isinstance(given, str) and given in self.names:
             return self.lo + self.names.index(given)
@@ -75,7 +75,7 @@ class Constant(_Unbound):
             return "one of " + ", ".join(f'"{name}"' for name in self.names)
         return f"an integer from {self.lo} to {self.hi}"
 
-    def show(self, value: int) -> Any:
+    def show(self, value: int) -> int | str:
         """A value as a spec writes it."""
         return self.names[value - self.lo] if self.names else value
 
@@ -99,7 +99,7 @@ class Switch(Constant):
         """Whether the rule is on under the constants of the current trace."""
         return bool(resolve(self))
 
-    def read(self, given: Any) -> int:
+    def read(self, given: object) -> int:
         """Like `Constant.read`, of true and false."""
         if isinstance(given, bool) or given in (0, 1):
             return int(given)
@@ -110,7 +110,7 @@ class Switch(Constant):
         """What the values are, in words."""
         return "true or false"
 
-    def show(self, value: int) -> Any:
+    def show(self, value: int) -> int | str:
         """A value as a spec writes it."""
         return bool(value)
 

@@ -21,6 +21,8 @@ from acked.model.language.values import Bool, Id, Int, IntLike, SetValue, Value
 
 Constants = Mapping[str, int]
 Path = tuple[str | int, ...]
+Plain = int | bool | list[int] | None
+"""What a field holds, ready for JSON: a number, an id, a truth value, an ascending list of ids, or none."""
 V = TypeVar("V", bound=Value)
 I = TypeVar("I", bound=Id)  # noqa: E741
 
@@ -37,7 +39,7 @@ class Domain(ABC):
         """The plain value (JSON-ready) at `path`."""
 
     @abstractmethod
-    def encode(self, value: Any, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
+    def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
         """Writes the codes of a plain value below `path`; `ModelError` if it is not of this domain."""
 
 
@@ -57,11 +59,11 @@ class LeafDomain(Domain):
         """The code of a symbolic or plain value; `ModelError` for a value of another type."""
 
     @abstractmethod
-    def to_plain(self, code: int, constants: Constants) -> Any:
+    def to_plain(self, code: int, constants: Constants) -> Plain:
         """The plain value of a code."""
 
     @abstractmethod
-    def from_plain(self, value: Any, constants: Constants) -> int:
+    def from_plain(self, value: object, constants: Constants) -> int:
         """The code of a plain value; `ModelError` if there is none."""
 
     def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:
@@ -70,7 +72,7 @@ class LeafDomain(Domain):
     def decode(self, path: Path, codes: Mapping[Path, int], constants: Constants) -> Any:
         return self.to_plain(codes[path], constants)
 
-    def encode(self, value: Any, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
+    def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
         try:
             codes[path] = self.from_plain(value, constants)
         except ModelError as error:
@@ -103,10 +105,10 @@ class Range(LeafDomain):
         expr = self.item.lift(value)
         return expr.pool.sub(expr, literal(resolve(self.lo)))
 
-    def to_plain(self, code: int, constants: Constants) -> Any:
+    def to_plain(self, code: int, constants: Constants) -> Plain:
         return code + resolve(self.lo, constants)
 
-    def from_plain(self, value: Any, constants: Constants) -> int:
+    def from_plain(self, value: object, constants: Constants) -> int:
         lo, hi = self.bounds(constants)
         if isinstance(value, bool) or not isinstance(value, int) or not lo <= value <= hi:
             raise ModelError(f"{value!r} is not one of {lo}..{hi}")
@@ -131,13 +133,13 @@ class IdDomain(LeafDomain):
     def code_of(self, value: object) -> Expr:
         return self.item.lift(value)
 
-    def to_plain(self, code: int, constants: Constants) -> Any:
+    def to_plain(self, code: int, constants: Constants) -> Plain:
         return code
 
-    def from_plain(self, value: Any, constants: Constants) -> int:
+    def from_plain(self, value: object, constants: Constants) -> int:
         size = self.cardinality(constants)
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < size:
-            raise ModelError(f"{value!r} is no {self.item.type_name}: there are {size}, from 0")
+            raise ModelError(f"{value!r} is not a valid {self.item.type_name}: there are {size}, numbered from 0")
         return value
 
 
@@ -155,10 +157,10 @@ class BoolDomain(LeafDomain):
         expr = Bool.lift(value)
         return expr.pool.ite(expr, literal(1), literal(0))
 
-    def to_plain(self, code: int, constants: Constants) -> Any:
+    def to_plain(self, code: int, constants: Constants) -> Plain:
         return bool(code)
 
-    def from_plain(self, value: Any, constants: Constants) -> int:
+    def from_plain(self, value: object, constants: Constants) -> int:
         if not isinstance(value, bool):
             raise ModelError(f"{value!r} is neither true nor false")
         return int(value)
@@ -190,10 +192,10 @@ class OptionalDomain(LeafDomain, Generic[V]):
     def code_of(self, value: object) -> Expr:
         return semantics().no_value(self.item).code_of(value)
 
-    def to_plain(self, code: int, constants: Constants) -> Any:
+    def to_plain(self, code: int, constants: Constants) -> Plain:
         return None if code == 0 else self._leaf.to_plain(code - 1, constants)
 
-    def from_plain(self, value: Any, constants: Constants) -> int:
+    def from_plain(self, value: object, constants: Constants) -> int:
         return 0 if value is None else 1 + self._leaf.from_plain(value, constants)
 
 
@@ -223,13 +225,13 @@ class SetDomain(LeafDomain, Generic[I]):
     def code_of(self, value: object) -> Expr:
         return SetValue(literal(0), self.item).mask_of(value)
 
-    def to_plain(self, code: int, constants: Constants) -> Any:
+    def to_plain(self, code: int, constants: Constants) -> Plain:
         return [k for k in range(resolve(self.item.size, constants)) if code >> k & 1]
 
-    def from_plain(self, value: Any, constants: Constants) -> int:
+    def from_plain(self, value: object, constants: Constants) -> int:
         members = IdDomain(self.item)
         if not isinstance(value, list):
-            raise ModelError(f"{value!r} is no list of {self.item.type_name}s")
+            raise ModelError(f"{value!r} is not a list of {self.item.type_name}s")
         mask = sum(1 << members.from_plain(k, constants) for k in dict.fromkeys(value))
         if self.to_plain(mask, constants) != value:
             raise ModelError(f"{value!r} must be ascending and without repetition")
@@ -256,10 +258,10 @@ class PresentDomain(LeafDomain):
     def code_of(self, value: object) -> Expr:
         return self.inner.code_of(value)
 
-    def to_plain(self, code: int, constants: Constants) -> Any:
+    def to_plain(self, code: int, constants: Constants) -> Plain:
         return self.inner.to_plain(code, constants)
 
-    def from_plain(self, value: Any, constants: Constants) -> int:
+    def from_plain(self, value: object, constants: Constants) -> int:
         return self.inner.from_plain(value, constants)
 
 
@@ -298,7 +300,7 @@ class StructDomain(Domain):
             if not is_absent(domain, constants):
                 yield name, domain
 
-    def encode(self, value: Any, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
+    def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
         for name, domain in self.struct.domains().items():
             if is_absent(domain, constants):
                 codes.update({leaf: 0 for leaf, _ in domain.leaves((*path, name), constants)})
@@ -325,7 +327,7 @@ class ArrayDomain(Domain):
             self.element.decode((*path, k), codes, constants) for k in range(self.index.cardinality(constants))
         ]
 
-    def encode(self, value: Any, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
+    def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
         count = self.index.cardinality(constants)
         if not isinstance(value, list) or len(value) != count:
             raise ModelError(f"{path_name(path)} must be a list of {count}")
@@ -362,7 +364,7 @@ class LogDomain(Domain):
         for path, domain in StructDomain(self.record).parts():
             if not isinstance(domain, LeafDomain):
                 name = f"{self.record.__name__}.{path_name(path)}"
-                raise ModelError(f"{name} cannot be in a log: its records hold single fields and structs of such")
+                raise ModelError(f"{name} cannot be in a log: a record holds single fields and structs of single fields")
             found.append((path, domain))
         return found
 
@@ -385,7 +387,7 @@ class LogDomain(Domain):
         records = [StructDomain(self.record).decode((*path, self.RECORDS, k), codes, constants) for k in range(end)]
         return {self.END: end, self.RECORDS: records}
 
-    def encode(self, value: Any, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
+    def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
         if not isinstance(value, dict) or set(value) != {self.END, self.RECORDS}:
             raise ModelError(f"{path_name(path)} must have exactly the fields {self.END}, {self.RECORDS}")
         self.end.encode(value[self.END], (*path, self.END), constants, codes)
@@ -408,7 +410,7 @@ def _in_slot(domain: LeafDomain) -> LeafDomain:
     return SlotDomain(domain.item) if isinstance(domain, IdDomain) else domain
 
 
-def _must_be(item: Any, what: str, *kinds: type[Value]) -> None:
+def _must_be(item: object, what: str, *kinds: type[Value]) -> None:
     """`ModelError` unless a domain is made of a type of its author's: a subclass of one of `kinds`."""
     if not isinstance(item, type) or not issubclass(item, kinds) or item in kinds:
         wanted = " or ".join(kind.__name__ for kind in kinds)
@@ -416,7 +418,7 @@ def _must_be(item: Any, what: str, *kinds: type[Value]) -> None:
 
 
 def is_absent(domain: Domain, constants: Constants) -> bool:
-    """Whether nothing of a field is there under the constants."""
+    """Whether the constants leave out all of a field."""
     if isinstance(domain, ArrayDomain):
         return is_absent(domain.element, constants)
     if isinstance(domain, StructDomain):
@@ -424,7 +426,7 @@ def is_absent(domain: Domain, constants: Constants) -> bool:
     return isinstance(domain, PresentDomain) and domain.is_absent(constants)
 
 
-def as_domain(spec: Any) -> Domain:
+def as_domain(spec: object) -> Domain:
     """The domain that a type or a domain stands for; `ModelError` for anything else."""
     if isinstance(spec, Domain):
         return spec
@@ -441,11 +443,11 @@ def as_domain(spec: Any) -> Domain:
         if issubclass(spec, Bool):
             return BoolDomain()
     raise ModelError(
-        f"{spec!r} is no domain; use a subclass of Int, Id or Struct, Bool, or Range, Optional, SetOf, Array, Log"
+        f"{spec!r} is not a domain; use a subclass of Int, Id or Struct, Bool, or Range, Optional, SetOf, Array, Log"
     )
 
 
-def as_leaf(spec: Any) -> LeafDomain:
+def as_leaf(spec: object) -> LeafDomain:
     """Like `as_domain`, for a domain that fits one code."""
     domain = as_domain(spec)
     if isinstance(domain, LeafDomain):

@@ -1,7 +1,7 @@
 """The layout of a state in 64-bit words.
 
 `Schema`, which gives every leaf its exact bits, packs codes into words and back, and decodes whole states; and `meanings`,
-which tells layouts apart that are made of the same numbers.
+which distinguishes layouts that are made of the same numbers.
 
 A leaf of cardinality c holds a code 0..c-1 in `(c-1).bit_length()` bits; no leaf straddles a word.
 """
@@ -58,7 +58,7 @@ class Leaf:
     slot: tuple[int, int] | None = None
 
     def outside(self, code: Expr) -> Expr | None:
-        """Where a code is none of the leaf's; None if it always is one."""
+        """Where a code is outside the leaf's domain; None if it never is."""
         if code.lo >= 0 and code.hi < self.cardinality:
             return None
         pool, zero = code.pool, code.pool.int(0)
@@ -85,7 +85,7 @@ class Schema:
         for path, domain in self._root.leaves((), self.constants):
             cardinality = domain.cardinality(self.constants)
             if cardinality < 1:
-                raise ModelError(f"field {path_name(path)} can hold nothing: {_emptiness(domain, self.constants)}")
+                raise ModelError(f"field {path_name(path)} has no possible value: {_emptiness(domain, self.constants)}")
             bits = (cardinality - 1).bit_length()
             if bits > WORD_BITS - 2:
                 raise ModelError(

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class PlainStruct:
     """Plain values by attribute; structs in it, in lists too, are of this kind."""
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Which fields there are is a matter of the protocol."""
+
+    def __init__(self, values: Mapping[str, object]) -> None:
         self.__dict__.update({key: _wrap(value) for key, value in values.items()})
 
     def __eq__(self, other: object) -> bool:

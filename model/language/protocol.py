@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import os
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,17 +20,15 @@ from acked.model.formulas.errors import DomainOverflow, ModelError, StepError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.context import Constant, Context, active
-from acked.model.language.domain import LeafDomain, as_leaf, is_name
+from acked.model.language.domain import LeafDomain, Plain, as_leaf, is_name
 from acked.model.language.finite import FINITE
 from acked.model.language.layout import Schema, meanings
+from acked.model.language.located import located
 from acked.model.language.semantics import Guard, Trace, tracing
 from acked.model.language.state import Struct
 from acked.model.language.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words, named_parameters, sort_of
 from acked.model.language.values import Bool, Id
-
-_CORE = tuple(f"{FilePath(__file__).parents[1] / folder}{os.sep}" for folder in ("formulas", "language"))
-"""The folders of the language: a line there is not the one that an author wrote."""
 
 
 def require(label: str, condition: Bool | bool) -> None:
@@ -62,7 +58,7 @@ class Action:
     """A transition rule: an ordinary function of the state and of finite-domain parameters, with its words.
 
     `actor`, `fault` and `messages` are what its author declares for pictures (see `telling.py`): who takes the step (None:
-    it was not said), what goes wrong in it, if anything, and who tells whom.
+    not declared), what goes wrong in it, if anything, and which messages are sent.
     """
 
     name: str
@@ -103,7 +99,9 @@ class Action:
         for name in named_parameters(self.actor, self.messages):
             if name not in ids:
                 known = f"it has {', '.join(ids)}" if ids else "it has none; name a Role, or ids with Those(…)"
-                raise ModelError(f"{where}: actor and messages speak of {name!r}, which is no parameter of ids; {known}")
+                raise ModelError(
+                    f"{where}: actor and messages name {name!r}, which is not a parameter that holds ids; {known}"
+                )
         return domains
 
     @property
@@ -121,8 +119,8 @@ def action(
 ) -> Callable[[Callable[..., None]], Action]:
     """Makes an action of a function; `says` writes one plain sentence about a step (see `Telling`).
 
-    `when` tells from the constants whether a configuration has the action at all. `actor`, `fault` and `messages` say for
-    pictures who takes the step, what goes wrong in it, and who tells whom (see `telling.py`).
+    `when` decides from the constants whether a configuration has the action at all. `actor`, `fault` and `messages` say for
+    pictures who takes the step, what goes wrong in it, and which messages are sent (see `telling.py`).
 
     >>> @action(says=lambda t: f"broker {t.broker} loses its log")
     ... def lose_log(s: State, broker: Broker) -> None:
@@ -130,13 +128,13 @@ def action(
     >>> lose_log.name, list(lose_log.parameters())
     ('LoseLog', ['broker'])
     """
-    told = tuple(messages)
+    declared = tuple(messages)
 
     def decorate(function: Callable[..., None]) -> Action:
         name = "".join(part.capitalize() for part in function.__name__.split("_"))
         code = function.__code__
         doc = inspect.getdoc(function) or ""
-        return Action(name, function, says, doc, code.co_filename, code.co_firstlineno, when, actor, fault, told)
+        return Action(name, function, says, doc, code.co_filename, code.co_firstlineno, when, actor, fault, declared)
 
     return decorate
 
@@ -158,7 +156,7 @@ class Protocol:
 
     `source` says where the rules come from (KIP, JIRA id); `actions` are those shared with other protocols, further ones
     are added with `@protocol.action(…)`. `profile` gives the constants of a version and a control plane. `told_with` says
-    under which other constants, if any, a run is told to people: the same actions without what shortens the search. `settle`
+    under which other constants, if any, a run is shown to people: the same actions without what shortens the search. `settle`
     says what becomes of settings that go against each other. `symmetric` names the sorts of ids that are meant to be
     interchangeable; whether they are is checked before anything rests on it. `budgets` are the labels of the clauses that
     only keep the model finite: a run that they end would go on in a cluster. `pictures` draws the states, if the author has
@@ -204,7 +202,7 @@ class Protocol:
         self.pictures = pictures
         for constant in constants:
             if not is_name(constant.name):
-                raise ModelError(f"{name}: constant {constant.name!r} is no name; use letters, digits and _")
+                raise ModelError(f"{name}: constant {constant.name!r} is not a valid name; use letters, digits and _")
             if isinstance(state.domains().get(constant.name), LeafDomain):
                 raise ModelError(
                     f"{name}: {constant.name!r} is a constant and a field of the state, and a predicate could mean either; "
@@ -234,7 +232,7 @@ class Protocol:
         """What names it in files that travel: of one that a file defines, the file without its folder."""
         return FilePath(self.reference).name
 
-    def bind(self, constants: Mapping[str, Any]) -> dict[str, int]:
+    def bind(self, constants: Mapping[str, object]) -> dict[str, int]:
         """The constants in declared order, checked: each given or with a default, none unknown, every value in range."""
         declared = {constant.name: constant for constant in self.constants}
         for name in constants:
@@ -257,7 +255,7 @@ class Protocol:
         return self._profile(version, control_plane)
 
     def settle(
-        self, given: Mapping[str, Any], constants: Mapping[str, int], control_plane: str | None
+        self, given: Mapping[str, object], constants: Mapping[str, int], control_plane: str | None
     ) -> tuple[dict[str, int], tuple[str, ...]]:
         """The constants in effect where a spec names those `given`, and warnings; `ModelError` for what is refused."""
         if self._settle is None:
@@ -266,15 +264,15 @@ class Protocol:
         return self._settle(named, constants, control_plane)
 
     def told_with(self, constants: Mapping[str, int]) -> dict[str, int]:
-        """The constants under which a run is told to people; those it was found under, unless the protocol says otherwise."""
+        """The constants under which a run is shown to people; those it was found under, unless the protocol has others."""
         return dict(constants) if self._told_with is None else self._told_with(constants)
 
-    def actions_under(self, constants: Mapping[str, Any]) -> tuple[Action, ...]:
+    def actions_under(self, constants: Mapping[str, object]) -> tuple[Action, ...]:
         """The actions that a configuration has at all; nothing is traced."""
         with active(Context(Pool(), self.bind(constants))):
             return tuple(item for item in self.actions if item.is_present())
 
-    def instantiate(self, constants: Mapping[str, Any], drop: Iterable[tuple[str, str]] = ()) -> Instance:
+    def instantiate(self, constants: Mapping[str, object], drop: Iterable[tuple[str, str]] = ()) -> Instance:
         """The protocol under given constants; `drop` names (action, label) guard clauses to leave out."""
         return Instance(self, self.bind(constants), frozenset(drop))
 
@@ -292,7 +290,7 @@ class ActionInstance:
     """
 
     action: Action
-    arguments: dict[str, Any]
+    arguments: dict[str, Plain]
     guards: tuple[Guard, ...]
     guard: Expr
     updates: tuple[tuple[int, Expr], ...]
@@ -350,7 +348,7 @@ class Instance:
         return {item.name: shown[item.name] for item in self.protocol.constants if self.constants[item.name] != item.default}
 
     def as_told(self) -> Instance:
-        """The instance in which runs are told to people; this one, unless the protocol has another for that."""
+        """The instance in which runs are shown to people; this one, unless the protocol has another for that."""
         constants = self.protocol.told_with(self.constants)
         return self if constants == self.constants else self.protocol.instantiate(constants, self.dropped)
 
@@ -367,7 +365,7 @@ class Instance:
 
     def _trace_initial(self) -> tuple[int, ...]:
         store = Store(self.schema, [self.pool.int(0)] * len(self.fields))
-        with active(self._context()), _located(f"{self.protocol.name}: the initial state"):
+        with active(self._context()), located(f"{self.protocol.name}: the initial state"):
             self.protocol.run_initial(self._root(store))
         return self.schema.pack([code.value for code in store.codes])
 
@@ -388,7 +386,7 @@ class Instance:
     ) -> ActionInstance | None:
         guards: list[Guard] = []
         store = self._store()
-        with active(self._context(guards)), _located(f"{self.protocol.name}: action {item.name}"):
+        with active(self._context(guards)), located(f"{self.protocol.name}: action {item.name}"):
             bound = {
                 name: domain.wrap(self.pool.int(code))
                 for (name, domain), code in zip(parameters.items(), codes, strict=True)
@@ -396,7 +394,7 @@ class Instance:
             try:
                 item.function(self._root(store), **bound)
             except StepError:
-                # Of a binding that its clauses rule out, what it would do is no mistake.
+                # Of a binding that its clauses rule out, what it would do is not a mistake.
                 if all(guard.condition is not self.pool.false for guard in self._kept(item, guards)):
                     raise
         kept = self._kept(item, guards)
@@ -423,7 +421,7 @@ class Instance:
 
     def state_predicate(self, name: str, predicate: Callable[[Any], Bool]) -> Expr:
         """A predicate over one state, as an expression over the leaves."""
-        with active(self._context()), _located(f"{self.protocol.name}: property {name}"):
+        with active(self._context()), located(f"{self.protocol.name}: property {name}"):
             return Bool.lift(predicate(self._root(self._store())))
 
     def step_predicate(self, name: str, predicate: Callable[[Any, Any], Bool], step: ActionInstance) -> Expr:
@@ -431,7 +429,7 @@ class Instance:
         after = list(self.fields)
         for leaf, code in step.updates:
             after[leaf] = code
-        with active(self._context()), _located(f"{self.protocol.name}: property {name}"):
+        with active(self._context()), located(f"{self.protocol.name}: property {name}"):
             return Bool.lift(predicate(self._root(self._store()), self._root(Store(self.schema, after))))
 
     # -- plain evaluation ---------------------------------------------------------------------------------------
@@ -465,7 +463,7 @@ class Instance:
     @contextmanager
     def at_work(self, what: str) -> Iterator[None]:
         """Where an author's functions may ask for the constants; `ModelError` says what they were at when one failed."""
-        with active(self._context()), _located(f"{self.protocol.name}: {what}"):
+        with active(self._context()), located(f"{self.protocol.name}: {what}"):
             yield
 
     # -- identity -----------------------------------------------------------------------------------------------
@@ -486,22 +484,3 @@ class Instance:
         for root in self.pool.digests(roots):
             digest.update(root)
         return digest.hexdigest()
-
-
-class _located:  # noqa: N801
-    """Adds to an error raised by an author's function what was traced and which line of it was at work."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: Any) -> None:
-        if not isinstance(error, Exception):
-            return
-        frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(tb)]
-        authors = [(file, line) for file, line in frames if not file.startswith(_CORE)]
-        where = f" ({FilePath(authors[-1][0]).name}:{authors[-1][1]})" if authors else ""
-        text = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
-        raise ModelError(f"{self.what}{where}: {text}") from error

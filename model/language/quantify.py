@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, overload
 
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import active, current
@@ -168,5 +168,5 @@ def ite(condition: Bool, then: Any, other: Any) -> Any:
     typed = then if isinstance(then, Value) else other
     if not isinstance(typed, Value):
         raise ModelError(f"ite(…) needs a symbolic value, got {type_name_of(then)} and {type_name_of(other)}")
-    lift = cast(Any, type(typed)).lift
+    lift = typed.lift
     return type(typed)(pool.ite(test, lift(then), lift(other)))

@@ -18,7 +18,7 @@ N = TypeVar("N", bound=Int)
 RANK_BITS = 4
 """Bits of one rank in the table of all ranks, which has to fit one machine word."""
 
-MOST_RANKS = 14
+MAX_RANKS = 14
 """Numbers that can be told apart, one step's new one included."""
 
 
@@ -27,23 +27,23 @@ def highest_rank(most: int, numbers: str, bound: str) -> int:
 
     `ModelError` if they are too many; `bound` is the constant that bounds elections and so makes do without ranks.
     """
-    if most > MOST_RANKS:
+    if most > MAX_RANKS:
         raise ModelError(
-            f"{most} {numbers} may be in use at once and {MOST_RANKS} can be told apart by rank; choose fewer replicas or a "
+            f"{most} {numbers} may be in use at once and {MAX_RANKS} can be told apart by rank; choose fewer replicas or a "
             f"smaller log_size, or bound the elections with {bound}"
         )
     return 7 if most <= 7 else 15
 
 
 def told_without_ranks(bound: Constant) -> Callable[[Mapping[str, int]], dict[str, int]]:
-    """The constants with which a run is told: ranks change their meaning from step to step, numbers up to a bound do not."""
+    """The constants with which a run is shown: ranks change their meaning from step to step, numbers up to a bound do not."""
     return lambda constants: {**constants, bound.name: constants[bound.name] or bound.hi}
 
 
 def ranks(unit: type[N], in_use: Sequence[tuple[Bool, N]]) -> Callable[[N], N]:
     """A function from a number to how many smaller ones are in use.
 
-    `in_use` lists (is it in use?, number), at most `MOST_RANKS` different ones, each at most `MOST_RANKS`; the unit ranges
+    `in_use` lists (is it in use?, number), at most `MAX_RANKS` different ones, each at most `MAX_RANKS`; the unit ranges
     over 0..7 or 0..15. Of a number in use the result is its rank; 0 stays 0.
     """
     highest = resolve(unit.hi)
@@ -61,7 +61,7 @@ def ranks(unit: type[N], in_use: Sequence[tuple[Bool, N]]) -> Callable[[N], N]:
     for condition, number in in_use:
         bit = pool.shl(one, low(number.expr))
         used = pool.bitor(used, pool.ite(condition.expr, bit, zero))
-    last = min(highest, MOST_RANKS)
+    last = min(highest, MAX_RANKS)
     table = zero
     for below in range(last):
         above = sum(1 << RANK_BITS * k for k in range(below + 1, last + 1))

@@ -15,7 +15,8 @@ from typing import Any
 
 import z3
 
-from acked.model.formulas.expr import Expr, Op, evaluation_order
+from acked.model.formulas.connectives import evaluation_order
+from acked.model.formulas.expr import Expr, Op
 from acked.model.language.protocol import Instance
 
 Term = Any
@@ -36,7 +37,7 @@ class Lowering:
         self.width = 1 + max(hi.bit_length(), (-lo - 1).bit_length() if lo < 0 else 0)
 
     def frame(self, suffix: str = "") -> Frame:
-        """A copy of the state's variables, each named by its leaf and `suffix` ("@3" of step 3, say)."""
+        """A copy of the state's variables, each named by its leaf and `suffix` (e.g. "@3" of step 3)."""
         return Frame(self, suffix)
 
 

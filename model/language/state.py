@@ -3,14 +3,14 @@
 `Struct` and `field` (how a protocol declares its state), and the views of arrays and logs.
 
 Everything a protocol does to its state goes through the store's `read` and `write` on paths whose indices may be
-symbolic; another reading of the same source (over unbounded sorts, say) only needs another store.
+symbolic; another reading of the same source (e.g. over unbounded sorts) only needs another store.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast, overload
+from typing import Any, Generic, NoReturn, Self, TypeVar, cast, overload
 
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.expr import Expr
@@ -34,6 +34,7 @@ from acked.model.language.layout import Schema
 from acked.model.language.semantics import semantics
 from acked.model.language.store import LiteralStore, NoStore, StateStore, SymbolicPath
 from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value, type_name_of
+from acked.model.language.view import View
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -42,7 +43,6 @@ N = TypeVar("N", bound=Int)
 I = TypeVar("I", bound=Id)  # noqa: E741
 S = TypeVar("S", bound="Struct")
 K = TypeVar("K", bound=Value)
-D = TypeVar("D", bound=Domain)
 
 
 def _index(expr: Expr, count: int, what: str) -> int:
@@ -213,34 +213,7 @@ class Struct(Held):
         raise ModelError(f"a symbolic {self.type_name} cannot be a dictionary key or a member of a Python set")
 
 
-class _View(Generic[D]):
-    """What an array and a log have in common: they stay in their store, and refuse what Python does with a list."""
-
-    __slots__ = ("_domain", "_path", "_store")
-    no_loop: ClassVar[str]
-    no_length: ClassVar[str]
-    no_truth: ClassVar[str]
-    no_equality: ClassVar[str]
-
-    def __init__(self, store: StateStore, path: SymbolicPath, domain: D) -> None:
-        self._store, self._path, self._domain = store, path, domain
-
-    def __iter__(self) -> NoReturn:
-        raise ModelError(self.no_loop)
-
-    def __len__(self) -> NoReturn:
-        raise ModelError(self.no_length)
-
-    def __bool__(self) -> NoReturn:
-        raise ModelError(self.no_truth)
-
-    def __eq__(self, other: object) -> NoReturn:
-        raise ModelError(self.no_equality)
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class ArrayView(_View[ArrayDomain], Generic[K, T]):
+class ArrayView(View[ArrayDomain], Generic[K, T]):
     """One element per value of the index type: `s.replica[leader]`, read or assigned."""
 
     __slots__ = ()
@@ -264,7 +237,7 @@ class ArrayView(_View[ArrayDomain], Generic[K, T]):
         return (*self._path, _index(code, count, type_name_of(index)))
 
 
-class LogView(_View[LogDomain], Generic[S, N]):
+class LogView(View[LogDomain], Generic[S, N]):
     """A replica's log: offsets below `end` hold records, nothing lies beyond."""
 
     __slots__ = ()

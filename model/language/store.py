@@ -1,7 +1,7 @@
 """Where the fields of a state are while a function is traced, and what has changed there since.
 
-`Store`, the current expression of every leaf and the history of its changes; the stores behind structs that are no part of a
-state.
+`Store`, the current expression of every leaf and the history of its changes; the stores behind structs that are not part
+of a state.
 
 A store is asked for codes of the domain that a field declares. How a leaf keeps them is the store's own affair: an id in a
 slot of a log is kept as none where there is no record (`domain.SlotDomain`).

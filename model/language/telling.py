@@ -1,4 +1,4 @@
-"""What is told of a step beside its sentence: who takes it, what goes wrong in it, and who tells whom.
+"""What an action declares about its steps beside their sentence: the actor, the fault, and the messages.
 
 The declarations that stand with an action where it is defined (`@action(actor=…, fault=…, messages=…)`), as plain data.
 
@@ -23,7 +23,7 @@ from acked.model.language.values import Id
 class Telling:
     """What an action's words are made of: `before` and `after` (plain states by attribute) and its parameters."""
 
-    def __init__(self, before: Mapping[str, Any], after: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+    def __init__(self, before: Mapping[str, object], after: Mapping[str, object], arguments: Mapping[str, object]) -> None:
         self.before = PlainStruct(before)
         self.after = PlainStruct(after)
         self.arguments = dict(arguments)
@@ -35,7 +35,7 @@ class Telling:
             raise AttributeError(name) from None
 
 
-Words = Callable[[Any], str]
+Words = Callable[[Telling], str]
 """From the telling of a step to a sentence."""
 
 
@@ -70,7 +70,7 @@ class Those:
     """
 
     sort: type[Id]
-    which: Callable[[Any], int | Iterable[int] | None]
+    which: Callable[[Telling], int | Iterable[int] | None]
 
 
 Party = str | Role | Those
@@ -114,7 +114,7 @@ class Course(Enum):
 
 @dataclass(frozen=True)
 class Tells:
-    """A message of a step: who tells whom, and what.
+    """A message of a step: from whom, to whom, and what it says.
 
     `text` is words, or a function of the telling that gives words, or several messages' words, or none where the step has no
     such message. `channel` tells apart messages that may be on their way between the same two. The one that arrives has the
@@ -129,10 +129,10 @@ class Tells:
 
     sender: Party
     receiver: Party
-    text: str | Callable[[Any], str | Iterable[str] | None]
+    text: str | Callable[[Telling], str | Iterable[str] | None]
     course: Course = Course.AT_ONCE
     channel: str = ""
-    number: Callable[[Any], Hashable] | None = None
+    number: Callable[[Telling], Hashable] | None = None
     is_late: bool = False
 
     @property
@@ -150,7 +150,7 @@ class Ends:
 
     whose: Party
     channel: str | None = None
-    when: Callable[[Any], bool] | None = None
+    when: Callable[[Telling], bool] | None = None
 
     @property
     def parties(self) -> tuple[Party, ...]:

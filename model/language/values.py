@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from math import inf
 from opcode import opmap
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, Self, TypeVar
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
@@ -63,6 +63,20 @@ class Value:
     def __init__(self, expr: Expr) -> None:
         self.expr = expr
 
+    @classmethod
+    def lift(cls, value: object) -> Expr:
+        """The expression of a value of this type, or of a plain one that stands for it; `ModelError` for anything else."""
+        raise _mismatch("Bool, Int or Id", value)
+
+    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
+        """Whether both are the same; also with an optional value of the type, which then is not none."""
+        if isinstance(other, OptionalValue):
+            return other == self
+        return Bool(self.expr.pool.eq(self.expr, self.lift(other)))
+
+    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
+        return ~(self == other)
+
     def __bool__(self) -> NoReturn:
         raise ModelError(
             f"a symbolic {self.type_name} has no truth value; write `&`, `|`, `~`, implies(…) or ite(…) instead of "
@@ -111,8 +125,8 @@ class Bool(Value):
     type_name = "Bool"
     instead = "combine truth values with `&`, `|`, `~`, implies(…), ite(…), == or !="
 
-    @staticmethod
-    def lift(value: object) -> Expr:
+    @classmethod
+    def lift(cls, value: object) -> Expr:
         """The expression of a `Bool` or a Python bool; `ModelError` for anything else."""
         if isinstance(value, Bool):
             return value.expr
@@ -129,15 +143,8 @@ class Bool(Value):
     def __invert__(self) -> Bool:
         return Bool(self.expr.pool.not_(self.expr))
 
-    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
-        return Bool(self.expr.pool.eq(self.expr, Bool.lift(other)))
-
-    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
-        return ~(self == other)
-
     __rand__ = __and__
     __ror__ = __or__
-    __hash__ = Value.__hash__
 
 
 class Int(Value):
@@ -203,17 +210,8 @@ class Int(Value):
     def __ge__(self, other: Self | IntLike) -> Bool:
         return Bool(self.expr.pool.le(self.lift(other), self.expr))
 
-    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
-        if isinstance(other, OptionalValue):
-            return other == self
-        return Bool(self.expr.pool.eq(self.expr, self.lift(other)))
-
-    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
-        return ~(self == other)
-
     __radd__ = __add__
     __rmul__ = __mul__
-    __hash__ = Value.__hash__
 
 
 class Count(Int, hi=64, name="count"):
@@ -249,16 +247,6 @@ class Id(Value):
                 raise ModelError(f"{cls.type_name} {value} does not exist: there are {resolve(cls.size)}, from 0")
             return literal(value)
         raise _mismatch(cls.type_name, value)
-
-    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
-        if isinstance(other, OptionalValue):
-            return other == self
-        return Bool(self.expr.pool.eq(self.expr, self.lift(other)))
-
-    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
-        return ~(self == other)
-
-    __hash__ = Value.__hash__
 
 
 V = TypeVar("V", bound=Value)
@@ -332,15 +320,12 @@ class OptionalValue(Value, Generic[V]):
             if other.item is not self.item:
                 raise _mismatch(self.type_name, other)
             return other.expr
-        value, base = cast(Any, self.item).lift(other), self._base
+        value, base = self.item.lift(other), self._base
         code = pool.add(value, literal(1 - base))
         return code if _least(value) >= base else _unless_below(value, base, -base, code)
 
     def __eq__(self, other: object) -> Bool:  # type: ignore[override]
         return Bool(self.expr.pool.eq(self.expr, self.code_of(other)))
-
-    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
-        return ~(self == other)
 
     def __lt__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
         self._ordered()
@@ -448,9 +433,6 @@ class SetValue(Value, Generic[I]):
     def __eq__(self, other: object) -> Bool:  # type: ignore[override]
         return Bool(self.expr.pool.eq(self.expr, self.mask_of(other)))
 
-    def __ne__(self, other: object) -> Bool:  # type: ignore[override]
-        return ~(self == other)
-
     def mask_of(self, other: object) -> Expr:
         """The mask of another set of the same type; `ModelError` for anything else."""
         if isinstance(other, SetValue) and other.item is self.item:
@@ -481,7 +463,9 @@ def _must_be_used(method: str, caller: FrameType) -> None:
     while code[at] == opmap["CACHE"]:
         at += 2
     if code[at] == opmap["POP_TOP"]:
-        raise ModelError(f"{method}(…) returns another set and changes none; assign it, such as s.isr = s.isr.{method}(r)")
+        raise ModelError(
+            f"{method}(…) returns a new set and does not change this one; assign it, e.g. s.isr = s.isr.{method}(r)"
+        )
 
 
 def _words(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from acked.model.language.telling import Telling
 
 
 def says_set(members: list[int]) -> str:
@@ -21,7 +21,7 @@ def says_brokers(members: list[int]) -> str:
     return f"broker{'s' if len(members) > 1 else ''} {says_list([str(member) for member in members])}"
 
 
-def says_cut(t: Any, broker: int) -> str:
+def says_cut(t: Telling, broker: int) -> str:
     """What a step did to a log that it may have truncated."""
     before, after = t.before.log[broker].end, t.after.log[broker].end
     if before == after:

@@ -6,13 +6,13 @@ Who is up and may vote, majorities, comparing logs, taking up a newer term, and 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from acked.model.language.context import literal
 from acked.model.language.protocol import require
 from acked.model.language.quantify import each, greatest, ite, some
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
+from acked.model.language.telling import Telling
 from acked.model.language.values import Bool, Count
 from acked.model.majority.state import Offset, RecordId, Replica, State, Term, max_term, replicas
 
@@ -151,7 +151,7 @@ def says_set(members: list[int]) -> str:
     return "{" + ", ".join(map(str, members)) + "}"
 
 
-def says_heard(t: Any) -> str:
+def says_heard(t: Telling) -> str:
     """What a follower learns of terms from a leader."""
     before, after = t.before.replica[t.follower], t.after.replica[t.follower]
     if before.leads:

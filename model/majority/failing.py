@@ -1,22 +1,20 @@
 """Failing: replicas crash, lose what was not flushed, and come back.
 
-What lives here: what a crash leaves. A replica's term and its vote are flushed always (Raft §5; the file `quorum-state` of
+What a crash leaves. A replica's term and its vote are flushed always (Raft §5; the file `quorum-state` of
 KIP-595); its log is, too, unless crashes are lossy.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import ite
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault
+from acked.model.language.telling import Fault, Telling
 from acked.model.majority.common import forget_matches, offset, renumber_terms
 from acked.model.majority.state import CLEAN_CRASHES, NO_CRASHES, Offset, Replica, State, counts_losses, crashes
 
 
-def _says_crash(t: Any) -> str:
+def _says_crash(t: Telling) -> str:
     lost = t.before.log[t.replica].end - t.after.log[t.replica].end
     how = f" and loses what it had from offset {t.log_end} on, which was not flushed" if lost else ""
     return f"replica {t.replica} crashes{how}"

@@ -1,16 +1,14 @@
 """Replicating: a leader takes records, its followers' logs become its own, and what a majority holds is committed.
 
-What lives here: writing, the two ways of AppendEntries (with a record and without), and commit. A request and its answer are
+Writing, the two ways of AppendEntries (with a record and without), and commit. A request and its answer are
 one step: a leader that has no use for an answer yet may commit later, so an answer that is late or lost adds nothing.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, ite, some
-from acked.model.language.telling import PRODUCER, Tells, asks
+from acked.model.language.telling import PRODUCER, Telling, Tells, asks
 from acked.model.language.values import Bool
 from acked.model.majority.common import agree_until, how_many, majority, renumber_terms, says_heard, take_up
 from acked.model.majority.state import Offset, Record, RecordId, Replica, State, log_size, records
@@ -51,20 +49,20 @@ def follow(s: State, leader: Replica, follower: Replica, agreed: Offset) -> None
     renumber_terms(s)
 
 
-def _says_hw(t: Any) -> str:
+def _says_hw(t: Telling) -> str:
     return f"HW {t.after.replica[t.leader].hw}"
 
 
-def _says_append(t: Any) -> str:
+def _says_append(t: Telling) -> str:
     log = t.after.log[t.follower]
     return f"r{log.records[log.end - 1].id}, {_says_hw(t)}"
 
 
-def _says_match(t: Any) -> str:
+def _says_match(t: Telling) -> str:
     return f"the same up to {t.after.match[t.leader][t.follower]}"
 
 
-def _says_replicate(t: Any) -> str:
+def _says_replicate(t: Telling) -> str:
     log = t.after.log[t.follower]
     at = log.end - 1
     text = f"{says_heard(t)}replica {t.follower} takes record {log.records[at].id} at offset {at} from leader {t.leader}"
@@ -98,23 +96,23 @@ def heartbeat(s: State, leader: Replica, follower: Replica) -> None:
     follow(s, leader, follower, agreed)
 
 
-def _acked_now(t: Any) -> list[int]:
+def _acked_now(t: Telling) -> list[int]:
     was, now = t.before.acked, t.after.acked
     return [record for record in range(len(now)) if now[record] and not was[record]]
 
 
-def _says_taken(t: Any) -> list[str]:
-    return [f"r{record} was taken" for record in _acked_now(t)]
+def _says_acks(t: Telling) -> list[str]:
+    return [f"ack r{record}" for record in _acked_now(t)]
 
 
-def _says_commit(t: Any) -> str:
-    told = [str(record) for record in _acked_now(t)]
+def _says_commit(t: Telling) -> str:
+    acked = " and ".join(str(record) for record in _acked_now(t))
     hw = t.after.replica[t.leader].hw
     text = f"leader {t.leader} finds its log up to offset {hw} on a majority and commits it"
-    return f"{text}; the producer is told that record {' and '.join(told)} was taken" if told else text
+    return f"{text}; the producer gets an ack for record {acked}" if acked else text
 
 
-@action(says=_says_commit, actor="leader", messages=(Tells("leader", PRODUCER, _says_taken),))
+@action(says=_says_commit, actor="leader", messages=(Tells("leader", PRODUCER, _says_acks),))
 def commit(s: State, leader: Replica, until: Offset) -> None:
     """A leader commits up to a record of its own term that a majority holds (Raft §5.4.2), and answers the producers.
 

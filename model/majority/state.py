@@ -1,6 +1,6 @@
 """The constants and the state of `majority`: replicas with logs, terms and votes, and what was acknowledged.
 
-There is no controller and no set of in-sync replicas: whoever a majority elects leads, and what a majority holds is
+There is no controller and no set of in-sync replicas: the replica that a majority elects leads, and what a majority holds is
 committed. Terms are what Kafka calls leader epochs; KRaft (KIP-595) keeps the commit index of a replica under the name of
 high watermark, and so do we.
 """
@@ -43,7 +43,7 @@ lost_logs_vote = switch(
     "a replica that has lost a suffix of its log goes on voting, which Raft forbids: it needs a log that survives",
     default=False,
 )
-failures = Constant("failures", 0, 2, "how many replicas may be down at once in what is promised to those who write", 1)
+failures = Constant("failures", 0, 2, "how many replicas may be down at once while writes must still be possible", 1)
 
 CONSTANTS: tuple[Constant, ...] = (
     replicas,
@@ -135,7 +135,7 @@ class State(Struct):
     replica = field(Array(Replica, ReplicaState), "each replica's own view")
     match = field(Array(Replica, Array(Replica, Offset)), "of a leader: up to where each other log is known to be its own")
     next_record = field(Between(RecordId, 0, records), "how many records were sent so far")
-    acked = field(Array(RecordId, Bool), "whether the record's producer was told that it was taken")
+    acked = field(Array(RecordId, Bool), "whether the record's producer has got an ack for it")
     lossy_left = field(Present(Lossy, counts_losses), "crashes that may still lose a suffix")
 
 

@@ -1,17 +1,15 @@
 """Voting: who leads in a new term.
 
-What lives here: an election that is won, as one step; and the same vote by vote. Elections that nobody wins change nothing
+An election that is won, as one step; and the same vote by vote. Elections that nobody wins change nothing
 that lasts, and are steps only where votes are given one by one (`docs/abstractions.md`).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, every, ite
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault, Tells, Those
+from acked.model.language.telling import Fault, Telling, Tells, Those
 from acked.model.language.values import SetValue
 from acked.model.majority.common import (
     is_no_newer,
@@ -27,7 +25,7 @@ from acked.model.majority.common import (
 from acked.model.majority.state import ONE_BY_ONE, Replica, State, votes
 
 
-def _says_vote(t: Any) -> str:
+def _says_vote(t: Telling) -> str:
     return f"vote in t{t.after.replica[t.candidate].term}"
 
 

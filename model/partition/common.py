@@ -43,7 +43,7 @@ def presumes_leadership(s: State, r: Replica) -> Bool:
 
 
 def is_true_leader(s: State, r: Replica) -> Bool:
-    """The controller's leader, in office in the controller's leader epoch."""
+    """The controller's leader, which has taken up the controller's leader epoch."""
     return (
         (s.controller.leader == r)
         & presumes_leadership(s, r)

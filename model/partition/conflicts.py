@@ -1,6 +1,6 @@
-"""Settings that go against each other: what Kafka refuses, what it drops in silence, what it takes and ignores.
+"""Settings that contradict each other: what Kafka refuses, what it drops silently, and what it accepts and ignores.
 
-`settle`, which makes of what a spec says what a cluster would run with, and says so.
+`settle`, which makes of a spec's settings those that a cluster would run with, and warns of every difference.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ def settle(
     settled = dict(constants)
     warnings: list[str] = []
     if constants["idempotence"] and not constants["five_in_flight"] and "in_flight" not in given:
-        settled["in_flight"] = idempotence.MOST_IN_FLIGHT_AT_FIRST
+        settled["in_flight"] = idempotence.MAX_IN_FLIGHT_AT_FIRST
         warnings.append(f"{idempotence.IN_FLIGHT} is 1: before 1.0 there may be no more with idempotence")
     conflict = _conflict(settled)
     if constants["idempotence"] and conflict:
         if given.get("idempotence"):
             raise ModelError(f"enable.idempotence=true is refused by the producer together with {conflict}")
-        if constants["in_flight"] > idempotence.MOST_IN_FLIGHT and constants["in_flight_refused"]:
+        if constants["in_flight"] > idempotence.MAX_IN_FLIGHT and constants["in_flight_refused"]:
             raise ModelError(
                 f"from 4.0 the producer refuses {idempotence.IN_FLIGHT}={constants['in_flight']} unless "
-                f"enable.idempotence=false is set; with idempotence there may be {idempotence.MOST_IN_FLIGHT}"
+                f"enable.idempotence=false is set; with idempotence there may be {idempotence.MAX_IN_FLIGHT}"
             )
         settled["idempotence"] = 0
         warnings.append(f"idempotence, the release's default, is dropped in silence because of {conflict}")
@@ -77,11 +77,12 @@ def settle(
 
 def _conflict(constants: Mapping[str, int]) -> str:
     """The first setting that idempotence cannot be had with, if any."""
+    mode = str(acks.show(constants["acks"]))
     said = {
-        idempotence.ACKS: acks.show(constants["acks"]),
+        idempotence.ACKS: mode,
         idempotence.RETRIES: constants["retries"],
         idempotence.IN_FLIGHT: constants["in_flight"],
     }
-    most = idempotence.MOST_IN_FLIGHT if constants["five_in_flight"] else idempotence.MOST_IN_FLIGHT_AT_FIRST
-    found = idempotence.conflicts(said[idempotence.ACKS], constants["retries"], constants["in_flight"], most)
+    most = idempotence.MAX_IN_FLIGHT if constants["five_in_flight"] else idempotence.MAX_IN_FLIGHT_AT_FIRST
+    found = idempotence.conflicts(mode, constants["retries"], constants["in_flight"], most)
     return next((f"{name}={said[name]}" for name, _ in found), "")

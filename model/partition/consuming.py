@@ -1,6 +1,6 @@
 """Consuming: reads below the high watermark, and queries for the latest offset.
 
-What lives here: what a consumer or a client is told. Of a consumer's reads one is remembered, any one: what is promised of
+What a consumer or a client is answered. Of a consumer's reads one is remembered, any one: what is promised of
 every read is thereby checked of all.
 """
 
@@ -10,7 +10,7 @@ from acked.model.language.protocol import action, require
 from acked.model.language.quantify import smaller
 from acked.model.language.telling import CONSUMER
 from acked.model.partition.common import epoch_start, presumes_leadership, renumber_epochs
-from acked.model.partition.fetching import have_parted, require_fetch
+from acked.model.partition.fetching import have_diverged, require_fetch
 from acked.model.partition.messages import FETCH_READ_BEFORE_TRUNCATION, LATEST_OFFSET, reads_from
 from acked.model.partition.settings import (
     BY_DIVERGING_FETCH,
@@ -45,7 +45,7 @@ def read(s: State, broker: Replica, offset: Offset) -> None:
 
 @action(
     says=lambda t: (
-        f"broker {t.follower} fetches from broker {t.leader}; their logs have parted, but before it truncates it takes over "
+        f"broker {t.follower} fetches from broker {t.leader}; their logs diverge, but before it truncates it takes over "
         f"high watermark {min(t.before.broker[t.leader].hw, t.before.log[t.follower].end)}, and a consumer reads record "
         f"{t.after.consumer.record} at offset {t.offset} from it"
     ),
@@ -58,7 +58,7 @@ def read_before_truncation(s: State, follower: Replica, leader: Replica, offset:
     """From 2.8 to 3.4 a consumer could read between the high watermark of a diverging answer and the truncation."""
     require("nothing is remembered yet", s.consumer.offset.is_none)
     require_fetch(s, follower, leader)
-    require("logs have parted", have_parted(s, leader, follower))
+    require("logs have parted", have_diverged(s, leader, follower))
     log = s.log[follower]
     require("below the leader's high watermark", (offset < smaller(s.broker[leader].hw, log.end)) & log.has(offset))
     s.consumer.offset = offset
@@ -66,7 +66,7 @@ def read_before_truncation(s: State, follower: Replica, leader: Replica, offset:
 
 
 @action(
-    says=lambda t: f"broker {t.leader} tells a client that the latest offset is {t.after.consumer.latest}",
+    says=lambda t: f"broker {t.leader} answers a client that the latest offset is {t.after.consumer.latest}",
     when=lambda: offset_queries.on,
     actor=CONSUMER, messages=(LATEST_OFFSET,),
 )

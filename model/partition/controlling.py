@@ -1,18 +1,16 @@
 """The controller and the broker's life: crashes, restarts, sessions, elections.
 
-What lives here: what a crash leaves of a broker, what the controller makes of it, and who is elected. The controller notices
+What a crash leaves of a broker, what the controller makes of it, and who is elected. The controller notices
 a crash in the same step (`docs/abstractions.md`); a broker that loses its session while it lives does not notice (zombies).
 Which of several candidates is elected is left open, which covers every order of the assignment.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, implies, ite, some, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Ends, Fault
+from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling
 from acked.model.language.values import Bool
 from acked.model.language.words import says_set
 from acked.model.partition.common import (
@@ -23,7 +21,7 @@ from acked.model.partition.common import (
     stop_waiting,
     take_out,
 )
-from acked.model.partition.fetching import end_wait, have_parted, require_fetch, resign
+from acked.model.partition.fetching import end_wait, have_diverged, require_fetch, resign
 from acked.model.partition.messages import ELECTION, FETCH_OUT_OF_RANGE, LEADERSHIP
 from acked.model.partition.settings import (
     CLEAN_CRASHES,
@@ -52,7 +50,7 @@ from acked.model.partition.words import says_no_answers
 # -- a broker's life --------------------------------------------------------------------------------------------------
 
 
-def _says_gone(t: Any) -> str:
+def _says_gone(t: Telling) -> str:
     before, after = t.before.controller, t.after.controller
     text = f"; the controller takes it out of the ISR, now {says_set(after.isr)}" if before.isr != after.isr else ""
     if before.leader_epoch != after.leader_epoch:
@@ -62,7 +60,7 @@ def _says_gone(t: Any) -> str:
     return text
 
 
-def _says_crash(t: Any) -> str:
+def _says_crash(t: Telling) -> str:
     lost = t.before.log[t.broker].end - t.after.log[t.broker].end
     how = f" and loses what it had from offset {t.log_end} on, which was not flushed" if lost else ""
     return f"broker {t.broker} crashes{how}{_says_gone(t)}{says_no_answers(t, t.broker)}"
@@ -116,7 +114,7 @@ def halt(s: State, follower: Replica, leader: Replica) -> None:
     Its log stays as it is, and so does its high watermark: it has long been in the checkpoint.
     """
     require_fetch(s, follower, leader)
-    require("logs have parted", have_parted(s, leader, follower))
+    require("logs have parted", have_diverged(s, leader, follower))
     go_down(s, follower, s.log[follower].end, s.broker[follower].hw)
     renumber_epochs(s)
 
@@ -129,7 +127,7 @@ def go_down(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> N
     s.broker[broker].down = True
 
 
-def _says_unnoticed(t: Any) -> str:
+def _says_unnoticed(t: Telling) -> str:
     lost = t.before.log[t.broker].end - t.after.log[t.broker].end
     how = f", without what it had from offset {t.log_end} on, which was not flushed" if lost else ""
     return (
@@ -208,7 +206,7 @@ def refuse_stale_changes(s: State, broker: Replica) -> None:
             s.broker[r].outdated = s.broker[r].outdated | s.broker[r].pending.contains(broker)
 
 
-def _says_restart(t: Any) -> str:
+def _says_restart(t: Telling) -> str:
     text = f"broker {t.broker} restarts"
     if not t.is_clean:
         return f"{text}; its shutdown was unclean, and the controller takes it out of the eligible leaders"
@@ -304,7 +302,7 @@ def is_candidate(s: State, broker: Replica) -> Bool:
     return eligible & has_session(s, broker)
 
 
-def _says_elected(t: Any) -> str:
+def _says_elected(t: Telling) -> str:
     before, after = t.before.controller, t.after.controller
     who = f"broker {t.broker}"
     if t.broker in getattr(before, "elr", []):

@@ -1,6 +1,6 @@
-"""Following: a broker learns whom to follow, truncates what its leader does not have, and fetches.
+"""Following: a broker learns which leader to follow, truncates what its leader does not have, and fetches.
 
-What lives here: becoming a follower, truncation by request (KIP-101, KIP-279), and the fetch. A fetch is one step: the leader
+Becoming a follower, truncation by request (KIP-101, KIP-279), and the fetch. A fetch is one step: the leader
 learns the follower's log end, moves its high watermark and takes the follower into the ISR (where that is no request of its
 own); then the answer reaches the follower, or is lost. An answer that is given at once was read before the leader noted the
 fetch, so it carries the high watermark from before; one for which the fetch waited at the leader carries the one from after.
@@ -8,12 +8,10 @@ fetch, so it carries the high watermark from before; one for which the fetch wai
 
 from __future__ import annotations
 
-from typing import Any
-
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, ite, least, smaller, some, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault
+from acked.model.language.telling import Fault, Telling
 from acked.model.language.values import Bool
 from acked.model.language.words import says_cut, says_list, says_set
 from acked.model.partition.common import (
@@ -212,7 +210,7 @@ def truncate_by_epoch(s: State, follower: Replica, leader: Replica) -> None:
 # -- the fetch --------------------------------------------------------------------------------------------------------
 
 
-def says_round(t: Any) -> str:
+def says_round(t: Telling) -> str:
     """The leader's half of a fetch in words."""
     before, after = t.before, t.after
     text = f"broker {t.follower} fetches from broker {t.leader} at offset {before.log[t.follower].end}"
@@ -225,17 +223,17 @@ def says_round(t: Any) -> str:
     return f"{text}, whereupon broker {t.leader} {says_list(learns)}" if learns else text
 
 
-def _says_record(t: Any) -> str:
+def _says_record(t: Telling) -> str:
     start = t.before.log[t.follower].end
     got = f"record {t.after.log[t.follower].records[start].id}"
     return f"{says_round(t)}; it gets {got} and high watermark {t.after.broker[t.follower].hw}"
 
 
-def _says_parted(t: Any) -> str:
+def _says_diverging(t: Telling) -> str:
     noted = t.after.known_end[t.leader][t.follower]
     believes_more = noted is not None and noted > t.after.log[t.follower].end
     believed = f"; broker {t.leader} has noted log end {noted} for it" if believes_more else ""
-    return f"{says_round(t)}; their logs have parted, and broker {t.follower} {says_cut(t, t.follower)}{believed}"
+    return f"{says_round(t)}; their logs diverge, and broker {t.follower} {says_cut(t, t.follower)}{believed}"
 
 
 def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
@@ -253,7 +251,7 @@ def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
         require("leader knows the last record's epoch", log.is_empty | same_epoch_at(s, leader, follower, log.end - 1))
 
 
-def have_parted(s: State, leader: Replica, follower: Replica) -> Bool:
+def have_diverged(s: State, leader: Replica, follower: Replica) -> Bool:
     """The leader answers a fetch with a diverging epoch (2.7), or, before, that the offset is beyond its log."""
     if truncation.value == BY_DIVERGING_FETCH:
         return diverges(s, leader, follower)
@@ -288,7 +286,7 @@ def fetch_record(s: State, follower: Replica, leader: Replica) -> None:
     """A follower's fetch waits at its leader, which learns how far it has come, until the next record is there for it."""
     require_fetch(s, follower, leader)
     start = s.log[follower].end
-    require("logs agree", ~have_parted(s, leader, follower))
+    require("logs agree", ~have_diverged(s, leader, follower))
     require("leader holds the next offset", s.log[leader].has(start))
     leader_learns(s, leader, follower)
     s.log[follower].append(s.log[leader].at(start))
@@ -306,7 +304,7 @@ def fetch_record(s: State, follower: Replica, leader: Replica) -> None:
 def fetch_nothing_new(s: State, follower: Replica, leader: Replica) -> None:
     """A follower at its leader's log end fetches and waits there in vain; the answer brings the high watermark alone."""
     require_fetch(s, follower, leader)
-    require("logs agree", ~have_parted(s, leader, follower))
+    require("logs agree", ~have_diverged(s, leader, follower))
     require("leader holds nothing more", ~s.log[leader].has(s.log[follower].end))
     leader_learns(s, leader, follower)
     take_high_watermark(s, leader, follower)
@@ -315,7 +313,7 @@ def fetch_nothing_new(s: State, follower: Replica, leader: Replica) -> None:
 def answer_at_once(s: State, follower: Replica, leader: Replica, end: Offset, advance: Advance) -> None:
     """The leader reads the answer to a fetch, the records below `end` and its high watermark, and then notes the fetch."""
     require_fetch(s, follower, leader)
-    require("logs agree", ~have_parted(s, leader, follower))
+    require("logs agree", ~have_diverged(s, leader, follower))
     require("a batch of what the leader holds", (s.log[follower].end <= end) & (end <= s.log[leader].end))
     read = s.broker[leader].hw
     leader_learns(s, leader, follower, advance)
@@ -329,7 +327,7 @@ def answer_at_once(s: State, follower: Replica, leader: Replica, end: Offset, ad
         renumber_epochs(s)
 
 
-def _says_batch(t: Any) -> str:
+def _says_batch(t: Telling) -> str:
     start, end = t.before.log[t.follower].end, t.after.log[t.follower].end
     records = [str(record.id) for record in t.after.log[t.follower].records[start:end]]
     got = f"record{'s' if len(records) > 1 else ''} {' and '.join(records)}" if records else "no record"
@@ -372,15 +370,15 @@ def fetch_unanswered(s: State, follower: Replica, leader: Replica) -> None:
     """A follower fetches and its leader learns how far it has come, but the answer does not arrive."""
     require_fetch(s, follower, leader)
     if truncation.value != BY_DIVERGING_FETCH or diverging_fetch_ignored.on:
-        require("logs agree", ~have_parted(s, leader, follower))
+        require("logs agree", ~have_diverged(s, leader, follower))
     leader_learns(s, leader, follower)
 
 
-@action(says=_says_parted, when=lambda: not halts.value, actor="follower", messages=FETCH_DIVERGING)
+@action(says=_says_diverging, when=lambda: not halts.value, actor="follower", messages=FETCH_DIVERGING)
 def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
-    """A follower whose log has parted from its leader's is told so, and truncates to where they agree."""
+    """A follower whose log diverges from its leader's learns of it, and truncates to where they agree."""
     require_fetch(s, follower, leader)
-    require("logs have parted", have_parted(s, leader, follower))
+    require("logs have parted", have_diverged(s, leader, follower))
     by_epoch = truncation.value == BY_DIVERGING_FETCH
     to = epochs_agree_until(s, leader, follower) if by_epoch else s.log[leader].end
     if by_epoch and not diverging_fetch_ignored.on:
@@ -394,16 +392,16 @@ def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
 
 @action(
     says=lambda t: (
-        f"{says_round(t)}; their logs have parted, and the answer, to truncate to {t.after.late.truncate_to}, is late"
+        f"{says_round(t)}; their logs diverge, and the answer, to truncate to {t.after.late.truncate_to}, is late"
     ),
     when=lambda: bool(awaits.value),
     actor="follower", fault=Fault.LATE, messages=FETCH_DIVERGING_LATE,
 )
 def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
-    """A follower is told to truncate, but not yet: the answer is on its way while leadership may change."""
+    """The answer that makes a follower truncate is on its way while leadership may change."""
     require("no other answer is late", s.late.follower.is_none)
     require_fetch(s, follower, leader)
-    require("logs have parted", have_parted(s, leader, follower))
+    require("logs have parted", have_diverged(s, leader, follower))
     if not diverging_fetch_ignored.on:
         leader_learns(s, leader, follower)
     s.late.follower = follower

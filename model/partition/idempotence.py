@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-MOST_IN_FLIGHT = 5
+MAX_IN_FLIGHT = 5
 """Requests in flight for which a leader remembers the batches of a producer (KIP-98; KAFKA-5494, 1.0)."""
 
-MOST_IN_FLIGHT_AT_FIRST = 1
+MAX_IN_FLIGHT_AT_FIRST = 1
 """What it was in 0.11."""
 
 ACKS, RETRIES, IN_FLIGHT = "acks", "retries", "max.in.flight.requests.per.connection"
 
 
-def conflicts(acks: str, retries: int, in_flight: int, most_in_flight: int = MOST_IN_FLIGHT) -> Iterator[tuple[str, str]]:
+def conflicts(acks: str, retries: int, in_flight: int, most_in_flight: int = MAX_IN_FLIGHT) -> Iterator[tuple[str, str]]:
     """The settings that idempotence cannot be had with, each with what it must be, in the order in which Kafka looks.
 
     `acks` is all, 0 or 1.

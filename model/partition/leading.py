@@ -1,17 +1,15 @@
 """Leading: a broker learns that it leads, and changes the in-sync replicas.
 
-What lives here: becoming leader, taking a follower out of the ISR, and taking one in where that is a request of its own
+Becoming leader, taking a follower out of the ISR, and taking one in where that is a request of its own
 (AlterPartition, KIP-497). Before, a follower joins as part of its fetch (`fetching.py`).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, every, ite, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Fault
+from acked.model.language.telling import CONTROLLER, Fault, Telling
 from acked.model.language.values import Bool, SetValue
 from acked.model.language.words import says_brokers, says_set
 from acked.model.partition.common import (
@@ -29,7 +27,7 @@ from acked.model.partition.common import (
     renumber_epochs,
     require_epoch_left,
 )
-from acked.model.partition.fetching import drop_late_answer, have_parted
+from acked.model.partition.fetching import drop_late_answer, have_diverged
 from acked.model.partition.messages import (
     ANSWERS,
     ASK_FOR_ISR,
@@ -98,7 +96,7 @@ def become_leader(s: State, leader: Replica) -> None:
 WAITS = "the high watermark waits for a follower outside the ISR"
 
 
-def _says_isr(t: Any) -> str:
+def _says_isr(t: Telling) -> str:
     return (
         f"{says_set(t.after.broker[t.leader].isr)}, and its high watermark is {t.after.broker[t.leader].hw}"
         f"{says_answers(t, t.leader)}"
@@ -221,7 +219,7 @@ def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
         require("same leader epoch", in_one_epoch(s, leader, follower))
     if truncates_by_request.value:
         require("has truncated", ~s.broker[follower].truncating)
-    require("logs agree", ~have_parted(s, leader, follower))
+    require("logs agree", ~have_diverged(s, leader, follower))
     known = s.known_end[leader][follower]
     require("has fetched", known.is_some)
     require("known of this incarnation", known <= s.log[follower].end)
@@ -231,7 +229,7 @@ def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     advance_high_watermark(s, leader)
 
 
-def _says_new_epoch(t: Any) -> str:
+def _says_new_epoch(t: Telling) -> str:
     before, after = t.before.controller.leader_epoch, t.after.controller.leader_epoch
     return f", in a new leader epoch, {after}" if before != after else ""
 

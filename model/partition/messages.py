@@ -1,11 +1,11 @@
-"""Who tells whom in steps of `partition`: the messages that actions declare."""
+"""The messages that actions of `partition` declare: from whom to whom, and their words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER, Course, Ends, Message, Tells, Those, asks
+from acked.model.language.plain import PlainStruct
+from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER, Course, Ends, Message, Telling, Tells, Those, asks
 from acked.model.language.words import says_set
 from acked.model.partition.settings import ACKS_0, BY_DIVERGING_FETCH, acks, truncation
 from acked.model.partition.state import ACKED, Replica
@@ -17,21 +17,21 @@ LEADERSHIP, ALTER_PARTITION, LATE_ANSWER = "leadership", "AlterPartition", "late
 # -- producers and consumers ------------------------------------------------------------------------------------------
 
 
-def _answers(t: Any) -> Iterator[str]:
+def _answers(t: Telling) -> Iterator[str]:
     before, after = t.before.producer.status, t.after.producer.status
     for record, (was, now) in enumerate(zip(before, after, strict=True)):
         if was != now == ACKED and acks.value != ACKS_0:
-            yield f"r{record} was taken"
+            yield f"ack r{record}"
         elif now != ACKED and record in waited_at(t, t.leader):
             yield f"r{record}: NOT_ENOUGH_REPLICAS_AFTER_APPEND"
 
 
-def _lost_answer(t: Any) -> str | None:
-    return None if t.answered else f"r{t.record} was taken"
+def _lost_answer(t: Telling) -> str | None:
+    return None if t.answered else f"ack r{t.record}"
 
 
 ANSWERS = Tells("leader", PRODUCER, _answers)
-"""Whoever waits for the leader's high watermark is answered in whatever step moves it."""
+"""Producers that wait for the leader's high watermark are answered in the step that moves it."""
 
 WRITE: tuple[Message, ...] = (Tells(PRODUCER, "leader", lambda t: f"r{t.record}"), ANSWERS)
 WRITE_ANSWERED_OR_NOT: tuple[Message, ...] = (*WRITE, Tells("leader", PRODUCER, _lost_answer, Course.LOST))
@@ -50,22 +50,22 @@ LATEST_OFFSET = Tells("leader", CONSUMER, lambda t: f"latest offset {t.after.con
 # -- followers and their leaders --------------------------------------------------------------------------------------
 
 
-def _fetch(t: Any) -> str:
+def _fetch(t: Telling) -> str:
     return f"fetch from {t.before.log[t.follower].end}"
 
 
-def _records(t: Any) -> str:
+def _records(t: Telling) -> str:
     got = [f"r{record.id}" for record in t.after.log[t.follower].records[t.before.log[t.follower].end :]]
     return ", ".join([*got, f"HW {t.after.broker[t.follower].hw}"])
 
 
-def _diverging(t: Any) -> str:
+def _diverging(t: Telling) -> str:
     if truncation.value != BY_DIVERGING_FETCH:
         return "offset out of range"
     return f"diverging: truncate to {t.after.log[t.follower].end}"
 
 
-def _diverging_only_told(t: Any) -> str:
+def _diverging_only_told(t: Telling) -> str:
     return f"diverging, HW {min(t.before.broker[t.leader].hw, t.before.log[t.follower].end)}"
 
 
@@ -104,7 +104,7 @@ def no_late_answer(broker: str) -> Ends:
     return Ends(broker, LATE_ANSWER, lambda t: _awaited_by(t.before) is not None and _awaited_by(t.after) is None)
 
 
-def _awaited_by(state: Any) -> int | None:
+def _awaited_by(state: PlainStruct) -> int | None:
     waits: int | None = getattr(getattr(state, "late", None), "follower", None)
     return waits
 
@@ -116,7 +116,7 @@ WHERE_MY_EPOCH_ENDS: tuple[Message, ...] = asks(
 # -- the controller ---------------------------------------------------------------------------------------------------
 
 
-def _live(t: Any) -> list[int]:
+def _live(t: Telling) -> list[int]:
     gone = getattr(t.after.controller, "gone", [])
     return [r for r, broker in enumerate(t.after.broker) if not getattr(broker, "down", False) and r not in gone]
 
@@ -129,7 +129,7 @@ ELECTION = Tells(
     LEADERSHIP,
     lambda t: t.after.controller.leader_epoch,
 )
-"""Whoever has a session is told of a new leader, and hears of it in a step of its own."""
+"""Brokers that have a session are sent the news of a new leader, and hear of it in a step of their own."""
 
 
 def hears_who_leads(broker: str) -> tuple[Message, ...]:
@@ -148,11 +148,11 @@ def hears_who_leads(broker: str) -> tuple[Message, ...]:
     )
 
 
-def _isr(t: Any) -> str:
+def _isr(t: Telling) -> str:
     return f"ISR {says_set(t.after.controller.isr)}"
 
 
-def _isr_number(t: Any) -> tuple[int, ...]:
+def _isr_number(t: Telling) -> tuple[int, ...]:
     return tuple(t.after.controller.isr)
 
 

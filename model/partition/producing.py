@@ -1,17 +1,15 @@
 """Producing: a record reaches a leader, is appended, and the producer is answered, or not.
 
-What lives here: acks, min.insync.replicas before the append, retries, idempotence, several requests in flight, producers that
+Acks, min.insync.replicas before the append, retries, idempotence, several requests in flight, producers that
 give a record up, and producers that restart. The answer that acks=all waits for is given where the high watermark advances
 (`common.py`).
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, every, implies, ite, least, some, truth
-from acked.model.language.telling import PRODUCER, Fault
+from acked.model.language.telling import PRODUCER, Fault, Telling
 from acked.model.language.values import Bool
 from acked.model.partition.common import (
     Advance,
@@ -145,7 +143,7 @@ def require_answer_fits(s: State, leader: Replica, answered: Bool) -> None:
         require("due with the append, if it is lost", answered | counted_isr(s, leader).is_only(leader))
 
 
-def _says_sending(t: Any) -> str:
+def _says_sending(t: Telling) -> str:
     """`the producer sends record 1`, and why it does so again or out of turn."""
     record, status = t.record, t.before.producer.status
     session = getattr(t.before.producer, "session", 0)
@@ -163,19 +161,19 @@ def _says_sending(t: Any) -> str:
     return f"the producer sends record {record}"
 
 
-def _says_append(t: Any) -> str:
+def _says_append(t: Telling) -> str:
     record = t.record
     end = t.before.log[t.leader].end
     broker = t.before.broker[t.leader]
-    told = t.after.producer.status[record] == ACKED
+    is_acked = t.after.producer.status[record] == ACKED
     if t.after.log[t.leader].end == end:
         return f"{_says_sending(t)} to broker {t.leader}, which knows it and does not append it" + (
-            "; the producer is told that it was taken" if told else ""
+            "; the producer gets an ack" if is_acked else ""
         )
     failed = t.after.producer.status[record] == FAILED
-    answer = "the producer is told that it was taken" if told else "the producer has no answer yet"
+    answer = "the producer gets an ack" if is_acked else "the producer has no answer yet"
     if failed:
-        answer = "the answer is lost, and the producer tells the application that the record failed"
+        answer = "the answer is lost, and the producer reports to the application that the record failed"
     return (
         f"{_says_sending(t)} to broker {t.leader}, which appends it at offset {end} in leader epoch "
         f"{broker.leader_epoch}; {answer}"
@@ -248,9 +246,9 @@ def retry_known(s: State, leader: Replica, record: RecordId) -> None:
         s.producer.status[record] = status(ACKED)
 
 
-def _says_give_up(t: Any) -> str:
+def _says_give_up(t: Telling) -> str:
     why = "is refused, or does not arrive" if t.before.producer.status[t.record] == UNSENT else "is not answered in time"
-    return f"record {t.record} {why}, and the producer gives it up and tells the application that it failed"
+    return f"record {t.record} {why}, and the producer gives it up and reports to the application that it failed"
 
 
 @action(
@@ -258,7 +256,7 @@ def _says_give_up(t: Any) -> str:
     actor=PRODUCER,
 )
 def give_up(s: State, record: RecordId) -> None:
-    """A record was refused, or its answer did not come in time: the producer tells the application that it failed.
+    """A record was refused, or its answer did not come in time: the producer reports to the application that it failed.
 
     Without retries that is at the first error, with them after `delivery.timeout.ms`. It may have been written all the same.
     """

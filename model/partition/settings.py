@@ -23,7 +23,7 @@ max_leader_epoch = Constant(
 # -- what users configure ---------------------------------------------------------------------------------------------
 
 ACKS_0, ACKS_1, ACKS_ALL = range(3)
-acks = choice("acks", ("0", "1", "all"), "when the producer is told that its record was taken", "all")
+acks = choice("acks", ("0", "1", "all"), "when the producer gets an ack for its record", "all")
 retries = switch("retries", "the producer sends a record again when no answer came", default=False)
 delivery_timeout = switch(
     "delivery_timeout",
@@ -134,7 +134,7 @@ epoch_cache_truncated = switch(
 )
 longer_follower_halts = switch(
     "longer_follower_halts",
-    "a follower that is told that its log is longer than its leader's halts its broker rather than truncate, unless "
+    "a follower that learns that its log is longer than its leader's halts its broker rather than truncate, unless "
     "unclean_election is on (to 2.0.0, KAFKA-7414)",
     default=False,
 )
@@ -183,7 +183,7 @@ answer_names_epoch = switch(
 )
 truncation_before_hw = switch(
     "truncation_before_hw",
-    "a follower whose log has parted from its leader's truncates before it takes the high watermark that came with that news "
+    "a follower whose log diverges from its leader's truncates before it takes the high watermark that came with that news "
     "(3.4.1, KAFKA-14704)",
     default=True,
 )

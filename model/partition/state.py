@@ -65,7 +65,7 @@ class Lossy(Int, lo=0, hi=lossy_crashes, name="number of lossy crashes"):
 
 
 UNSENT, SENT, ACKED, FAILED = range(4)
-"""Values of `Status`: not sent yet; sent, and no answer that counts; told that it was taken; told that it was given up."""
+"""Values of `Status`: not sent yet; sent, and no answer that counts; acknowledged; given up."""
 
 
 def status(value: int) -> Status:
@@ -142,21 +142,21 @@ class Consumer(Struct):
 
     offset = field(Present(Optional(Offset), consumer), "where it read")
     record = field(Present(RecordId, consumer), "what it read there")
-    latest = field(Present(Offset, offset_queries), "the latest offset that a leader told it last")
-    epoch = field(Present(Epoch, asks_in_epoch), "the leader epoch in which it was told so, the newest it has seen")
+    latest = field(Present(Offset, offset_queries), "the latest offset that it was answered last")
+    epoch = field(Present(Epoch, asks_in_epoch), "the leader epoch of that answer, the newest it has seen")
 
 
 class Late(Struct):
-    """An answer to a fetch that tells the follower to truncate, and has not arrived yet; at most one in the partition."""
+    """An answer to a fetch that makes the follower truncate, and has not arrived yet; at most one in the partition."""
 
     follower = field(Present(Optional(Replica), awaits), "who awaits it, if anybody")
     leader = field(Present(Optional(Replica), awaits), "whose answer it is")
     fetched_at = field(Present(Offset, awaits), "the offset that was asked for")
-    truncate_to = field(Present(Offset, awaits), "where the follower is told to truncate")
+    truncate_to = field(Present(Offset, awaits), "where the follower is to truncate")
 
 
 class State(Struct):
-    """One partition with everybody who has to do with it."""
+    """One partition with its brokers, its controller and its clients."""
 
     log = field(Array(Replica, Log(Record, Offset, log_size)), "each broker's log")
     broker = field(Array(Replica, Broker), "each broker's memory")

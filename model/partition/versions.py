@@ -52,7 +52,7 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.epoch_known_at_election, "2.0.1", True, "KAFKA-7415"),
     Change(settings.epoch_cache_truncated, "0.8", True, "without effect before 2.0.1"),
     Change(settings.epoch_cache_truncated, "2.0.1", False, "KAFKA-7415 records epochs without records: KAFKA-10706"),
-    Change(settings.epoch_cache_truncated, "2.7", True, "KAFKA-10706: mended in 2.6.1"),
+    Change(settings.epoch_cache_truncated, "2.7", True, "KAFKA-10706: fixed in 2.6.1"),
     Change(settings.longer_follower_halts, "0.8", True, "KAFKA-3410: data is not thrown away unasked"),
     Change(settings.longer_follower_halts, "2.0.1", False, "KAFKA-7414"),
     Change(settings.expand_in_own_epoch, "0.8", False, "0.8.0: reaching the high watermark is enough"),

@@ -1,39 +1,38 @@
-"""What steps of `partition` say of producers on the side: whether a waiting producer is answered in another actor's step."""
+"""Words that steps of `partition` share: how a producer that waits is answered in another actor's step."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from acked.model.language.telling import Telling
 from acked.model.partition.state import ACKED, FAILED
 
 
-def waited_at(t: Any, broker: int) -> list[int]:
+def waited_at(t: Telling, broker: int) -> list[int]:
     """Records whose producer waits at the broker and, after the step, no more."""
     before, after = (getattr(state.producer, "waits_at", []) for state in (t.before, t.after))
     return [record for record, (was, now) in enumerate(zip(before, after, strict=True)) if was == broker and now is None]
 
 
-def answers_of(t: Any, leader: int) -> list[str]:
-    """What a leader tells producers who waited for its high watermark, as predicates: `tells the producer that …`."""
-    told = []
+def answers_of(t: Telling, leader: int) -> list[str]:
+    """How a leader answers the producers that waited for its high watermark, as predicates: `acknowledges record 0 …`."""
+    answers = []
     for record in waited_at(t, leader):
         if t.after.producer.status[record] == ACKED:
-            told.append(f"tells the producer that record {record} was taken")
+            answers.append(f"acknowledges record {record} to the producer")
         else:
-            told.append(f"answers the producer of record {record} with NOT_ENOUGH_REPLICAS_AFTER_APPEND")
-    return told
+            answers.append(f"answers the producer of record {record} with NOT_ENOUGH_REPLICAS_AFTER_APPEND")
+    return answers
 
 
-def says_answers(t: Any, leader: int) -> str:
+def says_answers(t: Telling, leader: int) -> str:
     """The same as the end of a sentence about the leader."""
-    return "".join(f"; it {told}" for told in answers_of(t, leader))
+    return "".join(f"; it {answer}" for answer in answers_of(t, leader))
 
 
-def says_no_answers(t: Any, broker: int) -> str:
-    """What producers make of it that nobody answers them any more, as the end of a sentence."""
+def says_no_answers(t: Telling, broker: int) -> str:
+    """What producers do that will get no answer any more, as the end of a sentence."""
     text = ""
     for record in waited_at(t, broker):
         text += f"; the producer of record {record} gets no answer"
         if t.after.producer.status[record] == FAILED:
-            text += " and tells the application that it failed"
+            text += " and reports to the application that it failed"
     return text

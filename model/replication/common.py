@@ -6,11 +6,10 @@ the three variants before KIP-320 have in common.
 
 from __future__ import annotations
 
-from typing import Any
-
+from acked.model.language.plain import PlainStruct
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import every, greatest, ite, smaller
-from acked.model.language.telling import CONTROLLER, PRODUCER, Course, Fault, Tells, Those
+from acked.model.language.telling import CONTROLLER, PRODUCER, Course, Fault, Telling, Tells, Those
 from acked.model.language.values import Bool, OptionalValue, SetValue
 from acked.model.language.words import says_cut, says_set
 from acked.model.replication.state import Epoch, Offset, Record, Replica, State, log_size, max_leader_epoch, max_records
@@ -124,7 +123,7 @@ def replicate(s: State, follower: Replica, leader: Replica) -> None:
 # -- words ---------------------------------------------------------------------------------------------------------
 
 
-def says_become_follower(t: Any) -> str:
+def says_become_follower(t: Telling) -> str:
     """The words of every way to become a follower."""
     return (
         f"broker {t.replica} becomes follower of broker {t.leader} in leader epoch {t.epoch} "
@@ -132,7 +131,7 @@ def says_become_follower(t: Any) -> str:
     )
 
 
-def says_fetch(t: Any) -> str:
+def says_fetch(t: Telling) -> str:
     """The words of every way to fetch."""
     offset = t.before.log[t.follower].end
     record = t.after.log[t.follower].records[offset]
@@ -144,19 +143,19 @@ def says_fetch(t: Any) -> str:
     )
 
 
-def says_hw(t: Any) -> str:
+def says_hw(t: Telling) -> str:
     """The words of every high-watermark advance."""
     replica = t.after.replica[t.leader]
     how = "leading with" if replica.leader == t.leader else "which does not lead, counting on"
     return f"broker {t.leader}, {how} ISR {says_set(replica.isr)}, raises its high watermark to {replica.hw}"
 
 
-def says_shrink(t: Any) -> str:
+def says_shrink(t: Telling) -> str:
     """The words of a leader's ISR shrink."""
     return f"leader {t.leader} removes broker {t.follower} from the ISR, which is now {says_set(t.after.quorum.isr)}"
 
 
-def says_expand(t: Any) -> str:
+def says_expand(t: Telling) -> str:
     """The words of an ISR expansion."""
     return f"leader {t.leader} admits broker {t.follower} to the ISR, which is now {says_set(t.after.quorum.isr)}"
 
@@ -166,13 +165,13 @@ def says_expand(t: Any) -> str:
 _LEADER_AND_ISR = "LeaderAndIsr"
 
 
-def _says_request(epoch: int, t: Any) -> str:
+def _says_request(epoch: int, t: Telling) -> str:
     request = t.after.requests[epoch]
     leader = "no leader" if request.leader is None else f"leader {request.leader}"
     return f"LeaderAndIsr e{epoch}: {leader}, ISR {says_set(request.isr)}"
 
 
-def _newest(t: Any) -> int:
+def _newest(t: Telling) -> int:
     newest: int = t.after.next_leader_epoch - 1
     return newest
 
@@ -195,17 +194,17 @@ def takes_up(broker: str) -> Tells:
     )
 
 
-def _label(log: Any, offset: int) -> str:
+def _label(log: PlainStruct, offset: int) -> str:
     record = log.records[offset] if offset < log.end else None
     return "nothing" if record is None else f"r{record.id}·e{record.epoch}"
 
 
-def _says_fetched(t: Any) -> str:
+def _says_fetched(t: Telling) -> str:
     label = _label(t.after.log[t.follower], t.before.log[t.follower].end)
     return f"{label}, HW {t.after.replica[t.follower].hw}"
 
 
-def _says_changed(t: Any) -> str | None:
+def _says_changed(t: Telling) -> str | None:
     before, after = t.before.quorum.isr, t.after.quorum.isr
     return None if before == after else f"ISR {says_set(after)}"
 
@@ -225,7 +224,7 @@ def agreed_end(follower: str) -> Tells:
 # -- actions of every variant -----------------------------------------------------------------------------------------
 
 
-def _says_controller_shrink(t: Any) -> str:
+def _says_controller_shrink(t: Telling) -> str:
     before, after = t.before.quorum, t.after.quorum
     what = f"the controller finds broker {t.replica} gone"
     if before.leader == t.replica and before.isr == after.isr:

@@ -1,6 +1,6 @@
 """kip101: a new follower asks the leader where the follower's last leader epoch ends, and truncates there.
 
-What lives here: that one rule (KIP-101, Kafka 0.11). The high watermark remains the fallback where the leader cannot answer,
+That one rule (KIP-101, Kafka 0.11). The high watermark remains the fallback where the leader cannot answer,
 and an epoch that the leader never saw still misleads the follower (KIP-279).
 """
 

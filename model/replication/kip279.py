@@ -1,6 +1,6 @@
 """kip279: a new follower truncates to the point up to which its log agrees with the leader's.
 
-What lives here: that one rule (KIP-279, Kafka 2.0; KAFKA-6361). Asking epoch by epoch finds the last offset at which both
+That one rule (KIP-279, Kafka 2.0; KAFKA-6361). Asking epoch by epoch finds the last offset at which both
 logs hold the same record, which is what the rule states. Nothing fences a leader or follower of an old epoch (KIP-320).
 """
 

@@ -1,7 +1,7 @@
 """kip320: every exchange between leader and follower is fenced by the leader epoch both are in.
 
-What lives here: the rules that KIP-320 (Kafka 2.1; of fetches in effect from 2.5, KAFKA-9338) made: a leader counts, admits
-and feeds only followers of its own leader epoch, a broker becomes a follower only of a leader that is in office in the
+The rules that KIP-320 (Kafka 2.1; of fetches in effect from 2.5, KAFKA-9338) made: a leader counts, admits
+and feeds only followers of its own leader epoch, a broker becomes a follower only of a leader that has taken up the
 announced epoch, and truncates to the point where the logs agree. Elections, becoming leader and writing are as before
 (`common.py`).
 """
@@ -85,7 +85,7 @@ def fenced_leader_expand_isr(s: State, leader: Replica, follower: Replica) -> No
 
 @kip320.action(says=says_become_follower, actor="replica", messages=(takes_up("replica"), agreed_end("replica")))
 def fenced_become_follower_and_truncate(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
-    """A broker becomes follower of a leader that is in office in that epoch, and truncates to the matching point."""
+    """A broker becomes follower of a leader that has taken up that epoch, and truncates to the matching point."""
     require("leader presumes leadership", presumes_leadership(s, leader))
     require("leader is in the request's epoch", s.replica[leader].leader_epoch == epoch)
     become_follower(s, leader, replica, epoch, truncate_to=matching_point(s, leader, replica))

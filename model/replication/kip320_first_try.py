@@ -1,6 +1,6 @@
 """kip320-first-try: fencing by the epoch of the last record alone. Never shipped; kept as a negative control.
 
-What lives here: the first idea behind KIP-320. Leader and follower compare the epochs of records rather than the leader
+The first idea behind KIP-320. Leader and follower compare the epochs of records rather than the leader
 epochs that they are in, and a follower truncates when it finds that the logs differ. A follower of an old epoch can still be
 counted, and so a record that a majority of no current epoch holds is committed.
 """

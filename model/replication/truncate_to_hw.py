@@ -1,7 +1,7 @@
 """truncate-to-hw: before Kafka 0.11 a new follower truncated its log to its own high watermark.
 
-What lives here: that one rule. A follower's high watermark trails its leader's, so the rule can drop records that were
-committed, and it keeps records that the leader never had (KIP-101 tells both stories; KAFKA-1211).
+A follower's high watermark trails its leader's, so the rule can drop records that were
+committed, and it keeps records that the leader never had (KIP-101 describes both; KAFKA-1211).
 """
 
 from __future__ import annotations

@@ -107,6 +107,7 @@ def _names(party: Party, step: ActionInstance, named: Named, telling: Telling | 
     if isinstance(party, Role):
         return [party.name]
     if isinstance(party, Those):
+        assert telling is not None, "ids that are read from the states of a step need its telling"
         return [named(party.sort, number) for number in _listed(party.which(telling))]
     sort = sorts_of(step.action)[party]
     return [named(sort, number) for number in _listed(step.arguments[party])]

@@ -354,13 +354,13 @@ class Drawing:
         made.mutants[T.UNBALANCED] = (made.source, spec(f"{text}) or ({text}"), "cannot be read")
         made.mutants[T.COMMENT] = (made.source, spec(f"{text} # and\n{text}"), "a predicate has no comments")
         empty = "    nothing = field(Between(Number, 3, 0))\n"
-        made.mutants[T.EMPTY_FIELD] = (source(extra=empty), made.spec, "field nothing can hold nothing")
+        made.mutants[T.EMPTY_FIELD] = (source(extra=empty), made.spec, "field nothing has no possible value")
         lower = '@p.action()\ndef lower(s: State) -> None:\n    require("x", greatest(Later, lambda e: e > 0) > 0)\n'
         if not self.sizes["last"]:
-            made.mutants[T.EMPTY_EXTREME] = (source(lower), made.spec, "say what it is then by otherwise")
+            made.mutants[T.EMPTY_EXTREME] = (source(lower), made.spec, "pass otherwise=… as the result")
         if "members" in self.fields:
             drop = "@p.action()\ndef drop(s: State, a: Node) -> None:\n    s.members.add(a)\n"
-            made.mutants[T.DROPPED_SET] = (source(drop), made.spec, "returns another set and changes none")
+            made.mutants[T.DROPPED_SET] = (source(drop), made.spec, "returns a new set and does not change this one")
         if "box" in self.fields:
             lines = ["    old = s.box\n", "    s.box.seen = None\n", '    require("x", old.seen.is_none)\n']
             stale = f"@p.action()\ndef stale(s: State) -> None:\n{''.join(lines)}"

@@ -442,7 +442,7 @@ def _paired(action: Action, variant: Variant) -> Action:
 
 
 def _says(action: Action, t: Any) -> str:
-    told = SimpleNamespace(before=t.before.partition, after=t.after.partition, **t.arguments)
+    told: Any = SimpleNamespace(before=t.before.partition, after=t.after.partition, **t.arguments)
     return action.name if action.says is None else action.says(told)
 
 

@@ -12,7 +12,8 @@ from acked.model.catalogue import FAMILY as PROTOCOLS
 from acked.model.firstorder.expand import Expansion
 from acked.model.firstorder.normal import Normaliser
 from acked.model.firstorder.reading import Reading
-from acked.model.firstorder.terms import BOOL, INT, Logic, Op, Sort, Symbol, Term, walk
+from acked.model.firstorder.terms import BOOL, INT, Logic, Op, Sort, Symbol, Term
+from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
@@ -157,7 +158,7 @@ def test_no_clause_and_no_action_mentions_a_number_of_replicas() -> None:
     read = reading("kip320")
     terms = [read.state_term(item.predicate, step.after) for step in read.steps for item in CLAUSES]
     terms += [step.guard for step in read.steps]
-    assert "replicas" not in {node.value.name for node in walk(terms) if node.op is Op.APPLY}
+    assert "replicas" not in {node.value.name for node in evaluation_order(terms) if node.op is Op.APPLY}
 
 
 def test_a_dropped_clause_is_left_out_of_the_guard() -> None:
@@ -180,7 +181,7 @@ def test_naming_one_replica_is_an_error_of_the_author() -> None:
 
 def test_a_constants_own_bounds_are_not_assumed_above() -> None:
     read = reading("kip320")
-    assert not any(node.op is Op.CONST and node.value == 16 for node in walk([read.constants_in_range()]))
+    assert not any(node.op is Op.CONST and node.value == 16 for node in evaluation_order([read.constants_in_range()]))
     assert any(isinstance(item, Constant) and item.hi == 16 for item in read.protocol.constants)
 
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator, evaluate
-from acked.model.formulas.expr import INT_LIMIT, Expr, Op, Pool, evaluation_order, substitute
+from acked.model.formulas.expr import INT_LIMIT, Expr, Op, Pool, substitute
 from tests.random_expressions import BOOLS, CARDINALITIES, INTS, STATES, Recipe, build, mean
 
 # -- laws ----------------------------------------------------------------------------------------------------------------

@@ -144,11 +144,11 @@ def test_the_greatest_of_no_numbers_is_refused_unless_it_is_said_what_that_is(wh
 @pytest.mark.parametrize(
     ("domain", "message"),
     [
-        (Later, "field n can hold nothing: there is no number from 1 to 0; raise the upper bound"),
-        (Between(Number, 3, 0), "field n can hold nothing: there is no number from 3 to 0"),
-        (Array(Number, Between(Number, 2, 1)), r"field n\[0\] can hold nothing"),
-        (Present(Later, 1), "field n can hold nothing"),
-        (Node, "field n can hold nothing: there are 0 Nodes"),
+        (Later, "field n has no possible value: there is no number from 1 to 0; raise the upper bound"),
+        (Between(Number, 3, 0), "field n has no possible value: there is no number from 3 to 0"),
+        (Array(Number, Between(Number, 2, 1)), r"field n\[0\] has no possible value"),
+        (Present(Later, 1), "field n has no possible value"),
+        (Node, "field n has no possible value: there are 0 Nodes"),
     ],
 )
 def test_a_field_that_can_hold_nothing_is_refused_by_name(domain: Any, message: str) -> None:
@@ -292,7 +292,7 @@ def discarded_in_a_loop(s: Any) -> None:
 
 @pytest.mark.parametrize(("mistake", "method"), [(discarded, "add"), (discarded_in_a_loop, "remove")])
 def test_a_set_that_is_not_assigned_is_refused(mistake: Callable[..., None], method: str) -> None:
-    message = rf"{method}\(…\) returns another set and changes none; assign it, such as s.isr = s.isr.{method}\(r\)"
+    message = rf"{method}\(…\) returns a new set and does not change this one; assign it, e.g. s.isr = s.isr.{method}\(r\)"
     with pytest.raises(ModelError, match=message):
         instance_of(MEMBERS, mistake)
 

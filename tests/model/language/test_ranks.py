@@ -11,7 +11,7 @@ from acked.model.formulas.evaluate import evaluate
 from acked.model.formulas.expr import Pool
 from acked.model.language.context import Context, active, literal
 from acked.model.language.quantify import truth
-from acked.model.language.ranks import MOST_RANKS, ranks
+from acked.model.language.ranks import MAX_RANKS, ranks
 from acked.model.language.values import Int
 
 
@@ -34,7 +34,7 @@ def ranked(unit: type[Int], numbers: list[int], in_use: list[bool]) -> list[int]
         return [evaluate(rank(number).expr, ()) for number in symbolic]
 
 
-@given(st.lists(st.tuples(st.integers(0, MOST_RANKS), st.booleans()), max_size=16))
+@given(st.lists(st.tuples(st.integers(0, MAX_RANKS), st.booleans()), max_size=16))
 def test_a_rank_is_the_number_of_smaller_ones_in_use(pairs: list[tuple[int, bool]]) -> None:
     numbers, in_use = [number for number, _ in pairs], [used for _, used in pairs]
     known = {number for number, used in pairs if used}

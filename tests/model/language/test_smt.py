@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acked.model.catalogue import FAMILY as PROTOCOLS
+from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.formulas.expr import Expr, Pool, evaluation_order
+from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.layout import Schema
 from acked.model.language.protocol import Instance
 from acked.model.language.smt import Lowering

@@ -122,7 +122,7 @@ def test_a_log_without_room_is_empty_and_full() -> None:
 
 def test_a_record_that_could_not_be_appended_cannot_be_in_a_log() -> None:
     listed = type("Listed", (Struct,), {"v": field(Array(Node, Number))})
-    with pytest.raises(ModelError, match=r"Listed\.v cannot be in a log: its records hold single fields and structs of such"):
+    with pytest.raises(ModelError, match=r"Listed\.v cannot be in a log: a record holds single fields and structs"):
         Log(listed, Number, 2)
 
 

@@ -10,7 +10,7 @@ import pytest
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
-from acked.model.language.ranks import MOST_RANKS
+from acked.model.language.ranks import MAX_RANKS
 from acked.model.majority.protocol import majority
 from acked.model.majority.state import most_terms
 
@@ -52,7 +52,7 @@ def test_a_parameter_that_is_a_set_is_named_as_a_set() -> None:
 
 def test_sizes_whose_terms_cannot_be_told_apart_by_rank_need_a_bound_as_do_single_votes() -> None:
     for replicas, log_size in ((1, 4), (2, 4), (3, 3), (4, 2), (5, 1)):
-        assert most_terms({"replicas": replicas, "log_size": log_size}) <= MOST_RANKS
+        assert most_terms({"replicas": replicas, "log_size": log_size}) <= MAX_RANKS
     with pytest.raises(ModelError, match=r"15 terms may be in use .* max_term"):
         majority.instantiate({"replicas": 5, "log_size": 2})
     with pytest.raises(ModelError, match="bound them with max_term"):

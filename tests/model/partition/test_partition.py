@@ -12,7 +12,7 @@ import pytest
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import ActionInstance, Instance
-from acked.model.language.ranks import MOST_RANKS
+from acked.model.language.ranks import MAX_RANKS
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import CONSTANTS, most_epochs
 from acked.model.partition.state import ACKED, FAILED, SENT
@@ -262,13 +262,13 @@ def test_a_step_in_which_producers_are_answered_says_how_and_one_that_leaves_the
     sent = ("Produce(leader=0, record=0, answered=True)", "FetchRecord(follower=1, leader=0)")
     instance = release("4.1", **TINY, acks="all", retries=False, min_insync_replicas=2, strict_min_isr=False)
     taken = says(instance, "FetchNothingNew(follower=1, leader=0)", *sent)
-    assert "raises its high watermark to 1 and tells the producer that record 0 was taken; it gets no record" in taken
+    assert "raises its high watermark to 1 and acknowledges record 0 to the producer; it gets no record" in taken
     shrunk = (sent[0], "Crash(broker=1, log_end=0, checkpoint=0)")
     assert says(instance, "LearnIsr(leader=0)", *shrunk).endswith(
         "; it answers the producer of record 0 with NOT_ENOUGH_REPLICAS_AFTER_APPEND"
     )
     assert says(instance, "Crash(broker=0, log_end=1, checkpoint=0)", sent[0]).endswith(
-        "; the producer of record 0 gets no answer and tells the application that it failed"
+        "; the producer of record 0 gets no answer and reports to the application that it failed"
     )
     patient = release("4.1", **{**TINY, "records": 2, "log_size": 2}, acks="all", retries=True, in_flight=2)
     assert says(patient, sent[0], "Produce(leader=0, record=1, answered=True)").startswith(
@@ -387,7 +387,7 @@ def test_epochs_that_can_be_in_use_at_once_fit_the_ranks_at_every_shipped_size()
     defaults = partition.bind({})
     client = {"offset_queries": 1, "leadership_moves": 1}
     for parts in ({}, client):
-        assert all(most_epochs({**defaults, **parts, "replicas": n, "log_size": size}) <= MOST_RANKS for n, size in sizes)
+        assert all(most_epochs({**defaults, **parts, "replicas": n, "log_size": size}) <= MAX_RANKS for n, size in sizes)
 
 
 def test_more_epochs_than_there_are_ranks_are_refused_unless_elections_are_bounded() -> None:

@@ -280,7 +280,7 @@ def test_a_producer_learns_of_its_record_by_a_message_unless_it_wants_no_answer(
                 if was != now == ACKED:
                     told = [item.text for item in messages_of(step) if item.receiver == "producer" and item.received]
                     wants = one.instance.constants["acks"] != 0
-                    assert (f"r{record} was taken" in told) == wants, action.label
+                    assert (f"ack r{record}" in told) == wants, action.label
                     answered, silent = answered + wants, silent + (not wants)
     assert answered > 10
     assert silent > 5

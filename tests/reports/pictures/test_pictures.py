@@ -171,7 +171,7 @@ def test_those_whom_only_the_states_know_act_and_are_told() -> None:
 def test_a_declaration_that_names_no_parameter_is_refused_with_those_there_are(how: dict[str, Any]) -> None:
     made = protocol()
     made.action(**how)(switch)
-    names_it = r"action Switch \(test_pictures.py:\d+\): .*which is no parameter of ids; it has thing$"
+    names_it = r"action Switch \(test_pictures.py:\d+\): .*which is not a parameter that holds ids; it has thing$"
     with pytest.raises(ModelError, match=names_it):
         made.instantiate({"things": 2})
 

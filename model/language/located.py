@@ -1,0 +1,32 @@
+"""Errors of an author's functions: what was traced, and which line of theirs was at work."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from pathlib import Path as FilePath
+from types import TracebackType
+
+from acked.model.formulas.errors import ModelError
+
+_CORE = tuple(f"{FilePath(__file__).parents[1] / folder}{os.sep}" for folder in ("formulas", "language"))
+"""The folders of the language: a line there is not the one that an author wrote."""
+
+
+class located:  # noqa: N801
+    """Adds to an error raised by an author's function what was traced and which line of it was at work."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if not isinstance(error, Exception):
+            return
+        frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(tb)]
+        authors = [(file, line) for file, line in frames if not file.startswith(_CORE)]
+        where = f" ({FilePath(authors[-1][0]).name}:{authors[-1][1]})" if authors else ""
+        text = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
+        raise ModelError(f"{self.what}{where}: {text}") from error
