@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
+from acked import __version__
 from tests.places import CHECKOUT
 from tools.site import FENCE, LINK
 
@@ -35,6 +38,13 @@ def test_the_first_screen_of_the_readme_has_a_command_for_each_reader() -> None:
     screen = "\n".join((CHECKOUT / "README.md").read_text("utf-8").splitlines()[:20])
     assert [word for word in ("operate", "review", "TLA+") if word not in screen] == []
     assert [name for name in ("acked audit", "acked diff", "acked check") if name not in screen] == []
+
+
+def test_the_citation_names_the_version_and_the_licence_of_the_package() -> None:
+    cited = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text("utf-8"))
+    assert cited["version"] == __version__
+    assert cited["license"] == tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]["license"]
+    assert {"cff-version", "message", "title", "authors"} <= set(cited)
 
 
 def test_no_page_has_the_marks_of_a_merge() -> None:
