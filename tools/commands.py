@@ -34,6 +34,9 @@ Made by `python tools/commands.py` from the commands themselves; `acked COMMAND 
 | 151 | usage or configuration |
 | 152 | incomplete: a bound ended the search before it could decide |
 | 153 | the system refused something |
+
+The Tab key completes commands and options after `eval "$(_ACKED_COMPLETE=bash_source acked)"` (in zsh `zsh_source`); in fish
+after `_ACKED_COMPLETE=fish_source acked | source`.
 """
 
 
