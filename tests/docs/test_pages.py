@@ -30,6 +30,13 @@ def test_relative_links_of_a_page_lead_to_files(page: Path) -> None:
     assert [target for target in inner if target and not (page.parent / target).exists()] == []
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=lambda page: page.name)
+def test_files_of_the_repository_that_a_page_names_are_there(page: Path) -> None:
+    text = FENCE.sub("", page.read_text("utf-8"))
+    named = re.findall(r"`((?:model|checker|reports|invariants|acked|tools|tests|benchmarks|specs|docs)/[\w./-]*)`", text)
+    assert [name for name in named if not (CHECKOUT / name).exists()] == []
+
+
 def test_the_readme_has_at_most_150_lines() -> None:
     assert len((CHECKOUT / "README.md").read_text("utf-8").splitlines()) <= 150
 
