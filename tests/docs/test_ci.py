@@ -131,12 +131,12 @@ def test_the_audit_of_the_workflow_is_red_where_loss_is_possible(project: Path, 
     (project / "kafka").mkdir()
     settings = project / "kafka" / "server.properties"
     settings.write_text("replication.factor=2\nmin.insync.replicas=2\nacks=1\nretries=0\n", "utf-8")
-    done = run(audit["run"] + " --no-advice --faults clean --quiet", project, installed)
+    done = run(audit["run"] + " --ask loss,duplicates --no-advice --faults clean --quiet", project, installed)
     assert done.returncode == 12, done.stdout + done.stderr
     [found] = json.loads((project / "audit.sarif").read_text("utf-8"))["runs"]
     assert any("acks" in str(result["message"]) or "lost" in str(result["message"]) for result in found["results"])
     settings.write_text("replication.factor=2\nmin.insync.replicas=2\nacks=all\nenable.idempotence=true\n", "utf-8")
-    done = run(audit["run"] + " --no-advice --faults clean --quiet", project, installed)
+    done = run(audit["run"] + " --ask loss,duplicates --no-advice --faults clean --quiet", project, installed)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
