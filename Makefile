@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed-$(shell echo "$(CURDIR)" | cksum | cut -d ' ' -f 1)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup bytecode check gate test test-long test-fast bench lint clean
+.PHONY: help setup bytecode check gate test test-long test-fast bench lint docs clean
 
 help:
 	@echo 'make check      run the main job: one specification that holds and one that is violated'
@@ -21,6 +21,7 @@ help:
 	@echo 'make test-fast  run the tests that are neither slow nor need Spark or a browser, on all cores'
 	@echo 'make bench      measure this machine'
 	@echo 'make lint       ruff, mypy --strict and the layering of the packages'
+	@echo 'make docs       build the site into build/site, strictly: no broken link, no page without a way to it'
 	@echo 'make clean      remove .venv, caches and build results'
 
 setup: bytecode
@@ -41,7 +42,7 @@ $(STAMP): pyproject.toml
 	    && grep -qF "$(CURDIR)/$(BIN)/python" $(BIN)/pip 2> /dev/null; \
 	then echo 'Updating $(VENV) …'; \
 	else echo 'Setting up $(VENV) (once, a few minutes) …'; "$(PYTHON)" -m venv --clear $(VENV); fi
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
 	@touch $@
 
 check: bytecode
@@ -76,6 +77,10 @@ lint: $(STAMP)
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m mypy --strict
 	@$(BIN)/lint-imports --no-logo
+
+docs: bytecode
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo 'The site is in build/site; open build/site/index.html.'
 
 clean:
 	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

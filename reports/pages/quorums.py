@@ -60,7 +60,7 @@ def quorums_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
         f"- {_note(by_name['quorum-isr-2-writes-at-min-2'])}",
         f"- {_note(by_name['quorum-majority-3-lost-log'])}",
         "",
-        "Made by `python docs/make/gallery.py` from `specs/claims`; `acked check claims/NAME` answers each one anew, and",
+        "Made by `python tools/gallery.py` from `specs/claims`; `acked check claims/NAME` answers each one anew, and",
         "[claims.md](claims.md) shows the traces. What `majority` leaves out is in [abstractions.md](abstractions.md).",
     ]
     return lines

@@ -77,7 +77,7 @@ def matrix_markdown(matrix: Matrix) -> Iterator[str]:
     yield "alike, in verdict and length; otherwise there would be no table. CommitRequest, a lemma of KIP-320's proof, stands"
     yield "for leader completeness."
     yield ""
-    yield "Made by `python docs/make/promises.py`; `acked prove --matrix` prints the same. Times are of one run on two cores."
+    yield "Made by `python tools/promises.py`; `acked prove --matrix` prints the same. Times are of one run on two cores."
     yield ""
     yield from table_markdown(verdicts_table(matrix))
     yield ""

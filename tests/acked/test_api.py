@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docs.make.api import CONSTANTS, api_page
 
 import acked
-from docs.make.api import CONSTANTS, api_page
 from tests.places import CHECKOUT
 
 SOURCE = Path(acked.__file__).read_text()
@@ -139,4 +139,4 @@ def test_what_cannot_be_asked_is_refused(toylog: dict[str, Any]) -> None:
 
 
 def test_the_page_of_the_api_is_made_from_the_docstrings() -> None:
-    assert (CHECKOUT / "docs" / "api.md").read_text() == api_page(), "run `python docs/make/api.py`"
+    assert (CHECKOUT / "docs" / "api.md").read_text() == api_page(), "run `python tools/api.py`"

@@ -1,4 +1,4 @@
-"""The workflow, the hook and the pytest settings of docs/ci.md are run as they stand there, in a project of a user.
+"""The workflows, hooks, pytest settings and the action that docs/ci.md shows are run as they stand, in a project of a user.
 
 The wheel is built from this checkout, and pip finds it where the environment says, so that the installation step is the
 documented one.
@@ -6,6 +6,7 @@ documented one.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -92,10 +93,10 @@ def install(project: Path, environment: dict[str, str]) -> None:
     assert str(CHECKOUT / "acked") not in where
 
 
-def steps() -> list[dict[str, Any]]:
-    [workflow] = [block for block in blocks("yaml") if "jobs:" in block]
-    listed: list[dict[str, Any]] = yaml.safe_load(workflow)["jobs"]["gate"]["steps"]
-    return listed
+def steps(job: str = "gate") -> list[dict[str, Any]]:
+    jobs = [yaml.safe_load(block)["jobs"] for block in blocks("yaml") if "jobs:" in block]
+    [listed] = [each[job]["steps"] for each in jobs if job in each]
+    return list(listed)
 
 
 def test_the_steps_of_the_workflow_are_green_for_a_sound_project_and_red_for_a_broken_one(
@@ -122,6 +123,66 @@ def test_the_steps_of_the_workflow_are_green_for_a_sound_project_and_red_for_a_b
         for key in ("sarif_file", "path"):
             if key in named and not named[key].startswith("~"):
                 assert (project / named[key]).exists(), step
+
+
+def test_the_audit_of_the_workflow_is_red_where_loss_is_possible(project: Path, installed: dict[str, str]) -> None:
+    install(project, installed)
+    audit = next(step for step in steps("audit") if step.get("name") == "Audit")
+    (project / "kafka").mkdir()
+    settings = project / "kafka" / "server.properties"
+    settings.write_text("replication.factor=2\nmin.insync.replicas=2\nacks=1\nretries=0\n", "utf-8")
+    done = run(audit["run"] + " --ask loss,duplicates --no-advice --faults clean --quiet", project, installed)
+    assert done.returncode == 12, done.stdout + done.stderr
+    [found] = json.loads((project / "audit.sarif").read_text("utf-8"))["runs"]
+    assert any("acks" in str(result["message"]) or "lost" in str(result["message"]) for result in found["results"])
+    settings.write_text("replication.factor=2\nmin.insync.replicas=2\nacks=all\nenable.idempotence=true\n", "utf-8")
+    done = run(audit["run"] + " --ask loss,duplicates --no-advice --faults clean --quiet", project, installed)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+ACTION = yaml.safe_load((CHECKOUT / "action.yml").read_text("utf-8"))
+
+
+def in_the_action(step: str, project: Path, environment: dict[str, str], **inputs: str) -> subprocess.CompletedProcess[str]:
+    """Runs a step of action.yml as GitHub does: with its `env`, whose expressions are inputs."""
+    [found] = [each for each in ACTION["runs"]["steps"] if each.get("name") == step]
+    given = {name: str(item["default"]) for name, item in ACTION["inputs"].items()} | inputs
+    values = {
+        name: re.sub(r"\$\{\{ inputs\.([\w-]+)[^}]*\}\}", lambda match: given[match[1]], text)
+        for name, text in found["env"].items()
+    }
+    return run(found["run"], project, environment | {name: text for name, text in values.items() if text})
+
+
+def test_the_action_runs_the_gate_and_the_audit(project: Path, installed: dict[str, str]) -> None:
+    assert all(item["description"] for item in ACTION["inputs"].values())
+    environment = installed | {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(project / "summary.md")}
+    done = in_the_action("Install", project, environment, package="acked")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = in_the_action("Gate", project, environment, **{"gate-arguments": "--no-cache"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    (project / "own.properties").write_text("replication.factor=2\nacks=0\n", "utf-8")
+    asked = {"settings": "own.properties", "audit-arguments": "--kafka-version 4.1 --no-advice --faults clean"}
+    done = in_the_action("Audit", project, environment, **asked)
+    assert done.returncode == 12, done.stdout + done.stderr
+    written = {path.name for path in (project / ACTION["outputs"]["sarif"]["value"]).iterdir()}
+    assert written == {"gate.xml", "gate.sarif", "audit.sarif"}
+    break_it(project)
+    assert in_the_action("Gate", project, environment).returncode == 1
+
+
+def test_the_hooks_of_the_repository_run_commands_that_exist(project: Path, installed: dict[str, str]) -> None:
+    install(project, installed)
+    hooks = {hook["id"]: hook for hook in yaml.safe_load((CHECKOUT / ".pre-commit-hooks.yaml").read_text("utf-8"))}
+    assert set(hooks) == {"acked-gate", "acked-audit"}
+    spec = "specs/kip320-2111.toml"
+    assert re.search(hooks["acked-gate"]["files"], spec)
+    assert run(f"{hooks['acked-gate']['entry']} {spec}", project, installed).returncode == 0
+    (project / "own.properties").write_text("replication.factor=2\nacks=0\n", "utf-8")
+    assert re.search(hooks["acked-audit"]["files"], "own.properties")
+    asked = "--kafka-version 4.1 --ask loss --no-advice own.properties"
+    done = run(f"{hooks['acked-audit']['entry']} {asked}", project, installed)
+    assert done.returncode == 12, done.stdout + done.stderr
 
 
 def test_the_hook_lets_a_sound_commit_pass_and_stops_a_broken_one(project: Path, installed: dict[str, str]) -> None:

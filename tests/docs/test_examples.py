@@ -1,148 +1,50 @@
-"""The documentation's examples are run: what the README and docs/ show is what the command does.
+"""The documentation's examples are run: what README and docs/ show is what the command does.
 
-In a ```console block, a line that begins with `$ ` is a command and the lines up to the next one are its output: both
-streams, as on a terminal. `…` stands for any text within a line, and alone on a line for any number of lines. A command may
-go on after a backslash at the end of its line; `$?` is the exit code of the command before. The blocks of one document, or of
-one section of the README, share a temporary directory and run in order, except those directly below `<!-- not run -->`. A
-block of any kind directly below `<!-- file: NAME -->` is that file, written when its turn comes.
+How console blocks are read is told in `tools/examples.py`, which also records their output anew.
 """
 
 from __future__ import annotations
 
 import difflib
-import itertools
-import os
 import re
-import subprocess
-import sysconfig
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.places import CHECKOUT
+from tools.examples import NOT_RUN, SCRIPTS, Example, agrees, answers, examples, pages, recorded, rewritten, run
 
-DOCUMENTS = sorted((CHECKOUT / "docs").rglob("*.md"))
-README = CHECKOUT / "README.md"
-HEADING = re.compile(r"^## ", re.MULTILINE)
 SPARK = re.compile(r"^\$ acked (query|.*--(engine spark|master))", re.MULTILINE)
-QUICK = ("Quick start", "Seeing why")
-"""Sections whose examples take no more than a few seconds."""
-BLOCK = re.compile(r"^(?P<indent> *)```console\n(?P<body>.*?)^(?P=indent)```[ ]*$", re.MULTILINE | re.DOTALL)
-FILE = re.compile(
-    r"^<!-- file: (?P<name>[\w./-]+) -->\n+```\w*\n(?P<body>.*?)^```[ ]*$", re.MULTILINE | re.DOTALL
-)
-NOT_RUN = "<!-- not run -->"
-ANYTHING = "…"
-SCRIPTS = sysconfig.get_path("scripts")
 
 
-@dataclass(frozen=True)
-class Example:
-    """A command, the output it should have, and the line of its document."""
-
-    line: int
-    command: str
-    expected: tuple[str, ...]
-
-
-def examples(text: str) -> Iterator[Example]:
-    """The commands of a document's console blocks, in order."""
-    for block in BLOCK.finditer(text):
-        if text[: block.start()].rstrip().endswith(NOT_RUN):
-            continue
-        first = text.count("\n", 0, block.start("body")) + 1
-        indent = block["indent"]
-        lines = [line.removeprefix(indent).rstrip() for line in block["body"].splitlines()]
-        if not lines or not lines[0].startswith("$ "):
-            raise ValueError(f"line {first}: a console block begins with a command, “$ …”")
-        at = 0
-        while at < len(lines):
-            start, command = at, lines[at].removeprefix("$ ")
-            while command.endswith("\\") and at + 1 < len(lines):
-                at += 1
-                command += "\n" + lines[at].removeprefix("> ")
-            at += 1
-            output = []
-            while at < len(lines) and not lines[at].startswith("$ "):
-                output.append(lines[at])
-                at += 1
-            yield Example(first + start, command, tuple(output))
-
-
-def agrees(expected: tuple[str, ...], actual: str) -> bool:
-    """Whether the output is as shown, but for wildcards, spaces at line ends and empty lines at its end."""
-    pattern = ""
-    for line in "\n".join(expected).rstrip("\n").split("\n"):
-        if line.strip() == ANYTHING:
-            pattern += r"(?:[^\n]*\n)*?"
-        else:
-            pattern += ".*?".join(re.escape(part) for part in line.split(ANYTHING)) + r"\n"
-    lines = [line.rstrip() for line in actual.splitlines()]
-    return re.fullmatch(pattern, "\n".join(lines).rstrip("\n") + "\n") is not None
-
-
-def run(command: str, directory: Path, before: int) -> tuple[int, str]:
-    """The exit code and output of a command, `acked` being the one of this environment."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    environment["PATH"] = SCRIPTS + os.pathsep + os.environ["PATH"]
-    environment |= {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100"}
-    done = subprocess.run(
-        ["bash", "-c", f"(exit {before})\n{command}"],
-        cwd=directory,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=600,
-    )
-    return done.returncode, done.stdout
-
-
-def try_examples(document: Path, text: str, line: int, directory: Path) -> None:
-    """Runs the examples of a text that begins behind so many lines of its document."""
-    code = 0
-    files = [(text.count("\n", 0, match.start()) + 1, match["name"], match["body"]) for match in FILE.finditer(text)]
-    for example in examples(text):
-        while files and files[0][0] < example.line:
-            _, name, body = files.pop(0)
-            (directory / name).parent.mkdir(parents=True, exist_ok=True)
-            (directory / name).write_text(body, "utf-8")
-        code, output = run(example.command, directory, code)
-        if not agrees(example.expected, output):
-            difference = "\n".join(difflib.ndiff(example.expected, output.splitlines()))
-            place = f"{document.relative_to(CHECKOUT)}:{line + example.line}"
-            pytest.fail(f"{place}: $ {example.command}\n(exit code {code})\n{difference}", pytrace=False)
-
-
-def sections(text: str) -> Iterator[Any]:
-    """The parts of a text from one heading of the second level to the next, each with the lines before it, as parameters."""
-    starts = [0, *(match.start() for match in HEADING.finditer(text)), len(text)]
-    for begin, end in itertools.pairwise(starts):
-        part = text[begin:end]
-        if any(examples(part)):
-            title = part.splitlines()[0].lstrip("# ")
-            marks = [pytest.mark.spark] * bool(SPARK.search(part)) + [pytest.mark.slow] * (title not in QUICK)
-            yield pytest.param(part, text.count("\n", 0, begin), id=title, marks=marks)
+def documents() -> list[Any]:
+    """The pages with examples; those that start Spark are marked."""
+    found = []
+    for path in pages():
+        text = path.read_text("utf-8")
+        if any(True for _ in examples(text)):
+            found.append(pytest.param(path, marks=[pytest.mark.spark] * bool(SPARK.search(text)), id=path.name))
+    return found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(CHECKOUT).as_posix())
-def test_the_examples_of_a_document_do_what_it_shows(document: Path, tmp_path: Path) -> None:
-    try_examples(document, document.read_text("utf-8"), 0, tmp_path)
-
-
-@pytest.mark.parametrize(("section", "line"), list(sections(README.read_text("utf-8"))))
-def test_the_examples_of_the_readme_do_what_it_shows(section: str, line: int, tmp_path: Path) -> None:
-    try_examples(README, section, line, tmp_path)
+@pytest.mark.parametrize("document", documents())
+def test_the_examples_of_a_page_do_what_it_shows(document: Path, tmp_path: Path) -> None:
+    for example, code, output in answers(document.read_text("utf-8"), tmp_path):
+        if not agrees(example.expected, output):
+            difference = "\n".join(difflib.ndiff(example.expected, output.splitlines()))
+            place = f"{document.relative_to(CHECKOUT)}:{example.line}"
+            hint = f"as intended? python tools/examples.py --write {document.relative_to(CHECKOUT)}"
+            pytest.fail(f"{place}: $ {example.command}\n(exit code {code})\n{difference}\n{hint}", pytrace=False)
 
 
 def test_commands_and_outputs_are_told_apart() -> None:
     text = "# T\n\n```console\n$ one \\\n>   two\nout\n\n$ three\n```\n\n```sh\n$ ignored\n```\n"
-    assert list(examples(text)) == [Example(4, "one \\\n  two", ("out", "")), Example(8, "three", ())]
+    assert list(examples(text)) == [
+        Example(4, "one \\\n  two", ("out", ""), "", 5),
+        Example(8, "three", (), "", 8),
+    ]
 
 
 def test_a_block_below_the_mark_is_not_run() -> None:
@@ -151,7 +53,7 @@ def test_a_block_below_the_mark_is_not_run() -> None:
 
 
 def test_an_indented_block_is_read_without_its_indent() -> None:
-    assert list(examples("1. x\n\n   ```console\n   $ one\n     out\n   ```\n")) == [Example(4, "one", ("  out",))]
+    assert list(examples("1. x\n\n   ```console\n   $ one\n     out\n   ```\n")) == [Example(4, "one", ("  out",), "   ", 4)]
 
 
 @pytest.mark.parametrize(
@@ -182,3 +84,27 @@ def test_output_unlike_the_one_shown_does_not_agree(expected: tuple[str, ...], a
 def test_the_exit_code_before_and_the_acked_of_this_environment_are_at_hand(tmp_path: Path) -> None:
     assert run("echo $?", tmp_path, 12) == (0, "12\n")
     assert run("command -v acked", tmp_path, 0) == (0, str(Path(SCRIPTS) / "acked") + "\n")
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "new"),
+    [
+        (("a 3 s",), "a 4 s\n", ["a 4 s"]),
+        (("head", "…", "in 9 states"), "head\nx\ny\nin 8 steps\n", ["head", "…", "in 8 steps"]),
+        (("found 9 states in … s",), "found 8 steps in 0.3 s\n", ["found 8 steps in … s"]),
+        (("…", "the last line"), "x\nthe very last line\n", ["…", "the very last line"]),
+        (("one", "two"), "one\nmore\ntwo\n", ["one", "more", "two"]),
+        ((), "new\n", ["new"]),
+        (("as before …",), "as before 1\n", ["as before …"]),
+    ],
+)
+def test_output_is_recorded_anew_and_gaps_stay_gaps(expected: tuple[str, ...], actual: str, new: list[str]) -> None:
+    assert recorded(expected, actual) == new
+    assert agrees(new, actual)
+
+
+def test_a_page_is_rewritten_in_place_where_its_output_differs(tmp_path: Path) -> None:
+    text = "1. x\n\n   ```console\n   $ echo one\n   $ printf 'two\\nthree\\n'\n   2\n   three\n   ```\n\nend\n"
+    new, changed = rewritten(text, tmp_path)
+    assert new == text.replace("$ echo one\n", "$ echo one\n   one\n").replace("   2\n", "   two\n")
+    assert [example.line for example in changed] == [4, 5]

@@ -1,6 +1,6 @@
 """The pages made from specs say what the specs say and what the search finds now.
 
-That docs/gallery.md, docs/claims.md and docs/quorums.md are what `docs/make/gallery.py` makes, and that pages and folders
+That docs/gallery.md, docs/claims.md and docs/quorums.md are what `tools/gallery.py` makes, and that pages and folders
 keep the shape that readers count on.
 """
 
@@ -36,7 +36,7 @@ FOUND_SINCE = {36, 37, 38, 39}
 
 
 def script() -> ModuleType:
-    place = importlib.util.spec_from_file_location("make_gallery", CHECKOUT / "docs" / "make" / "gallery.py")
+    place = importlib.util.spec_from_file_location("make_gallery", CHECKOUT / "tools" / "gallery.py")
     assert place is not None
     assert place.loader is not None
     module = importlib.util.module_from_spec(place)
@@ -70,7 +70,7 @@ def test_the_pages_are_what_specs_and_search_make_of_them() -> None:
     made = script().pages()
     assert set(made) == {"gallery.md", "claims.md", "quorums.md"}
     for name, text in made.items():
-        assert (CHECKOUT / "docs" / name).read_text("utf-8") == text, "run docs/make/gallery.py"
+        assert (CHECKOUT / "docs" / name).read_text("utf-8") == text, "run tools/gallery.py"
 
 
 # -- the gallery -------------------------------------------------------------------------------------------------------

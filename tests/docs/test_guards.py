@@ -1,4 +1,4 @@
-"""docs/guards.md says what `docs/make/guards.py` found: every clause is there once, and a sample is asked again."""
+"""docs/guards.md says what `tools/guards.py` found: every clause is there once, and a sample is asked again."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_no_clause_is_told_twice_and_the_page_counts_them() -> None:
 def test_every_clause_of_the_shipped_defaults_is_on_the_page() -> None:
     told = {*NEEDED, *OTHERS}
     for name in ("acks-all-min-2-clean", "kip966-fix", "idempotence-mends", "kip101-2-fix", "kip207-fix", "kafka18991-fix"):
-        assert set(clauses_of(load_spec(spec_file(name)).question().instance)) <= told, "run docs/make/guards.py"
+        assert set(clauses_of(load_spec(spec_file(name)).question().instance)) <= told, "run tools/guards.py"
 
 
 @pytest.mark.slow

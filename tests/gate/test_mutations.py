@@ -43,7 +43,7 @@ def test_a_fault_turns_the_gate_red_for_its_reason(number: int, mutation: Mutati
     assert mutation.reason in seen.departures(mutation.spec)
     if mutation.also is not None and mutation.also.__name__ not in ("_without_specs", "_slow"):
         assert any("it is not used" in warning for warning in seen.document["warnings"])
-    assert seen.row(number, mutation) in TABLE.read_text("utf-8"), "run docs/make/gate_mutations.py"
+    assert seen.row(number, mutation) in TABLE.read_text("utf-8"), "run tools/gate_mutations.py"
 
 
 def test_there_are_at_least_thirty_faults_of_every_kind() -> None:

@@ -1,6 +1,6 @@
 """Writes docs/api.md from the docstrings of the public API.
 
-    python docs/make/api.py
+    python tools/api.py
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import fields
 from enum import Enum
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / ".import"))
 
 import acked  # noqa: E402

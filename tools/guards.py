@@ -1,6 +1,6 @@
 """Writes docs/guards.md: what every guard clause of `partition` is there for, by leaving each out of specs that hold.
 
-    python docs/make/guards.py
+    python tools/guards.py
 
 The specs are those of specs/gallery and specs/claims that hold. A clause is left out only where it alone forbade its action
 in some reachable state: elsewhere nothing changes without it. Small specs are asked first, and none once a promise broke.
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked.checker.batch.local import Answered, BatchLimits, answer_all  # noqa: E402
@@ -75,7 +75,7 @@ def decisive(specs: Sequence[Spec]) -> dict[Clause, list[int]]:
     outcomes = {answered.task: outcome_of(answered, specs[answered.task].name) for answered in answer_all(tasks, LIMITS)}
     for number, spec in enumerate(specs):
         if outcomes[number].verdict is not Verdict.HOLDS:
-            raise SystemExit(f"{spec.name} is {outcomes[number].verdict.value} with every clause; run docs/make/pin_specs.py")
+            raise SystemExit(f"{spec.name} is {outcomes[number].verdict.value} with every clause; run tools/pin_specs.py")
         for item in clause_coverage(outcomes[number].probes):
             numbers = where[item.action, item.label]
             # What only the parameters decide may be left out, too: it says which bindings there are.
@@ -130,7 +130,7 @@ def page(specs: Sequence[Spec], where: Mapping[Clause, Sequence[int]], results: 
         kinds[kind_of(results[clause], bool(numbers))].append(clause)
     yield "# What the guards of `partition` are for"
     yield ""
-    yield "Made by `python docs/make/guards.py`. Each labelled clause of every action is left out of the specs of"
+    yield "Made by `python tools/guards.py`. Each labelled clause of every action is left out of the specs of"
     yield f"`specs/gallery` and `specs/claims` that hold (the {len(specs)} up to {MOST_STATES:,} states), small ones first,"
     yield "until a promise breaks:"
     yield "`acked ablate SPEC` does the same for one spec, and tells the run."

@@ -1,4 +1,4 @@
-"""Draws the pictures of README from real runs: `python docs/make/pictures.py`."""
+"""Draws the pictures of README from real runs: `python tools/pictures.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 WIDTH = 100

@@ -1,6 +1,6 @@
 """Writes docs/gallery.md, docs/claims.md and docs/quorums.md from their specs, when one of them changes.
 
-    python docs/make/gallery.py
+    python tools/gallery.py
 
 Only specs that are violated are searched, for their runs; the numbers of the others are those that their files pin, which the
 tests compare with the search.
@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked.checker.bounds import Bounds, default_workers  # noqa: E402
@@ -46,7 +46,7 @@ def told(spec: Spec) -> AnsweredSpec:
     question = spec.question()
     result = search(question, Bounds(default_workers()))
     if not result.violations:
-        raise SystemExit(f"{spec.path}: {result.verdict.value}, expected violated; run docs/make/pin_specs.py")
+        raise SystemExit(f"{spec.path}: {result.verdict.value}, expected violated; run tools/pin_specs.py")
     steps = steps_of(question, result.violations[0].run)[1:]
     return AnsweredSpec(spec, settings_of(spec), tuple(step.sentence for step in steps))
 

@@ -1,6 +1,6 @@
 """Measures specs again and writes the numbers into their [expect]: trace length, states, actions that never fired.
 
-    python docs/make/pin_specs.py specs/claims specs/gallery
+    python tools/pin_specs.py specs/claims specs/gallery
 
 Run it when a rule of a protocol has changed on purpose. What a spec says about the verdict and the violated property it never
 changes: where these are not met it says so, leaves the file as it is and exits with 1. [expect] must be a file's last table.
@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked.checker.bounds import Bounds, default_workers  # noqa: E402

@@ -1,4 +1,4 @@
-"""Makes the pictures of the viewer in docs/ from real runs, in a real browser: `python docs/make/screenshots.py`."""
+"""Makes the pictures of the viewer in docs/ from real runs, in a real browser: `python tools/screenshots.py`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 WIDTH, HEIGHT = 1360, 800

@@ -1,6 +1,6 @@
 """Writes docs/promises.md: every variant against every named promise. Run it when a protocol or a promise changes.
 
-    python docs/make/promises.py
+    python tools/promises.py
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked.checker.processes import Limits  # noqa: E402

@@ -1,4 +1,4 @@
-"""Writes gate_mutations.md: what the gate says of every fault in tests/gate/mutations.py. Takes some minutes."""
+"""Writes docs/gate_mutations.md: what the gate says of every fault in tests/gate/mutations.py. Takes some minutes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
 
-from tests.gate.mutations import MUTATIONS, attempt, copy_of_the_checkout, run_gate
+from tests.gate.mutations import MUTATIONS, attempt, copy_of_the_checkout, run_gate  # noqa: E402
 
 HEAD = """\
 # What the gate finds
 
 Each row is a fault put into a copy of the checkout or of a spec, the reason for which `acked gate` was then red, and what it
-said. `docs/make/gate_mutations.py` writes this table, `tests/gate/test_mutations.py` compares it.
+said. `tools/gate_mutations.py` writes this table, `tests/gate/test_mutations.py` compares it.
 
 | | fault | in | reason | the gate's words |
 |--:|---|---|---|---|
@@ -31,7 +32,7 @@ def main() -> None:
         for number, mutation in enumerate(MUTATIONS, 1):
             rows.append(attempt(mutation, folder / str(number), cache).row(number, mutation))
             print(rows[-1], flush=True)
-    Path(__file__).parents[1].joinpath("gate_mutations.md").write_text(HEAD + "\n".join(rows) + "\n", "utf-8")
+    (ROOT / "docs" / "gate_mutations.md").write_text(HEAD + "\n".join(rows) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,50 @@
+"""The site in a browser, opened from a folder: search, dark, phone, and nothing asked of the network."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import Watched
+from tests.docs.test_site import BUILD
+from tests.places import CHECKOUT
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-c", BUILD, str(CHECKOUT / "docs"), str(place)]
+    subprocess.run(command, cwd=CHECKOUT, check=True, capture_output=True)
+    return place
+
+
+@pytest.mark.fresh_page
+def test_the_search_finds_a_page_without_a_server_and_without_the_network(site: Path, watched: Watched) -> None:
+    watched.own.append(site.as_uri())
+    watched.page.goto((site / "index.html").as_uri())
+    watched.page.get_by_role("textbox", name="Search").fill("tiered compilation")
+    watched.page.locator(".md-search-result__item a").first.wait_for()
+    watched.page.locator(".md-search-result__item a").first.click()
+    watched.page.wait_for_url("**/engine.html**")
+
+
+@pytest.mark.fresh_page
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_pages_fit_their_window_and_no_picture_is_missing(site: Path, watched: Watched, width: int, scheme: str) -> None:
+    watched.own.append(site.as_uri())
+    watched.page.set_viewport_size({"width": width, "height": 900})
+    watched.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    for name in ("index", "commands", "findings", "claims", "engine", "viewing"):
+        watched.page.goto((site / f"{name}.html").as_uri())
+        wide = watched.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"{name} is {wide} px too wide"
+        missing = watched.page.evaluate("[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)")
+        assert missing == [], name
+        shown = watched.page.evaluate("document.body.getAttribute('data-md-color-scheme')")
+        assert shown == {"light": "default", "dark": "slate"}[scheme]

@@ -1,0 +1,59 @@
+"""README is one screen, and links between files of the repository lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from acked import __version__
+from tests.places import CHECKOUT
+from tools.site import FENCE, LINK
+
+PAGES = [
+    *(CHECKOUT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
+    *sorted((CHECKOUT / "docs").rglob("*.md")),
+    *sorted((CHECKOUT / "benchmarks").glob("*.md")),
+]
+
+
+def links(page: Path) -> list[str]:
+    return [match["target"] for match in LINK.finditer(FENCE.sub("", page.read_text("utf-8")))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(CHECKOUT).as_posix())
+def test_relative_links_of_a_page_lead_to_files(page: Path) -> None:
+    inner = [target.partition("#")[0] for target in links(page) if not re.match(r"[a-z]+:", target)]
+    assert [target for target in inner if target and not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=lambda page: page.name)
+def test_files_of_the_repository_that_a_page_names_are_there(page: Path) -> None:
+    text = FENCE.sub("", page.read_text("utf-8"))
+    named = re.findall(r"`((?:model|checker|reports|invariants|acked|tools|tests|benchmarks|specs|docs)/[\w./-]*)`", text)
+    assert [name for name in named if not (CHECKOUT / name).exists()] == []
+
+
+def test_the_readme_has_at_most_150_lines() -> None:
+    assert len((CHECKOUT / "README.md").read_text("utf-8").splitlines()) <= 150
+
+
+def test_the_first_screen_of_the_readme_has_a_command_for_each_reader() -> None:
+    screen = "\n".join((CHECKOUT / "README.md").read_text("utf-8").splitlines()[:20])
+    assert [word for word in ("operate", "review", "TLA+") if word not in screen] == []
+    assert [name for name in ("acked audit", "acked diff", "acked check") if name not in screen] == []
+
+
+def test_the_citation_names_the_version_and_the_licence_of_the_package() -> None:
+    cited = yaml.safe_load((CHECKOUT / "CITATION.cff").read_text("utf-8"))
+    assert cited["version"] == __version__
+    assert cited["license"] == tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]["license"]
+    assert {"cff-version", "message", "title", "authors"} <= set(cited)
+
+
+def test_no_page_has_the_marks_of_a_merge() -> None:
+    marks = re.compile(r"^(<{7} |={7}$|>{7} )", re.MULTILINE)
+    assert [page.name for page in PAGES if marks.search(page.read_text("utf-8"))] == []

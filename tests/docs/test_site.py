@@ -1,0 +1,139 @@
+"""The site builds strictly; its links lead somewhere, every page can be reached, and nothing is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from tests.places import CHECKOUT
+
+pytestmark = pytest.mark.slow
+
+LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "link": "href"}
+"""What a browser loads without being asked."""
+BUILD = """
+import logging
+import sys
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.exceptions import MkDocsException
+logging.basicConfig(level=logging.WARNING)
+try:
+    build(load_config("mkdocs.yml", docs_dir=sys.argv[1], site_dir=sys.argv[2], strict=True))
+except MkDocsException as error:
+    sys.exit(f"{error}")
+"""
+
+
+def build(docs: Path, site: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", BUILD, str(docs), str(site)]
+    return subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=120, check=False)
+
+
+class Read(HTMLParser):
+    """A page: where it links to, what it loads, and the anchors it has."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.anchors |= {given[key] for key in ("id", "name") if key in given}
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        if tag in LOADS and LOADS[tag] in given and given.get("rel") not in ("next", "prev", "canonical"):
+            self.loads.append(given[LOADS[tag]])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built once."""
+    place = tmp_path_factory.mktemp("site")
+    done = build(CHECKOUT / "docs", place)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stderr
+    return place
+
+
+@cache
+def read(path: Path) -> Read:
+    return Read(path.read_text("utf-8"))
+
+
+def pages(site: Path) -> list[Path]:
+    return [path for path in sorted(site.rglob("*.html")) if path.name != "404.html"]
+
+
+def test_links_within_the_site_lead_to_pages_and_anchors(site: Path) -> None:
+    broken = []
+    for page in pages(site):
+        for link in read(page).links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path not in ("", ".") else page
+            target = target / "index.html" if target.is_dir() else target
+            has_anchor = not parts.fragment or parts.fragment in ("__", "") or target.suffix != ".html"
+            if not target.is_file() or not (has_anchor or unquote(parts.fragment) in read(target).anchors):
+                broken.append(f"{page.name}: {link}")
+    assert broken == []
+
+
+def test_every_page_can_be_reached_from_the_first(site: Path) -> None:
+    seen, waiting = set(), [site / "index.html"]
+    while waiting:
+        page = waiting.pop()
+        if page in seen:
+            continue
+        seen.add(page)
+        local = [urlsplit(link).path for link in read(page).links if not urlsplit(link).scheme]
+        targets = [(page.parent / unquote(path)).resolve() for path in local]
+        waiting += [target for target in targets if target.suffix == ".html" and target.is_file()]
+    assert [page.name for page in pages(site) if page not in seen] == []
+    assert len(seen) > 35
+
+
+def test_nothing_is_loaded_from_another_host(site: Path) -> None:
+    foreign = [f"{page.name}: {what}" for page in pages(site) for what in read(page).loads if urlsplit(what).netloc]
+    for sheet in site.rglob("*.css"):
+        used = re.findall(r"(?:url\(|@import )[\"']?((?:https?:)?//[^\"')]+)", sheet.read_text("utf-8"))
+        foreign += [f"{sheet.name}: {what}" for what in used]
+    assert foreign == []
+
+
+def test_the_search_knows_every_page(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
+    known = {entry["location"].partition("#")[0] or "index.html" for entry in index["docs"]}
+    assert {page.relative_to(site).as_posix() for page in pages(site)} <= known
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "complaint"),
+    [
+        ("glossary.md", "\n[x](nowhere.md)\n", "nowhere.md"),
+        ("glossary.md", "\n[x](audit.md#no-such-part)\n", "no-such-part"),
+        ("orphan.md", "# Nobody links to this\n", "orphan.md"),
+    ],
+)
+def test_a_broken_link_and_a_page_without_a_way_to_it_end_the_build(
+    page: str, text: str, complaint: str, tmp_path: Path
+) -> None:
+    shutil.copytree(CHECKOUT / "docs", tmp_path / "docs")
+    with (tmp_path / "docs" / page).open("a", encoding="utf-8") as file:
+        file.write(text)
+    done = build(tmp_path / "docs", tmp_path / "site")
+    assert done.returncode != 0
+    assert complaint in done.stderr

@@ -1,0 +1,69 @@
+"""What mkdocs calls while it builds the site: pages from outside docs/, and links to files that are not pages."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parents[1]
+
+OUTSIDE = {
+    "README.md": "index.md",
+    "ARCHITECTURE.md": "ARCHITECTURE.md",
+    "CHANGELOG.md": "CHANGELOG.md",
+    "CONTRIBUTING.md": "CONTRIBUTING.md",
+    "SECURITY.md": "SECURITY.md",
+    "benchmarks/peers.md": "peers.md",
+}
+"""Pages that lie elsewhere in the repository, and what the site calls them."""
+
+LINK = re.compile(r"(?P<bang>!?)\[(?P<text>[^][]*(?:\[[^][]*\][^][]*)*)\]\((?P<target>[^()\s]+)\)")
+FENCE = re.compile(r"^(?P<fence> *(?:```|~~~)).*?^(?P=fence)[ ]*$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r"^<!-- file: (?P<name>\S+) -->\n+```(?P<language>\w+)", re.MULTILINE)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the pages from outside docs/."""
+    from mkdocs.structure.files import File
+
+    for source, name in OUTSIDE.items():
+        files.append(File.generated(config, name, content=(ROOT / source).read_text("utf-8")))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """The page's text with links as the site needs them, and files named above their listings."""
+    if page.file.src_uri == "index.md":
+        page.meta["hide"] = ["navigation"]  # Its tables are the navigation.
+    place = {name: source for source, name in OUTSIDE.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    return FILE.sub(r'```\g<language> title="\g<name>"', with_links(markdown, place))
+
+
+def with_links(text: str, place: str) -> str:
+    """The text of the file at `place` in the repository; what is in fences stays as it is."""
+    made, at = "", 0
+    for fence in FENCE.finditer(text):
+        made += LINK.sub(lambda match: _link(match, place), text[at : fence.start()]) + fence[0]
+        at = fence.end()
+    return made + LINK.sub(lambda match: _link(match, place), text[at:])
+
+
+def _link(match: re.Match[str], place: str) -> str:
+    path, mark, anchor = match["target"].partition("#")
+    if not path or ":" in path:
+        return match[0]
+    meant = posixpath.normpath(posixpath.join(posixpath.dirname(place), path))
+    if meant in OUTSIDE:
+        meant = OUTSIDE[meant]
+    elif meant.startswith("docs/"):
+        meant = meant.removeprefix("docs/")
+    elif (ROOT / meant).exists():
+        return match["text"]  # A file of the repository, which the site does not have.
+    return f"{match['bang']}[{match['text']}]({meant}{mark}{anchor})"
