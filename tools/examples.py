@@ -130,18 +130,18 @@ def recorded(expected: Sequence[str], actual: str) -> list[str]:
     for at, line in enumerate(expected):
         if line.strip() == ANYTHING:
             elided = True
-            indent_of_gap = line
+            gap = line
             continue
         if at not in partner:
             continue
         if elided:
-            made.append(indent_of_gap)
+            made.append(gap)
         else:
             made += lines[done : partner[at]]
         made.append(_with_gaps(line, lines[partner[at]]))
         done, elided = partner[at] + 1, False
-    made += [indent_of_gap] if elided else lines[done:]
-    return made
+    made += [gap] if elided else lines[done:]
+    return made if agrees(made, actual) else lines
 
 
 def _aligned(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:

@@ -46,6 +46,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return FILE.sub(r'```\g<language> title="\g<name>"', with_links(markdown, place))
 
 
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """The page with a name for the search's dialog, which the theme leaves without one."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+
+
 def with_links(text: str, place: str) -> str:
     """The text of the file at `place` in the repository; what is in fences stays as it is."""
     made, at = "", 0
