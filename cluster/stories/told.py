@@ -1,0 +1,100 @@
+"""Stories that are known by heart: each plays on a stage and returns how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.stories.stage import SECONDS, Outcome, Stage
+from acked.cluster.waiting import wait_for
+
+
+@dataclass(frozen=True)
+class Story:
+    """A story with the settings that it needs. `source` is where the bug is described."""
+
+    name: str
+    play: Callable[[Stage], Outcome]
+    source: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def trailing_high_watermark(stage: Stage) -> Outcome:
+    """KIP-101: followers truncate to a high watermark that trails the leader's, and one of them is elected.
+
+    The assignment is [0, 2, 1]: the first living in-sync replica is elected, so 2 leads after 0, and 1 after 2.
+    """
+    stage.create([0, 2, 1])
+    first, second = stage.hold_fetches(1, 0), stage.hold_fetches(2, 0)
+    producer = stage.send(0, "r0")
+    stage.fetch_once(first)
+    stage.fetch_once(second)
+    stage.fetch_once(first)  # Broker 1 has r0, and the high watermark is still 0.
+    stage.fetch_unanswered(second)  # The leader learns that broker 2 has r0 too.
+    stage.acknowledge(producer, "r0")
+    later = stage.hold_fetches(1, 2, wait=False)
+    stage.crash(0)
+    stage.await_leader(2)
+    stage.await_follower(1, 2)
+    wait_for(lambda: later.held or first.held, "a fetch of broker 1 from its new leader", SECONDS)
+    stage.crash(2)
+    return stage.judge(stage.await_leader(1))
+
+
+def kills_and_a_lost_page_cache(stage: Stage) -> Outcome:
+    """Two brokers are killed, the machine of the last one dies: which log is the partition's when they are back?
+
+    With eligible leader replicas (KIP-966) none is eligible, and the last known leader is elected, whatever it has left.
+    """
+    stage.create([0, 1, 2])
+    stage.crash(1)
+    stage.await_isr({0, 2}, at=0)
+    stage.acknowledge(stage.send(0, "r0"), "r0")
+    stage.crash(2)
+    stage.await_isr({0}, at=0)
+    stage.lose_machine(0)
+    stage.restart(2)
+    stage.restart(0)
+    return stage.judge(stage.await_leader())
+
+
+def shutdowns_and_a_lost_page_cache(stage: Stage) -> Outcome:
+    """KIP-966: as with kills, but two brokers are shut down in an orderly way, so their logs are known to be whole.
+
+    Without eligible leader replicas the last member of the ISR is elected, although its machine lost its page cache. With
+    them nobody leads until one of the two is back.
+    """
+    stage.create([0, 1, 2])
+    stage.shut_down(2)
+    stage.await_isr({0, 1}, at=0)
+    stage.acknowledge(stage.send(0, "r0"), "r0")
+    stage.shut_down(1)
+    stage.await_isr({0}, at=0)
+    stage.lose_machine(0)
+    stage.restart(0)  # Who leads now was decided with its return, in one record of the controller's.
+    view = stage.view(0)
+    if view is not None and view.leader == -1:
+        stage.tell("nobody leads")
+        stage.restart(1)
+    return stage.judge(stage.await_leader())
+
+
+STORIES = {
+    story.name: story
+    for story in (
+        Story("kip101", trailing_high_watermark, "KIP-101", {"min.insync.replicas": "2"}),
+        Story("shutdowns", shutdowns_and_a_lost_page_cache, "KIP-966", {"min.insync.replicas": "2"}),
+        Story("kills", kills_and_a_lost_page_cache, "KIP-966", {"min.insync.replicas": "2"}),
+    )
+}
+
+
+def reset(stage: Stage, cluster: Cluster) -> None:
+    """Makes the cluster ready for another story: dead brokers back without the topic, the topic deleted, gates lifted."""
+    for broker in cluster.plan.brokers:
+        if not cluster.nodes[broker].is_running:
+            cluster.forget_topic(broker, stage.topic)
+            cluster.restart(broker)
+    cluster.await_known()
+    stage.delete()
