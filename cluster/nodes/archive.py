@@ -13,7 +13,8 @@ from pathlib import Path
 
 from acked.checker.cache import cache_folder
 from acked.checker.errors import SystemFailure
-from acked.cluster.nodes.cluster import Cluster, Plan
+from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.nodes.plan import Plan
 from acked.cluster.waiting import NotSeen, wait_for
 
 _TOPIC = "warm"

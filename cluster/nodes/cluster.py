@@ -6,7 +6,6 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -17,11 +16,11 @@ from acked.cluster.nodes.addresses import CONTROLLER, ZOOKEEPER, open_network
 from acked.cluster.nodes.formatting import format_arguments, format_directories
 from acked.cluster.nodes.jvm import Program
 from acked.cluster.nodes.node import Node, broker_node, format_tool, zookeeper_node
+from acked.cluster.nodes.plan import Plan
 from acked.cluster.nodes.watchdog import Watchdog
 from acked.cluster.observe.disk import Replica, lose_page_cache, partition_folder, read_replica
 from acked.cluster.proxies.frame import Frame, Kind
-from acked.cluster.releases.jars import Jars
-from acked.cluster.releases.release import Mode, Release
+from acked.cluster.releases.release import Mode
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import Address, Client, Dialect
@@ -31,22 +30,6 @@ UP_SECONDS = 180.0
 """How long a node may take to answer; long, as other work may run on the machine."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is started. `settings` are Kafka's own, for all nodes; `features` those of KRaft that are not at their default."""
-
-    release: Release
-    mode: Mode
-    jars: Jars
-    zookeeper_jars: Jars | None
-    java: Path
-    brokers: tuple[int, ...] = (0, 1, 2)
-    settings: Mapping[str, str] = field(default_factory=dict)
-    features: Mapping[str, int] = field(default_factory=dict)
-    archive: Path | None = None
-    keep: bool = False
-
-
 class Cluster:
     """Nodes, the proxies between them, and what can be done to them."""
 
@@ -54,8 +37,8 @@ class Cluster:
                  options: Mapping[int, tuple[str, ...]] = MappingProxyType({})) -> None:  # fmt: skip
         """`options` are more of Java's, for the start of some nodes."""
         self.plan, self._progress, self._options = plan, progress, options
-        self.folder = Path(tempfile.mkdtemp(prefix="acked-kafka-"))
         self.addresses, self.network = open_network(plan.mode, plan.brokers)
+        self.folder = Path(tempfile.mkdtemp(prefix="acked-kafka-"))
         self._watchdog = Watchdog(None if plan.keep else self.folder)
         program = Program(plan.java, plan.jars, "", (), archive=plan.archive)
         self.nodes: dict[int, Node] = {
@@ -76,6 +59,9 @@ class Cluster:
     def __enter__(self) -> Self:
         try:
             self.start()
+        except OSError as error:
+            self.close()
+            raise SystemFailure(f"the cluster's files cannot be written in {self.folder}: {error.strerror}") from None
         except BaseException:
             self.close()
             raise

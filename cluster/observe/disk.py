@@ -99,14 +99,14 @@ def lose_page_cache(folder: Path, flushed: int) -> None:
     begin there or later are forgotten. Kafka writes the checkpoints of high watermarks and recovery points through to the
     disk, so these stay.
     """
-    for segment in segments(folder):
+    for number, segment in enumerate(segments(folder)):
         kept = 0
         for batch in batches(segment.read_bytes()):
             if batch.base_offset >= flushed:
                 break
             kept = batch.position + batch.size
-        if kept == 0 and int(segment.stem) >= flushed and segment is not segments(folder)[0]:
-            segment.unlink()
+        if number > 0 and kept == 0:
+            segment.unlink()  # It began above what is left; the first one stays, empty or not.
         else:
             with open(segment, "r+b") as file:
                 file.truncate(kept)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from acked.checker.errors import SystemFailure
 from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.observe.disk import Replica, log_lines, partition_folder
-from acked.cluster.observe.zookeeper import zookeeper_state
 from acked.cluster.proxies.frame import Frame, Phase
 from acked.cluster.proxies.gate import Gate
-from acked.cluster.releases.release import Mode
-from acked.cluster.waiting import NotSeen, wait_for
+from acked.cluster.stories.seen import Seen, look
+from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import ALL_REPLICAS, Acknowledgement, BrokerGone, Client, PartitionView
 from acked.cluster.wire.facts import FetchRequest
@@ -91,13 +91,9 @@ class Stage:
         with self.cluster.client(broker, timeout=5.0) as ask:
             return ask.metadata([self.topic]).topics.get(self.topic, {}).get(0)
 
-    def truth(self) -> PartitionView | None:
-        """Leader and ISR as the controller has them: in ZooKeeper, or with KRaft in the metadata that all brokers follow."""
-        if self.cluster.plan.mode is Mode.KRAFT:
-            return self.view(self.running[0])
-        with zookeeper_state(self.cluster.addresses.zookeeper) as state:
-            found = state.partition(self.topic)
-        return None if found is None else PartitionView(0, found.leader, self.replicas, found.isr)
+    def seen(self) -> Seen:
+        """All that is seen of the topic now, as the controller has it and as it lies on disk."""
+        return look(self.cluster, self.topic)
 
     def replica(self, broker: int) -> Replica:
         """A replica as it lies on disk."""
@@ -113,6 +109,11 @@ class Stage:
                 return ask.fetch(self.topic).error == 0
         except BrokerGone:
             return False
+
+    def answers_as_leader(self, broker: int) -> bool:
+        """Whether a broker takes itself for the leader, whatever it may serve."""
+        with self.cluster.client(broker, timeout=5.0) as ask:
+            return ask.log_end(self.topic)[0] == 0
 
     def await_leader(self, wanted: int | None = None, seconds: float = SECONDS) -> int:
         """The broker that leads, as soon as one does (or the wanted one)."""
@@ -144,6 +145,17 @@ class Stage:
 
         wait_for(look, f"ISR {sorted(wanted)} of {self.topic}", SECONDS, self._check)
         self.tell(f"the ISR is {sorted(wanted)}")
+
+    def await_agreement(self, leader: int) -> None:
+        """Returns when the logs of all running brokers are the leader's."""
+        followers = [broker for broker in self.running if broker in self.replicas and broker != leader]
+
+        def look() -> bool:
+            log = self.replica(leader).log
+            return all(self.replica(broker).log == log for broker in followers)
+
+        wait_for(look, f"that the logs of {self.topic} agree", SECONDS, self._check)
+        self.tell(f"the logs of brokers {[leader, *followers]} agree")
 
     # -- fetching ---------------------------------------------------------------------------------------------------------
 
@@ -227,22 +239,25 @@ class Stage:
         self.cluster.restart(broker)
         self.tell(f"broker {broker} is back")
 
+    def move_leadership(self, broker: int) -> None:
+        """The controller makes a broker the leader, without any crash."""
+        move_leadership(self.cluster, self.topic, [broker, *(other for other in self.replicas if other != broker)], SECONDS)
+        self.tell(f"the controller moves leadership to broker {broker}")
+
     # -- the end ----------------------------------------------------------------------------------------------------------
 
     def judge(self, leader: int) -> Outcome:
         """Compares what was acknowledged with the leader's log; what is above its high watermark is not lost.
 
-        The consumer's view is read when the high watermark has reached the log end, or after a while as it is.
+        A consumer reads when the high watermark has reached the log end; at once if a gate may keep it from that.
         """
 
         def is_readable() -> bool:
             with self.cluster.client(leader) as ask:
                 return ask.fetch(self.topic).high_watermark >= ask.log_end(self.topic)[1]
 
-        try:
-            wait_for(is_readable, "the end of the log as high watermark", 5.0)
-        except NotSeen:
-            pass
+        if not any(gate.held for gate in self.cluster.network.gates):
+            wait_for(is_readable, f"that broker {leader}'s whole log is committed", SECONDS, self._check)
         with self.cluster.client(leader) as ask:
             read = tuple(record.text for record in ask.fetch(self.topic).records)
         log = self.replica(leader).values

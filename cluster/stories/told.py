@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from acked.cluster.nodes.addresses import CONTROLLER
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.stories.stage import SECONDS, Outcome, Stage
 from acked.cluster.waiting import wait_for
+from acked.cluster.wire.apis import Api
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,9 @@ def kills_and_a_lost_page_cache(stage: Stage) -> Outcome:
     stage.lose_machine(0)
     stage.restart(2)
     stage.restart(0)
-    return stage.judge(stage.await_leader())
+    leader = stage.await_leader()
+    stage.await_agreement(leader)  # Broker 2, which never lost anything, truncates.
+    return stage.judge(leader)
 
 
 def shutdowns_and_a_lost_page_cache(stage: Stage) -> Outcome:
@@ -80,10 +84,41 @@ def shutdowns_and_a_lost_page_cache(stage: Stage) -> Outcome:
     return stage.judge(stage.await_leader())
 
 
+def leader_without_its_epoch(stage: Stage) -> Outcome:
+    """KAFKA-7415: a leader that has appended nothing in its epoch sends a follower back to its high watermark.
+
+    No broker dies; leadership moves from 0 to 1, back to 0 of which 1 does not hear in time, and to 1 again.
+    """
+    network = stage.cluster.network
+    stage.create([0, 1])
+    fetches = stage.hold_fetches(1, 0)
+    producer = stage.send(0, "r0")
+    stage.fetch_once(fetches)
+    late = stage.fetch_unanswered(fetches)  # Broker 1 has r0, and does not know that broker 0 has heard of it.
+    stage.acknowledge(producer, "r0")
+    learning = network.hold(0, 1, (Api.FETCH, Api.OFFSET_FOR_LEADER_EPOCH))  # As a follower, broker 0 learns nothing.
+    stage.move_leadership(1)
+    stage.await_follower(1, 1)
+    learning.wait(SECONDS)
+    late.lift()
+    stage.await_leader(1)
+    orders = network.hold(CONTROLLER, 1, Api.LEADER_AND_ISR)
+    stage.move_leadership(0)
+    stage.await_follower(0, 0)
+    wait_for(lambda: stage.answers_as_leader(0), "that broker 0 leads", SECONDS)
+    stage.send(1, "r1").close()  # Broker 1 still believes that it leads.
+    orders.lift()
+    stage.await_follower(1, 0)
+    fetches.wait(SECONDS)
+    stage.move_leadership(1)
+    return stage.judge(stage.await_leader(1))
+
+
 STORIES = {
     story.name: story
     for story in (
         Story("kip101", trailing_high_watermark, "KIP-101", {"min.insync.replicas": "2"}),
+        Story("no-epoch-yet", leader_without_its_epoch, "KAFKA-7415"),
         Story("shutdowns", shutdowns_and_a_lost_page_cache, "KIP-966", {"min.insync.replicas": "2"}),
         Story("kills", kills_and_a_lost_page_cache, "KIP-966", {"min.insync.replicas": "2"}),
     )

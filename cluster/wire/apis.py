@@ -33,6 +33,7 @@ class Api(IntEnum):
     BROKER_HEARTBEAT = 63
     ALLOCATE_PRODUCER_IDS = 67
     CONTROLLER_REGISTRATION = 70
+    DESCRIBE_TOPIC_PARTITIONS = 75
 
 
 def api_name(key: int | None) -> str:

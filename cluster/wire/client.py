@@ -30,11 +30,13 @@ class Dialect:
 
     has_leader_epochs: bool
     has_follower_epoch_end: bool = False
+    has_metadata_epochs: bool = False
+    has_eligible_leaders: bool = False
 
     @classmethod
     def of(cls, number: tuple[int, ...]) -> Dialect:
         """The dialect of a release, by its number."""
-        return cls(number >= (0, 11), number >= (2, 3))
+        return cls(number >= (0, 11), number >= (2, 3), number >= (2, 1), number >= (4,))
 
     def version(self, api: Api) -> int:
         """The version in which a request is asked; without flexible encodings, so that Kafka 4 and 0.11 know the same."""
@@ -43,21 +45,29 @@ class Dialect:
             Api.PRODUCE: 3 if new else 2,
             Api.FETCH: 4 if new else 3,
             Api.LIST_OFFSETS: 1,
-            Api.METADATA: 1,
+            Api.METADATA: 7 if self.has_metadata_epochs else 1,
             Api.CREATE_TOPICS: 2 if new else 1,
             Api.DELETE_TOPICS: 1 if new else 0,
             Api.OFFSET_FOR_LEADER_EPOCH: 3 if self.has_follower_epoch_end else 0,
+            Api.ELECT_LEADERS: 1,
         }.get(api, 0)
 
 
 @dataclass(frozen=True)
 class PartitionView:
-    """Leader and ISR of a partition as one broker sees them, which may be stale. Leader -1: none."""
+    """Leader and ISR of a partition as one broker sees them, which may be stale. Leader -1: none.
+
+    `epoch` is None where metadata do not say it (before 2.1); `eligible` and `last_known` are the leaders that KIP-966
+    would elect beside the ISR, None where they were not asked for or there are none such.
+    """
 
     error: int
     leader: int
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
+    epoch: int | None = None
+    eligible: tuple[int, ...] | None = None
+    last_known: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -193,17 +203,37 @@ class Client:
 
     def metadata(self, topics: Sequence[str] | None = None) -> ClusterView:
         """The cluster, and all topics or some, as this broker sees them."""
-        body = self.ask(Api.METADATA, {"topics": None if topics is None else [{"name": name} for name in topics]})
+        asked = None if topics is None else [{"name": name} for name in topics]
+        body = self.ask(Api.METADATA, {"topics": asked, "allow_auto_topic_creation": False})
         seen = {}
         for topic in body.topics:
             if not topic.error_code:
                 seen[str(topic.name)] = {
                     one.partition_index: PartitionView(
-                        int(one.error_code), one.leader_id, tuple(one.replica_nodes), tuple(one.isr_nodes)
+                        int(one.error_code),
+                        one.leader_id,
+                        tuple(one.replica_nodes),
+                        tuple(one.isr_nodes),
+                        getattr(one, "leader_epoch", None),
                     )
                     for one in topic.partitions
                 }
         return ClusterView(tuple(sorted(one.node_id for one in body.brokers)), body.controller_id, seen)
+
+    def describe(self, topic: str) -> PartitionView:
+        """A partition with its eligible leaders (since 4.0)."""
+        body = self.ask(Api.DESCRIBE_TOPIC_PARTITIONS, {"topics": [{"name": topic}]}, 0)
+        [one] = body.topics[0].partitions
+        eligible, last = one.eligible_leader_replicas, one.last_known_elr
+        return PartitionView(
+            int(one.error_code),
+            one.leader_id,
+            tuple(one.replica_nodes),
+            tuple(one.isr_nodes),
+            one.leader_epoch,
+            None if eligible is None else tuple(eligible),
+            None if last is None else tuple(last),
+        )
 
     # -- topics -----------------------------------------------------------------------------------------------------------
 
@@ -221,3 +251,18 @@ class Client:
     def delete_topic(self, name: str) -> int:
         """Asks the controller to delete a topic; returns the error."""
         return int(self.ask(Api.DELETE_TOPICS, {"topic_names": (name,), "timeout": 20_000}).responses[0].error_code)
+
+    def reassign(self, topic: str, replicas: Sequence[int]) -> int:
+        """Asks the controller for another order of replicas, or others (since 2.4); returns the error."""
+        partition = {"partition_index": 0, "replicas": tuple(replicas)}
+        body = self.ask(
+            Api.ALTER_PARTITION_REASSIGNMENTS, {"topics": [{"name": topic, "partitions": [partition]}], "timeout": 20_000}
+        )
+        return int(body.error_code or body.responses[0].partitions[0].error_code)
+
+    def elect_preferred(self, topic: str) -> int:
+        """Asks the controller to elect the first replica (since 2.4); returns the error."""
+        asked = {"election_type": 0, "topic_partitions": [{"topic": topic, "partitions": (0,)}], "timeout": 20_000}
+        body = self.ask(Api.ELECT_LEADERS, asked)
+        results = [one for topic_result in body.replica_election_results for one in topic_result.partition_result]
+        return int(body.error_code or next((one.error_code for one in results), 0))

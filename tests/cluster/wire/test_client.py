@@ -45,14 +45,14 @@ def test_a_consumer_reads_records_and_the_high_watermark(dialect: Dialect) -> No
 def test_metadata_is_a_view_of_the_cluster_without_topics_in_error() -> None:
     part = {"error_code": 5, "partition_index": 0, "leader_id": -1, "replica_nodes": (0, 1), "isr_nodes": (1,)}
     values = {
-        "brokers": [{"node_id": 1, "host": "h", "port": 1, "rack": None}], "controller_id": 9,
+        "throttle_time": 0, "brokers": [{"node_id": 1, "host": "h", "port": 1, "rack": None}], "controller_id": 9,
         "topics": [
             {"error_code": 0, "name": "t", "is_internal": False, "partitions": [part]},
             {"error_code": 3, "name": "u", "is_internal": False, "partitions": []},
         ],
     }  # fmt: skip
     with fake_broker(answering(values)) as broker, Client(broker.address, NEW) as ask:
-        assert ask.metadata(["t", "u"]) == ClusterView((1,), 9, {"t": {0: PartitionView(5, -1, (0, 1), (1,))}})
+        assert ask.metadata(["t", "u"]) == ClusterView((1,), 9, {"t": {0: PartitionView(5, -1, (0, 1), (1,), -1)}})
 
 
 def test_a_broker_that_is_gone_is_one_sentence() -> None:
@@ -72,3 +72,59 @@ def test_the_answer_to_another_request_is_not_taken() -> None:
 
     with fake_broker(other) as broker, Client(broker.address, NEW) as ask, pytest.raises(BrokerGone, match="another request"):
         ask.metadata()
+
+
+def test_newer_metadata_have_the_leaders_epoch() -> None:
+    part = {
+        "error_code": 0,
+        "partition_index": 0,
+        "leader_id": 1,
+        "leader_epoch": 6,
+        "replica_nodes": (1,),
+        "isr_nodes": (1,),
+    }
+    values = {
+        "throttle_time": 0, "brokers": [], "controller_id": 1,
+        "topics": [{"error_code": 0, "name": "t", "is_internal": False, "partitions": [part]}],
+    }  # fmt: skip
+    with fake_broker(answering(values)) as broker, Client(broker.address, NEW) as ask:
+        assert ask.metadata(["t"]).topics["t"][0] == PartitionView(0, 1, (1,), (1,), 6)
+        assert not read_request(broker.asked[0]).allow_auto_topic_creation
+
+
+def test_eligible_leaders_are_part_of_a_description() -> None:
+    part = {
+        "error_code": 0, "partition_index": 0, "leader_id": -1, "leader_epoch": 6, "replica_nodes": (0, 1), "isr_nodes": (),
+        "eligible_leader_replicas": (1,), "last_known_elr": (0,),
+    }  # fmt: skip
+    values = {"throttle_time": 0, "topics": [{"error_code": 0, "name": "t", "topic_id": None, "partitions": [part]}]}
+    with fake_broker(answering(values)) as broker, Client(broker.address, NEW) as ask:
+        assert ask.describe("t") == PartitionView(0, -1, (0, 1), (), 6, (1,), (0,))
+
+
+def test_topics_are_created_reordered_and_deleted_by_request() -> None:
+    def answer(payload: bytes) -> bytes:
+        head = request_head(payload)
+        values: Values = {
+            Api.CREATE_TOPICS: {"throttle_time": 0, "topics": [{"name": "t", "error_code": 36, "error_message": None}]},
+            Api.DELETE_TOPICS: {"throttle_time": 0, "responses": [{"name": "t", "error_code": 3}]},
+            Api.ALTER_PARTITION_REASSIGNMENTS: {
+                "throttle_time": 0, "error_code": 0, "error_message": None,
+                "responses": [{"name": "t", "partitions": [{"partition_index": 0, "error_code": 39, "error_message": None}]}],
+            },
+            Api.ELECT_LEADERS: {
+                "throttle_time": 0, "error_code": 0,
+                "replica_election_results": [
+                    {"topic": "t", "partition_result": [{"partition_id": 0, "error_code": 84, "error_message": None}]}
+                ],
+            },
+        }[Api(head.api)]  # fmt: skip
+        return write_response(head.api, head.version, head.correlation, values)
+
+    with fake_broker(answer) as broker, Client(broker.address, NEW) as ask:
+        assert ask.create_topic("t", [0, 2, 1], {"min.insync.replicas": "2"}) == 36
+        assert (ask.delete_topic("t"), ask.reassign("t", [1, 0]), ask.elect_preferred("t")) == (3, 39, 84)
+        created = read_request(broker.asked[0]).topics[0]
+        assert created.assignments[0].broker_ids == (0, 2, 1)
+        assert [(one.name, one.value) for one in created.configs] == [("min.insync.replicas", "2")]
+        assert read_request(broker.asked[2]).topics[0].partitions[0].replicas == (1, 0)
