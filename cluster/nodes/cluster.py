@@ -18,7 +18,7 @@ from acked.cluster.nodes.jvm import Program
 from acked.cluster.nodes.node import Node, broker_node, format_tool, zookeeper_node
 from acked.cluster.nodes.plan import Plan
 from acked.cluster.nodes.watchdog import Watchdog
-from acked.cluster.observe.disk import Replica, lose_page_cache, partition_folder, read_replica
+from acked.cluster.observe.disk import Replica, lose_page_cache, partition_folder, read_replica, write_high_watermark
 from acked.cluster.proxies.frame import Frame, Kind
 from acked.cluster.releases.release import Mode
 from acked.cluster.waiting import wait_for
@@ -181,6 +181,10 @@ class Cluster:
     def lose_page_cache(self, broker: int, topic: str, flushed: int = 0) -> None:
         """The machine of a dead broker died too: what it had not flushed, offsets from `flushed` on, is gone."""
         lose_page_cache(partition_folder(self.nodes[broker].data, topic), flushed)
+
+    def set_checkpoint(self, broker: int, topic: str, high_watermark: int) -> None:
+        """The high watermark that a dead broker had checkpointed last is this one."""
+        write_high_watermark(self.nodes[broker].data, topic, high_watermark)
 
     def forget_topic(self, broker: int, topic: str) -> None:
         """Removes a topic from the disk of a dead broker."""

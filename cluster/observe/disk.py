@@ -117,6 +117,13 @@ def lose_page_cache(folder: Path, flushed: int) -> None:
         write_epochs(folder, [one for one in epochs if one.offset < flushed])
 
 
+def write_high_watermark(data: Path, topic: str, offset: int, partition: int = 0) -> None:
+    """What a broker that crashed earlier, or checkpointed earlier, would have left: another high watermark of a partition."""
+    marks = read_high_watermarks(data) | {(topic, partition): offset}
+    lines = ["0", str(len(marks)), *(f"{name} {number} {mark}" for (name, number), mark in sorted(marks.items()))]
+    (data / HIGH_WATERMARKS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def write_epochs(folder: Path, epochs: Sequence[EpochStart]) -> None:
     """A leader epoch checkpoint with these epochs."""
     lines = ["0", str(len(epochs)), *(f"{one.epoch} {one.offset}" for one in epochs)]

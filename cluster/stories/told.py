@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from acked.cluster.nodes.addresses import CONTROLLER
 from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.proxies.frame import Phase
 from acked.cluster.stories.stage import SECONDS, Outcome, Stage
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
@@ -114,13 +115,78 @@ def leader_without_its_epoch(stage: Stage) -> Outcome:
     return stage.judge(stage.await_leader(1))
 
 
+def leader_answers_alone(stage: Stage) -> Outcome:
+    """With acks=1 the leader answers and dies before its follower has fetched."""
+    stage.create([0, 1])
+    stage.hold_fetches(1, 0)
+    stage.acknowledge(stage.send(0, "r0", acks=1), "r0")
+    stage.crash(0)
+    return stage.judge(stage.await_leader(1))
+
+
+def unclean_election(stage: Stage) -> Outcome:
+    """A broker outside the ISR is elected, as unclean.leader.election.enable allows."""
+    stage.create([0, 1, 2])
+    stage.hold_fetches(2, 0)
+    stage.send(0, "x", acks=1).close()  # Since 2.1 only a follower that lacks a record is too slow (KAFKA-7152).
+    stage.await_isr({0, 1}, at=0)  # The one step that a timer ends: the leader's own, replica.lag.time.max.ms.
+    stage.hold_fetches(2, 1, wait=False)
+    stage.acknowledge(stage.send(0, "r0"), "r0")
+    stage.crash(0)
+    stage.await_leader(1)
+    stage.crash(1)
+    return stage.judge(stage.await_leader(2))
+
+
+def alone_in_the_isr(stage: Stage) -> Outcome:
+    """With min.insync.replicas=1 a leader that is alone answers acks=all, and its machine dies."""
+    stage.create([0, 1])
+    stage.crash(1)
+    stage.await_isr({0}, at=0)
+    stage.acknowledge(stage.send(0, "r0"), "r0")
+    stage.lose_machine(0)
+    stage.restart(0)
+    return stage.judge(stage.await_leader(0))
+
+
+def diverging_fetch_counts(stage: Stage) -> Outcome:
+    """KAFKA-13141: a fetch that is answered with where to truncate has already moved the leader's high watermark."""
+    network = stage.cluster.network
+    stage.create([0, 2, 1])
+    first, _ = stage.hold_fetches(1, 0), stage.hold_fetches(2, 0)
+    stage.send(0, "r0").close()
+    stage.fetch_once(first)  # Broker 1 has r0 of the first epoch, broker 2 has not.
+    later = stage.hold_fetches(1, 2, wait=False)
+    stage.crash(0)
+    stage.await_leader(2)
+    stage.await_follower(1, 2)
+    answers = network.hold(1, 2, Api.FETCH, Phase.RESPONSE)
+    later.let(seconds=SECONDS)
+    response = answers.wait(SECONDS)
+    stage.tell(f"broker 1 fetches from broker 2; the response is held: {response.facts}")
+    stage.acknowledge(stage.send(2, "r1", timeout_ms=3000), "r1")
+    answers.drop(response)
+    stage.crash(2)
+    return stage.judge(stage.await_leader(1))
+
+
+_SAFE = {"min.insync.replicas": "2"}
 STORIES = {
     story.name: story
     for story in (
-        Story("kip101", trailing_high_watermark, "KIP-101", {"min.insync.replicas": "2"}),
+        Story("acks-1", leader_answers_alone, "the documentation of acks"),
+        Story(
+            "unclean",
+            unclean_election,
+            "KIP-106",
+            _SAFE | {"unclean.leader.election.enable": "true", "replica.lag.time.max.ms": "3000"},
+        ),
+        Story("alone", alone_in_the_isr, "the documentation of min.insync.replicas"),
+        Story("diverging", diverging_fetch_counts, "KAFKA-13141", _SAFE),
+        Story("kip101", trailing_high_watermark, "KIP-101", _SAFE),
         Story("no-epoch-yet", leader_without_its_epoch, "KAFKA-7415"),
-        Story("shutdowns", shutdowns_and_a_lost_page_cache, "KIP-966", {"min.insync.replicas": "2"}),
-        Story("kills", kills_and_a_lost_page_cache, "KIP-966", {"min.insync.replicas": "2"}),
+        Story("shutdowns", shutdowns_and_a_lost_page_cache, "KIP-966", _SAFE),
+        Story("kills", kills_and_a_lost_page_cache, "KIP-966", _SAFE),
     )
 }
 

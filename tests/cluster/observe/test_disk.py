@@ -16,9 +16,11 @@ from acked.cluster.observe.disk import (
     lose_page_cache,
     partition_folder,
     read_epochs,
+    read_high_watermarks,
     read_log,
     read_replica,
     write_epochs,
+    write_high_watermark,
 )
 from acked.cluster.wire.records import write_records
 
@@ -106,3 +108,13 @@ def test_lines_of_a_brokers_log_are_found_from_a_place_on(tmp_path: Path) -> Non
 def test_epochs_are_written_as_kafka_writes_them(tmp_path: Path) -> None:
     write_epochs(tmp_path, [EpochStart(3, 7)])
     assert (tmp_path / EPOCHS).read_text() == "0\n1\n3 7\n"
+
+
+def test_another_high_watermark_is_written_beside_those_of_other_partitions(data: Path, tmp_path: Path) -> None:
+    write_high_watermark(data, "t", 1)
+    assert read_high_watermarks(data) == {("t", 0): 1, ("other", 3): 9}
+    assert (data / HIGH_WATERMARKS).read_text() == "0\n2\nother 3 9\nt 0 1\n"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    write_high_watermark(empty, "t", 5)
+    assert read_high_watermarks(empty) == {("t", 0): 5}
