@@ -31,7 +31,8 @@ def move_leadership(cluster: Cluster, topic: str, order: Sequence[int], seconds:
 
     def is_reordered() -> bool:
         with cluster.admin() as ask:
-            return ask.metadata([topic]).topics[topic][0].replicas == tuple(order)
+            view = ask.metadata([topic]).topics.get(topic, {}).get(0)
+        return view is not None and view.replicas == tuple(order)
 
     wait_for(is_reordered, f"the order {list(order)} of {topic}", seconds)
     with cluster.admin() as ask:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.observe.disk import Replica
-from acked.cluster.observe.zookeeper import zookeeper_state
+from acked.cluster.observe.zookeeper import ZooKeeperState, zookeeper_state
 from acked.cluster.releases.release import Mode
 from acked.cluster.wire.client import PartitionView
 
@@ -36,15 +38,32 @@ def look(cluster: Cluster, topic: str) -> Seen:
 
 
 def truth(cluster: Cluster, topic: str) -> PartitionView | None:
-    """Leader, epoch and ISR as the controller has them; None for a topic that is not there.
+    """Leader, epoch and ISR as the controller has them; None for a topic that is not there."""
+    with truths(cluster, topic) as read:
+        return read()
 
-    They are in ZooKeeper, or with KRaft in the metadata that all brokers follow, from the first broker that runs.
+
+@contextmanager
+def truths(cluster: Cluster, topic: str) -> Iterator[Callable[[], PartitionView | None]]:
+    """What reads the truth of a partition again and again, over one connection.
+
+    It is in ZooKeeper, or with KRaft in the metadata that all brokers follow, from the first broker that runs.
     """
     if cluster.plan.mode is Mode.KRAFT:
-        with cluster.admin() as ask:
-            found = ask.metadata([topic]).topics.get(topic, {}).get(0)
-            return ask.describe(topic) if found is not None and cluster.dialect.has_eligible_leaders else found
+        yield lambda: _in_metadata(cluster, topic)
+        return
     with zookeeper_state(cluster.addresses.zookeeper) as state:
-        written = state.partition(topic)
-        replicas = state.assignment(topic)
-    return None if written is None else PartitionView(0, written.leader, replicas, written.isr, written.leader_epoch)
+        yield lambda: _in_zookeeper(state, topic)
+
+
+def _in_metadata(cluster: Cluster, topic: str) -> PartitionView | None:
+    with cluster.admin() as ask:
+        found = ask.metadata([topic]).topics.get(topic, {}).get(0)
+        return ask.describe(topic) if found is not None and cluster.dialect.has_eligible_leaders else found
+
+
+def _in_zookeeper(state: ZooKeeperState, topic: str) -> PartitionView | None:
+    written = state.partition(topic)
+    if written is None:
+        return None
+    return PartitionView(0, written.leader, state.assignment(topic), written.isr, written.leader_epoch)

@@ -15,7 +15,7 @@ from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.observe.disk import Replica, log_lines, partition_folder
 from acked.cluster.proxies.frame import Frame, Phase
 from acked.cluster.proxies.gate import Gate
-from acked.cluster.stories.seen import Seen, look
+from acked.cluster.stories.seen import Seen, look, truths
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import ALL_REPLICAS, Acknowledgement, BrokerGone, Client, PartitionView
@@ -136,14 +136,11 @@ class Stage:
 
         wait_for(look, f"that broker {broker} knows leader {leader}", SECONDS, self._check)
 
-    def await_isr(self, wanted: Collection[int], at: int | None = None) -> None:
-        """Returns when the ISR is the wanted one, by the leader's view (or that of broker `at`)."""
-
-        def look() -> bool:
-            view = self.view(self.running[0] if at is None else at)
-            return view is not None and set(view.isr) == set(wanted)
-
-        wait_for(look, f"ISR {sorted(wanted)} of {self.topic}", SECONDS, self._check)
+    def await_isr(self, wanted: Collection[int]) -> None:
+        """Returns when the ISR that the controller has is the wanted one."""
+        with truths(self.cluster, self.topic) as read:
+            what = f"ISR {sorted(wanted)} of {self.topic}"
+            wait_for(lambda: (view := read()) is not None and set(view.isr) == set(wanted), what, SECONDS, self._check)
         self.tell(f"the ISR is {sorted(wanted)}")
 
     def await_agreement(self, leader: int) -> None:

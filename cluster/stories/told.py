@@ -52,10 +52,10 @@ def kills_and_a_lost_page_cache(stage: Stage) -> Outcome:
     """
     stage.create([0, 1, 2])
     stage.crash(1)
-    stage.await_isr({0, 2}, at=0)
+    stage.await_isr({0, 2})
     stage.acknowledge(stage.send(0, "r0"), "r0")
     stage.crash(2)
-    stage.await_isr({0}, at=0)
+    stage.await_isr({0})
     stage.lose_machine(0)
     stage.restart(2)
     stage.restart(0)
@@ -72,10 +72,10 @@ def shutdowns_and_a_lost_page_cache(stage: Stage) -> Outcome:
     """
     stage.create([0, 1, 2])
     stage.shut_down(2)
-    stage.await_isr({0, 1}, at=0)
+    stage.await_isr({0, 1})
     stage.acknowledge(stage.send(0, "r0"), "r0")
     stage.shut_down(1)
-    stage.await_isr({0}, at=0)
+    stage.await_isr({0})
     stage.lose_machine(0)
     stage.restart(0)  # Who leads now was decided with its return, in one record of the controller's.
     view = stage.view(0)
@@ -129,7 +129,7 @@ def unclean_election(stage: Stage) -> Outcome:
     stage.create([0, 1, 2])
     stage.hold_fetches(2, 0)
     stage.send(0, "x", acks=1).close()  # Since 2.1 only a follower that lacks a record is too slow (KAFKA-7152).
-    stage.await_isr({0, 1}, at=0)  # The one step that a timer ends: the leader's own, replica.lag.time.max.ms.
+    stage.await_isr({0, 1})  # The one step that a timer ends: the leader's own, replica.lag.time.max.ms.
     stage.hold_fetches(2, 1, wait=False)
     stage.acknowledge(stage.send(0, "r0"), "r0")
     stage.crash(0)
@@ -142,7 +142,7 @@ def alone_in_the_isr(stage: Stage) -> Outcome:
     """With min.insync.replicas=1 a leader that is alone answers acks=all, and its machine dies."""
     stage.create([0, 1])
     stage.crash(1)
-    stage.await_isr({0}, at=0)
+    stage.await_isr({0})
     stage.acknowledge(stage.send(0, "r0"), "r0")
     stage.lose_machine(0)
     stage.restart(0)
@@ -170,6 +170,36 @@ def diverging_fetch_counts(stage: Stage) -> Outcome:
     return stage.judge(stage.await_leader(1))
 
 
+def follower_of_a_past_epoch(stage: Stage) -> Outcome:
+    """KAFKA-9338: in a fetch session no request says its epoch again, so a follower that missed two elections counts.
+
+    No broker dies; leadership moves from 0 to 2, back to 0, and to 1, which hears of none of it until the end.
+    """
+    network, asked = stage.cluster.network, (Api.FETCH, Api.OFFSET_FOR_LEADER_EPOCH)
+    stage.create([0, 1, 2])
+    first, second = stage.hold_fetches(1, 0), stage.hold_fetches(2, 0)
+    stage.send(0, "r0", acks=1).close()
+    stage.fetch_once(first)  # Broker 1 has r0 of the first epoch, and asks for offset 1, which waits.
+    orders = network.hold(CONTROLLER, 1, Api.LEADER_AND_ISR)
+    stage.move_leadership(2)
+    stage.await_follower(2, 2)
+    second.lift()
+    stage.await_leader(2)
+    wait_for(lambda: not stage.replica(0).log, "that broker 0 truncates r0", SECONDS)
+    stage.move_leadership(0)
+    stage.await_follower(0, 0)
+    wait_for(lambda: stage.answers_as_leader(0), "that broker 0 leads", SECONDS)
+    producer = stage.send(0, "r1", timeout_ms=6000)
+    wait_for(lambda: "r1" in stage.replica(2).values, "r1 in broker 2's log", SECONDS)
+    first.let(seconds=SECONDS)  # At offset 1, where broker 0 has r1 and broker 1 has r0.
+    stage.acknowledge(producer, "r1")
+    network.hold(1, 0, asked)
+    network.hold(1, 2, asked)
+    stage.move_leadership(1)
+    orders.lift()
+    return stage.judge(stage.await_leader(1))
+
+
 _SAFE = {"min.insync.replicas": "2"}
 STORIES = {
     story.name: story
@@ -185,6 +215,7 @@ STORIES = {
         Story("diverging", diverging_fetch_counts, "KAFKA-13141", _SAFE),
         Story("kip101", trailing_high_watermark, "KIP-101", _SAFE),
         Story("no-epoch-yet", leader_without_its_epoch, "KAFKA-7415"),
+        Story("past-epoch", follower_of_a_past_epoch, "KAFKA-9338", _SAFE),
         Story("shutdowns", shutdowns_and_a_lost_page_cache, "KIP-966", _SAFE),
         Story("kills", kills_and_a_lost_page_cache, "KIP-966", _SAFE),
     )

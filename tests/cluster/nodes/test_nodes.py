@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from acked.cluster.nodes.jvm import Exited, Jvm, Program, why_it_ended
 from acked.cluster.nodes.plan import Plan
 from acked.cluster.nodes.settings import log_configuration, log_option, server_settings, write_properties
 from acked.cluster.nodes.watchdog import Watchdog
+from acked.cluster.proxies.frame import Link
+from acked.cluster.proxies.network import Network
 from acked.cluster.releases.jars import Jars
 from acked.cluster.releases.release import LogBinding, Mode, release
 from acked.cluster.waiting import NotSeen, wait_for
@@ -188,6 +191,8 @@ DRIVER = """\
 import os, sys, subprocess, time
 from pathlib import Path
 from acked.cluster.nodes.watchdog import Watchdog
+from acked.cluster.proxies.frame import Link
+from acked.cluster.proxies.network import Network
 folder = Path(sys.argv[1])
 dog = Watchdog(folder)
 child = subprocess.Popen(["sleep", "60"])
@@ -289,3 +294,31 @@ def test_what_is_not_seen_is_named_with_the_last_reason() -> None:
         wait_for(looks[0], "a leader", 0.05)
     with pytest.raises(NotSeen, match=r"\(last: nobody answers\)$"):
         wait_for(looks[1], "a leader", 0.05)
+
+
+def refuses(number: int) -> Callable[[Network, Link], None]:
+    def listen(network: Network, link: Link) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return listen
+
+
+def test_addresses_that_are_taken_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, one = open_network(Mode.KRAFT, (0,))
+    octets = iter([first.octet, first.octet, 77])
+    monkeypatch.setattr("acked.cluster.nodes.addresses.random.randrange", lambda low, high: next(octets))
+    monkeypatch.setattr("acked.cluster.nodes.addresses._proxy_ports", lambda: (first.port, first.client_port))
+    second, other = open_network(Mode.KRAFT, (0,))
+    with one, other:
+        assert (second.octet, second.port) == (77, first.port)
+
+
+def test_a_loopback_without_addresses_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Network, "listen", refuses(errno.EADDRNOTAVAIL))
+    with pytest.raises(
+        SystemFailure, match=r"cannot listen on 127\.\d+\.x\.y: .*; proxies need all of 127\.0\.0\.0/8, as on Linux"
+    ):
+        open_network(Mode.KRAFT, (0,))
+    monkeypatch.setattr(Network, "listen", refuses(errno.EADDRINUSE))
+    with pytest.raises(SystemFailure, match="no free addresses were found on loopback in 40 tries"):
+        open_network(Mode.KRAFT, (0,))
