@@ -12,7 +12,7 @@ from types import MappingProxyType, TracebackType
 from typing import Self
 
 from acked.checker.errors import SystemFailure
-from acked.cluster.nodes.addresses import CONTROLLER, ZOOKEEPER, open_network
+from acked.cluster.nodes.addresses import CLIENT, CONTROLLER, ZOOKEEPER, open_network
 from acked.cluster.nodes.formatting import format_arguments, format_directories
 from acked.cluster.nodes.jvm import Program
 from acked.cluster.nodes.node import Node, broker_node, format_tool, zookeeper_node
@@ -23,7 +23,7 @@ from acked.cluster.proxies.frame import Frame, Kind
 from acked.cluster.releases.release import Mode
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
-from acked.cluster.wire.client import Address, Client, Dialect
+from acked.cluster.wire.client import Client, Dialect
 from acked.cluster.wire.facts import Registration
 
 UP_SECONDS = 180.0
@@ -121,13 +121,14 @@ class Cluster:
 
     # -- what can be done -------------------------------------------------------------------------------------------------
 
-    def client(self, broker: int, timeout: float = 20.0) -> Client:
-        """A connection to one broker, past all proxies."""
-        return Client(self.direct(broker), self.dialect, timeout)
+    def client(self, broker: int, timeout: float = 20.0, gated: bool = False) -> Client:
+        """A connection to one broker: past all proxies, or through the one from `CLIENT`, where gates may hold frames.
 
-    def direct(self, node: int) -> Address:
-        """The real address at which a broker answers clients; the controller too, where it is a broker."""
-        return "127.0.0.1", self.addresses.client[node]
+        The controller answers clients too, where it is a broker.
+        """
+        direct = ("127.0.0.1", self.addresses.client[broker])
+        gates = (self.addresses.proxy(CLIENT, broker), self.addresses.client_port)
+        return Client(gates if gated else direct, self.dialect, timeout)
 
     def bootstrap(self) -> str:
         """The addresses for a client library, whose connections go through the proxies from `CLIENT`."""

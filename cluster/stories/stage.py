@@ -192,10 +192,14 @@ class Stage:
 
     # -- producing --------------------------------------------------------------------------------------------------------
 
-    def send(self, broker: int, value: str, acks: int = ALL_REPLICAS, timeout_ms: int = 60_000) -> Client:
-        """Sends a record and returns when it is in the broker's log; the answer is read by `acknowledge`."""
-        producer = self.cluster.client(broker, timeout=SECONDS)
-        producer.send_record(self.topic, value.encode(), acks, timeout_ms)
+    def send(self, broker: int, value: str, acks: int = ALL_REPLICAS, timeout_ms: int = 60_000,
+             batch: bytes | None = None) -> Client:  # fmt: skip
+        """Sends a record and returns when it is in the broker's log; the answer is read by `acknowledge`.
+
+        It goes by the link from `CLIENT`, so a gate may keep the answer. `batch` is the record as it is sent, if it is said.
+        """
+        producer = self.cluster.client(broker, SECONDS, gated=True)
+        producer.send_record(self.topic, value.encode(), acks, timeout_ms, batch)
         wait_for(lambda: value in self.replica(broker).values, f"{value} in broker {broker}'s log", SECONDS, self._check)
         self.tell(f"a producer sends {value} to broker {broker}, which appends it")
         return producer

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from acked.cluster.nodes.addresses import CONTROLLER
+from acked.cluster.nodes.addresses import CLIENT, CONTROLLER
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.proxies.frame import Phase
 from acked.cluster.stories.stage import SECONDS, Outcome, Stage
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
+from acked.cluster.wire.client import Client, NoProducerId
+from acked.cluster.wire.records import write_records
 
 
 @dataclass(frozen=True)
@@ -200,6 +203,30 @@ def follower_of_a_past_epoch(stage: Stage) -> Outcome:
     return stage.judge(stage.await_leader(1))
 
 
+def lost_answer(stage: Stage, is_idempotent: bool = False) -> Outcome:
+    """The answer to a producer is lost, and it sends the record again."""
+    stage.create([0, 1, 2])
+    producer = (-1, -1, -1)
+    if is_idempotent:
+        with stage.cluster.client(0) as ask:
+            producer = (*wait_for(lambda: _new_producer(ask), "a producer id", SECONDS), 0)
+    batch = write_records([b"r0"], True, *producer)
+    answers = stage.cluster.network.hold(CLIENT, 0, Api.PRODUCE, Phase.RESPONSE)
+    first = stage.send(0, "r0", batch=batch)
+    answers.close(seconds=SECONDS)
+    answers.lift()
+    first.close()
+    stage.acknowledge(stage.send(0, "r0", batch=batch), "r0")
+    return stage.judge(0)
+
+
+def _new_producer(ask: Client) -> tuple[int, int] | None:
+    try:
+        return ask.new_producer()
+    except NoProducerId:
+        return None  # The controller has yet to give the broker a block of them.
+
+
 _SAFE = {"min.insync.replicas": "2"}
 STORIES = {
     story.name: story
@@ -216,6 +243,8 @@ STORIES = {
         Story("kip101", trailing_high_watermark, "KIP-101", _SAFE),
         Story("no-epoch-yet", leader_without_its_epoch, "KAFKA-7415"),
         Story("past-epoch", follower_of_a_past_epoch, "KAFKA-9338", _SAFE),
+        Story("lost-answer", lost_answer, "KIP-98"),
+        Story("lost-answer-idempotent", partial(lost_answer, is_idempotent=True), "KIP-98"),
         Story("shutdowns", shutdowns_and_a_lost_page_cache, "KIP-966", _SAFE),
         Story("kills", kills_and_a_lost_page_cache, "KIP-966", _SAFE),
     )

@@ -24,6 +24,10 @@ class BrokerGone(SystemFailure):
     """A broker that does not answer: nobody listens, it closed the connection, or the time is over."""
 
 
+class NoProducerId(SystemFailure):
+    """A broker that has no producer id to give, perhaps not yet."""
+
+
 @dataclass(frozen=True)
 class Dialect:
     """Which versions a broker of a release understands: those before or after records carried leader epochs (0.11)."""
@@ -174,6 +178,13 @@ class Client:
         """Sends a record and waits for the answer."""
         self.send_record(topic, value, acks, timeout_ms)
         return self.acknowledgement()
+
+    def new_producer(self) -> tuple[int, int]:
+        """A producer id and its epoch, for idempotence (since 0.11); `NoProducerId`."""
+        body = self.ask(Api.INIT_PRODUCER_ID, {"transactional_id": None, "transaction_timeout": 60_000})
+        if body.error_code:
+            raise NoProducerId(f"{self.address[0]}:{self.address[1]} gives no producer id: error {int(body.error_code)}")
+        return body.producer_id, body.producer_epoch
 
     # -- looking ----------------------------------------------------------------------------------------------------------
 

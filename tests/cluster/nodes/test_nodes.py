@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import javaproperties
@@ -16,6 +17,7 @@ import pytest
 
 from acked.checker.errors import SystemFailure
 from acked.cluster.nodes.addresses import CLIENT, CONTROLLER, ZOOKEEPER, free_ports, open_network
+from acked.cluster.nodes.archive import archive_path, with_archive
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.formatting import CLUSTER_ID, format_arguments, format_directories, meta_of
 from acked.cluster.nodes.jvm import Exited, Jvm, Program, why_it_ended
@@ -322,3 +324,30 @@ def test_a_loopback_without_addresses_is_one_sentence(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Network, "listen", refuses(errno.EADDRINUSE))
     with pytest.raises(SystemFailure, match="no free addresses were found on loopback in 40 tries"):
         open_network(Mode.KRAFT, (0,))
+
+
+def test_without_a_class_archive_starts_take_longer_and_nothing_else(tmp_path: Path, temporary: Path) -> None:
+    lines: list[str] = []
+    asked = plan(script(tmp_path, "echo 'Error: no such option' >&2; exit 1"), Mode.ZOOKEEPER, "1.1.1")
+    assert with_archive(asked, lines.append) == asked
+    assert lines[0] == "making a class archive for Kafka 1.1.1, once"
+    assert lines[-1].startswith(
+        "no class archive could be made, so starts take longer: ZooKeeper exited with code 1: “Error: no such"
+    )
+    place = archive_path(asked)
+    assert place is not None
+    assert list(place.parent.iterdir()) == list(temporary.iterdir()) == []
+    place.write_bytes(b"classes")
+    assert with_archive(asked, lines.append).archive == place
+
+
+def test_a_class_archive_belongs_to_one_java_one_class_path_and_one_mode(tmp_path: Path, temporary: Path) -> None:
+    jar = tmp_path / "a.jar"
+    jar.write_text("x")
+    java = script(tmp_path, "")
+    plans = [plan(java, mode, "3.9.1") for mode in Mode]
+    plans.append(replace(plans[0], jars=Jars("some", (jar,))))
+    before = {archive_path(one) for one in plans}
+    jar.write_text("changed")
+    java.write_text("#!/bin/sh\nanother\n")
+    assert len(before | {archive_path(one) for one in plans}) == 6

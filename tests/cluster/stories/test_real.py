@@ -58,6 +58,8 @@ CASES = [
     loses("acks-1", "4.1.0"),
     loses("alone", "0.10.2.2"),
     loses("unclean", "2.1.1"),
+    Case("lost-answer", "4.1.0", log=("r0", "r0")),
+    Case("lost-answer-idempotent", "4.1.0"),
     loses("kills", "4.1.0", "Truncating to offset 0"),
     Case("shutdowns", "4.1.0"),
     loses("shutdowns", "3.9.1", mode=Mode.KRAFT),

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from acked.cluster.wire.apis import Api
-from acked.cluster.wire.client import Acknowledgement, BrokerGone, Client, ClusterView, Dialect, PartitionView, Read
+from acked.cluster.wire.client import (
+    Acknowledgement,
+    BrokerGone,
+    Client,
+    ClusterView,
+    Dialect,
+    NoProducerId,
+    PartitionView,
+    Read,
+)
 from acked.cluster.wire.codec import Values, read_request, request_head, write_response
 from acked.cluster.wire.records import Record, write_records
 from tests.cluster.fakes import Answer, fake_broker
@@ -128,3 +137,12 @@ def test_topics_are_created_reordered_and_deleted_by_request() -> None:
         assert created.assignments[0].broker_ids == (0, 2, 1)
         assert [(one.name, one.value) for one in created.configs] == [("min.insync.replicas", "2")]
         assert read_request(broker.asked[2]).topics[0].partitions[0].replicas == (1, 0)
+
+
+def test_a_producer_id_is_given_or_refused() -> None:
+    given = {"throttle_time": 0, "error_code": 0, "producer_id": 1000, "producer_epoch": 2}
+    with fake_broker(answering(given)) as broker, Client(broker.address, NEW) as ask:
+        assert ask.new_producer() == (1000, 2)
+    refusal = pytest.raises(NoProducerId, match="gives no producer id: error 14")
+    with fake_broker(answering(given | {"error_code": 14})) as broker, Client(broker.address, NEW) as ask, refusal:
+        ask.new_producer()
