@@ -11,13 +11,14 @@ STAMP := $(VENV)/.installed-$(shell echo "$(CURDIR)" | cksum | cut -d ' ' -f 1)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup bytecode check gate test test-long test-fast bench lint docs clean
+.PHONY: help setup bytecode check gate test test-long test-real test-fast bench lint docs clean
 
 help:
 	@echo 'make check      run the main job: one specification that holds and one that is violated'
 	@echo 'make gate       run every specification and compare it with what it expects'
 	@echo 'make test       run all tests, then the gate'
 	@echo 'make test-long  run the tests that take minutes each and are left out of the above: the longest proofs and refutations'
+	@echo 'make test-real  play stories on real Kafka brokers; needs Java 17, and Maven until the releases are in the cache'
 	@echo 'make test-fast  run the tests that are neither slow nor need Spark or a browser, on all cores'
 	@echo 'make bench      measure this machine'
 	@echo 'make lint       ruff, mypy --strict and the layering of the packages'
@@ -29,7 +30,7 @@ setup: bytecode
 # pip does not compile an editable installation, and where PYTHONDONTWRITEBYTECODE is set, nor does Python: every command
 # would compile our sources again, which takes longer than most questions.
 bytecode: $(STAMP)
-	@$(BIN)/python -m compileall -q acked model invariants checker reports
+	@$(BIN)/python -m compileall -q acked model invariants checker cluster reports
 
 $(STAMP): pyproject.toml
 	@command -v "$(PYTHON)" > /dev/null 2>&1 || \
@@ -67,8 +68,12 @@ test: bytecode
 test-long: bytecode
 	@$(BIN)/python -m pytest -m long --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
+# One cluster at a time: brokers are processes that need the machine.
+test-real: bytecode
+	@$(BIN)/python -m pytest -m real $(PYTEST_ARGS)
+
 test-fast: bytecode
-	@$(BIN)/python -m pytest -q -m 'not slow and not long and not spark and not browser' --numprocesses auto --dist worksteal $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -m 'not slow and not long and not real and not spark and not browser' --numprocesses auto --dist worksteal $(PYTEST_ARGS)
 
 bench: bytecode
 	@$(BIN)/python benchmarks/local.py

@@ -12,7 +12,7 @@ import pytest
 
 from tests.places import CHECKOUT
 
-ROOMS = ("model", "invariants", "checker", "reports", "acked")
+ROOMS = ("model", "invariants", "checker", "cluster", "reports", "acked")
 """The folders of what is imported as `acked`."""
 
 PRIVATE = re.compile(r"(?<![\w.])/(?:(?:h[o]me|U[s]ers)/\w|r[o]ot\b)")

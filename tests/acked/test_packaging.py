@@ -19,7 +19,7 @@ import acked
 from acked.asking.specs import bundled_specs
 from tests.places import CHECKOUT
 
-PARTS = ("checker", "invariants", "model", "reports")
+PARTS = ("checker", "cluster", "invariants", "model", "reports")
 
 
 class Archives(NamedTuple):
@@ -151,14 +151,15 @@ def test_the_installed_script_works(installed: Path, tmp_path: Path, command: tu
 @pytest.mark.slow
 def test_the_installed_packages_are_those_of_the_clean_environment(installed: Path, tmp_path: Path) -> None:
     program = (
-        "import acked, acked.model, acked.invariants, acked.checker, acked.reports, acked.asking.specs\n"
-        "print(*(m.__file__ for m in (acked, acked.model, acked.invariants, acked.checker, acked.reports)), sep='\\n')\n"
+        "import acked, acked.model, acked.invariants, acked.checker, acked.cluster, acked.reports, acked.asking.specs\n"
+        "rooms = acked, acked.model, acked.invariants, acked.checker, acked.cluster, acked.reports\n"
+        "print(*(m.__file__ for m in rooms), sep='\\n')\n"
         "print(acked.asking.specs.bundled_specs())"
     )
     done = outside(installed / "python", "-c", program, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     places = [Path(line).resolve() for line in done.stdout.splitlines()]
-    assert len(places) == 6
+    assert len(places) == 7
     assert all(place.is_relative_to(installed.parent.resolve()) for place in places), done.stdout
     assert places[-1].parts[-2:] == ("acked", "specs")
 

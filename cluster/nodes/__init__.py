@@ -1,0 +1,1 @@
+"""Brokers, controllers and ZooKeeper as processes of this machine, and a cluster of them."""

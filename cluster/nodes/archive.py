@@ -1,0 +1,68 @@
+"""A class archive (AppCDS) for each release: made once by a small cluster, then it halves what a start costs.
+
+An archive belongs to one Java and one class path. Java ignores one that does not fit, so that costs time, nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from acked.checker.cache import cache_folder
+from acked.checker.errors import SystemFailure
+from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.nodes.plan import Plan
+from acked.cluster.waiting import NotSeen, wait_for
+
+_TOPIC = "warm"
+_SECONDS = 120.0
+
+
+def with_archive(plan: Plan, progress: Callable[[str], None] = lambda line: None) -> Plan:
+    """The plan with its release's class archive, which is made if there is none; without one where nothing can be kept."""
+    place = archive_path(plan)
+    if place is None:
+        return plan
+    if not place.is_file():
+        progress(f"making a class archive for Kafka {plan.release.version}, once")
+        try:
+            _make(plan, place)
+        except (SystemFailure, OSError) as error:
+            progress(f"no class archive could be made, so starts take longer: {error}")
+            return plan
+    return replace(plan, archive=place)
+
+
+def archive_path(plan: Plan) -> Path | None:
+    """Where the archive of this Java, these jars and this mode is or would be; None where nothing is cached."""
+    folder = cache_folder("kafka", "archives")
+    if folder is None:
+        return None
+    status = plan.java.resolve().stat()
+    key = f"{plan.java.resolve()}:{status.st_size}:{status.st_mtime_ns}:{plan.jars.digest}:{plan.mode}"
+    return folder / f"{plan.release.version}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsa"
+
+
+def _make(plan: Plan, place: Path) -> None:
+    """Starts one broker that writes its classes when it is shut down, after a record has been produced and fetched."""
+    temporary = place.with_name(f".{place.name}.{os.getpid()}")
+    small = replace(plan, brokers=(0,), settings={}, features={}, archive=None, keep=False)
+    try:
+        with Cluster(small, options={0: (f"-XX:ArchiveClassesAtExit={temporary}",)}) as cluster:
+            with cluster.admin() as ask:
+                ask.create_topic(_TOPIC, [0], {})
+            wait_for(lambda: _serves(cluster), f"a leader of {_TOPIC}", _SECONDS)
+            cluster.shut_down(0)
+        if not temporary.is_file():
+            raise NotSeen("Java wrote no archive")
+        os.replace(temporary, place)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _serves(cluster: Cluster) -> bool:
+    with cluster.client(0) as ask:
+        return ask.fetch(_TOPIC).error == 0 and ask.produce(_TOPIC, b"r").error == 0

@@ -1,0 +1,76 @@
+"""KRaft's directories: Kafka's own tool formats one, once for a release and its features; every node's is made from that."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from acked.checker.cache import cache_folder
+from acked.checker.errors import SystemFailure
+from acked.cluster.nodes.addresses import CONTROLLER
+from acked.cluster.nodes.jvm import Program, run_to_end
+
+CLUSTER_ID = "YWNrZWRhY2tlZGFja2VkMA"
+"""Sixteen bytes in Base64: all clusters of ours may have the same, as none of them ever meets another."""
+META = "meta.properties"
+_SECONDS = 120.0
+
+
+def format_arguments(configuration: Path, features: Mapping[str, int]) -> tuple[str, ...]:
+    """What the format tool is asked: some features at levels other than the release's own."""
+    levels = [part for name, level in sorted(features.items()) for part in ("--feature", f"{name}={level}")]
+    return ("format", "-t", CLUSTER_ID, "-c", str(configuration), *levels)
+
+
+def format_directories(tool: Program, key: Sequence[str], data: Path, others: Mapping[int, Path], work: Path) -> None:
+    """Formats the controller's directory `data` and those of the other nodes.
+
+    The tool writes into `data`, which its configuration names; what it wrote is kept under `key`, which says all that it
+    depends on, and copied the next time. A node's id and the directory's own are then put in.
+    """
+    store = cache_folder("kafka", "formatted")
+    name = hashlib.sha256("\n".join(key).encode()).hexdigest()[:24]
+    kept = None if store is None else store / name
+    if kept is not None and (kept / META).is_file():
+        shutil.copytree(kept, data, dirs_exist_ok=True)
+    else:
+        run_to_end("Kafka's format tool", tool, work, _SECONDS)
+        if not (data / META).is_file():
+            raise SystemFailure(f"Kafka's format tool wrote no {META} in {data}")
+        if kept is not None:
+            _keep(data, kept)
+    meta = (data / META).read_text(encoding="utf-8")
+    (data / META).write_text(meta_of(meta, CONTROLLER), encoding="utf-8")
+    for node, folder in others.items():
+        (folder / META).write_text(meta_of(meta, node), encoding="utf-8")
+
+
+def meta_of(meta: str, node: int) -> str:
+    """Another node's meta.properties: its id, and since 3.7 a directory id of its own."""
+    lines = []
+    for line in meta.splitlines():
+        key, _, _ = line.partition("=")
+        fresh = {"node.id": str(node), "directory.id": _directory_id()}.get(key)
+        lines.append(line if fresh is None else f"{key}={fresh}")
+    return "\n".join(lines) + "\n"
+
+
+def _directory_id() -> str:
+    """Of random bits, so that it is none of Kafka's reserved ones."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
+def _keep(data: Path, kept: Path) -> None:
+    """Puts a copy into the cache, whole or not at all; without one the next cluster takes longer, nothing else."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=".formatting-", dir=kept.parent) as temporary:
+            shutil.copytree(data, Path(temporary, "data"))
+            os.replace(Path(temporary, "data"), kept)
+    except OSError:
+        pass

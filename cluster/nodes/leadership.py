@@ -1,0 +1,41 @@
+"""Moving leadership without a crash, by the means that the release has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acked.checker.errors import SystemFailure
+from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.observe.zookeeper import zookeeper_state
+from acked.cluster.releases.release import Mode
+from acked.cluster.waiting import wait_for
+
+_BY_REQUESTS = (2, 4)
+"""Since then a controller is asked by requests (KIP-455, KIP-460); before, by paths in ZooKeeper."""
+_ELECTION_NOT_NEEDED = 84
+
+
+def move_leadership(cluster: Cluster, topic: str, order: Sequence[int], seconds: float) -> None:
+    """Makes the first of `order`, all replicas of the topic, the leader; returns when the controller has decided so.
+
+    Brokers hear of it after that, when their links let them. The new order raises the leader epoch once by itself.
+    """
+    if cluster.plan.mode is Mode.ZOOKEEPER and cluster.plan.release.number < _BY_REQUESTS:
+        with zookeeper_state(cluster.addresses.zookeeper) as state:
+            state.move_leadership(topic, order, seconds)
+        return
+    with cluster.admin() as ask:
+        error = ask.reassign(topic, order)
+        if error:
+            raise SystemFailure(f"the controller does not reorder the replicas of {topic}: error {error}")
+
+    def is_reordered() -> bool:
+        with cluster.admin() as ask:
+            view = ask.metadata([topic]).topics.get(topic, {}).get(0)
+        return view is not None and view.replicas == tuple(order)
+
+    wait_for(is_reordered, f"the order {list(order)} of {topic}", seconds)
+    with cluster.admin() as ask:
+        error = ask.elect_preferred(topic)
+    if error not in (0, _ELECTION_NOT_NEEDED):
+        raise SystemFailure(f"the controller does not elect broker {order[0]} for {topic}: error {error}")

@@ -1,0 +1,122 @@
+"""A node: its folder, its configuration, and the JVM that runs it now, if one does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from acked.cluster.nodes.addresses import CONTROLLER, ZOOKEEPER, Addresses
+from acked.cluster.nodes.jvm import ZOOKEEPER_HEAP_MB, Jvm, Program
+from acked.cluster.nodes.settings import log_configuration, log_option, server_settings, write_properties, zookeeper_settings
+from acked.cluster.nodes.watchdog import Watchdog
+from acked.cluster.releases.release import BROKER_CLASS, FORMAT_CLASS, ZOOKEEPER_CLASS, LogBinding, Release
+
+
+def node_name(node: int) -> str:
+    """What sentences call a node."""
+    return {CONTROLLER: "the controller", ZOOKEEPER: "ZooKeeper"}.get(node, f"broker {node}")
+
+
+@dataclass
+class Node:
+    """A broker, a controller or ZooKeeper. `settings` may be changed between a stop and a start."""
+
+    number: int
+    folder: Path
+    program: Program
+    settings: dict[str, str]
+    watchdog: Watchdog
+    jvm: Jvm | None = None
+
+    @property
+    def name(self) -> str:
+        """What sentences call it."""
+        return node_name(self.number)
+
+    @property
+    def data(self) -> Path:
+        """Where its logs of records are, or ZooKeeper's data."""
+        return self.folder / "data"
+
+    @property
+    def log(self) -> Path:
+        """Its own log, in words."""
+        return self.folder / "log"
+
+    @property
+    def configuration(self) -> Path:
+        """Its properties file."""
+        return self.folder / "server.properties"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its JVM runs."""
+        return self.jvm is not None and self.jvm.is_running
+
+    def start(self, *options: str) -> None:
+        """Starts it with what is in its folder; ready it is later. `options` are more of Java's, for this start only."""
+        assert not self.is_running
+        write_properties(self.configuration, self.settings)
+        program = replace(self.program, options=(*self.program.options, *options))
+        self.jvm = Jvm(self.name, program, self.folder, self.watchdog)
+
+    def check(self) -> None:
+        """`Exited` with its own words if it was started and has ended."""
+        if self.jvm is not None:
+            self.jvm.check()
+
+    def kill(self) -> None:
+        """Ends its process at once."""
+        if self.jvm is not None:
+            self.jvm.kill()
+
+    def empty_disk(self) -> None:
+        """Its data are gone, as on a new disk; only for a node that does not run."""
+        assert not self.is_running
+        kept = {name: (self.data / name).read_bytes() for name in ("meta.properties",) if (self.data / name).is_file()}
+        shutil.rmtree(self.data, ignore_errors=True)
+        self.data.mkdir()
+        for name, content in kept.items():  # KRaft's brokers start in formatted directories only.
+            (self.data / name).write_bytes(content)
+
+    def cpu_seconds(self) -> float:
+        """Processor time that its JVM has used; 0 where the system does not tell."""
+        try:
+            fields = Path(f"/proc/{self.jvm.pid if self.jvm else 0}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def broker_node(number: int, folder: Path, chosen: Release, program: Program, addresses: Addresses, own: Mapping[str, str],
+                watchdog: Watchdog) -> Node:  # fmt: skip
+    """A broker, or a controller. `program` has Java, jars and class archive."""
+    options = _prepare(folder, number, chosen.log_binding, addresses)
+    made = replace(program, main=BROKER_CLASS, arguments=(str(folder / "server.properties"),), options=options)
+    return Node(number, folder, made, server_settings(addresses, number, folder / "data", own), watchdog)
+
+
+def zookeeper_node(folder: Path, program: Program, addresses: Addresses, watchdog: Watchdog) -> Node:
+    """The ZooKeeper server."""
+    options = _prepare(folder, ZOOKEEPER, LogBinding.LOG4J_1, addresses)
+    configuration = (str(folder / "server.properties"),)
+    made = replace(program, main=ZOOKEEPER_CLASS, arguments=configuration, options=options, heap_mb=ZOOKEEPER_HEAP_MB)
+    return Node(ZOOKEEPER, folder, made, zookeeper_settings(addresses, folder / "data"), watchdog)
+
+
+def format_tool(node: Node, arguments: tuple[str, ...]) -> Program:
+    """Kafka's format tool with a node's configuration, which is written for it."""
+    write_properties(node.configuration, node.settings)
+    return replace(node.program, main=FORMAT_CLASS, arguments=arguments)
+
+
+def _prepare(folder: Path, number: int, binding: LogBinding, addresses: Addresses) -> tuple[str, ...]:
+    """The folder's files, and the options that name them."""
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    (folder / "hosts").write_text(addresses.hosts(number), encoding="ascii")
+    logging = folder / binding.value
+    logging.write_text(log_configuration(binding, folder / "log"), encoding="utf-8")
+    return (f"-Djdk.net.hosts.file={folder / 'hosts'}", log_option(binding, logging))

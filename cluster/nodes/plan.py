@@ -1,0 +1,51 @@
+"""What is to be started: a release with its jars and Java, a mode, brokers and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acked.checker.errors import ConfigurationError
+from acked.cluster.nodes.addresses import MAX_BROKERS
+from acked.cluster.releases.jars import Jars, release_jars, zookeeper_jars
+from acked.cluster.releases.java import broker_java
+from acked.cluster.releases.release import Mode, Release, mode_of, release
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is started. `settings` are Kafka's own, for all nodes; `features` those of KRaft that are not at their default.
+
+    `archive` is a class archive for these jars, which halves what a start costs. With `keep` the cluster's folder stays.
+    """
+
+    release: Release
+    mode: Mode
+    jars: Jars
+    zookeeper_jars: Jars | None
+    java: Path
+    brokers: tuple[int, ...] = (0, 1, 2)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    features: Mapping[str, int] = field(default_factory=dict)
+    archive: Path | None = None
+    keep: bool = False
+
+
+def make_plan(version: str, mode: Mode | None = None, home: Path | None = None, brokers: Sequence[int] = (0, 1, 2),
+              settings: Mapping[str, str] | None = None, features: Mapping[str, int] | None = None, keep: bool = False,
+              progress: Callable[[str], None] | None = None) -> Plan:  # fmt: skip
+    """A plan for a release by its version; jars that are missing are fetched.
+
+    Raises `ConfigurationError` for what cannot be asked, `SystemFailure` for what this machine lacks, a sentence each.
+    """
+    chosen = release(version)
+    found = mode_of(chosen, mode)
+    if not 1 <= len(set(brokers)) == len(brokers) <= MAX_BROKERS or not set(brokers) <= set(range(MAX_BROKERS)):
+        raise ConfigurationError(
+            f"brokers {list(brokers)} cannot be started; name 1 to {MAX_BROKERS} of 0 to {MAX_BROKERS - 1}"
+        )
+    java = broker_java()
+    jars = release_jars(chosen, home, progress)
+    server = zookeeper_jars(progress) if found is Mode.ZOOKEEPER else None
+    return Plan(chosen, found, jars, server, java, tuple(brokers), settings or {}, features or {}, keep=keep)

@@ -1,0 +1,1 @@
+"""TCP proxies, one for every directed pair of nodes, with gates that hold single requests and responses."""

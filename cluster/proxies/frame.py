@@ -1,0 +1,89 @@
+"""One request or response on its way between two nodes."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from functools import cached_property
+
+from acked.cluster.wire.apis import api_name
+from acked.cluster.wire.facts import Facts, request_facts, response_facts
+
+Address = tuple[str, int]
+
+
+@unique
+class Phase(StrEnum):
+    """Which way a frame goes: requests from the source of a link to its target, responses back."""
+
+    REQUEST = "request"
+    RESPONSE = "response"
+
+
+@unique
+class Kind(StrEnum):
+    """Which protocol a link carries."""
+
+    KAFKA = "kafka"
+    ZOOKEEPER = "zookeeper"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A directed pair of nodes: what connects to `listen` is the source, and is led to the target at `forward`."""
+
+    source: int
+    target: int
+    listen: Address
+    forward: Address
+    kind: Kind = Kind.KAFKA
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A frame without its length. `api` is the opcode on links to ZooKeeper, and None for what has no key: a greeting."""
+
+    link: Link
+    connection: int
+    phase: Phase
+    api: int | None
+    version: int
+    correlation: int
+    payload: bytes
+
+    @property
+    def source(self) -> int:
+        """The node that opened the connection, of responses too."""
+        return self.link.source
+
+    @property
+    def target(self) -> int:
+        """The node that the connection leads to."""
+        return self.link.target
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What the frame says of replication."""
+        if self.link.kind is not Kind.KAFKA or self.api is None:
+            return None
+        return (
+            request_facts(self.payload)
+            if self.phase is Phase.REQUEST
+            else response_facts(self.api, self.version, self.payload)
+        )
+
+    def __str__(self) -> str:
+        facts = self.facts
+        said = "; ".join(map(str, facts)) if isinstance(facts, tuple) else "" if facts is None else str(facts)
+        name = api_name(self.api) if self.link.kind is Kind.KAFKA else f"zookeeper {self.api}"
+        return f"{self.source} to {self.target}: {name} v{self.version} {self.phase}{': ' if said else ''}{said}"
+
+
+CLOSE_SESSION = -11
+_NOT_AN_XID = 0x7FFFFFF0
+
+
+def close_session() -> bytes:
+    """What ends the ZooKeeper session of the connection on which it is sent, as its expiry would."""
+    return struct.pack(">iii", 8, _NOT_AN_XID, CLOSE_SESSION)

@@ -1,0 +1,1 @@
+"""Which Kafka releases can be started, and their jars."""

@@ -1,0 +1,182 @@
+"""A release's jars on this machine: fetched by Maven into the cache, or those of an unpacked release.
+
+A folder of the cache appears whole or not at all, and has a manifest with the SHA-256 of every jar, which is compared
+before the jars are used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from acked.checker.cache import cache_folder, why_no_cache
+from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.cluster.releases.release import ZOOKEEPER, ZOOKEEPER_ARTIFACTS, Artifact, Release, release
+
+MANIFEST = "jars.sha256"
+Progress = Callable[[str], None]
+"""Told each line of progress; what is shown of it is the caller's business."""
+
+_POM = """\
+<project><modelVersion>4.0.0</modelVersion><groupId>acked</groupId><artifactId>jars</artifactId><version>1</version>
+<packaging>pom</packaging><dependencies>
+{dependencies}
+</dependencies></project>
+"""
+_DEPENDENCY = (
+    "<dependency><groupId>{0.group}</groupId><artifactId>{0.name}</artifactId><version>{0.version}</version></dependency>"
+)
+_TIME_LIMIT = 1800
+
+
+@dataclass(frozen=True)
+class Jars:
+    """Jars in the order of a class path. The order is part of what a class archive was made for."""
+
+    name: str
+    paths: tuple[Path, ...]
+
+    @property
+    def class_path(self) -> str:
+        """As Java's option wants it."""
+        return os.pathsep.join(str(path) for path in self.paths)
+
+    @property
+    def digest(self) -> str:
+        """Names this class path: other jars, or the same elsewhere, have another."""
+        sizes = [f"{path}:{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in self.paths]
+        return hashlib.sha256("\n".join(sizes).encode()).hexdigest()[:16]
+
+
+def release_jars(chosen: Release, home: Path | None = None, progress: Progress | None = None) -> Jars:
+    """A release's jars: those of `home`, an unpacked release, or those of the cache, fetched if they are missing."""
+    if home is not None:
+        return home_jars(chosen, home, progress)
+    return fetched(f"kafka-{chosen.version}", chosen.artifacts, f"Kafka {chosen.version}", progress, chosen.fixes)
+
+
+def zookeeper_jars(progress: Progress | None = None) -> Jars:
+    """The ZooKeeper server's jars."""
+    return fetched(f"zookeeper-{ZOOKEEPER.version}", ZOOKEEPER_ARTIFACTS, f"ZooKeeper {ZOOKEEPER.version}", progress)
+
+
+def home_jars(chosen: Release, home: Path, progress: Progress | None = None) -> Jars:
+    """The jars of an unpacked release, after the fixes that it needs; `ConfigurationError` if it is another release."""
+    found = home_release(home)
+    if found.number != chosen.number:
+        raise ConfigurationError(f"{home} has Kafka {found.version}, not {chosen.version}; name the folder of that release")
+    fixes: tuple[Path, ...] = ()
+    if chosen.fixes:
+        what = f"what Kafka {chosen.version} needs on this Java"
+        fixes = fetched(f"fixes-{chosen.version}", chosen.fixes, what, progress).paths
+    return Jars(f"kafka-{chosen.version}", (*fixes, *sorted((home / "libs").glob("*.jar"))))
+
+
+def home_release(home: Path) -> Release:
+    """Which release is unpacked in a folder; `ConfigurationError` if there is none."""
+    names = [path.name for path in (home / "libs").glob("kafka_*.jar")]
+    matches = [match for name in names if (match := re.fullmatch(r"kafka_(\d+\.\d+)-(\d+(?:\.\d+)+)\.jar", name))]
+    if len(matches) != 1:
+        raise ConfigurationError(
+            f"{home} is not an unpacked Kafka release: {home / 'libs'} has no kafka_….jar; name its folder"
+        )
+    return release(matches[0][2])
+
+
+def fetched(
+    name: str, artifacts: Iterable[Artifact], what: str, progress: Progress | None, first: tuple[Artifact, ...] = ()
+) -> Jars:
+    """The jars of some artifacts and of all that they need, from the cache or by Maven; `first` lead the class path."""
+    place = jar_folder(name)
+    pom = _POM.format(dependencies="\n".join(_DEPENDENCY.format(one) for one in artifacts))
+    if not place.is_dir() or (place / "pom.xml").read_text(encoding="utf-8") != pom:
+        _fetch(place, pom, what, progress or (lambda line: None))
+    _verify(place, what)
+    leading = [f"{one.name}-{one.version}.jar" for one in first]
+    return Jars(name, tuple(sorted(place.glob("*.jar"), key=lambda path: (path.name not in leading, path.name))))
+
+
+def is_fetched(chosen: Release) -> bool:
+    """Whether a release's jars are in the cache already."""
+    return jar_folder(f"kafka-{chosen.version}").is_dir()
+
+
+def jar_folder(name: str) -> Path:
+    """Where jars of this name are kept; `ConfigurationError` where nothing can be."""
+    folder = cache_folder("kafka")
+    if folder is None:
+        raise ConfigurationError(
+            why_no_cache() or "there is no folder to keep jars in; name one of your own in ACKED_CACHE_DIR"
+        )
+    return folder / name
+
+
+def _fetch(place: Path, pom: str, what: str, progress: Progress) -> None:
+    """Asks Maven, and puts the whole folder in its place at once."""
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise SystemFailure(f"Maven is needed to fetch {what}, and there is no mvn on PATH; install it, or give --kafka-home")
+    try:
+        with tempfile.TemporaryDirectory(prefix=".fetching-", dir=place.parent) as temporary:
+            folder = Path(temporary, "jars")
+            folder.mkdir()
+            (folder / "pom.xml").write_text(pom, encoding="utf-8")
+            _run_maven([maven, "-B", "-C", "-f", str(folder / "pom.xml")], folder, what, progress)
+            sums = "".join(f"{_sha256(jar)}  {jar.name}\n" for jar in sorted(folder.glob("*.jar")))
+            (folder / MANIFEST).write_text(sums, encoding="utf-8")
+            if place.is_dir():  # Of another acked, which wanted other jars; or another process was faster.
+                os.replace(place, Path(temporary, "before"))
+            os.replace(folder, place)
+    except OSError as error:
+        raise SystemFailure(f"cannot keep the jars of {what} in {place.parent}: {error.strerror}") from None
+
+
+def _run_maven(command: list[str], folder: Path, what: str, progress: Progress) -> None:
+    """Copies the class path of the folder's pom into it; `SystemFailure` with Maven's own first error."""
+    goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
+    progress(f"fetching {what} with Maven")
+    errors: list[str] = []
+    with subprocess.Popen([*command, *goal], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace") as process:  # fmt: skip
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                if line.startswith("[ERROR]"):
+                    errors.append(line.removeprefix("[ERROR]").strip())
+                elif (match := re.search(r"(?:Downloaded .*/|Copying )(\S+\.jar)\b", line)) is not None:
+                    progress(match[1])
+            code = process.wait(_TIME_LIMIT)
+        except BaseException:
+            process.kill()
+            raise
+    if code != 0 or not any(folder.glob("*.jar")):
+        reason = next((line for line in errors if line), f"it ended with exit code {code}")
+        raise SystemFailure(
+            f"Maven could not fetch {what}: {reason[:300]}; see to its network or mirror, or give --kafka-home"
+        )
+
+
+def _verify(place: Path, what: str) -> None:
+    """Compares every jar with the manifest; `SystemFailure` if one was changed, is missing, or came from elsewhere."""
+    try:
+        lines = (place / MANIFEST).read_text(encoding="utf-8").splitlines()
+        listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+        wrong = listed.keys() ^ {path.name for path in place.glob("*.jar")}
+        wrong |= {name for name, digest in listed.items() if name not in wrong and _sha256(place / name) != digest}
+    except OSError as error:
+        raise SystemFailure(f"cannot read the jars of {what} in {place}: {error.strerror}; remove that folder") from None
+    if wrong or not listed:
+        names = ", ".join(sorted(wrong)) or MANIFEST
+        raise SystemFailure(f"the jars of {what} in {place} are not those that were fetched ({names}); remove that folder")
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

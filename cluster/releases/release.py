@@ -1,0 +1,192 @@
+"""The Kafka releases that can be started: a table by release line, with what each line needs beside its own jars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum, unique
+
+from acked.checker.errors import ConfigurationError
+
+
+@unique
+class Mode(StrEnum):
+    """Where a cluster keeps its metadata."""
+
+    ZOOKEEPER = "zookeeper"
+    KRAFT = "kraft"
+
+
+@unique
+class LogBinding(StrEnum):
+    """What writes a broker's log, which decides the format of its configuration."""
+
+    LOG4J_1 = "log4j.properties"
+    LOG4J_2 = "log4j2.xml"
+
+
+@dataclass(frozen=True, order=True)
+class Artifact:
+    """A jar by its Maven coordinates."""
+
+    group: str
+    name: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.group}:{self.name}:{self.version}"
+
+
+@dataclass(frozen=True)
+class Release:
+    """A Kafka release and how it is started.
+
+    `fixes` go before everything else on the class path: without them this release does not start on a current Java.
+    """
+
+    version: str
+    scala: str
+    modes: tuple[Mode, ...]
+    log_binding: LogBinding
+    logging: tuple[Artifact, ...]
+    fixes: tuple[Artifact, ...] = ()
+    has_tools: bool = False
+    is_tried: bool = False
+
+    @property
+    def number(self) -> tuple[int, ...]:
+        """The version as numbers, to compare: (0, 10, 2, 2)."""
+        return numbers(self.version)
+
+    @property
+    def server(self) -> Artifact:
+        """The broker itself."""
+        return Artifact("org.apache.kafka", f"kafka_{self.scala}", self.version)
+
+    @property
+    def artifacts(self) -> tuple[Artifact, ...]:
+        """What Maven is asked for; everything else follows from these."""
+        tools = (Artifact("org.apache.kafka", "kafka-tools", self.version),) if self.has_tools else ()
+        return (self.server, *tools, *self.logging, *self.fixes)
+
+    @property
+    def mode(self) -> Mode:
+        """The mode in which the release is started unless another is asked for."""
+        return self.modes[0]
+
+    @property
+    def has_leader_epochs(self) -> bool:
+        """Whether records carry the leader epoch (KIP-101, message format 2)."""
+        return self.number >= (0, 11)
+
+
+BROKER_CLASS = "kafka.Kafka"
+FORMAT_CLASS = "kafka.tools.StorageTool"
+ZOOKEEPER_CLASS = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+ZOOKEEPER = Artifact("org.apache.zookeeper", "zookeeper", "3.5.9")
+"""One ZooKeeper server for all releases: clients from 3.4 to 3.8 speak to it."""
+
+JAXB = Artifact("javax.xml.bind", "jaxb-api", "2.3.1")
+"""0.10 and 0.11 make the cluster's id with javax.xml.bind.DatatypeConverter, which left Java with release 11 (JEP 320)."""
+OLDER_ZOOKEEPER_CLIENT = Artifact("org.apache.zookeeper", "zookeeper", "3.4.10")
+"""ZooKeeper 3.4.13 resolves no host name on Java 14 and later: it asks for "zk/<unresolved>:2181"."""
+
+_LOG4J_1 = (Artifact("log4j", "log4j", "1.2.17"), Artifact("org.slf4j", "slf4j-log4j12", "1.7.25"))
+_RELOAD4J = (Artifact("org.slf4j", "slf4j-reload4j", "1.7.36"),)
+_LOG4J_2 = tuple(
+    Artifact("org.apache.logging.log4j", name, "2.24.3") for name in ("log4j-1.2-api", "log4j-core", "log4j-slf4j-impl")
+)
+ZOOKEEPER_ARTIFACTS = (ZOOKEEPER, *_LOG4J_1)
+
+_ZK, _BOTH, _KRAFT = (Mode.ZOOKEEPER,), (Mode.ZOOKEEPER, Mode.KRAFT), (Mode.KRAFT,)
+_LINES: tuple[tuple[str, int, str, tuple[Mode, ...], tuple[Artifact, ...], tuple[Artifact, ...]], ...] = (
+    # line, number of patch releases, Scala, modes, log binding, fixes
+    ("0.10.2", 3, "2.11", _ZK, _LOG4J_1, (JAXB,)),
+    ("0.11.0", 4, "2.11", _ZK, _LOG4J_1, (JAXB,)),
+    ("1.0", 3, "2.11", _ZK, _LOG4J_1, ()),
+    ("1.1", 2, "2.11", _ZK, _LOG4J_1, ()),
+    ("2.0", 2, "2.12", _ZK, _LOG4J_1, (OLDER_ZOOKEEPER_CLIENT,)),
+    ("2.1", 2, "2.12", _ZK, _LOG4J_1, (OLDER_ZOOKEEPER_CLIENT,)),
+    ("2.2", 3, "2.12", _ZK, _LOG4J_1, (OLDER_ZOOKEEPER_CLIENT,)),
+    ("2.3", 2, "2.12", _ZK, _LOG4J_1, ()),
+    ("2.4", 2, "2.12", _ZK, _LOG4J_1, ()),
+    ("2.5", 2, "2.12", _ZK, _LOG4J_1, ()),
+    ("2.6", 4, "2.13", _ZK, _LOG4J_1, ()),
+    ("2.7", 3, "2.13", _ZK, _LOG4J_1, ()),
+    ("2.8", 3, "2.13", _ZK, _LOG4J_1, ()),
+    ("3.0", 3, "2.13", _ZK, _RELOAD4J, ()),
+    ("3.1", 3, "2.13", _ZK, _RELOAD4J, ()),
+    ("3.2", 4, "2.13", _ZK, _RELOAD4J, ()),
+    ("3.3", 3, "2.13", _BOTH, _RELOAD4J, ()),
+    ("3.4", 2, "2.13", _BOTH, _RELOAD4J, ()),
+    ("3.5", 3, "2.13", _BOTH, _RELOAD4J, ()),
+    ("3.6", 3, "2.13", _BOTH, _RELOAD4J, ()),
+    ("3.7", 3, "2.13", _BOTH, _RELOAD4J, ()),
+    ("3.8", 2, "2.13", _BOTH, _RELOAD4J, ()),
+    ("3.9", 2, "2.13", _BOTH, _RELOAD4J, ()),
+    ("4.0", 2, "2.13", _KRAFT, _LOG4J_2, ()),
+    ("4.1", 2, "2.13", _KRAFT, _LOG4J_2, ()),
+    ("4.2", 1, "2.13", _KRAFT, _LOG4J_2, ()),
+)
+"""The first line is the first with named listeners (KIP-103), which lead brokers through proxies; KRaft is offered from the
+release in which it was declared ready (KIP-833)."""
+
+_TRIED = frozenset(
+    [
+        "0.10.2.2",
+        "0.11.0.3",
+        "1.1.1",
+        "2.0.0",
+        "2.0.1",
+        "2.1.1",
+        "2.4.1",
+        "2.5.1",
+        "2.8.0",
+        "2.8.2",
+        "3.6.2",
+        "3.9.1",
+        "4.0.0",
+        "4.1.0",
+        "4.2.0",
+    ]
+)
+"""Releases that were started and played at least one story on Java 17; others of the table are expected to behave alike."""
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """A version as numbers, to compare; `ConfigurationError` if it is not written in numbers and dots."""
+    parts = version.split(".")
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise ConfigurationError(f"“{version}” is not a Kafka release; write one such as 4.1.0")
+    return tuple(int(part) for part in parts)
+
+
+def releases() -> tuple[Release, ...]:
+    """All releases of the table, oldest first."""
+    found = []
+    for line, patches, scala, modes, logging, fixes in _LINES:
+        for patch in range(patches):
+            version = f"{line}.{patch}"
+            binding = LogBinding.LOG4J_2 if logging is _LOG4J_2 else LogBinding.LOG4J_1
+            has_tools = numbers(version) >= (3,)
+            is_tried = version in _TRIED
+            found.append(Release(version, scala, modes, binding, logging, fixes, has_tools, is_tried))
+    return tuple(found)
+
+
+def release(version: str) -> Release:
+    """The release of this version; `ConfigurationError` names those of its line, or the first and the last."""
+    wanted = numbers(version)
+    known = releases()
+    for one in known:
+        if one.number == wanted:
+            return one
+    near = [one.version for one in known if one.number[:2] == wanted[:2]]
+    names = f"known of that line: {', '.join(near)}" if near else f"known are {known[0].version} to {known[-1].version}"
+    raise ConfigurationError(f"Kafka {version} is not a release that acked can start; {names}")
+
+
+def mode_of(chosen: Release, mode: Mode | None) -> Mode:
+    """The mode asked for, or the release's own; `ConfigurationError` if the release does not have it."""
+    if mode is None or mode in chosen.modes:
+        return mode or chosen.mode
+    raise ConfigurationError(f"Kafka {chosen.version} cannot be started with {mode}; it has {' and '.join(chosen.modes)}")

@@ -1,0 +1,43 @@
+"""The names of Kafka's requests."""
+
+from __future__ import annotations
+
+from enum import IntEnum, unique
+
+
+@unique
+class Api(IntEnum):
+    """The keys of the requests that are asked or held. A frame may have another key, which then is a bare number."""
+
+    PRODUCE = 0
+    FETCH = 1
+    LIST_OFFSETS = 2
+    METADATA = 3
+    LEADER_AND_ISR = 4
+    STOP_REPLICA = 5
+    UPDATE_METADATA = 6
+    CONTROLLED_SHUTDOWN = 7
+    API_VERSIONS = 18
+    CREATE_TOPICS = 19
+    DELETE_TOPICS = 20
+    INIT_PRODUCER_ID = 22
+    OFFSET_FOR_LEADER_EPOCH = 23
+    ELECT_LEADERS = 43
+    ALTER_PARTITION_REASSIGNMENTS = 45
+    VOTE = 52
+    BEGIN_QUORUM_EPOCH = 53
+    ALTER_PARTITION = 56
+    ENVELOPE = 58
+    FETCH_SNAPSHOT = 59
+    BROKER_REGISTRATION = 62
+    BROKER_HEARTBEAT = 63
+    ALLOCATE_PRODUCER_IDS = 67
+    CONTROLLER_REGISTRATION = 70
+    DESCRIBE_TOPIC_PARTITIONS = 75
+
+
+def api_name(key: int | None) -> str:
+    """As Kafka's documentation writes it: LeaderAndIsr."""
+    if key is None:
+        return "unknown"
+    return Api(key).name.title().replace("_", "") if key in Api._value2member_map_ else f"api {key}"

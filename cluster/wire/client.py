@@ -1,0 +1,279 @@
+"""Requests asked of one given broker: a request is one record, nothing is retried, an answer is read when it is wanted."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from acked.checker.errors import SystemFailure
+from acked.cluster.wire.apis import Api
+from acked.cluster.wire.codec import Values, frame_length, read_response, response_correlation, write_request
+from acked.cluster.wire.records import Record, read_records, write_records
+
+Address = tuple[str, int]
+CONSUMER, DEBUGGER = -1, -2
+"""Replica ids of those that are no replicas: a consumer reads to the high watermark, a debugger to the log end."""
+ALL_REPLICAS = -1
+_NO_ERROR, _END = 0, -1
+
+
+class BrokerGone(SystemFailure):
+    """A broker that does not answer: nobody listens, it closed the connection, or the time is over."""
+
+
+class NoProducerId(SystemFailure):
+    """A broker that has no producer id to give, perhaps not yet."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Which versions a broker of a release understands: those before or after records carried leader epochs (0.11)."""
+
+    has_leader_epochs: bool
+    has_follower_epoch_end: bool = False
+    has_metadata_epochs: bool = False
+    has_eligible_leaders: bool = False
+
+    @classmethod
+    def of(cls, number: tuple[int, ...]) -> Dialect:
+        """The dialect of a release, by its number."""
+        return cls(number >= (0, 11), number >= (2, 3), number >= (2, 1), number >= (4,))
+
+    def version(self, api: Api) -> int:
+        """The version in which a request is asked; without flexible encodings, so that Kafka 4 and 0.11 know the same."""
+        new = self.has_leader_epochs
+        return {
+            Api.PRODUCE: 3 if new else 2,
+            Api.FETCH: 4 if new else 3,
+            Api.LIST_OFFSETS: 1,
+            Api.METADATA: 7 if self.has_metadata_epochs else 1,
+            Api.CREATE_TOPICS: 2 if new else 1,
+            Api.DELETE_TOPICS: 1 if new else 0,
+            Api.OFFSET_FOR_LEADER_EPOCH: 3 if self.has_follower_epoch_end else 0,
+            Api.ELECT_LEADERS: 1,
+        }.get(api, 0)
+
+
+@dataclass(frozen=True)
+class PartitionView:
+    """Leader and ISR of a partition as one broker sees them, which may be stale. Leader -1: none.
+
+    `epoch` is None where metadata do not say it (before 2.1); `eligible` and `last_known` are the leaders that KIP-966
+    would elect beside the ISR, None where they were not asked for or there are none such.
+    """
+
+    error: int
+    leader: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    epoch: int | None = None
+    eligible: tuple[int, ...] | None = None
+    last_known: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """The cluster as one broker sees it."""
+
+    brokers: tuple[int, ...]
+    controller: int
+    topics: Mapping[str, Mapping[int, PartitionView]]
+
+
+@dataclass(frozen=True)
+class Acknowledgement:
+    """A leader's answer to a producer. Offset -1 where there is an error."""
+
+    error: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class Read:
+    """A leader's answer to a consumer."""
+
+    error: int
+    high_watermark: int
+    records: tuple[Record, ...]
+
+
+class Client:
+    """One connection to one broker. Every method may raise `BrokerGone`."""
+
+    def __init__(self, address: Address, dialect: Dialect, timeout: float = 20.0) -> None:
+        self.address, self.dialect = address, dialect
+        self._correlation = 0
+        try:
+            self._socket = socket.create_connection(address, timeout=timeout)
+        except OSError as error:
+            raise BrokerGone(f"nobody answers at {address[0]}:{address[1]}: {error}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._socket.close()
+
+    # -- any request ------------------------------------------------------------------------------------------------------
+
+    def send(self, api: Api, values: Values, version: int | None = None) -> int:
+        """Sends a request and returns its version; the answer is read by `receive`."""
+        chosen = self.dialect.version(api) if version is None else version
+        self._correlation += 1
+        frame = write_request(api, chosen, self._correlation, values)
+        try:
+            self._socket.sendall(frame)
+        except OSError as error:
+            raise BrokerGone(f"{self.address[0]}:{self.address[1]} does not take a request: {error}") from None
+        return chosen
+
+    def receive(self, api: Api, version: int) -> Any:
+        """The next answer's body, in kio's form."""
+        try:
+            payload = self._exactly(frame_length(self._exactly(4)))
+        except OSError as error:
+            raise BrokerGone(f"{self.address[0]}:{self.address[1]} does not answer: {error}") from None
+        if response_correlation(payload) != self._correlation:
+            raise BrokerGone(f"{self.address[0]}:{self.address[1]} answers another request than the last")
+        return read_response(api, version, payload)
+
+    def ask(self, api: Api, values: Values, version: int | None = None) -> Any:
+        """A request and its answer."""
+        return self.receive(api, self.send(api, values, version))
+
+    def _exactly(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size:
+            part = self._socket.recv(min(size, 1 << 20))
+            if not part:
+                raise ConnectionError("it closed the connection")
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    # -- producing --------------------------------------------------------------------------------------------------------
+
+    def send_record(self, topic: str, value: bytes, acks: int = ALL_REPLICAS, timeout_ms: int = 60_000,
+                    batch: bytes | None = None) -> None:  # fmt: skip
+        """Sends a record, or a whole batch; the answer is read by `acknowledgement`."""
+        records = write_records([value], self.dialect.has_leader_epochs) if batch is None else batch
+        partition = {"index": 0, "records": records}
+        body = {"acks": acks, "timeout": timeout_ms, "topic_data": [{"name": topic, "partition_data": [partition]}]}
+        self.send(Api.PRODUCE, body)
+
+    def acknowledgement(self) -> Acknowledgement:
+        """The answer to the record that was sent last."""
+        body = self.receive(Api.PRODUCE, self.dialect.version(Api.PRODUCE))
+        [partition] = body.responses[0].partition_responses
+        return Acknowledgement(int(partition.error_code), partition.base_offset)
+
+    def produce(self, topic: str, value: bytes, acks: int = ALL_REPLICAS, timeout_ms: int = 60_000) -> Acknowledgement:
+        """Sends a record and waits for the answer."""
+        self.send_record(topic, value, acks, timeout_ms)
+        return self.acknowledgement()
+
+    def new_producer(self) -> tuple[int, int]:
+        """A producer id and its epoch, for idempotence (since 0.11); `NoProducerId`."""
+        body = self.ask(Api.INIT_PRODUCER_ID, {"transactional_id": None, "transaction_timeout": 60_000})
+        if body.error_code:
+            raise NoProducerId(f"{self.address[0]}:{self.address[1]} gives no producer id: error {int(body.error_code)}")
+        return body.producer_id, body.producer_epoch
+
+    # -- looking ----------------------------------------------------------------------------------------------------------
+
+    def fetch(self, topic: str, offset: int = 0, replica: int = CONSUMER) -> Read:
+        """What the broker serves from an offset; only a leader serves a consumer."""
+        partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
+        body = self.ask(
+            Api.FETCH,
+            {"replica_id": replica, "max_wait": 100, "min_bytes": 0, "max_bytes": 1 << 20,
+             "topics": [{"topic": topic, "partitions": [partition]}]},
+        )  # fmt: skip
+        [found] = body.responses[0].partitions
+        return Read(int(found.error_code), found.high_watermark, read_records(found.records or b""))
+
+    def log_end(self, topic: str) -> tuple[int, int]:
+        """Error and log end offset; followers answer too."""
+        body = {"replica_id": DEBUGGER, "topics": [{"name": topic, "partitions": [{"partition_index": 0, "timestamp": -1}]}]}
+        [found] = self.ask(Api.LIST_OFFSETS, body).topics[0].partitions
+        return int(found.error_code), found.offset
+
+    def epoch_end(self, topic: str, epoch: int) -> tuple[int, int]:
+        """Error and end offset of an epoch (since 0.11); followers answer too since 2.3."""
+        partition = {"partition": 0, "leader_epoch": epoch}
+        body = {"replica_id": DEBUGGER, "topics": [{"topic": topic, "partitions": [partition]}]}
+        [found] = self.ask(Api.OFFSET_FOR_LEADER_EPOCH, body).topics[0].partitions
+        return int(found.error_code), found.end_offset
+
+    def metadata(self, topics: Sequence[str] | None = None) -> ClusterView:
+        """The cluster, and all topics or some, as this broker sees them."""
+        asked = None if topics is None else [{"name": name} for name in topics]
+        body = self.ask(Api.METADATA, {"topics": asked, "allow_auto_topic_creation": False})
+        seen = {}
+        for topic in body.topics:
+            if not topic.error_code:
+                seen[str(topic.name)] = {
+                    one.partition_index: PartitionView(
+                        int(one.error_code),
+                        one.leader_id,
+                        tuple(one.replica_nodes),
+                        tuple(one.isr_nodes),
+                        getattr(one, "leader_epoch", None),
+                    )
+                    for one in topic.partitions
+                }
+        return ClusterView(tuple(sorted(one.node_id for one in body.brokers)), body.controller_id, seen)
+
+    def describe(self, topic: str) -> PartitionView:
+        """A partition with its eligible leaders (since 4.0)."""
+        body = self.ask(Api.DESCRIBE_TOPIC_PARTITIONS, {"topics": [{"name": topic}]}, 0)
+        [one] = body.topics[0].partitions
+        eligible, last = one.eligible_leader_replicas, one.last_known_elr
+        return PartitionView(
+            int(one.error_code),
+            one.leader_id,
+            tuple(one.replica_nodes),
+            tuple(one.isr_nodes),
+            one.leader_epoch,
+            None if eligible is None else tuple(eligible),
+            None if last is None else tuple(last),
+        )
+
+    # -- topics -----------------------------------------------------------------------------------------------------------
+
+    def create_topic(self, name: str, replicas: Sequence[int], settings: Mapping[str, str]) -> int:
+        """Asks for a topic of one partition with these replicas, the preferred leader first; returns the error."""
+        topic = {
+            "name": name,
+            "num_partitions": -1,
+            "replication_factor": -1,
+            "assignments": [{"partition_index": 0, "broker_ids": tuple(replicas)}],
+            "configs": [{"name": key, "value": value} for key, value in settings.items()],
+        }
+        return int(self.ask(Api.CREATE_TOPICS, {"topics": [topic], "timeout": 20_000}).topics[0].error_code)
+
+    def delete_topic(self, name: str) -> int:
+        """Asks the controller to delete a topic; returns the error."""
+        return int(self.ask(Api.DELETE_TOPICS, {"topic_names": (name,), "timeout": 20_000}).responses[0].error_code)
+
+    def reassign(self, topic: str, replicas: Sequence[int]) -> int:
+        """Asks the controller for another order of replicas, or others (since 2.4); returns the error."""
+        partition = {"partition_index": 0, "replicas": tuple(replicas)}
+        body = self.ask(
+            Api.ALTER_PARTITION_REASSIGNMENTS, {"topics": [{"name": topic, "partitions": [partition]}], "timeout": 20_000}
+        )
+        return int(body.error_code or body.responses[0].partitions[0].error_code)
+
+    def elect_preferred(self, topic: str) -> int:
+        """Asks the controller to elect the first replica (since 2.4); returns the error."""
+        asked = {"election_type": 0, "topic_partitions": [{"topic": topic, "partitions": (0,)}], "timeout": 20_000}
+        body = self.ask(Api.ELECT_LEADERS, asked)
+        results = [one for topic_result in body.replica_election_results for one in topic_result.partition_result]
+        return int(body.error_code or next((one.error_code for one in results), 0))

@@ -1,0 +1,199 @@
+"""Messages that Kafka 4 no longer knows (KIP-896) or no longer sends, in the form of kio, which reads and writes them.
+
+kio has every version of Kafka 4's messages. Older versions of them are those less some fields; `LeaderAndIsr`, which only
+controllers with ZooKeeper send, is defined here after LeaderAndIsrRequest.json of Kafka 3.9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, field, fields, make_dataclass
+from functools import cache
+from types import GenericAlias
+from typing import Any, get_args
+from uuid import UUID
+
+from kio.index import UnknownAPIKey, UnknownEntity, load_request_schema, load_response_schema
+from kio.schema.request_header import v1, v2
+from kio.static.constants import EntityType
+from kio.static.primitive import i8, i16, i32, i64
+
+from acked.cluster.wire.apis import Api
+
+Schema = type[Any]
+"""A dataclass of a message, in the form of kio's."""
+
+
+@cache
+def request_schema(api: int, version: int) -> Schema | None:
+    """The schema of a request; None if nothing here knows it."""
+    if api == Api.LEADER_AND_ISR:
+        return _leader_and_isr(version) if version <= 7 else None
+    if (api, version) in _OLDER_REQUESTS:
+        like, without = _OLDER_REQUESTS[api, version]
+        return _older(load_request_schema(api, like), version, frozenset(without.split()))
+    if api == Api.ALTER_PARTITION and version < 2:
+        return _by_topic_name(load_request_schema(api, 2), version)
+    try:
+        return load_request_schema(api, version)
+    except (UnknownAPIKey, UnknownEntity):
+        return None
+
+
+@cache
+def response_schema(api: int, version: int) -> Schema | None:
+    """The schema of a response; None if nothing here knows it."""
+    if (api, version) in _OLDER_RESPONSES:
+        like, without = _OLDER_RESPONSES[api, version]
+        return _older(load_response_schema(api, like), version, frozenset(without.split()))
+    if api == Api.ALTER_PARTITION and version < 2:
+        return _by_topic_name(load_response_schema(api, 2), version)
+    try:
+        return load_response_schema(api, version)
+    except (UnknownAPIKey, UnknownEntity):
+        return None
+
+
+_OLDER_REQUESTS: Mapping[tuple[int, int], tuple[int, str]] = {
+    **{(Api.PRODUCE, version): (3, "transactional_id") for version in (0, 1, 2)},
+    (Api.FETCH, 3): (4, "isolation_level"),
+    **{(Api.FETCH, version): (4, "isolation_level max_bytes") for version in (0, 1, 2)},
+    **{(Api.OFFSET_FOR_LEADER_EPOCH, version): (2, "current_leader_epoch") for version in (0, 1)},
+    (Api.CREATE_TOPICS, 0): (2, "validate_only"),
+    (Api.CREATE_TOPICS, 1): (2, ""),
+    (Api.DELETE_TOPICS, 0): (1, ""),
+}
+"""By API and version: the version of kio that it is like, and the fields that it does not have."""
+
+_OLDER_RESPONSES: Mapping[tuple[int, int], tuple[int, str]] = {
+    (Api.PRODUCE, 0): (3, "log_append_time throttle_time"),
+    (Api.PRODUCE, 1): (3, "log_append_time"),
+    (Api.PRODUCE, 2): (3, ""),
+    (Api.FETCH, 0): (4, "last_stable_offset aborted_transactions throttle_time"),
+    **{(Api.FETCH, version): (4, "last_stable_offset aborted_transactions") for version in (1, 2, 3)},
+    (Api.OFFSET_FOR_LEADER_EPOCH, 0): (2, "leader_epoch throttle_time"),
+    (Api.OFFSET_FOR_LEADER_EPOCH, 1): (2, "throttle_time"),
+    (Api.CREATE_TOPICS, 0): (2, "error_message throttle_time"),
+    (Api.CREATE_TOPICS, 1): (2, "throttle_time"),
+    (Api.DELETE_TOPICS, 0): (1, "throttle_time"),
+}
+
+
+def _older(schema: Schema, version: int, without: frozenset[str]) -> Schema:
+    """The schema of an older version: that of a later one less some fields, in nested messages too."""
+    made = {}
+    for one in fields(schema):
+        if one.name not in without:
+            made[one.name] = (_older_type(one.type, version, without), one)
+    return _made(schema, version, made)
+
+
+def _older_type(kind: Any, version: int, without: frozenset[str]) -> Any:
+    arguments = get_args(kind)
+    if arguments and hasattr(arguments[0], "__dataclass_fields__"):
+        return _many(_older(arguments[0], version, without))
+    return kind
+
+
+def _by_topic_name(schema: Schema, version: int) -> Schema:
+    """AlterPartition before 3.2 (as AlterIsr) named topics; version 0 had no leader recovery state."""
+    gone = frozenset({"leader_recovery_state"} if version < 1 else ())
+    made: dict[str, tuple[Any, Field[Any]]] = {}
+    for one in fields(schema):
+        if one.name == "topic_id":
+            made["topic_name"] = (str, _kafka("string"))
+        elif one.name == "topics":
+            nested = get_args(one.type)[0]
+            made[one.name] = (_many(_by_topic_name(nested, version)), one)
+        elif one.name == "partitions":
+            made[one.name] = (_many(_older(get_args(one.type)[0], version, gone)), one)
+        else:
+            made[one.name] = (one.type, one)
+    return _made(schema, version, made)
+
+
+def _made(like: Schema, version: int, made: Mapping[str, tuple[Any, Field[Any]]]) -> Schema:
+    namespace = {
+        "__type__": like.__type__,
+        "__version__": i16(version),
+        "__flexible__": like.__flexible__,
+        "__api_key__": like.__api_key__,
+        "__header_schema__": like.__header_schema__,
+    }
+    specified = []
+    for name, (kind, one) in made.items():
+        again = field(metadata=one.metadata) if one.default is MISSING else field(metadata=one.metadata, default=one.default)
+        specified.append((name, kind, again))
+    return make_dataclass(like.__name__, specified, namespace=namespace, frozen=True, kw_only=True)
+
+
+def _many(kind: Any) -> Any:
+    """An array of messages, as kio writes its type."""
+    return GenericAlias(tuple, (kind, ...))
+
+
+def _kafka(kind: str) -> Field[Any]:
+    made: Field[Any] = field(metadata={"kafka_type": kind})
+    return made
+
+
+def _leader_and_isr(version: int) -> Schema:
+    """LeaderAndIsr of a version, 0 to 7: what a controller with ZooKeeper tells a broker about its partitions."""
+
+    def message(name: str, kind: EntityType, *parts: tuple[str, int, int, Any, str]) -> Schema:
+        """Of fields that are there from one version to another."""
+        flexible = version >= 4
+        namespace = {
+            "__type__": kind,
+            "__version__": i16(version),
+            "__flexible__": flexible,
+            "__api_key__": i16(Api.LEADER_AND_ISR),
+            "__header_schema__": (v2 if flexible else v1).RequestHeader,
+        }
+        there = [(part, shape, field(metadata={"kafka_type": wire} if wire else {}))
+                 for part, first, last, shape, wire in parts if first <= version <= last]  # fmt: skip
+        return make_dataclass(name, there, namespace=namespace, frozen=True, kw_only=True)
+
+    nested, some = EntityType.nested, tuple[i32, ...]
+    partition = message(
+        "LeaderAndIsrPartitionState",
+        nested,
+        ("topic_name", 0, 1, str, "string"),
+        ("partition_index", 0, 7, i32, "int32"),
+        ("controller_epoch", 0, 7, i32, "int32"),
+        ("leader", 0, 7, i32, "int32"),
+        ("leader_epoch", 0, 7, i32, "int32"),
+        ("isr", 0, 7, some, "int32"),
+        ("partition_epoch", 0, 7, i32, "int32"),
+        ("replicas", 0, 7, some, "int32"),
+        ("adding_replicas", 3, 7, some, "int32"),
+        ("removing_replicas", 3, 7, some, "int32"),
+        ("is_new", 1, 7, bool, "bool"),
+        ("leader_recovery_state", 6, 7, i8, "int8"),
+    )
+    topic = message(
+        "LeaderAndIsrTopicState",
+        nested,
+        ("topic_name", 2, 7, str, "string"),
+        ("topic_id", 5, 7, UUID | None, "uuid"),
+        ("partition_states", 2, 7, _many(partition), ""),
+    )
+    leader = message(
+        "LeaderAndIsrLiveLeader",
+        nested,
+        ("broker_id", 0, 7, i32, "int32"),
+        ("host_name", 0, 7, str, "string"),
+        ("port", 0, 7, i32, "int32"),
+    )
+    return message(
+        "LeaderAndIsrRequest",
+        EntityType.request,
+        ("controller_id", 0, 7, i32, "int32"),
+        ("is_k_raft_controller", 7, 7, bool, "bool"),
+        ("controller_epoch", 0, 7, i32, "int32"),
+        ("broker_epoch", 2, 7, i64, "int64"),
+        ("type", 5, 7, i8, "int8"),
+        ("ungrouped_partition_states", 0, 1, _many(partition), ""),
+        ("topic_states", 2, 7, _many(topic), ""),
+        ("live_leaders", 0, 7, _many(leader), ""),
+    )

@@ -1,0 +1,204 @@
+"""Proxies and gates between a client and a broker that is none."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from acked.cluster.proxies.frame import Kind, Link, Phase, close_session
+from acked.cluster.proxies.network import Network
+from acked.cluster.waiting import NotSeen, wait_for
+from acked.cluster.wire.apis import Api
+from acked.cluster.wire.client import BrokerGone, Client, Dialect
+from acked.cluster.wire.codec import framed, request_head, write_response
+from tests.cluster.fakes import FakeBroker, fake_broker
+
+NEW = Dialect(True, True)
+SOURCE, TARGET = 1, 0
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def metadata(payload: bytes) -> bytes:
+    head = request_head(payload)
+    return write_response(head.api, head.version, head.correlation, {"brokers": [], "controller_id": 3, "topics": []})
+
+
+@dataclass
+class Pair:
+    network: Network
+    broker: FakeBroker
+    link: Link
+
+    def client(self, timeout: float = 5.0) -> Client:
+        return Client(self.link.listen, NEW, timeout)
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with fake_broker(metadata) as broker, Network() as network:
+        link = Link(SOURCE, TARGET, ("127.0.0.1", free_port()), broker.address)
+        network.listen(link)
+        yield Pair(network, broker, link)
+
+
+def ask_in_background(client: Client) -> tuple[threading.Thread, list[object]]:
+    got: list[object] = []
+
+    def go() -> None:
+        try:
+            got.append(client.metadata().controller)
+        except BrokerGone as error:
+            got.append(error)
+
+    thread = threading.Thread(target=go)
+    thread.start()
+    return thread, got
+
+
+def test_without_gates_frames_go_through_and_are_seen(pair: Pair) -> None:
+    with pair.client() as ask:
+        assert ask.metadata().controller == 3
+        assert ask.metadata().controller == 3
+    assert [(frame.api, frame.phase) for frame in pair.network.seen] == [
+        (Api.METADATA, Phase.REQUEST), (Api.METADATA, Phase.RESPONSE),
+    ] * 2  # fmt: skip
+    assert str(pair.network.seen[0]) == "1 to 0: Metadata v1 request"
+
+
+def test_a_held_request_does_not_arrive_before_it_is_let_go(pair: Pair) -> None:
+    gate = pair.network.hold(SOURCE, TARGET, Api.METADATA)
+    with pair.client() as ask:
+        thread, got = ask_in_background(ask)
+        assert gate.wait(5).source == SOURCE
+        assert pair.broker.asked == []
+        gate.let()
+        thread.join(5)
+    assert got == [3]
+    assert len(pair.broker.asked) == 1
+
+
+def test_a_held_response_was_asked_for_and_is_let_go_after_a_pause(pair: Pair) -> None:
+    gate = pair.network.hold(api=(Api.METADATA, Api.FETCH), phase=Phase.RESPONSE)
+    with pair.client() as ask:
+        thread, got = ask_in_background(ask)
+        gate.wait(5)
+        assert len(pair.broker.asked) == 1
+        begun = time.monotonic()
+        gate.delay(0.2)
+        thread.join(5)
+    assert got == [3]
+    assert time.monotonic() - begun >= 0.2
+
+
+def test_a_dropped_response_leaves_the_connection_and_a_closed_one_breaks_it(pair: Pair) -> None:
+    gate = pair.network.hold(phase=Phase.RESPONSE)
+    with pair.client(timeout=0.3) as ask:
+        thread, got = ask_in_background(ask)
+        gate.drop()
+        thread.join(5)
+        assert "timed out" in str(got[0])
+    with pair.client() as ask:
+        thread, got = ask_in_background(ask)
+        gate.close()
+        thread.join(5)
+        assert "does not answer" in str(got[0])
+
+
+def test_what_a_gate_does_not_match_goes_through(pair: Pair) -> None:
+    gates = [
+        pair.network.hold(source=TARGET),
+        pair.network.hold(target=SOURCE),
+        pair.network.hold(api=Api.FETCH),
+        pair.network.hold(predicate=lambda frame: frame.correlation > 1),
+    ]
+    with pair.client() as ask:
+        assert ask.metadata().controller == 3
+        thread, got = ask_in_background(ask)
+        assert gates[-1].wait(5).correlation == 2
+        for gate in gates:
+            gate.lift()
+        thread.join(5)
+        assert got == [3]
+        assert ask.metadata().controller == 3
+    assert pair.network.gates == ()
+
+
+def test_frames_behind_a_held_one_keep_their_order(pair: Pair) -> None:
+    gate = pair.network.hold(predicate=lambda frame: frame.correlation == 1)
+    with pair.client() as ask:
+        for _ in range(3):
+            ask.send(Api.METADATA, {"topics": None})
+        gate.wait(5)
+        assert pair.broker.asked == []
+        gate.let()
+        wait_for(lambda: len(pair.broker.asked) == 3, "three requests", 5)
+    assert [request_head(payload).correlation for payload in pair.broker.asked] == [1, 2, 3]
+
+
+def test_a_held_frame_goes_with_its_connection(pair: Pair) -> None:
+    gate = pair.network.hold()
+    ask = pair.client()
+    ask.send(Api.METADATA, {"topics": None})
+    frame = gate.wait(5)
+    ask.close()
+    wait_for(lambda: not gate.held, "that nothing is held", 5)
+    with pytest.raises(NotSeen, match="its connection has gone"):
+        gate.let(frame)
+    with pytest.raises(NotSeen, match=r"no any request from any to any was seen within 0\.1 seconds"):
+        gate.wait(0.1)
+
+
+def test_a_reset_breaks_the_connections_of_a_node(pair: Pair) -> None:
+    with pair.client() as ask:
+        assert ask.metadata().controller == 3
+        pair.network.reset(source=TARGET)
+        assert ask.metadata().controller == 3
+        pair.network.reset(source=SOURCE)
+        with pytest.raises(BrokerGone):
+            ask.metadata()
+
+
+def test_a_client_of_a_node_that_does_not_run_is_turned_away() -> None:
+    with Network() as network:
+        link = Link(SOURCE, TARGET, ("127.0.0.1", free_port()), ("127.0.0.1", free_port()))
+        network.listen(link)
+        with Client(link.listen, NEW, 5) as ask, pytest.raises(BrokerGone):
+            ask.metadata()
+
+
+def test_after_the_end_nobody_listens(pair: Pair) -> None:
+    pair.network.close()
+    with pytest.raises(BrokerGone):
+        pair.client()
+    pair.network.close()
+
+
+def test_the_session_of_a_dead_node_lives_until_it_is_ended() -> None:
+    """A ZooKeeper that is none: it keeps what it receives, and closes when a session is closed."""
+    received: list[bytes] = []
+    with fake_broker(lambda payload: received.append(payload)) as server, Network() as network:  # type: ignore[func-returns-value]
+        link = Link(SOURCE, 8, ("127.0.0.1", free_port()), server.address, Kind.ZOOKEEPER)
+        network.listen(link)
+        with socket.create_connection(link.listen) as session:
+            session.sendall(framed(b"greeting") + framed(b"\0\0\0\1\0\0\0\4path"))
+            wait_for(lambda: len(received) == 2, "two frames", 5)
+        assert [frame.api for frame in network.seen] == [None, 4]
+        time.sleep(0.1)
+        assert len(received) == 2
+        ender = threading.Thread(target=network.end_sessions, args=(SOURCE,))
+        ender.start()
+        wait_for(lambda: len(received) == 3, "the end of the session", 5)
+        assert framed(received[2]) == close_session()
+        server.connections[0].shutdown(socket.SHUT_RDWR)
+        ender.join(5)
+        assert not ender.is_alive()

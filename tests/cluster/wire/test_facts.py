@@ -1,0 +1,133 @@
+"""What frames say of replication, in the versions that releases from 0.10 to 4.2 use between brokers."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from acked.cluster.wire.apis import Api
+from acked.cluster.wire.codec import write_request, write_response
+from acked.cluster.wire.facts import (
+    EpochEnd,
+    EpochQuestion,
+    FetchRequest,
+    FetchResponse,
+    PartitionState,
+    Registration,
+    request_facts,
+    response_facts,
+)
+from acked.cluster.wire.records import write_records
+
+TOPIC = UUID(int=0xABC)
+NAMED = 12
+"""The last version of Fetch that names topics; later ones have their ids."""
+
+
+@pytest.mark.parametrize("version", [*range(19)])
+def test_a_fetch_says_where_its_replica_is(version: int) -> None:
+    partition = {
+        "partition": 0,
+        "current_leader_epoch": 4,
+        "fetch_offset": 7,
+        "last_fetched_epoch": 3,
+        "partition_max_bytes": 9,
+    }
+    values = {
+        "replica_id": 2, "replica_state": {"replica_id": 2}, "max_wait": 1, "min_bytes": 1, "session_id": 5,
+        "topics": [{"topic": "t", "topic_id": TOPIC, "partitions": [partition]}],
+    }  # fmt: skip
+    facts = request_facts(write_request(Api.FETCH, version, 1, values)[4:])
+    assert isinstance(facts, FetchRequest)
+    [position] = facts.positions
+    assert (facts.replica, facts.session) == (2, 5 if version >= 7 else 0)
+    assert (position.topic, position.offset) == ("t" if version <= NAMED else TOPIC.hex, 7)
+    assert position.current_epoch == (4 if version >= 9 else None)
+    assert position.last_epoch == (3 if version >= 12 else None)
+
+
+@pytest.mark.parametrize("version", [*range(19)])
+def test_a_fetch_response_says_what_the_leader_gave(version: int) -> None:
+    partition = {
+        "partition_index": 0, "error_code": 0, "high_watermark": 3, "records": write_records([b"r0", b"r1"], version >= 4),
+        "diverging_epoch": {"epoch": 1, "end_offset": 2},
+    }  # fmt: skip
+    values = {
+        "throttle_time": 0,
+        "error_code": 0,
+        "responses": [{"topic": "t", "topic_id": TOPIC, "partitions": [partition]}],
+    }
+    facts = response_facts(Api.FETCH, version, write_response(Api.FETCH, version, 1, values)[4:])
+    assert isinstance(facts, FetchResponse)
+    [found] = facts.partitions
+    assert (found.error, found.high_watermark, [record.text for record in found.records]) == (0, 3, ["r0", "r1"])
+    assert found.diverging == ((1, 2) if version >= 12 else None)
+    assert "high watermark 3" in str(facts)
+
+
+def test_records_of_krafts_metadata_are_not_read_as_records() -> None:
+    for version, topic in ((12, {"topic": "__cluster_metadata"}), (17, {"topic_id": UUID(int=1)})):
+        partition = {"partition_index": 0, "error_code": 0, "high_watermark": 3, "records": b"something else"}
+        values = {"throttle_time": 0, "error_code": 0, "responses": [{**topic, "partitions": [partition]}]}
+        facts = response_facts(Api.FETCH, version, write_response(Api.FETCH, version, 1, values)[4:])
+        assert isinstance(facts, FetchResponse)
+        assert facts.partitions[0].records == ()
+
+
+@pytest.mark.parametrize("version", range(8))
+def test_leader_and_isr_says_who_leads(version: int) -> None:
+    state = {
+        "topic_name": "t", "partition_index": 0, "controller_epoch": 1, "leader": 2, "leader_epoch": 6, "isr": (1, 2),
+        "partition_epoch": 0, "replicas": (2, 1), "is_new": False, "leader_recovery_state": 0,
+    }  # fmt: skip
+    values = {
+        "controller_id": 9, "is_k_raft_controller": False, "controller_epoch": 1, "broker_epoch": 3, "type": 0,
+        "ungrouped_partition_states": [state],
+        "topic_states": [{"topic_name": "t", "topic_id": TOPIC, "partition_states": [state]}],
+        "live_leaders": [{"broker_id": 2, "host_name": "h", "port": 1}],
+    }  # fmt: skip
+    assert request_facts(write_request(Api.LEADER_AND_ISR, version, 1, values)[4:]) == (PartitionState("t", 0, 2, 6, (1, 2)),)
+
+
+def test_leader_and_isr_has_the_bytes_of_kafkas_definition() -> None:
+    values = {"controller_id": 9, "controller_epoch": 1, "live_leaders": [{"broker_id": 2, "host_name": "h", "port": 1}]}
+    expected = "00000009 00000001 00000000 00000001 00000002 0001 68 00000001"
+    assert write_request(Api.LEADER_AND_ISR, 0, 1, values)[19:] == bytes.fromhex(expected)
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_a_change_of_the_isr_says_which(version: int) -> None:
+    partition = {
+        "partition_index": 0, "leader_epoch": 2, "new_isr": (0, 1), "partition_epoch": 5,
+        "new_isr_with_epochs": [{"broker_id": 0}, {"broker_id": 1}],
+    }  # fmt: skip
+    topic = {"topic_name": "t", "topic_id": TOPIC, "partitions": [partition]}
+    name = "t" if version < 2 else TOPIC.hex
+    asked = write_request(Api.ALTER_PARTITION, version, 1, {"broker_id": 0, "topics": [topic]})
+    assert request_facts(asked[4:]) == (PartitionState(name, 0, None, 2, (0, 1)),)
+    answer = {"partition_index": 0, "error_code": 0, "leader_id": 0, "leader_epoch": 2, "isr": (0, 1), "partition_epoch": 6}
+    values = {"throttle_time": 0, "error_code": 0, "topics": [{**topic, "partitions": [answer]}]}
+    answered = write_response(Api.ALTER_PARTITION, version, 1, values)
+    assert response_facts(Api.ALTER_PARTITION, version, answered[4:]) == (PartitionState(name, 0, 0, 2, (0, 1)),)
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_the_end_of_an_epoch_is_asked_and_answered(version: int) -> None:
+    partition = {"partition": 0, "current_leader_epoch": 3, "leader_epoch": 1}
+    asked = write_request(Api.OFFSET_FOR_LEADER_EPOCH, version, 1, {"topics": [{"topic": "t", "partitions": [partition]}]})
+    assert request_facts(asked[4:]) == (EpochQuestion("t", 0, 1),)
+    answer = {"error_code": 0, "partition": 0, "leader_epoch": 1, "end_offset": 8}
+    values = {"throttle_time": 0, "topics": [{"topic": "t", "partitions": [answer]}]}
+    answered = write_response(Api.OFFSET_FOR_LEADER_EPOCH, version, 1, values)
+    expected = EpochEnd("t", 0, 0, 1 if version else None, 8)
+    assert response_facts(Api.OFFSET_FOR_LEADER_EPOCH, version, answered[4:]) == (expected,)
+
+
+def test_a_registration_says_its_epoch_and_what_is_not_known_says_nothing() -> None:
+    values = {"throttle_time": 0, "error_code": 0, "broker_epoch": 44}
+    answered = write_response(Api.BROKER_REGISTRATION, 2, 1, values)
+    assert response_facts(Api.BROKER_REGISTRATION, 2, answered[4:]) == Registration(0, 44)
+    assert request_facts(b"\0\1\0\x63\0\0\0\1whatever") is None
+    assert response_facts(Api.FETCH, 99, b"\0\0\0\1") is None
+    assert request_facts(write_request(Api.METADATA, 1, 1, {"topics": None})[4:]) is None
