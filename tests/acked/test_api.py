@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docs.make.api import CONSTANTS, api_page
+from tools.api import CONSTANTS, api_page
 
 import acked
 from tests.places import CHECKOUT
