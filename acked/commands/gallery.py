@@ -44,7 +44,7 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, quiet: bool) -> None
     from acked.model.catalogue import PROTOCOLS
     from acked.model.partition.protocol import partition
     from acked.model.partition.versions import VERSIONS
-    from acked.reports.pages.gallery import MOST_BYTES, front_page
+    from acked.reports.pages.gallery import MAX_BYTES, front_page
     from acked.reports.pages.gallery_stories import release_in_words, stories_of
 
     bundled = [load_spec(path) for path in all_bundled()]
@@ -75,8 +75,8 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, quiet: bool) -> None
     write_text(out / "index.html", front_page(stories, promises, versions, made), "gallery")
     pages = sum(story.page is not None for story in stories)
     size = sum(entry.stat().st_size for entry in out.iterdir())
-    if size > MOST_BYTES:
-        raise SystemFailure(f"the site in {out} has {size / 1e6:.1f} MB, more than {MOST_BYTES / 1e6:.0f}; use --select")
+    if size > MAX_BYTES:
+        raise SystemFailure(f"the site in {out} has {size / 1e6:.1f} MB, more than {MAX_BYTES / 1e6:.0f}; use --select")
     say(f"{len(stories)} answers and {pages} counterexamples are in {out} ({size / 1e6:.1f} MB); open {out / 'index.html'}")
 
 

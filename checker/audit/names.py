@@ -84,7 +84,7 @@ def meant(name: str) -> str | None:
 
 
 def _plain(name: str) -> str:
-    """`KAFKA_MIN_ISR`, `"minInsyncReplicas"` and `min-insync-replicas` with dots between small letters."""
+    """`KAFKA_MIN_ISR`, `"minInsyncReplicas"` and `min-insync-replicas` in lower case with dots."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", ".", name.strip().strip("\"'`"))
     return re.sub(r"[_\-. ]+", ".", apart).strip(".").lower()
 

@@ -76,7 +76,7 @@ def _property_entries(name: str, text: str) -> Iterator[Entry]:
     import javaproperties
 
     line = 1
-    # Where a file ends is no concern of Kafka's, but half an escape is.
+    # Kafka does not mind where a file ends, but half an escape is an error.
     try:
         for element in javaproperties.parse(text):
             if isinstance(element, javaproperties.KeyValue):

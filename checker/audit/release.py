@@ -110,7 +110,7 @@ def contexts(given: Given, version: str | None = None, plane: str | None = None)
     if not said:
         return _any_release(named, source)
     exact = [item for item in said if item.is_exact]
-    # 3.4 and 3.4.1 agree, and the longer one says more; of what is no release itself the newest counts.
+    # 3.4 and 3.4.1 agree, and the longer one says more; of what is not a release itself the newest counts.
     chosen = max(exact, key=lambda one: len(one.release.numbers)) if exact else max(said, key=lambda one: one.release.numbers)
     for item in said:
         _check_together(chosen, item)

@@ -237,7 +237,7 @@ def _declared(leaf: Leaf, code: Expr) -> Expr:
 
 
 def _stored(leaf: Leaf, code: Expr) -> Expr:
-    """The inverse; "no id" is no value that a slot with a record could hold, and so not none either."""
+    """The inverse; "no id" is not a value that a slot with a record could hold, and so not none either."""
     return code if leaf.slot is None else OptionalValue(literal(0), _item(leaf)).code_of(_item(leaf)(code))
 
 
