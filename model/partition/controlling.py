@@ -217,8 +217,8 @@ def _says_restart(t: Telling) -> str:
 def restart(s: State, broker: Replica, is_clean: Bool) -> None:
     """A broker that was down comes back, registers, and knows nothing of leaders yet.
 
-    One that was not shut down in order shows that by the lack of its clean shutdown file, and is not an eligible leader any more,
-    whether or not it lost something (KIP-966). How a broker stopped that lost nothing nobody knows before that.
+    One that was not shut down in order shows that by the lack of its clean shutdown file, and is no longer an eligible
+    leader, whether or not it lost something (KIP-966). How a broker stopped that lost nothing nobody knows before that.
     """
     require("down", s.broker[broker].down)
     if dies_uncleanly.value:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.api import CONSTANTS, api_page
 
 import acked
 from tests.places import CHECKOUT
+from tools.api import CONSTANTS, api_page
 
 SOURCE = Path(acked.__file__).read_text()
 

@@ -9,7 +9,7 @@ from acked.checker.question.result import Counterexample, Verdict
 from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, load_spec
 from acked.commands.gallery import is_wanted
-from acked.reports.pages.gallery import MOST_BYTES
+from acked.reports.pages.gallery import MAX_BYTES
 from acked.reports.pages.page import render, trace_data
 from tests.places import SPECS
 
@@ -31,7 +31,7 @@ def test_the_bundled_stories_together_stay_below_ten_megabytes() -> None:
     found = Counterexample.of(longest.title, result.question, result.violations[0])
     page = render(trace_data(found), packed=True)
     assert stories > 60
-    assert stories * len(page.encode()) < MOST_BYTES
+    assert stories * len(page.encode()) < MAX_BYTES
 
 
 def test_specs_that_only_check_acked_itself_are_left_out_unless_they_are_selected() -> None:
