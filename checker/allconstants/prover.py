@@ -3,9 +3,9 @@
 `Prover`, the only place where all-constants obligations meet z3.
 
 z3 answers by instantiating quantifiers. "Unsatisfiable" is a proof; everything else decides nothing. Every query has a
-context of its own and is bounded in z3's own count of steps: what it answers depends neither on what was asked before nor on how busy
-the machine is. Where a limit in seconds is set and cuts a query short, `OutOfTime` is raised. Importing this module imports
-z3, which is slow: only solver processes do so.
+context of its own and is bounded in z3's own count of steps: what it answers depends neither on what was asked before nor on
+how busy the machine is. Where a limit in seconds is set and cuts a query short, `OutOfTime` is raised. Importing this module
+imports z3, which is slow: only solver processes do so.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Following: a broker learns which leader to follow, truncates what its leader does not have, and fetches.
 
-Becoming a follower, truncation by request (KIP-101, KIP-279), and the fetch. A fetch is one step: the leader
-learns the follower's log end, moves its high watermark and takes the follower into the ISR (where that takes no request of
-its own); then the answer reaches the follower, or is lost. An answer that is given at once was read before the leader noted the
-fetch, so it carries the high watermark from before; one for which the fetch waited at the leader carries the one from after.
+Becoming a follower, truncation by request (KIP-101, KIP-279), and the fetch. A fetch is one step: the leader learns the
+follower's log end, moves its high watermark and takes the follower into the ISR (where that takes no request of its own);
+then the answer reaches the follower, or is lost. An answer that is given at once was read before the leader noted the fetch,
+so it carries the high watermark from before; one for which the fetch waited at the leader carries the one from after.
 """
 
 from __future__ import annotations
