@@ -296,8 +296,10 @@ def read_table(path: Path) -> Table:
             table = _bounded(path, table, value)
         else:
             known = ("property", "axes", "bounds")
-            hint = f"{', '.join(known)}, or its value is of another kind{near(key, known)}"
-            raise ConfigurationError(f"{path}: {key!r} is not one of {hint}")
+            if key in known:
+                kind = "a text" if key == "property" else "a table"
+                raise ConfigurationError(f"{path}: {key} is {value!r} and must be {kind}")
+            raise ConfigurationError(f"{path}: there is no key {key!r}{near(key, known)}; use {', '.join(known)}")
     return table
 
 

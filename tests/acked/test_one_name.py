@@ -47,7 +47,7 @@ locks = Protocol(
 )
 
 
-@locks.action(says=lambda t: f"client {t['client']} takes the lock", actor="client")
+@locks.action(says=lambda t: f"client {t.client} takes the lock", actor="client")
 def take(s: State, client: Client) -> None:
     require("the lock is free", s.holder.is_none)
     s.holder = client

@@ -128,7 +128,7 @@ def test_a_failed_induction_shows_what_breaks_what(weakened: Path) -> None:
     text = " ".join(done.stdout.split())
     assert done.returncode == 152, done.stderr
     assert "Counterexample to induction: the step FencedFollowerFetch" in text
-    assert "a state in which every property and every lemma holds; it is not reachable" in text
+    assert "a state in which every property and every lemma holds; it is unreachable: explicit search" in text
     assert "FencedFollowerFetch does not preserve" in text
     assert "broker 0" in text, "states are drawn as log grids"
     assert "incomplete: not a proof, because of FencedFollowerFetch" in text

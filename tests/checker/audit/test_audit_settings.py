@@ -138,7 +138,7 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
 def test_a_file_of_very_many_keys_or_one_very_long_line_is_read_in_bounded_work(tmp_path: Path) -> None:
     many = tmp_path / "many.properties"
     many.write_text("acks=1\n" + "".join(f"min.insync.replica{at}=1\n" for at in range(100_000)))
-    with pytest.raises(SpecUnreadable, match="more than 1,000 names are no settings"):
+    with pytest.raises(SpecUnreadable, match="more than 1,000 names are not settings"):
         gather(read_settings(many))
     many.write_text("acks=1\n" + "".join(f"min.insync.replica{at}=1\n" for at in range(MAX_UNKNOWN)))
     assert len(gather(read_settings(many), is_lenient=True).findings) == MAX_UNKNOWN

@@ -98,17 +98,17 @@ def test_a_file_gives_axes_and_bounds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("axes = 1", "not of its kind"),
+        ("axes = 1", "must be a table"),
         ("[axes]\nack = [1]", "did you mean"),
         ("[axes]\nacks = 1", "must be a list"),
         ("[axes]\ncrashes = ['lossey']", "choose from"),
-        ("[axes]\nreplicas = [true]", "no number"),
+        ("[axes]\nreplicas = [true]", "not a number"),
         ("[axes]\nunclean_election = [2]", "neither on nor off"),
         ("[bounds]\nlog_sizes = 1", "no bound"),
         ("[bounds]\nlog_size = 0", "from 1"),
         ("propety = 'x'", "did you mean"),
-        ("x", "no TOML"),
-        ("\0", "no TOML"),
+        ("x", "not valid TOML"),
+        ("\0", "not valid TOML"),
     ],
 )
 def test_a_wrong_file_is_one_sentence(text: str, reason: str, tmp_path: Path) -> None:

@@ -432,7 +432,7 @@ def test_a_lasso_is_replayed() -> None:
         ("leader-in-office-weak", lambda d: d["spec"]["liveness"].update(Led=["True"]), "a trigger and a goal"),
         ("leader-in-office-weak", lambda d: d["spec"]["liveness"].update(Led="broker[1].down"), "it has a state in which"),
         ("leader-in-office-weak", lambda d: d["spec"].pop("fairness"), "'fairness' is missing"),
-        ("leader-in-office-weak", lambda d: d["spec"]["liveness"].update(OneLeader="False"), "no name for a promise"),
+        ("leader-in-office-weak", lambda d: d["spec"]["liveness"].update(OneLeader="False"), "cannot be the name of a property of its own"),
         ("majority-older-term", lambda d: d["steps"].pop(), "does not come back to its step 5"),
         ("majority-older-term", lambda d: (d["steps"].pop(), d.update(loop=4)), "not fair: its loop passes over Replicate"),
     ],
@@ -529,7 +529,7 @@ def test_a_spec_that_makes_no_sense_is_refused(lines: str, said_of_it: str) -> N
         (["--engine", "spark"], "not over Spark; use --engine local"),
         (["--run-dir", "run"], "leave --run-dir, --resume and --master out"),
         (["--symmetry"], "leave symmetry out"),
-        (["--easiest"], "--easiest and --explain are about broken promises"),
+        (["--easiest"], "--easiest and --explain need an invariant"),
     ],
 )
 def test_options_that_it_does_not_go_with_are_refused(

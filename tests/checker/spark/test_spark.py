@@ -58,7 +58,8 @@ def over_spark(
 
 def spec(name: str, **constants: int) -> Question:
     found = load_spec(next(SPECS.rglob(f"{name}.toml")))
-    return replace(found, constants={**found.constants, **constants}).question()
+    asked = replace(found.asked, constants=tuple({**found.constants, **constants}.items()))
+    return replace(found, asked=asked).question()
 
 
 @pytest.mark.parametrize("buckets", [1, 2, 7])
