@@ -34,7 +34,7 @@ IN_ISR = Badge("isr", "in ISR")
 OUT_OF_ISR = Badge("isr", "out of ISR", Tone.ABSENT)
 LEADER = Badge("leader", "leader", Tone.STRONG)
 STALE_LEADER = Badge("leader", "stale leader", Tone.WRONG)
-UNAWARE = Badge("elected", "elected, not informed yet", Tone.PENDING)
+UNAWARE = Badge("elected", "elected, unaware", Tone.PENDING)
 LEADERLESS = Badge("follows", "knows no leader", Tone.ABSENT)
 
 

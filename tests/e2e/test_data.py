@@ -78,6 +78,7 @@ def test_a_condition_that_nothing_satisfies_leaves_a_dataset_without_states(tiny
     assert not list((tiny / "none" / "states").iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_condition_thins_the_dataset_out(tiny: Path) -> None:
     where = "size(quorum.isr) = 1"
@@ -92,6 +93,7 @@ def test_a_condition_thins_the_dataset_out(tiny: Path) -> None:
     assert all(edge["source"] in ids and edge["target"] in ids for edge in edges)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_query_that_cannot_run_is_one_sentence(tiny: Path) -> None:
     acked("states", "tiny.toml", "--out", "data", "-q", cwd=tiny)

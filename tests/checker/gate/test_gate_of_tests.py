@@ -12,6 +12,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,7 +116,13 @@ def test_a_copy_without_a_fault_passes_and_runs_its_own_packages(tmp_path: Path)
     assert int(passed[1]) >= 20
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.what.replace(" ", "-"))
+def cases() -> list[Any]:
+    """Every third fault in `make test`; the others, which are of the same kinds, in `make test-long`."""
+    marks = [() if at % 3 == 0 else pytest.mark.long for at in range(len(FAULTS))]
+    return [pytest.param(fault, id=fault.what.replace(" ", "-"), marks=mark) for fault, mark in zip(FAULTS, marks, strict=True)]
+
+
+@pytest.mark.parametrize("fault", cases())
 def test_a_fault_in_the_text_of_the_copy_turns_the_tests_red(fault: Fault, tmp_path: Path) -> None:
     copy = copy_of_the_checkout(tmp_path)
     inject(fault, copy)

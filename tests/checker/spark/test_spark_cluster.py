@@ -98,6 +98,7 @@ def test_a_worker_killed_for_good_leaves_its_part_to_the_other(
     assert any("with 1 instead of 2 tasks" in note for note in result.notes), result.notes
 
 
+@pytest.mark.long  # The command's test of handing over to a cluster meets a full memory, too.
 def test_a_worker_that_comes_during_a_search_is_used_when_memory_is_full(
     machines: Cluster, driver: SparkDriver, tmp_path: Path
 ) -> None:

@@ -34,7 +34,7 @@ def test_a_broker_is_a_row_with_its_epoch_log_watermark_and_badges(drawn: Drawn,
     assert len(rows) == 9 * 2
     last_leader, last_follower = (" ".join(row) for row in rows[-2:])
     assert last_leader.startswith(
-        "broker 0 e0 │ r0·e0 ║ hw 1 end 1 in ISR stale leader elected, not informed yet own ISR {0, 1}"
+        "broker 0 e0 │ r0·e0 ║ hw 1 end 1 in ISR stale leader elected, unaware own ISR {0, 1}"
     )
     assert last_follower.startswith("broker 1 *e1 ║*× hw 0 *end 0 out of ISR follows broker 0")
 
