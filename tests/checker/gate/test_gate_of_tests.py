@@ -119,7 +119,8 @@ def test_a_copy_without_a_fault_passes_and_runs_its_own_packages(tmp_path: Path)
 def cases() -> list[Any]:
     """Every third fault in `make test`; the others, which are of the same kinds, in `make test-long`."""
     marks = [() if at % 3 == 0 else pytest.mark.long for at in range(len(FAULTS))]
-    return [pytest.param(fault, id=fault.what.replace(" ", "-"), marks=mark) for fault, mark in zip(FAULTS, marks, strict=True)]
+    named = [(fault, fault.what.replace(" ", "-")) for fault in FAULTS]
+    return [pytest.param(fault, id=name, marks=mark) for (fault, name), mark in zip(named, marks, strict=True)]
 
 
 @pytest.mark.parametrize("fault", cases())
