@@ -5,29 +5,28 @@ Every function is silent, answers with plain data, and raises what `acked.checke
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
+from acked.asking.output import TraceFile
 from acked.asking.specs import changed, find_spec
-from acked.checker.bounds import Bounds, default_memory, default_workers
+from acked.checker.bounds import Bounds
 from acked.checker.errors import ConfigurationError
 from acked.checker.explore.simulate import Plan, Simulation
 from acked.checker.explore.simulate import simulate as run_at_random
-from acked.checker.files import write_text
 from acked.checker.observer import Observer
 from acked.checker.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.induction import Options, prove_by_induction
-from acked.checker.proof.result import PROOF, ProofResult
+from acked.checker.proof.result import DEFAULT_DEPTH, PROOF, ProofResult
 from acked.checker.question.fairness import check_fairness, check_present
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Counterexample, Result, Run, Violation
 from acked.checker.question.user_properties import check_texts, written_invariant
-from acked.checker.replay.trace_file import read_trace, trace_document
+from acked.checker.replay.trace_file import read_trace
 from acked.checker.search.local import search
 from acked.checker.spec.resolve import bind_constants, property_named
 from acked.checker.spec.spec import Spec
@@ -38,9 +37,6 @@ from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
 from acked.model.language.values import Bool
 from acked.reports.runs.view import steps_of
-
-MIN_SOLVER_MEMORY = 1 << 30
-"""Bytes that a solver process may use even where less is free now, unless the caller chooses."""
 
 _OF_RUNS = (Kind.STATE, Kind.STEP, Kind.DEADLOCK)
 """Kinds of properties that one finite run can violate."""
@@ -163,13 +159,12 @@ def prove(
     if not question.properties:
         raise ConfigurationError("the question has no properties to prove; name some")
     PROOF.check(question)
-    processes = jobs or default_workers()
-    limits = Limits(processes, timeout, memory or max(default_memory() // processes, MIN_SOLVER_MEMORY))
+    limits = Limits.sharing(jobs, timeout, memory)
     protocol = question.instance.protocol
     lemmas = lemmas_for(protocol, question.properties)
     is_shipped = PROTOCOLS.get(protocol.name) is protocol
     if depth is not None or (lemmas is None and is_shipped):
-        return check_bounded(question, Bound(8 if depth is None else depth), limits, observer)
+        return check_bounded(question, Bound(DEFAULT_DEPTH if depth is None else depth), limits, observer)
     used = all_lemmas(protocol) if lemmas is None else lemmas
     return prove_by_induction(question, used, limits, Options(every_claim=True), observer)
 
@@ -267,8 +262,7 @@ class Trace:
                     f"{item.name} is a Python function, which a trace file cannot name; write it as a predicate, "
                     f'invariant("{item.name}", "…")'
                 )
-        document = trace_document(Counterexample(self.title, self.question, self.run, self.violates))
-        write_text(Path(path), json.dumps(document, indent=1) + "\n", "trace")
+        TraceFile(Path(path)).write(Counterexample(self.title, self.question, self.run, self.violates))
 
     @property
     def steps(self) -> tuple[Step, ...]:

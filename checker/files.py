@@ -16,6 +16,9 @@ from typing import BinaryIO
 
 from acked.checker.errors import SpecUnreadable, SystemFailure
 
+PACKAGE = Path(__file__).parents[1]
+"""The folder of the package `acked`, with the others in it."""
+
 MAX_BYTES = 256 << 20
 """No spec or trace of ours comes near this; a larger file is something else."""
 

@@ -23,12 +23,14 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-PACKAGE = Path(__file__).parents[1]
-"""The folder of the package `acked`, which has the others in it."""
+from acked.checker.bounds import default_memory, default_workers
+from acked.checker.files import PACKAGE
+
+MIN_MEMORY = 1 << 30
+"""Bytes that a process may use even where less is free now, unless the user says otherwise."""
 
 GRACE = 5.0
 """Seconds that a solver may overrun its own timeout before its process is killed."""
@@ -56,6 +58,12 @@ class Limits:
     jobs: int
     timeout: float
     memory: int | None = None
+
+    @classmethod
+    def sharing(cls, jobs: int | None, timeout: float, memory: int | None = None) -> Limits:
+        """With the defaults of this machine: a process a core, which share most of the memory at hand."""
+        number = jobs or default_workers()
+        return cls(number, timeout, memory or max(default_memory() // number, MIN_MEMORY))
 
 
 @dataclass(frozen=True)

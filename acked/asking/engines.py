@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.checker.names import repeated
 
 if TYPE_CHECKING:
     from acked.checker.batch.local import Runner
@@ -57,8 +58,8 @@ class EngineOptions:
             raise ConfigurationError("--buckets is fixed when a run begins; leave it out with --resume")
         if self.buckets is not None and not uses_spark and self.run_dir is None:
             raise ConfigurationError("--buckets is for runs that are stored; add --run-dir or --engine spark")
-        if repeated := sorted({name for name, _ in self.conf if [other for other, _ in self.conf].count(name) > 1}):
-            raise ConfigurationError(f"--conf {', '.join(repeated)} is given twice; give each once")
+        if twice := repeated(name for name, _ in self.conf):
+            raise ConfigurationError(f"--conf {', '.join(twice)} is given twice; give each once")
         if uses_spark:
             _ = self.settings
 

@@ -208,10 +208,10 @@ class AskedSpec:
 def bound(constants: Constants) -> dict[str, Value]:
     """The constants by name; `ConfigurationError` if one is given twice."""
     from acked.checker.errors import ConfigurationError
+    from acked.checker.names import repeated
 
-    names = [name for name, _ in constants]
-    if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise ConfigurationError(f"constant {', '.join(repeated)} is given twice; give each once")
+    if twice := repeated(name for name, _ in constants):
+        raise ConfigurationError(f"constant {', '.join(twice)} is given twice; give each once")
     return dict(constants)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from acked.checker.errors import ConfigurationError, SpecUnreadable, SystemFailure
+from acked.checker.files import PACKAGE
 from acked.checker.names import near
 from acked.checker.spec.spec import Spec, load_spec, protocol_in
 from acked.checker.spec.user_protocol import is_reference
@@ -17,7 +18,7 @@ from acked.checker.spec.user_protocol import is_reference
 
 def bundled_specs() -> Path:
     """The folder of the bundled specs; the name of a bundled spec is its file's name without `.toml`."""
-    folder = Path(__file__).parents[1] / "specs"
+    folder = PACKAGE / "specs"
     if folder.is_dir():
         return folder
     raise SystemFailure(f"the specs that come with acked are missing from {folder.parent}; reinstall acked")

@@ -12,7 +12,7 @@ import click
 from acked.asking.options import CONSTANT, JOBS, MEMORY, SPEC, AskedSpec, collects, option, shows, writes_trace
 from acked.asking.output import Output, TraceFile
 from acked.checker.errors import ConfigurationError
-from acked.commands.proving.instance import DEFAULT_DEPTH
+from acked.checker.proof.result import DEFAULT_DEPTH
 from acked.commands.proving.request import Program, Programs, ProofOptions, Solver, make_query_folder, refuse_beside
 
 EXPLORED_STATES = 2_000_000

@@ -19,11 +19,9 @@ from typing import Any
 from acked.checker.batch.outcome import Outcome, Task, from_document, to_document
 from acked.checker.cache import NotOurs, Store
 from acked.checker.errors import AckedError
+from acked.checker.files import PACKAGE
 from acked.checker.spec.user_protocol import is_reference
 from acked.model.formulas.errors import ModelError
-
-PACKAGE = Path(__file__).parents[2]
-"""The folder of our packages."""
 
 _FORMAT = "acked-answer/1"
 

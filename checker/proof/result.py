@@ -10,8 +10,11 @@ from enum import Enum, unique
 from acked.checker.errors import ExitCode
 from acked.checker.question.engine import Capabilities, Unsupported
 from acked.checker.question.question import Question
-from acked.checker.question.result import Run, Verdict, Violation
-from acked.invariants.property import Kind, Property
+from acked.checker.question.result import Run, Verdict, Violation, exit_code_of
+from acked.invariants.property import Property
+
+DEFAULT_DEPTH = 8
+"""Steps of the longest trace that bounded model checking looks at, unless the user says otherwise."""
 
 INITIAL = "initial state"
 """The subject of the obligation that every claim holds initially."""
@@ -195,12 +198,7 @@ class ProofResult:
     def exit_code(self) -> ExitCode:
         """By verdict; of several violations the shortest counts, ties by the spec's order."""
         if self.violations:
-            shortest = min(self.violations, key=lambda violation: violation.trace_length)
-            return {
-                Kind.STATE: ExitCode.INVARIANT,
-                Kind.STEP: ExitCode.STEP_OR_LIVENESS,
-                Kind.DEADLOCK: ExitCode.DEADLOCK,
-            }[shortest.property.kind]
+            return exit_code_of(self.violations)
         if self.interrupted:
             return ExitCode.INTERRUPTED
         return ExitCode.HOLDS if self.verdict is Verdict.HOLDS else ExitCode.TOO_LARGE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 
@@ -95,6 +95,19 @@ class Counterexample:
         return cls(title, question, violation.run, violation.property)
 
 
+def exit_code_of(violations: Iterable[Violation]) -> ExitCode:
+    """Of several violations the shortest counts, ties by the spec's order."""
+    shortest = min(violations, key=lambda violation: violation.trace_length)
+    return {
+        Kind.STATE: ExitCode.INVARIANT,
+        Kind.STEP: ExitCode.STEP_OR_LIVENESS,
+        Kind.DEADLOCK: ExitCode.DEADLOCK,
+        Kind.REACH: ExitCode.HOLDS,
+        Kind.RECOVERABLE: ExitCode.STEP_OR_LIVENESS,
+        Kind.LIVENESS: ExitCode.STEP_OR_LIVENESS,
+    }[shortest.property.kind]
+
+
 @dataclass(frozen=True)
 class ActionCount:
     """How often an action was fired, and how often into a state not reached in an earlier level."""
@@ -156,15 +169,7 @@ class Result:
     def exit_code(self) -> ExitCode:
         """By verdict; of several violations the shortest counts, ties by the spec's order."""
         if self.violations:
-            shortest = min(self.violations, key=lambda violation: violation.trace_length)
-            return {
-                Kind.STATE: ExitCode.INVARIANT,
-                Kind.STEP: ExitCode.STEP_OR_LIVENESS,
-                Kind.DEADLOCK: ExitCode.DEADLOCK,
-                Kind.REACH: ExitCode.HOLDS,
-                Kind.RECOVERABLE: ExitCode.STEP_OR_LIVENESS,
-                Kind.LIVENESS: ExitCode.STEP_OR_LIVENESS,
-            }[shortest.property.kind]
+            return exit_code_of(self.violations)
         if self.stopped is StopReason.INTERRUPTED:
             return ExitCode.INTERRUPTED
         return ExitCode.HOLDS if self.verdict is Verdict.HOLDS else ExitCode.TOO_LARGE

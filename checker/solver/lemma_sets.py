@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from acked.checker.files import open_file, write_text
+from acked.checker.files import PACKAGE, open_file, write_text
 
-LEMMA_SETS = Path(__file__).parents[2] / "invariants" / "replication"
+LEMMA_SETS = PACKAGE / "invariants" / "replication"
 """Where the lemma sets are that ship."""
 
 

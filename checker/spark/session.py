@@ -18,6 +18,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.checker.files import PACKAGE
 from acked.checker.optional import optional_packages
 from acked.checker.spark.java import find_java
 
@@ -28,9 +29,6 @@ SLOT_SECONDS = 60.0
 
 STEADY_SECONDS = 2.0
 """Executors of a cluster come one by one: no further one for so long, and those that came are all."""
-
-PACKAGE = Path(__file__).parents[2]
-"""The folder of the package `acked`."""
 
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)\])?|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+")
 

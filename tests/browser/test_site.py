@@ -33,6 +33,7 @@ def test_the_search_finds_a_page_without_a_server_and_without_the_network(site: 
     watched.page.locator(".md-search-result__item a").first.wait_for()
     watched.page.locator(".md-search-result__item a").first.click()
     watched.page.wait_for_url("**/engine.html**")
+    assert watched.page.get_by_role("heading", name="How a state is found").is_visible()
 
 
 @pytest.mark.fresh_page

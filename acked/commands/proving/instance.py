@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from acked.asking.options import STARTED
 from acked.asking.output import Output, TraceFile
 from acked.checker.errors import ExitCode
-from acked.checker.proof.result import Method
+from acked.checker.proof.result import DEFAULT_DEPTH, Method
 from acked.checker.spec.spec import Spec
 from acked.checker.spec.user_protocol import is_reference
 from acked.commands.proving.request import ProofOptions, refuse_beside
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from acked.checker.observer import Observer
     from acked.checker.processes import Limits
     from acked.checker.proof.result import ProofResult
-
-DEFAULT_DEPTH = 8
-"""Steps of the longest trace that bounded model checking looks at."""
 
 
 def prove_spec(

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from acked.checker.spec.spec import Spec
     from acked.invariants.property import Property
 
-MIN_MEMORY = 1 << 30
-"""Bytes that a solver process may use even where less is free now, unless the user says otherwise."""
-
 
 class Program(Enum):
     """What `acked prove` does."""
@@ -98,13 +95,11 @@ class Solver:
     @property
     def limits(self) -> Limits:
         """With the defaults of this machine; `ConfigurationError` for a time that is not finite."""
-        from acked.checker.bounds import default_memory, default_workers
         from acked.checker.processes import Limits
 
         if not math.isfinite(self.timeout):
             raise ConfigurationError(f"--timeout {self.timeout:g} is not a number of seconds; use e.g. 86400 for a day")
-        workers = self.jobs or default_workers()
-        return Limits(workers, self.timeout, self.memory or max(default_memory() // workers, MIN_MEMORY))
+        return Limits.sharing(self.jobs, self.timeout, self.memory)
 
 
 @dataclass(frozen=True)
