@@ -19,7 +19,7 @@ from acked.checker.explore.simulate import simulate as run_at_random
 from acked.checker.observer import Observer
 from acked.checker.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
-from acked.checker.proof.induction import Options, prove_by_induction
+from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import DEFAULT_DEPTH, PROOF, ProofResult
 from acked.checker.question.fairness import check_fairness, check_present
 from acked.checker.question.ledger import StopPolicy
@@ -166,7 +166,7 @@ def prove(
     if depth is not None or (lemmas is None and is_shipped):
         return check_bounded(question, Bound(DEFAULT_DEPTH if depth is None else depth), limits, observer)
     used = all_lemmas(protocol) if lemmas is None else lemmas
-    return prove_by_induction(question, used, limits, Options(every_claim=True), observer)
+    return prove_by_induction(question, used, limits, InductionOptions(every_claim=True), observer)
 
 
 def simulate(

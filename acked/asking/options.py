@@ -234,7 +234,7 @@ class SearchLimits:
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchOptions:
     """Where many searches run, and whether answers that were found before count."""
 
     jobs: int | None = None
@@ -279,8 +279,8 @@ asks_spec = collects("asked", AskedSpec, name=SPEC, constants=CONSTANT)
 searches = collects(
     "search", SearchLimits, workers=WORKERS, max_depth=MAX_DEPTH, max_states=MAX_STATES, memory=MEMORY
 )
-searches_many = collects("batch", Batch, jobs=JOBS, memory=MEMORY_EACH, use_cache=CACHE)
-searches_many_anywhere = collects("batch", Batch, jobs=JOBS, master=MASTER, memory=MEMORY_EACH, use_cache=CACHE)
+searches_many = collects("batch", BatchOptions, jobs=JOBS, memory=MEMORY_EACH, use_cache=CACHE)
+searches_many_anywhere = collects("batch", BatchOptions, jobs=JOBS, master=MASTER, memory=MEMORY_EACH, use_cache=CACHE)
 reads_trace = collects(
     "source",
     TraceSource,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits, answer_all
-from acked.checker.batch.outcome import Broken, Outcome, Task
+from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.checker.errors import ConfigurationError
 from acked.checker.question.coverage import clauses_of
 from acked.checker.question.result import StopReason
@@ -35,7 +35,7 @@ class Ablated:
         return f"{self.action}: {self.label}"
 
     @property
-    def broken(self) -> tuple[Broken, ...]:
+    def broken(self) -> tuple[FoundViolation, ...]:
         """The promises that break, the shortest run first."""
         found = self.outcome.violations if self.outcome is not None else ()
         return tuple(sorted(found, key=lambda item: item.trace_length))

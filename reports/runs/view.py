@@ -53,7 +53,7 @@ class StepView:
 
     index: int
     action: str | None
-    arguments: tuple[tuple[str, Any], ...]
+    arguments: tuple[tuple[str, object], ...]
     sentence: str
     state: Mapping[str, Any]
     told: Mapping[str, Any]
@@ -101,7 +101,7 @@ class TraceView:
 
     title: str
     protocol: str
-    constants: tuple[tuple[str, Any], ...]
+    constants: tuple[tuple[str, object], ...]
     dropped: tuple[str, ...]
     story: TraceStory | None
     steps: tuple[StepView, ...]
@@ -164,7 +164,7 @@ def subject_in_words(instance: Instance) -> str:
     return _subject(instance.protocol.name, tuple(instance.telling_constants.items()), dropped_clauses(instance))
 
 
-def label_of(action: str, arguments: Iterable[tuple[str, Any]]) -> str:
+def label_of(action: str, arguments: Iterable[tuple[str, object]]) -> str:
     """`LeaderWrite(leader=1)`."""
     return f"{action}({', '.join(f'{name}={in_words(value)}' for name, value in arguments)})"
 
@@ -174,7 +174,7 @@ def value_in_words(state: Mapping[str, Any], path: tuple[str | int, ...]) -> str
     return in_words(value_at(state, path))
 
 
-def _subject(protocol: str, constants: Sequence[tuple[str, Any]], dropped: Sequence[str]) -> str:
+def _subject(protocol: str, constants: Sequence[tuple[str, object]], dropped: Sequence[str]) -> str:
     bound = ", ".join(f"{name}={in_words(value)}" for name, value in constants)
     text = f"{protocol}: {bound}" if bound else protocol
     return f"{text}; weakened, without {'; '.join(map(repr, dropped))}" if dropped else text

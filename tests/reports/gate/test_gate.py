@@ -10,7 +10,7 @@ import pytest
 
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.gate.ablation import Ablated, Ablation
-from acked.checker.gate.gate import Candidate, Chosen, Entry, GateReport
+from acked.checker.gate.gate import Candidate, Chosen, GateEntry, GateReport
 from acked.checker.question.coverage import ClauseCoverage
 from acked.checker.question.result import ActionCount, StopReason, Verdict
 from acked.checker.spec.expectation import Departure, Reason
@@ -25,8 +25,8 @@ SPEC = load_spec(SPECS / "counts" / "kip320-2111.toml")
 HOLDS = Outcome(Verdict.HOLDS, StopReason.COMPLETE, 277, 500, 12, {"LeaderWrite": ActionCount(3, 3)}, (), {}, 0.01, "f")
 
 
-def entry(name: str, *departures: Departure, is_cached: bool = False) -> Entry:
-    return Entry(Candidate(Path(name), SPEC), HOLDS, departures, is_cached)
+def entry(name: str, *departures: Departure, is_cached: bool = False) -> GateEntry:
+    return GateEntry(Candidate(Path(name), SPEC), HOLDS, departures, is_cached)
 
 
 def shown(report: GateReport, width: int = 100) -> str:
