@@ -8,8 +8,9 @@ from acked.checker.gate.ablation import Ablated, Ablation
 from acked.checker.question.result import Counterexample
 from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.escaping import md_code, md_text
+from acked.reports.runs.subject import subject_in_words
 from acked.reports.runs.terminal import print_trace
-from acked.reports.runs.view import TraceView, subject_in_words, view_of
+from acked.reports.runs.view import TraceView, view_of
 from acked.reports.table import Table, TableCell, print_table, table, table_markdown
 from acked.reports.units import plural
 
