@@ -20,8 +20,8 @@ PAGE = ROOT / "docs" / "commands.md"
 HEAD = """\
 # Commands
 
-Every command with all its options, for everyone who uses the command line. `acked COMMAND --help` prints the same; this page is made from it
-by `python tools/commands.py`.
+Every command with all its options, for everyone who uses the command line. `acked COMMAND --help` prints the same;
+this page is made from it by `python tools/commands.py`.
 
 | exit code | meaning |
 |---|---|

@@ -14,8 +14,8 @@ from tests.gate.mutations import MUTATIONS, attempt, copy_of_the_checkout, run_g
 HEAD = """\
 # What the gate finds
 
-Would the gate notice if the model, the search or a spec were broken? For those who rely on a green gate. Each row is a fault that
-was put into a copy of the checkout or of a spec, the reason for which `acked gate` then was red, and its message.
+Would the gate notice if the model, the search or a spec were broken? For those who rely on a green gate. Each row is a
+fault that was put into a copy of the checkout or of a spec, the reason for which `acked gate` then was red, and its message.
 `tools/gate_mutations.py` writes this table, and `tests/gate/test_mutations.py` checks it.
 
 | | fault | in | reason | the gate's words |

@@ -132,9 +132,10 @@ def page(specs: Sequence[Spec], where: Mapping[Clause, Sequence[int]], results: 
     yield ""
     yield "Which rule of Kafka prevents which failure? For those who change Kafka's replication, or review a change of it."
     yield ""
-    yield "Each labelled clause of every action's guard was dropped in turn from the specs of `specs/gallery` and `specs/claims`"
-    yield f"that hold (the {len(specs)} of up to {MOST_STATES:,} states), small specs first, until a property was violated."
-    yield "`acked ablate SPEC` does the same for one spec and shows the traces. This page is made by `python tools/guards.py`."
+    yield "Each labelled clause of every action's guard was dropped in turn from the specs of `specs/gallery` and"
+    yield f"`specs/claims` that hold (the {len(specs)} of up to {MOST_STATES:,} states), small specs first, until a property"
+    yield "was violated. `acked ablate SPEC` does the same for one spec and shows the traces. This page is made by"
+    yield "`python tools/guards.py`."
     yield ""
     yield f"{len(where)} clauses: {', '.join(f'{len(kinds[kind])} {kind}' for kind in KINDS)}."
     for kind, text in KINDS.items():
@@ -151,7 +152,9 @@ def page(specs: Sequence[Spec], where: Mapping[Clause, Sequence[int]], results: 
 
 KINDS = {
     "needed": "Without the clause, a property that held is violated.",
-    "bounds": "Without the clause, a field leaves its domain: the clause bounds the model (or says that a part of it is there).",
+    "bounds": (
+        "Without the clause, a field leaves its domain: the clause bounds the model (or says that a part of it is there)."
+    ),
     "not needed here": (
         "No property that was checked is violated, although in some state the clause alone disabled its action. It decides "
         "which of several steps Kafka takes, prevents equal cases from being distinguished, or protects a property that no "
@@ -161,7 +164,9 @@ KINDS = {
         "In no reachable state of these specs did the clause alone disable its action: other clauses imply it there, or the "
         "configuration that needs it is not among these specs."
     ),
-    "given up": "Without the clause there are too many states to see all of them; in those that were seen, no property is violated.",
+    "given up": (
+        "Without the clause there are too many states to see all of them; in those that were seen, no property is violated."
+    ),
 }
 """What may become of a clause, with what that means."""
 

@@ -43,10 +43,10 @@ def quorums_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
     lines = [
         "# In-sync replicas and majorities: copies for n failures",
         "",
-        "How many copies does Kafka need, beside Raft? Kafka's documentation says that with in-sync replicas n+1 copies survive",
-        "n failures, where a majority needs 2n+1. The table checks this sentence: for n = 1 with `partition` (release 4.1,",
-        "acks=all, clean elections), and for n = 1 and 2 with `majority` (Raft's rules, as KRaft has them), with any number of",
-        "crashes and elections, and with the loss of one log where it says so.",
+        "How many copies does Kafka need, beside Raft? Kafka's documentation says that with in-sync replicas n+1 copies",
+        "survive n failures, where a majority needs 2n+1. The table checks this sentence: for n = 1 with `partition`",
+        "(release 4.1, acks=all, clean elections), and for n = 1 and 2 with `majority` (Raft's rules, as KRaft has",
+        "them), with any number of crashes and elections, and with the loss of one log where it says so.",
         "",
         "| rule | failure | an acknowledged record survives | writes go on while so many are down |",
         "|---|---|---|---|",
@@ -61,8 +61,8 @@ def quorums_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
         f"- {_note(by_name['quorum-majority-3-lost-log'])}",
         "",
         "`acked check claims/NAME` checks any of them again, and [Claims about Kafka](claims.md) shows the traces. What",
-        "`majority` leaves out is in [What is abstracted](abstractions.md). This page is made by `python tools/gallery.py` from",
-        "`specs/claims`.",
+        "`majority` leaves out is in [What is abstracted](abstractions.md). This page is made by `python",
+        "tools/gallery.py` from `specs/claims`.",
     ]
     return lines
 
