@@ -36,7 +36,8 @@ def print_ablation(console: Console, found: Ablation, with_stories: bool) -> Non
     print_table(console, ablation_table(found))
     for item in found.clauses:
         if _kind(item) == "open":
-            put_paragraph(console, f"undecided without {item.name}: {item.failure or _effect(item)}", "yellow", "", "  ")
+            why = item.failure if item.outcome is None else item.outcome.stopped.value
+            put_paragraph(console, f"undecided without {item.name}: {why}", "yellow", "", "  ")
     idle = [item.name for item in found.clauses if item.is_idle]
     put(console, [])
     if idle:

@@ -109,18 +109,19 @@ def test_the_container_is_slim_unless_the_full_one_is_asked_for() -> None:
         name: [part.strip() for line in lines if line.startswith("RUN") for part in line.removeprefix("RUN").split("&&")]
         for name, lines in stages().items()
     }
-    user = "useradd --uid 1000 --create-home acked"
+    user = ["useradd --uid 1000 --create-home acked", "install -d -o 1000 -m 0700 /cache"]
     assert commands == {
         "wheel": ["pip wheel --no-cache-dir --no-deps --wheel-dir /wheel ."],
-        "full": ["pip install --no-cache-dir /wheel/*.whl", user],
+        "full": ["pip install --no-cache-dir /wheel/*.whl", *user],
         "slim": [
             "pip install --no-cache-dir --no-deps -r /constraints/slim.txt",
             "pip install --no-cache-dir --no-deps /wheel/*.whl",
-            user,
+            *user,
         ],
     }
     for name in ("full", "slim"):
-        assert stages()[name][-3:] == ["USER 1000", "WORKDIR /work", 'ENTRYPOINT ["acked"]']
+        last = ["ENV ACKED_CACHE_DIR=/cache", "USER 1000", "WORKDIR /work", 'ENTRYPOINT ["acked"]']
+        assert stages()[name][-4:] == last
 
 
 def test_the_container_copies_every_package_of_which_acked_has_links() -> None:
