@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from acked.asking.completion import bundled_or_file
 from acked.asking.options import (
+    AskedSpec,
     Batch,
+    asks_spec,
     searches_many,
     shows,
     shows_without_progress,
@@ -31,7 +34,7 @@ Covered = dict[str, tuple[dict[str, ActionCount], list[ClauseCoverage]]]
 
 
 @click.command(short_help="Drop each guard clause in turn and report which properties break.")
-@click.argument("spec")
+@asks_spec
 @searches_many
 @click.option("--max-states", type=click.IntRange(1),
               help="Leave a clause undecided once its search knows more distinct states.")  # fmt: skip
@@ -39,7 +42,9 @@ Covered = dict[str, tuple[dict[str, ActionCount], list[ClauseCoverage]]]
 @click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE",
               help="Write the table and all counterexamples in Markdown.")  # fmt: skip
 @shows
-def ablate(spec: str, batch: Batch, max_states: int | None, stories: bool, markdown: Path | None, output: Output) -> int:
+def ablate(
+    asked: AskedSpec, batch: Batch, max_states: int | None, stories: bool, markdown: Path | None, output: Output
+) -> int:
     """Drop each guard clause of SPEC's protocol in turn and report which properties break (mutation testing of the protocol).
 
     The shortest counterexample that appears without a clause is what that line of the protocol is for. A clause without
@@ -55,9 +60,9 @@ def ablate(spec: str, batch: Batch, max_states: int | None, stories: bool, markd
 
     if markdown is not None:
         check_writable(markdown, "table")
-    chosen = find_spec(spec)
+    chosen = asked.load()
     if chosen.count_only:
-        raise ConfigurationError(f"{spec} asks for no property, so no clause can be missed; name invariants in [check]")
+        raise ConfigurationError(f"{asked.name} asks for no property, so no clause can be missed; name invariants in [check]")
 
     with output.batch_progress("searches") as progress:
         found = run(chosen, batch.limits, batch.cache(), max_states, progress)
@@ -69,7 +74,7 @@ def ablate(spec: str, batch: Batch, max_states: int | None, stories: bool, markd
 
 
 @click.command(short_help="Report which actions and guard clauses ever mattered.")
-@click.argument("specs", nargs=-1, required=True, metavar="SPEC…")
+@click.argument("specs", nargs=-1, required=True, metavar="SPEC…", shell_complete=bundled_or_file)
 @searches_many
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the tables as a page.")
 @shows_without_progress

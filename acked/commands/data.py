@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import CONSTANT, QUIET, AskedSpec, Constants, asks_spec
+from acked.asking.completion import bundled_or_file
+from acked.asking.options import QUIET, AskedSpec, SpecChanges, asks_spec, changes_spec
 from acked.asking.output import Output, say
 from acked.checker.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.checker.files import check_writable, write_text
@@ -134,16 +135,16 @@ def _thin_out(dataset: Path, where: str, refusal: str, out: Path) -> int:
 
 
 @click.command(short_help="Query the reachable states with SQL.")
-@click.argument("source", metavar="SPEC|DIR")
+@click.argument("source", metavar="SPEC|DIR", shell_complete=bundled_or_file)
 @click.argument("sql")
-@CONSTANT.under("constants")
+@changes_spec
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE",
               help="Write all rows to this .csv, .json or .parquet file.")  # fmt: skip
 @click.option("--rows", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Rows to print at most.")
 @click.option("--master", help="Spark's master, e.g. local[2] or spark://HOST:PORT; default: local[*].")
 @QUIET.under("quiet")
 def query(
-    source: str, sql: str, constants: Constants, out: Path | None, rows: int, master: str | None, quiet: bool
+    source: str, sql: str, changes: SpecChanges, out: Path | None, rows: int, master: str | None, quiet: bool
 ) -> int:
     """Query with SQL the reachable states of a spec, or of a dataset that `acked states` wrote.
 
@@ -163,7 +164,7 @@ def query(
             raise ConfigurationError(f"--out {out} does not end in a known format; use .csv, .json or .parquet")
         check_writable(out, "rows")
     settings = _settings(master)
-    with Output(quiet=quiet).progress() as observer, _dataset(source, constants, sql, observer) as dataset:
+    with Output(quiet=quiet).progress() as observer, _dataset(source, changes, sql, observer) as dataset:
         about(dataset)
         observer.phase("starting Spark")
         with spark_driver(settings) as driver:
@@ -268,17 +269,19 @@ def of_every_state(spec: Spec) -> Spec:
 
 
 @contextmanager
-def _dataset(source: str, constants: Constants, sql: str, observer: Observer) -> Iterator[Path]:
+def _dataset(source: str, changes: SpecChanges, sql: str, observer: Observer) -> Iterator[Path]:
     """A dataset: the folder that is named, or one that is made now for a spec."""
     place = Path(source)
     if place.is_dir():
-        if constants:
-            raise ConfigurationError(f"{source} is a dataset, whose constants are fixed; leave -c out, or name a spec")
+        if not changes.are_none:
+            raise ConfigurationError(
+                f"{source} is a dataset, whose constants are fixed; leave -c and --kafka-version out, or name a spec"
+            )
         yield place
         return
     from acked.checker.dataset.parquet import write_dataset
 
-    question = of_every_state(AskedSpec(source, constants).load()).question().without_graph_properties()
+    question = of_every_state(AskedSpec(source, changes).load()).question().without_graph_properties()
     with _folder("acked-states-") as folder:
         with _explored(question, None, observer) as run:
             observer.phase("writing states")

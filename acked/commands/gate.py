@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from acked.asking.completion import bundled_or_file
 from acked.asking.options import Batch, collects, option, searches_many_anywhere, shows_without_progress
 from acked.asking.output import Output, json_text, make_folder, say
 from acked.asking.specs import bundled_spec
@@ -55,7 +56,7 @@ _writes_files = collects(
 
 
 @click.command(short_help="Run specs in CI, and fail unless every answer is as expected.")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…", shell_complete=bundled_or_file)
 @click.option("--select", "patterns", multiple=True, metavar="PATTERN", help="Only specs whose name or path matches.")
 @click.option("--shard", metavar="I/N", help="Only every N-th spec, beginning with the I-th.")
 @click.option("--slow", is_flag=True, help="Also specs with slow = true.")

@@ -248,6 +248,11 @@ class Protocol:
                 raise ModelError(f"{self.name} needs constant {constant.name!r} ({constant.doc}), {constant.range}")
         return bound
 
+    @property
+    def has_profiles(self) -> bool:
+        """Whether releases of Kafka decide some of its constants."""
+        return self._profile is not None
+
     def profile(self, version: str | None, control_plane: str | None) -> dict[str, Setting]:
         """The constants as a release of Kafka has them by default; `ModelError` if there is no such release."""
         if self._profile is None:
