@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from acked.checker.errors import ConfigurationError
 from acked.checker.names import choices, near
-from acked.checker.question.predicate_text import example_of, slip_in, such_a_set
+from acked.checker.question.predicate_text import example_of, such_a_set, unreadable
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.domain import (
     BoolDomain,
@@ -108,22 +108,12 @@ def meaning(text: str, schema: Schema, codes: Sequence[Expr], max_parts: int = M
             warnings.simplefilter("ignore")  # of Python about text that is none of its own
             tree = ast.parse(flat.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _unreadable(flat, error, schema) from None
+        raise PredicateError(unreadable(flat, error, schema)) from None
     lowering = _Lowering(flat, schema, codes, max_parts)
     try:
         return Meaning(lowering.bool(tree.body, {}), lowering.silent(tree.body, {}))
     except RecursionError:
         raise PredicateError("the predicate is nested too deeply") from None
-
-
-def _unreadable(text: str, error: BaseException, schema: Schema) -> PredicateError:
-    """What is wrong with a text that is no Python expression: a sign of another language, or Python's own place."""
-    hint = f"write e.g. {example_of(schema)}"
-    if (slip := slip_in(text)) is not None:
-        return PredicateError(f"column {slip.column + 1}: {slip.advice}; {hint}")
-    at = (getattr(error, "offset", None) or 0) + len(text) - len(text.lstrip())
-    place = f" at column {min(at, len(text))}" if at > 0 and getattr(error, "lineno", 0) == 1 else ""
-    return PredicateError(f"the predicate cannot be read{place}; {hint}")
 
 
 class _Lowering:

@@ -1,6 +1,7 @@
 """The text of a predicate: an example in a protocol's own fields, and where a text is written as other languages have it.
 
-`example_of` is what messages and the explorer suggest; `slip_in` finds `=` for `==`, `&&` for `and` and the like.
+`example_of` is what messages and the explorer suggest; `unreadable` says where a text is no predicate: `=` for `==`, `&&` for
+`and` and the like, or where Python stops reading.
 """
 
 from __future__ import annotations
@@ -61,6 +62,20 @@ def slip_in(text: str) -> Slip | None:
         if sign is not None:
             return Slip(found.start(), _INSTEAD[sign])
     return None
+
+
+def unreadable(text: str, error: BaseException, schema: Schema) -> str:
+    """What is wrong with a text that is no Python expression: a sign of another language, or Python's own place."""
+    hint = f"write e.g. {example_of(schema)}"
+    if (slip := slip_in(text)) is not None:
+        return f"column {slip.column + 1}: {slip.advice}; {hint}"
+    if not isinstance(error, SyntaxError) or error.lineno != 1:
+        return f"the predicate cannot be read; {hint}"
+    if not error.offset:  # Python's way to say that more was to come.
+        return f"the predicate ends at column {len(text.rstrip())}, where more is to come; {hint}"
+    at = error.offset + len(text) - len(text.lstrip())
+    why = f": {error.msg}" if error.msg != "invalid syntax" else ""
+    return f"the predicate cannot be read at column {min(at, len(text))}{why}; {hint}"
 
 
 def example_of(schema: Schema) -> str:

@@ -87,7 +87,7 @@ def test_a_record_past_the_end_is_none(instance: Instance) -> None:
     ("text", "message"),
     [
         ("", "is empty"),
-        ("1 +", "cannot be read"),
+        ("1 +", "ends at column 3"),
         ("quorm.isr == {0}", "column 1: the state has no 'quorm' (did you mean quorum?)"),
         ("log[5].end == 1", "column 1: log has no 5; it has 0, 1"),
         ("log[0].end == 1 and log[0].ned == 1", "column 21: log[0] has no 'ned' (did you mean end?)"),
@@ -316,7 +316,9 @@ def test_a_text_of_several_lines_is_read_as_one(logged: Instance) -> None:
         ("!(log[0].end == 1)", "column 1: write not instead of !"),
         ("quorum.leader ≠ 0", "column 15: write != instead of ≠"),
         ("log[0].end == 1 AND log[1].end == 1", "column 17: write and instead of AND"),
-        ("quorum.leader == None and", "cannot be read at column"),
+        ("quorum.leader == None and ", "ends at column 25, where more is to come"),
+        ("any(log[0].end == 0", "cannot be read at column 4: '(' was never closed"),
+        ("log[0].end log[1].end", "cannot be read at column 12"),
     ],
 )
 def test_a_sign_of_another_language_is_named_at_its_column(instance: Instance, text: str, sentence: str) -> None:
