@@ -70,9 +70,12 @@ def check_what(what: str, version: str | None, control_plane: str | None) -> Non
 
 def show_release(what: str, version: str | None, control_plane: str | None, output: Output) -> None:
     """Prints the constants of a protocol as a release of Kafka has them."""
+    from acked.checker.audit.keys import release
     from acked.reports.tables.listing import print_profile
 
     protocol = PROTOCOLS[what]
+    if version is not None and protocol.has_profiles:
+        version = release(version).rules
     try:
         profile = protocol.profile(version, control_plane)
     except ModelError as error:
