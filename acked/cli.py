@@ -25,12 +25,28 @@ _COMMANDS = {
 }  # fmt: skip
 """Every command, with the module of `acked/commands/` that defines it."""
 
+_TASKS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Begin here", ("audit", "check", "view", "explore", "list")),
+    ("Operate Kafka", ("matrix",)),
+    ("Look into a protocol", ("find", "show", "diff", "ablate", "coverage", "simulate", "prove")),
+    ("Write your own, and keep it right", ("new", "gate")),
+    ("States, graphs and pictures for other tools", ("states", "query", "stats", "graph", "export", "gallery")),
+)
+"""The commands by what people want, a newcomer's first; every command is in one of these."""
+
 
 class _Commands(Paragraphs):
     """All commands; a module is imported when one of its commands is asked for, so that the others cost no time."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, _COMMANDS))
+        for task, names in _TASKS:
+            with formatter.section(task):
+                told = [(name, command.get_short_help_str(100)) for name in names if (command := self.get_command(ctx, name))]
+                formatter.write_dl([(name.ljust(width), text) for name, text in told])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _COMMANDS and cmd_name not in self.commands:
@@ -53,8 +69,9 @@ Examples:
   acked show t.json                      show it again (it is replayed step by step first)
   acked view t.json                      ... or in a browser, as one HTML page
   acked check kip320 -c replicas=2       the same spec with other constants
+  acked check acks-1-loses --kafka-version 3.6  ... of `partition` with the rules of a release
   acked find kip320 "quorum.isr == {0}"  the shortest trace to a state of your choice
-  acked list specs                       what can be checked by name
+  acked list specs acks                  what can be checked by name, here of all that is about acks
   acked list protocols                   the protocols with their constants and actions
 
 A spec is a TOML file that asks one question:
@@ -72,7 +89,7 @@ A spec is a TOML file that asks one question:
   verdict = "holds"
 
 Instead of, or besides, invariants: [liveness.NAME] leads_to = ["TRIGGER", "GOAL"] or eventually = "GOAL", under
-[fairness] weak = ["Action"], strong = ["Action(parameter)"]; [check] recoverable = ["GOAL"]. See docs/liveness.md.
+[fairness] weak = ["Action"], strong = ["Action(parameter)"]; [check] recoverable = ["GOAL"].
 
 Exit codes: 0 holds, 11 deadlock, 12 invariant violated, 13 step property, liveness or recoverability violated,
 1 holds but not as expected, 152 incomplete, 130 interrupted, 150 file unreadable, 151 usage or configuration, 153 system.""",

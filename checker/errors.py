@@ -41,6 +41,8 @@ class AckedError(Exception):
     """
 
     exit_code = ExitCode.OTHER
+    line: int | None = None
+    """The line of the file that the sentence is about, from 1, where it is known."""
 
 
 class SpecUnreadable(AckedError):

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+
+MOST_LISTED = 16
+"""Names in one message; nobody reads more."""
 
 
 def choices(names: Iterable[str]) -> str:
     """A list of names for an error message."""
     return ", ".join(names)
+
+
+def choices_or(names: Collection[str], command: str) -> str:
+    """The names, or where they are many the command that lists them: `it has a, b` or ``its 50 are in `acked list …` ``."""
+    if len(names) <= MOST_LISTED:
+        return f"it has {choices(names)}"
+    return f"`{command}` lists its {len(names)}"
 
 
 def repeated(names: Iterable[str]) -> list[str]:
@@ -18,6 +28,31 @@ def repeated(names: Iterable[str]) -> list[str]:
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """` (did you mean …?)`, if something is close."""
-    close = difflib.get_close_matches(name, list(names), n=1)
+    """` (did you mean …?)`, if something is close: what the name abbreviates, or what is spelled like it."""
+    known = list(names)
+    close = [*_abbreviated(name, known)][:1] or difflib.get_close_matches(name, known, n=1)
     return f" (did you mean {close[0]}?)" if close else ""
+
+
+def _abbreviated(name: str, names: Iterable[str]) -> Iterator[str]:
+    """The names of which this one is short: `min_isr` for min_insync_replicas, `min.insync` for it, too.
+
+    Its words begin with the first word of the other, and all its letters come in the other's in this order.
+    """
+    words = _words(name)
+    if len(words) < 2:
+        return
+    for other in names:
+        theirs = _words(other)
+        if theirs[:1] == words[:1] and len(theirs) > 1 and _comes_in("".join(words[1:]), "".join(theirs[1:])):
+            yield other
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in name.lower().replace(".", "_").replace("-", "_").split("_") if word]
+
+
+def _comes_in(short: str, long: str) -> bool:
+    """Whether the letters of `short` come in `long` in this order, the first of them first."""
+    letters = iter(long)
+    return long[:1] == short[:1] and all(letter in letters for letter in short)

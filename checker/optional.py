@@ -11,6 +11,7 @@ _NEEDED_FOR = {
     "py4j": "Spark",
     "pyarrow": "tables of states and Parquet files",
     "pyspark": "Spark, which searches over several machines and answers SQL",
+    "sqlglot": "counting states with SQL",
     "scipy": "liveness, which looks for strongly connected components",
 }
 """By top-level module, which is also the name of the distribution."""

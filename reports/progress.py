@@ -62,8 +62,12 @@ class LiveDisplay:
         self._console: Console | None = None
         self._live: Live | None = None
         self._timer: threading.Timer | None = None
+        self._ended = threading.Event()
 
     def __enter__(self) -> Self:
+        if not self._is_live and not self._is_quiet:
+            # What is waited for may report nothing for long, such as the start of Spark.
+            threading.Thread(target=self._go_on, daemon=True).start()
         if self._is_live:
             self._timer = threading.Timer(LIVE_DELAY, self._open)
             self._timer.daemon = True
@@ -77,6 +81,7 @@ class LiveDisplay:
 
     def close(self) -> None:
         """Clears the live region; nothing is shown afterwards."""
+        self._ended.set()
         with self._lock:
             self._is_closed = True
             if self._timer is not None:
@@ -87,12 +92,15 @@ class LiveDisplay:
 
     def changed(self) -> None:
         """Writes a plain line if one is due; a live region draws itself."""
-        now = self._clock()
-        if self._is_quiet or self._is_live or self._is_closed or now < self._next_line:
+        if self._is_quiet or self._is_live:
             return
-        self._next_line = now + PLAIN_INTERVAL
-        self._stream.write(f"{self._plain()}\n")
-        self._stream.flush()
+        with self._lock:
+            now = self._clock()
+            if self._is_closed or now < self._next_line:
+                return
+            self._next_line = now + PLAIN_INTERVAL
+            self._stream.write(f"{self._plain()}\n")
+            self._stream.flush()
 
     def above(self, write: Callable[[Console], None]) -> None:
         """Writes what is to stay, above the live region; the next plain line is then not due for a while."""
@@ -105,6 +113,10 @@ class LiveDisplay:
         write(console)
         self._stream.flush()  # A job's log shows it now, not at the end.
         self._next_line = self._clock() + PLAIN_INTERVAL
+
+    def _go_on(self) -> None:
+        while not self._ended.wait(PLAIN_INTERVAL):
+            self.changed()
 
     def _open(self) -> None:
         from rich.live import Live

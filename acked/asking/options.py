@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from acked.asking.completion import bundled_or_file, known_releases
 from acked.asking.output import Output, TraceFile, say
 from acked.version import __version__
 
@@ -160,9 +161,20 @@ def collects(
 
 # -- the options themselves ---------------------------------------------------------------------------------------------
 
-SPEC = argument(metavar="SPEC")
+SPEC = argument(metavar="SPEC", shell_complete=bundled_or_file)
 CONSTANT = option("-c", "--constant", type=Binding(), multiple=True,
                   help="Change a constant of the spec, e.g. -c replicas=2.")  # fmt: skip
+KAFKA_VERSION = option(
+    "--kafka-version",
+    metavar="V",
+    shell_complete=known_releases,
+    help="A spec of `partition` with the rules and defaults of this release of Kafka, e.g. 3.6.",
+)
+CONTROL_PLANE = option(
+    "--control-plane",
+    type=click.Choice(["kraft", "zookeeper"]),
+    help="With --kafka-version: where the metadata is; default: what the spec says, then KRaft.",
+)
 WORKERS = option("-w", "--workers", type=click.IntRange(1, 256), help="Threads that search; default: one per core.")
 MAX_DEPTH = option(
     "--max-depth",
@@ -190,19 +202,48 @@ OUT = option("-o", "--out", type=click.Path(path_type=Path), metavar="FILE", hel
 
 
 @dataclass(frozen=True)
+class SpecChanges:
+    """What the command line changes in a spec: constants, and the release of Kafka whose rules and defaults it has."""
+
+    constants: Constants = ()
+    version: str | None = None
+    control_plane: str | None = None
+
+    @property
+    def are_none(self) -> bool:
+        """Whether the spec stays as it is."""
+        return not self.constants and self.version is None and self.control_plane is None
+
+    def put_into(self, spec: Spec, deadlock: bool = False) -> Spec:
+        """The spec with these changes; `deadlock` also asks whether some action is enabled in every state."""
+        from acked.asking.specs import changed, under_release
+
+        constants = bound(self.constants)
+        if self.version is not None or self.control_plane is not None:
+            spec = under_release(spec, self.version, self.control_plane)
+        return changed(spec, constants, deadlock) if constants or deadlock else spec
+
+
+UNCHANGED = SpecChanges()
+
+
+@dataclass(frozen=True)
 class AskedSpec:
-    """What the command line calls a spec, and the constants that it changes."""
+    """What the command line calls a spec, and what it changes in it."""
 
     name: str
-    constants: Constants = ()
+    changes: SpecChanges = UNCHANGED
+
+    @classmethod
+    def given(cls, name: str, **changes: Any) -> AskedSpec:
+        """From the options of a command."""
+        return cls(name, SpecChanges(**changes))
 
     def load(self, deadlock: bool = False) -> Spec:
-        """The spec with its constants changed; `deadlock` also asks whether some action is enabled in every state."""
-        from acked.asking.specs import changed, find_spec
+        """The spec with its changes; `deadlock` also asks whether some action is enabled in every state."""
+        from acked.asking.specs import find_spec
 
-        spec = find_spec(self.name)
-        constants = bound(self.constants)
-        return changed(spec, constants, deadlock) if constants or deadlock else spec
+        return self.changes.put_into(find_spec(self.name), deadlock)
 
 
 def bound(constants: Constants) -> dict[str, Value]:
@@ -281,7 +322,11 @@ class TraceSource:
             raise ConfigurationError("--spec names the protocol, so the trace's own is not run; leave out --trust or --spec")
 
 
-asks_spec = collects("asked", AskedSpec, name=SPEC, constants=CONSTANT)
+changing = {"constants": CONSTANT, "version": KAFKA_VERSION, "control_plane": CONTROL_PLANE}
+"""The options that change a spec; a command in which one of them means something of its own has it beside the others."""
+
+asks_spec = collects("asked", AskedSpec.given, name=SPEC, **changing)
+changes_spec = collects("changes", SpecChanges, **changing)
 searches = collects(
     "search", SearchLimits, workers=WORKERS, max_depth=MAX_DEPTH, max_states=MAX_STATES, memory=MEMORY
 )

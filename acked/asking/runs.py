@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from acked.asking.options import UNCHANGED, SpecChanges
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.spec import Spec
@@ -14,7 +14,7 @@ from acked.checker.spec.spec import Spec
 
 def run_of(
     target: str,
-    constants: Sequence[tuple[str, int | str]] = (),
+    changes: SpecChanges = UNCHANGED,
     spec: str | None = None,
     quiet: bool = False,
     trusts: bool = False,
@@ -25,17 +25,21 @@ def run_of(
     """
     path = Path(target)
     is_trace = path.suffix == ".json" or (path.is_file() and path.suffix != ".toml")
-    if constants and spec is not None:
-        raise ConfigurationError(f"{target} is a trace of {spec}, whose constants are fixed; leave -c out")
+    if spec is not None and not changes.are_none:
+        raise ConfigurationError(
+            f"{target} is a trace of {spec}, whose constants are fixed; leave -c and --kafka-version out"
+        )
     if spec is not None:
         return trace_of(path, spec)
     if is_trace:
-        if constants:
-            raise ConfigurationError(f"{target} is a trace, whose constants are fixed; leave -c out, or name a spec")
+        if not changes.are_none:
+            raise ConfigurationError(
+                f"{target} is a trace, whose constants are fixed; leave -c and --kafka-version out, or name a spec"
+            )
         from acked.checker.replay.trace_file import read_trace
 
         return read_trace(path, trusts=trusts)
-    return _violation(target, dict(constants), quiet)
+    return _violation(target, changes, quiet)
 
 
 def trace_of(path: Path, spec_name: str) -> Counterexample:
@@ -47,15 +51,13 @@ def trace_of(path: Path, spec_name: str) -> Counterexample:
     return read_trace(path, spec.protocol) if is_ours(path) else _foreign(path, spec)
 
 
-def _violation(name: str, constants: dict[str, int | str], quiet: bool) -> Counterexample:
-    from acked.asking.specs import changed, find_spec
+def _violation(name: str, changes: SpecChanges, quiet: bool) -> Counterexample:
+    from acked.asking.specs import find_spec
     from acked.checker.search.local import search
     from acked.reports.progress import ProgressReporter
     from acked.reports.runs.answers import verdict_in_words
 
-    spec = find_spec(name)
-    if constants:
-        spec = changed(spec, constants, False)
+    spec = changes.put_into(find_spec(name))
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
         result = search(spec.question(), observer=observer)
     if not result.violations:

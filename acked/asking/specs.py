@@ -74,19 +74,47 @@ def find_spec(name: str) -> Spec:
     )
 
 
+def under_release(spec: Spec, version: str | None, control_plane: str | None) -> Spec:
+    """The spec with the rules and defaults of a release, as if its file named it; what its [constants] say stays.
+
+    Of `version` the newest release that the protocol tells apart and that is not newer counts: 3.6.1 has the rules of 3.6.
+    """
+    from dataclasses import replace
+
+    from acked.checker.audit.keys import release
+    from acked.checker.spec.resolve import bind_constants, refuse_unasked, settle
+    from acked.model.formulas.errors import ModelError
+
+    if not spec.protocol.has_profiles:
+        raise ConfigurationError(
+            f"{spec.protocol.name} is one set of rules, whatever the release; --kafka-version is for specs of `partition`"
+        )
+    wanted = spec.version if version is None else release(version).rules
+    plane = control_plane or spec.control_plane
+    try:
+        profile = spec.protocol.profile(wanted, plane)
+    except ModelError as error:
+        raise ConfigurationError(f"{error}; see --control-plane" if plane else str(error)) from None
+    bound = bind_constants(spec.protocol, {**{name: item.value for name, item in profile.items()}, **spec.given})
+    bound, warnings = settle(spec.protocol, spec.given, bound, plane)
+    refuse_unasked(spec.properties, bound)
+    # Without its path and its expectation, as in `changed`.
+    asked = replace(spec.asked, constants=tuple(bound.items()))
+    return replace(
+        spec, path=None, asked=asked, warnings=warnings, expect=None, version=wanted, control_plane=plane
+    )
+
+
 def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> Spec:
     """The spec with other constants or another question, and without its expectation, which is about the old ones."""
     from dataclasses import replace
 
     from acked.checker.question.question import DEADLOCK
-    from acked.checker.spec.resolve import bind_constants, refuse_unasked, settle
+    from acked.checker.spec.resolve import bind_constants, no_constant, refuse_unasked, settle
 
     for name in constants:
         if name not in spec.constants:
-            raise ConfigurationError(
-                f"{spec.protocol.name} has no constant {name!r}{near(name, spec.constants)}; "
-                f"it has {', '.join(spec.constants)}"
-            )
+            raise ConfigurationError(no_constant(spec.protocol, name, spec.constants))
     properties = spec.properties
     if deadlock and DEADLOCK not in properties:
         properties = (*properties, DEADLOCK)

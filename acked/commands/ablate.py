@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from acked.asking.completion import bundled_or_file
 from acked.asking.options import (
+    AskedSpec,
     BatchOptions,
+    asks_spec,
     searches_many,
     shows,
     shows_without_progress,
@@ -31,7 +34,7 @@ Covered = dict[str, tuple[dict[str, ActionCount], list[ClauseCoverage]]]
 
 
 @click.command(short_help="Drop each guard clause in turn and report which properties break.")
-@click.argument("spec")
+@asks_spec
 @searches_many
 @click.option("--max-states", type=click.IntRange(1),
               help="Leave a clause undecided once its search knows more distinct states.")  # fmt: skip
@@ -40,7 +43,7 @@ Covered = dict[str, tuple[dict[str, ActionCount], list[ClauseCoverage]]]
               help="Write the table and all counterexamples in Markdown.")  # fmt: skip
 @shows
 def ablate(
-    spec: str, batch: BatchOptions, max_states: int | None, stories: bool, markdown: Path | None, output: Output
+    asked: AskedSpec, batch: BatchOptions, max_states: int | None, stories: bool, markdown: Path | None, output: Output
 ) -> int:
     """Drop each guard clause of SPEC's protocol in turn and report which properties break (mutation testing of the protocol).
 
@@ -57,9 +60,9 @@ def ablate(
 
     if markdown is not None:
         check_writable(markdown, "table")
-    chosen = find_spec(spec)
+    chosen = asked.load()
     if chosen.count_only:
-        raise ConfigurationError(f"{spec} asks for no property, so no clause can be missed; name invariants in [check]")
+        raise ConfigurationError(f"{asked.name} asks for no property, so no clause can be missed; name invariants in [check]")
 
     with output.batch_progress("searches") as progress:
         found = run(chosen, batch.limits, batch.cache(), max_states, progress)
@@ -71,7 +74,7 @@ def ablate(
 
 
 @click.command(short_help="Report which actions and guard clauses ever mattered.")
-@click.argument("specs", nargs=-1, required=True, metavar="SPEC…")
+@click.argument("specs", nargs=-1, required=True, metavar="SPEC…", shell_complete=bundled_or_file)
 @searches_many
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the tables as a page.")
 @shows_without_progress

@@ -127,7 +127,9 @@ def _document(
 ) -> dict[str, Any]:
     from acked.reports.runs.document import check_document
 
-    expectation = None if differences is None else {"met": not differences, "differences": differences}
+    expectation = None
+    if differences is not None and (differences or not _is_open(result)):
+        expectation = {"met": not differences, "differences": differences}
     document = check_document(name, spec.title, result, seconds, expectation)
     return {**document, **explanations_document(spec.title, result, violations)}
 
@@ -160,7 +162,14 @@ def _print(
         console.print()
     print_result(console, spec.title, result, seconds)
     if differences is not None:
-        print_expectation(console, differences)
+        print_expectation(console, differences, _is_open(result))
+
+
+def _is_open(result: Result) -> bool:
+    """Whether the search was interrupted, so that what it has not found says nothing."""
+    from acked.checker.question.result import StopReason
+
+    return result.stopped is StopReason.INTERRUPTED
 
 
 @click.command(short_help="Show a trace that check wrote.")

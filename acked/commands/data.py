@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import CONSTANT, QUIET, AskedSpec, Constants, asks_spec
+from acked.asking.completion import bundled_or_file
+from acked.asking.options import QUIET, AskedSpec, SpecChanges, asks_spec, changes_spec
 from acked.asking.output import Output, say
 from acked.checker.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.checker.files import check_writable, write_text
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from acked.checker.dataset.parquet import Condition
     from acked.checker.observer import Observer
     from acked.checker.question.question import Question
@@ -134,21 +137,23 @@ def _thin_out(dataset: Path, where: str, refusal: str, out: Path) -> int:
 
 
 @click.command(short_help="Query the reachable states with SQL.")
-@click.argument("source", metavar="SPEC|DIR")
+@click.argument("source", metavar="SPEC|DIR", shell_complete=bundled_or_file)
 @click.argument("sql")
-@CONSTANT.under("constants")
+@changes_spec
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE",
               help="Write all rows to this .csv, .json or .parquet file.")  # fmt: skip
 @click.option("--rows", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Rows to print at most.")
-@click.option("--master", help="Spark's master, e.g. local[2] or spark://HOST:PORT; default: local[*].")
+@click.option("--master", help="Have this Spark answer, e.g. local[2] or spark://HOST:PORT; default: local[*] if needed.")
 @QUIET.under("quiet")
 def query(
-    source: str, sql: str, constants: Constants, out: Path | None, rows: int, master: str | None, quiet: bool
+    source: str, sql: str, changes: SpecChanges, out: Path | None, rows: int, master: str | None, quiet: bool
 ) -> int:
     """Query with SQL the reachable states of a spec, or of a dataset that `acked states` wrote.
 
     The views are `states` (id, level, and the state's fields), `transitions` (source, target, level, action, arguments),
     `levels` and `actions`. The language is Spark SQL: size(quorum.isr), replica[0].hw, exists(replica, r -> r.leader = 1).
+    Counts (count, min, max and sum of one view, with WHERE, GROUP BY, ORDER BY and LIMIT) are answered here, whatever else by
+    Spark, which takes some seconds to start.
 
     \b
     acked query kip320 "select level, count(*) from states where size(quorum.isr) = 1 group by level order by level"
@@ -162,13 +167,15 @@ def query(
         if form is None:
             raise ConfigurationError(f"--out {out} does not end in a known format; use .csv, .json or .parquet")
         check_writable(out, "rows")
-    settings = _settings(master)
-    with Output(quiet=quiet).progress() as observer, _dataset(source, constants, sql, observer) as dataset:
+    most = None if out is not None else rows + 1
+    with Output(quiet=quiet).progress() as observer, _dataset(source, changes, sql, observer) as dataset:
         about(dataset)
-        observer.phase("starting Spark")
-        with spark_driver(settings) as driver:
-            observer.phase("running the query")
-            table = answer_sql(driver, dataset, sql, None if out is not None else rows + 1)
+        table = _counted(dataset, sql, most, observer) if master is None else None
+        if table is None:
+            observer.phase("starting Spark")
+            with spark_driver(_settings(master)) as driver:
+                observer.phase("running the query")
+                table = answer_sql(driver, dataset, sql, most)
     names = list(dict.fromkeys(table.column_names))
     if len(names) < table.num_columns:
         raise ConfigurationError("two columns of the result have the same name; give them names with AS")
@@ -188,6 +195,17 @@ def query(
     if out is not None:
         say(f"{table.num_rows:,} rows are in {out}")
     return 0
+
+
+def _counted(dataset: Path, sql: str, most: int | None, observer: Observer) -> pa.Table | None:
+    """The answer if the query only counts; None if it is Spark's to answer."""
+    from acked.checker.dataset.counting import NeedsSpark, count
+
+    observer.phase("counting")
+    try:
+        return count(dataset, sql, most)
+    except NeedsSpark:
+        return None
 
 
 @click.command(short_help="Show the levels, actions and growth of a finished search.")
@@ -268,17 +286,19 @@ def of_every_state(spec: Spec) -> Spec:
 
 
 @contextmanager
-def _dataset(source: str, constants: Constants, sql: str, observer: Observer) -> Iterator[Path]:
+def _dataset(source: str, changes: SpecChanges, sql: str, observer: Observer) -> Iterator[Path]:
     """A dataset: the folder that is named, or one that is made now for a spec."""
     place = Path(source)
     if place.is_dir():
-        if constants:
-            raise ConfigurationError(f"{source} is a dataset, whose constants are fixed; leave -c out, or name a spec")
+        if not changes.are_none:
+            raise ConfigurationError(
+                f"{source} is a dataset, whose constants are fixed; leave -c and --kafka-version out, or name a spec"
+            )
         yield place
         return
     from acked.checker.dataset.parquet import write_dataset
 
-    question = of_every_state(AskedSpec(source, constants).load()).question().without_graph_properties()
+    question = of_every_state(AskedSpec(source, changes).load()).question().without_graph_properties()
     with _folder("acked-states-") as folder:
         with _explored(question, None, observer) as run:
             observer.phase("writing states")

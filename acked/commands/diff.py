@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
+from acked.asking.completion import bundled_or_file
 from acked.asking.options import (
     CONSTANT,
+    CONTROL_PLANE,
+    KAFKA_VERSION,
     MAX_STATES,
     MEMORY,
     WORKERS,
     AskedSpec,
-    Constants,
     SearchLimits,
+    SpecChanges,
     collects,
     shows,
 )
@@ -26,9 +30,18 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Compare the rules of two specs: what one allows and the other forbids.")
-@click.argument("first", metavar="SPEC_A")
-@click.argument("second", metavar="SPEC_B")
-@CONSTANT.saying("Change a constant of both specs, e.g. -c replicas=2.").under("constants")
+@click.argument("first", metavar="SPEC_A", shell_complete=bundled_or_file)
+@click.argument("second", metavar="SPEC_B", shell_complete=bundled_or_file)
+@collects(
+    "changes",
+    SpecChanges,
+    constants=CONSTANT.saying("Change a constant of both specs, e.g. -c replicas=2."),
+    version=KAFKA_VERSION.with_(
+        metavar="V[,V]",
+        help="Specs of `partition` with the rules and defaults of this release of Kafka; of 3.6,4.1 SPEC_A gets the first.",
+    ),
+    control_plane=CONTROL_PLANE,
+)
 @collects(
     "search",
     SearchLimits,
@@ -37,31 +50,52 @@ if TYPE_CHECKING:
     memory=MEMORY,
 )
 @shows
-def diff(first: str, second: str, constants: Constants, search: SearchLimits, output: Output) -> int:
+def diff(first: str, second: str, changes: SpecChanges, search: SearchLimits, output: Output) -> int:
     """Compare the rules of two specs: what can happen under one and not under the other.
 
     Both state spaces are explored completely. Reported are: the shortest trace that SPEC_A allows and SPEC_B does not, and
     the other way round, with the guard clause that forbids its last step; every property of either spec, checked on both;
-    and the counts. To see what an upgrade of Kafka changes, write two specs of `partition` that differ in `version`. Where
-    one version keeps something in its state that the other does not have, only properties and counts are compared.
+    and the counts. To see what an upgrade of Kafka changes, name one spec of `partition` twice, and two releases. Where one
+    release keeps something in its state that the other does not have, only properties and counts are compared.
 
     \b
     acked diff kip101 kip279 -c replicas=2 -c log_size=2 -c max_records=2 -c max_leader_epoch=1
+    acked diff my.toml my.toml --kafka-version 3.6,4.1
 
     Exit code 0 if nothing differs, 1 if something does, 152 if a search was incomplete, 151 if there is nothing to compare.
     """
     from acked.checker.diagnosis.difference import compare
     from acked.reports.tables.difference import difference_document, print_difference
 
-    specs = [AskedSpec(name, constants).load() for name in (first, second)]
+    specs = [AskedSpec(name, side).load() for name, side in zip((first, second), _sides(changes), strict=True)]
     questions = [_asked(specs[0], specs[1]), _asked(specs[1], specs[0])]
     with output.progress() as observer:
         found = compare(questions[0], questions[1], search.bounds, observer)
-    names = (first, second) if first != second else (f"{first} (A)", f"{second} (B)")
+    names = (first, second)
+    if first == second:
+        sides = _told_apart(specs)
+        names = (f"{first} ({sides[0]})", f"{second} ({sides[1]})")
     output.emit(lambda: difference_document(names, found), lambda console: print_difference(console, names, found))
     if not found.is_complete:
         return int(ExitCode.TOO_LARGE)
     return int(ExitCode.UNMET_EXPECTATION if found.differs else ExitCode.HOLDS)
+
+
+def _sides(changes: SpecChanges) -> tuple[SpecChanges, SpecChanges]:
+    """The changes of either spec, which differ if two releases are named."""
+    versions = [part.strip() for part in (changes.version or "").split(",")]
+    if changes.version is None or len(versions) == 1:
+        return changes, changes
+    if len(versions) > 2:
+        raise ConfigurationError(f"--kafka-version {changes.version} names {len(versions)} releases; name one, or one a spec")
+    first, second = (replace(changes, version=version) for version in versions)
+    return first, second
+
+
+def _told_apart(specs: list[Spec]) -> tuple[str, str]:
+    """What tells a spec from itself: its releases, or which of the two it is."""
+    first, second = (spec.version for spec in specs)
+    return (first, second) if first and second and first != second else ("A", "B")
 
 
 def _asked(spec: Spec, other: Spec) -> Question:

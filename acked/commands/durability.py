@@ -116,7 +116,7 @@ class TableFiles:
 _chooses_axes = collects(
     "axes",
     AxisValues,
-    version=option("--version", metavar="V,…", help="Releases, e.g. 0.10,2.8 or 3.9:zookeeper."),
+    version=option("--version", "--kafka-version", metavar="V,…", help="Releases, e.g. 0.10,2.8 or 3.9:zookeeper."),
     acks=option("--acks", metavar="A,…", help="0, 1, all."),
     min_insync_replicas=option("--min-isr", metavar="N,…", help="min.insync.replicas, e.g. 1,2 or 1-3."),
     replicas=option("--replicas", metavar="N,…", help="Replicas, e.g. 3 or 2-3."),
@@ -161,7 +161,7 @@ def matrix(
     unclean_election, crashes), [bounds] with log_size, records, max_states. Options override it.
 
     \b
-    acked matrix --version 2.8,3.9 --acks 1,all --min-isr 1,2 --replicas 3 --crashes clean
+    acked matrix --kafka-version 2.8,3.9 --acks 1,all --min-isr 1,2 --replicas 3 --crashes clean
 
     Exit codes: 0 if every cell is decided, whatever the answers are, 152 if one is not.
     """

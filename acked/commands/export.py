@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from acked.asking.options import CONSTANT, OUT, QUIET, Constants, LateChoice, TraceSource, bound, reads_trace
+from acked.asking.completion import bundled_or_file
+from acked.asking.options import OUT, QUIET, LateChoice, SpecChanges, TraceSource, changes_spec, reads_trace
 from acked.asking.output import put_text
 from acked.asking.runs import run_of
 from acked.checker.errors import ConfigurationError
@@ -21,15 +22,15 @@ def _formats() -> Iterable[str]:
 
 
 @click.command(short_help="Write a trace for other tools, or as a picture.")
-@click.argument("target", metavar="TRACE|SPEC")
+@click.argument("target", metavar="TRACE|SPEC", shell_complete=bundled_or_file)
 @click.option("--to", "form", type=LateChoice(_formats), required=True, help="The format.")
 @OUT.under("out")
 @click.option("--step", type=click.IntRange(0), help="With --to svg: the step that is drawn; default: the last.")
-@CONSTANT.under("constants")
+@changes_spec
 @reads_trace
 @QUIET.under("quiet")
 def export(
-    target: str, form: str, out: Path | None, step: int | None, constants: Constants, source: TraceSource, quiet: bool
+    target: str, form: str, out: Path | None, step: int | None, changes: SpecChanges, source: TraceSource, quiet: bool
 ) -> None:
     """Write a trace as ITF (Apalache), TLC's JSON, a ShiViz log, Mermaid, SVG, Graphviz, Markdown or CSV.
 
@@ -47,7 +48,7 @@ def export(
         check_writable(out, "export")
     if step is not None and form != "svg":
         raise ConfigurationError(f"--step chooses the step that svg draws; {form} has all steps, so leave it out")
-    shown = run_of(target, list(bound(constants).items()), source.spec, quiet, source.trusts)
+    shown = run_of(target, changes, source.spec, quiet, source.trusts)
     view = view_of(shown, decides=form == "markdown")
     last = len(view.steps) - 1
     if step is not None and step > last:

@@ -64,13 +64,15 @@ def find(asked: AskedSpec, predicate: str | None, search: SearchLimits, trace_ou
 
 
 def _wanted(spec: Spec, predicate: str | None) -> tuple[Property, ...]:
+    from acked.checker.question.predicate_text import example_of
     from acked.checker.question.user_properties import SOUGHT, check_texts, sought
     from acked.model.language.domain import is_name
     from acked.model.language.layout import Schema
 
     if predicate is None:
         if not spec.reach:
-            raise ConfigurationError(f"{spec.name} has no [reach]; name a PREDICATE, e.g. \"quorum.isr == {{0}}\"")
+            example = example_of(Schema(spec.protocol.state, spec.constants))
+            raise ConfigurationError(f"{spec.name} has no [reach]; name a PREDICATE, e.g. \"{example}\"")
         return spec.reach
     named = {item.name: item for item in spec.reach}
     if predicate in named:

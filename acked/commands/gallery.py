@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import OUT, QUIET
+from acked.asking.options import CACHE, OUT, QUIET, warn_without_cache
 from acked.asking.output import Output, make_folder, say
 from acked.asking.specs import all_bundled
 from acked.checker.errors import ConfigurationError, SystemFailure
@@ -17,6 +17,7 @@ from acked.checker.spec.spec import Spec, load_spec
 from acked.version import __version__
 
 if TYPE_CHECKING:
+    from acked.asking.made_pages import MadePages, PageCache
     from acked.checker.question.ledger import StopPolicy
     from acked.reports.pages.gallery import Story
 
@@ -29,55 +30,92 @@ _REFERENCE = ("counts", "answers", "controls")
 @OUT.with_(required=True, metavar="DIR", help="The folder of the site.").under("out")
 @click.option("--select", metavar="PATTERN", multiple=True, help="Only specs whose name matches, e.g. 'kip320*'.")
 @click.option("--slow", is_flag=True, help="Also specs with slow = true.")
+@CACHE.under("use_cache")
 @QUIET.under("quiet")
-def gallery(out: Path, select: tuple[str, ...], slow: bool, quiet: bool) -> None:
+def gallery(out: Path, select: tuple[str, ...], slow: bool, use_cache: bool, quiet: bool) -> None:
     """Answer the bundled specs and write a static site: an index by property, version and setting, a page per violation.
 
-    Nothing is taken from expectations: every answer is searched anew. Specs that only serve as reference for counts and
-    lengths are left out, and so are slow ones, which the site names. A site of more than 10 MB is an error.
+    Nothing is taken from expectations: every answer is found by a search. The index is there from the beginning and grows
+    with the answers; after an interruption it has those that are known, and the same command goes on from there. Specs that
+    only serve as reference for counts and lengths are left out, and so are slow ones, which the site names. A site of more
+    than 10 MB is an error.
 
     \b
     acked gallery -o site --select 'kip*'
     """
-    from acked.checker.search.local import search
-    from acked.invariants.catalogue import properties_of
-    from acked.model.catalogue import PROTOCOLS
-    from acked.model.partition.protocol import partition
-    from acked.model.partition.versions import VERSIONS
-    from acked.reports.pages.gallery import MAX_BYTES, front_page
-    from acked.reports.pages.gallery_stories import release_in_words, stories_of
+    from acked.asking.made_pages import PageCache
+    from acked.reports.pages.gallery import MAX_BYTES
 
     bundled = [load_spec(path) for path in all_bundled()]
     specs = [spec for spec in bundled if is_wanted(spec, select, slow)]
     left_out = [] if select else [spec for spec in bundled if is_wanted(spec, select, True) and spec not in specs]
     if not specs:
-        raise ConfigurationError(f"no bundled spec matches {', '.join(select)}; see `acked list specs`")
+        raise ConfigurationError(f"no bundled spec matches {', '.join(select)}; see `acked list specs --names`")
+    if use_cache:
+        warn_without_cache()
+    cache = PageCache.usual() if use_cache else None
     _make_ready(out)
     stories: list[Story] = []
+    _write_index(out, stories, 0, specs, left_out)
     for number, spec in enumerate(specs, start=1):
+        made = cache.get(spec) if cache is not None else None
         if not quiet:
-            say(f"{number} of {len(specs)}: {spec.name}")
-        with Output(quiet=quiet).progress() as observer:
-            result = search(spec.question(), policy=_policy(spec), observer=observer)
-        found, written = stories_of(spec, result)
-        stories += found
-        for name, text in written.items():
+            say(f"{number} of {len(specs)}: {spec.name}{'' if made is None else ' (known)'}")
+        if made is None:
+            made = _made(spec, cache, quiet)
+        stories += made.stories
+        for name, text in made.pages.items():
             write_text(out / name, text, "page")
+        _write_index(out, stories, number, specs, left_out)
+    pages = sum(story.page is not None for story in stories)
+    size = sum(entry.stat().st_size for entry in out.iterdir())
+    if size > MAX_BYTES:
+        raise SystemFailure(f"the site in {out} has {size / 1e6:.1f} MB, more than {MAX_BYTES / 1e6:.0f}; use --select")
+    say(f"{len(stories)} answers and {pages} counterexamples are in {out} ({size / 1e6:.1f} MB); open {out / 'index.html'}")
+
+
+def _made(spec: Spec, cache: PageCache | None, quiet: bool) -> MadePages:
+    """The rows and pages of a spec, found by a search."""
+    from acked.asking.made_pages import MadePages
+    from acked.checker.question.result import StopReason
+    from acked.checker.search.local import search
+    from acked.reports.pages.gallery_stories import stories_of
+
+    with Output(quiet=quiet).progress() as observer:
+        result = search(spec.question(), policy=_policy(spec), observer=observer)
+        if result.stopped is StopReason.INTERRUPTED:
+            raise KeyboardInterrupt
+        observer.phase("writing pages")
+        made = MadePages(*stories_of(spec, result))
+    if cache is not None and result.stopped is not StopReason.MEMORY:  # Another machine may have enough of it.
+        cache.put(spec, made)
+    return made
+
+
+def _write_index(out: Path, stories: list[Story], done: int, specs: list[Spec], left_out: list[Spec]) -> None:
+    """The front page, of what is answered so far."""
+    from acked.invariants.catalogue import properties_of
+    from acked.model.catalogue import PROTOCOLS
+    from acked.model.partition.protocol import partition
+    from acked.model.partition.versions import VERSIONS
+    from acked.reports.pages.gallery import front_page
+    from acked.reports.pages.gallery_stories import release_in_words
+
     promises = {
         name: item.promise for protocol in PROTOCOLS.values() for name, item in properties_of(protocol).items()
     }
     families = {name: f"{item.title} ({item.source})" for name, item in PROTOCOLS.items() if name != partition.name}
     versions = {**families, **{release_in_words(version): "" for version in VERSIONS}}
     made = f"Made by acked {__version__} from {len(specs)} specs."
+    if done < len(specs):
+        made = (
+            f"Being made by acked {__version__}: {done} of {len(specs)} specs are answered. If it was interrupted, the same "
+            "command goes on from here."
+        )
     if left_out:
         names = ", ".join(spec.name for spec in left_out)
         made += f" Left out, because they are slow: {names}; `acked gallery --slow` answers them, too."
     write_text(out / "index.html", front_page(stories, promises, versions, made), "gallery")
-    pages = sum(story.page is not None for story in stories)
-    size = sum(entry.stat().st_size for entry in out.iterdir())
-    if size > MAX_BYTES:
-        raise SystemFailure(f"the site in {out} has {size / 1e6:.1f} MB, more than {MAX_BYTES / 1e6:.0f}; use --select")
-    say(f"{len(stories)} answers and {pages} counterexamples are in {out} ({size / 1e6:.1f} MB); open {out / 'index.html'}")
 
 
 def is_wanted(spec: Spec, select: tuple[str, ...], slow: bool) -> bool:

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from acked.asking.completion import bundled_or_file
 from acked.asking.options import BatchOptions, collects, option, searches_many_anywhere, shows_without_progress
 from acked.asking.output import Output, json_text, make_folder, say
-from acked.asking.specs import bundled_spec
+from acked.asking.specs import all_bundled, bundled_spec, bundled_specs
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable, read_text, write_text
+from acked.checker.names import near
 from acked.version import __version__
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ _writes_files = collects(
 
 
 @click.command(short_help="Run specs in CI, and fail unless every answer is as expected.")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…", shell_complete=bundled_or_file)
 @click.option("--select", "patterns", multiple=True, metavar="PATTERN", help="Only specs whose name or path matches.")
 @click.option("--shard", metavar="I/N", help="Only every N-th spec, beginning with the I-th.")
 @click.option("--slow", is_flag=True, help="Also specs with slow = true.")
@@ -83,6 +85,7 @@ def gate(
 
     \b
     acked gate specs/ --junit gate.xml             in CI
+    acked gate claims/acks-1-loses claims          bundled ones, by name and by folder
     acked gate my.toml --update                    write what was measured into the spec
 
     Exit code 0 if it is green, 1 if not, 150 if a file could not be read.
@@ -96,6 +99,8 @@ def gate(
     files.check()
     selection = Selection(patterns, None if shard is None else parse_shard(shard), slow)
     chosen = choose([_place(text) for text in paths], selection)
+    if chosen.refusal:
+        chosen = replace(chosen, refusal=chosen.refusal + _meant(paths))
     runner, cache = batch.runner(), batch.cache()
     with GateProgress(sys.stdout, is_silent=output.is_json) as progress:
         report = run_gate(chosen, runner, cache, progress.observer, asks_all=update)
@@ -109,9 +114,21 @@ def gate(
 
 
 def _place(text: str) -> str:
-    """A path as it is; a name stands for a bundled spec, as everywhere, unless a folder has it."""
+    """A path as it is; a name stands for a bundled spec, as everywhere, or a folder of them, unless a folder has it."""
     found = None if os.path.isdir(text) else bundled_spec(text)
+    if found is None and not os.path.lexists(text) and (folder := bundled_specs() / text).is_dir():
+        return str(folder)
     return text if found is None else str(found)
+
+
+def _meant(paths: tuple[str, ...]) -> str:
+    """What was meant by the first name that is neither here nor bundled."""
+    root = bundled_specs()
+    for text in paths:
+        if not os.path.lexists(text) and not set(text) & set("*?[") and _place(text) == text:
+            inside = [item.relative_to(root).with_suffix("").as_posix() for item in all_bundled()]
+            return near(text, inside if "/" in text else [name.rpartition("/")[2] for name in inside])
+    return ""
 
 
 # -- what is written ----------------------------------------------------------------------------------------------------

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from acked.asking.options import shows_without_progress
+from acked.asking.completion import completed
+from acked.asking.options import CONTROL_PLANE, shows_without_progress
 from acked.asking.output import Output
-from acked.asking.specs import bundled_specs
+from acked.asking.specs import all_bundled, bundled_specs
 from acked.checker.errors import ConfigurationError
 from acked.checker.names import choices, near
 from acked.checker.question.question import DEADLOCK
@@ -18,18 +23,38 @@ from acked.invariants.property import Property
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant
+from acked.model.language.protocol import Protocol
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def _specs() -> list[Spec]:
+def _paths() -> list[Path]:
+    """Every bundled spec's file, those of a folder together."""
     root = bundled_specs()
-    ordered = sorted(root.rglob("*.toml"), key=lambda path: (len(path.relative_to(root).parts), path.parts))
-    return [load_spec(path) for path in ordered]
+    return sorted(all_bundled(), key=lambda path: (len(path.relative_to(root).parts), path.parts))
 
 
 PARTS = ("protocols", "invariants", "constants", "specs", "all")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which entries are listed: those in which all words are found; a word with *, ? or [ is a shell pattern of names."""
+
+    words: tuple[str, ...] = ()
+
+    def takes(self, names: Iterable[str], *texts: str) -> bool:
+        """Whether an entry of these names and texts is listed."""
+        named = [name.lower() for name in names]
+        everything = "\n".join([*named, *(text.lower() for text in texts)])
+        return all(
+            any(fnmatch(name, word) for name in named) if set(word) & set("*?[") else word in everything
+            for word in map(str.lower, self.words)
+        )
+
+
+EVERYTHING = Filter()
 
 
 def check_what(what: str, version: str | None, control_plane: str | None) -> None:
@@ -38,14 +63,19 @@ def check_what(what: str, version: str | None, control_plane: str | None) -> Non
     if what not in names:
         raise ConfigurationError(f"there is nothing to list as {what!r}{near(what, names)}; choose from {choices(names)}")
     if (version or control_plane) and what not in PROTOCOLS:
-        raise ConfigurationError("--version and --control-plane need a protocol: acked list partition --version 2.1")
+        raise ConfigurationError(
+            "--kafka-version and --control-plane need a protocol: acked list partition --kafka-version 2.1"
+        )
 
 
 def show_release(what: str, version: str | None, control_plane: str | None, output: Output) -> None:
     """Prints the constants of a protocol as a release of Kafka has them."""
+    from acked.checker.audit.keys import release
     from acked.reports.tables.listing import print_profile
 
     protocol = PROTOCOLS[what]
+    if version is not None and protocol.has_profiles:
+        version = release(version).rules
     try:
         profile = protocol.profile(version, control_plane)
     except ModelError as error:
@@ -61,19 +91,34 @@ def show_release(what: str, version: str | None, control_plane: str | None, outp
     )
 
 
-def _properties() -> list[Property]:
+def _protocols(chosen: Filter) -> list[Protocol]:
+    return [item for item in PROTOCOLS.values() if chosen.takes([item.name], item.title, item.source)]
+
+
+def _properties(chosen: Filter) -> list[Property]:
     listed: dict[str, Property] = {}
     for protocol in PROTOCOLS.values():
         listed.update(properties_of(protocol))
-    return [*listed.values(), DEADLOCK]
+    return [item for item in (*listed.values(), DEADLOCK) if chosen.takes([item.name], item.promise)]
 
 
-def _constants() -> list[tuple[Constant, list[str]]]:
+def _constants(chosen: Filter) -> list[tuple[Constant, list[str]]]:
     users: dict[Constant, list[str]] = {}
     for protocol in PROTOCOLS.values():
         for constant in protocol.constants:
             users.setdefault(constant, []).append(protocol.name)
-    return list(users.items())
+    return [(item, names) for item, names in users.items() if chosen.takes([item.name], item.doc)]
+
+
+def _chosen_specs(chosen: Filter) -> list[Spec]:
+    root = bundled_specs()
+
+    found = []
+    for path in _paths():
+        spec = load_spec(path)
+        if chosen.takes([spec.name, path.relative_to(root).with_suffix("").as_posix()], spec.title, spec.protocol.name):
+            found.append(spec)
+    return found
 
 
 def _expected(spec: Spec) -> str:
@@ -82,92 +127,126 @@ def _expected(spec: Spec) -> str:
     return " ".join([spec.expect.verdict.value, *spec.expect.violates])
 
 
-def as_document(what: str) -> dict[str, Any]:
+def names_in(what: str, chosen: Filter) -> list[str]:
+    """The names alone, those of specs as `acked check` takes them; of a protocol its constants, actions and properties."""
+    if what in PROTOCOLS:
+        protocol = PROTOCOLS[what]
+        parts = (protocol.constants, protocol.actions, properties_of(protocol).values())
+        return [item.name for part in parts for item in part if chosen.takes([item.name], item.name)]
+    if what == "specs" and not chosen.words:
+        return [path.stem for path in _paths()]  # Nothing is read for it: completion and scripts ask for this.
+    names: dict[str, Callable[[], Iterable[str]]] = {
+        "protocols": lambda: (item.name for item in _protocols(chosen)),
+        "invariants": lambda: (item.name for item in _properties(chosen)),
+        "constants": lambda: (item.name for item, _ in _constants(chosen)),
+        "specs": lambda: (item.name for item in _chosen_specs(chosen)),
+    }
+    return [name for part, made in names.items() if what in (part, "all") for name in made()]
+
+
+def as_document(what: str, chosen: Filter = EVERYTHING) -> dict[str, Any]:
     """The listing as plain values for JSON."""
-    parts: dict[str, Any] = {
-        "protocols": [
-            {
-                "name": protocol.name,
-                "title": protocol.title,
-                "source": protocol.source,
-                "constants": [constant.name for constant in protocol.constants],
-                "actions": {item.name: item.doc for item in protocol.actions},
-                "invariants": list(properties_of(protocol)),
-            }
-            for protocol in PROTOCOLS.values()
-        ],
-        "invariants": [
-            {
-                "name": item.name,
-                "kind": item.kind.value,
-                "promise": item.promise,
-                "source": item.source,
-                "since": item.since,
-            }
-            for item in _properties()
-        ],
-        "constants": [
+    parts: dict[str, Callable[[], list[dict[str, Any]]]] = {
+        "protocols": lambda: [_about_protocol(item) for item in _protocols(chosen)],
+        "invariants": lambda: [_about_property(item) for item in _properties(chosen)],
+        "constants": lambda: [
             {"name": item.name, "least": item.lo, "greatest": item.hi, "doc": item.doc, "protocols": users}
-            for item, users in _constants()
+            for item, users in _constants(chosen)
         ],
-        "specs": [
-            {
-                "name": spec.name,
-                "title": spec.title,
-                "protocol": spec.protocol.name,
-                "constants": spec.constants,
-                "expected": _expected(spec),
-                "slow": spec.slow,
-                "path": str(spec.path),
-            }
-            for spec in _specs()
-        ],
+        "specs": lambda: [_about_spec(item) for item in _chosen_specs(chosen)],
     }
     if what in PROTOCOLS:
-        found: dict[str, Any] = next(item for item in parts["protocols"] if item["name"] == what)
-        return found
-    return parts if what == "all" else {what: parts[what]}
+        return _about_protocol(PROTOCOLS[what])
+    return {part: made() for part, made in parts.items() if what in (part, "all")}
 
 
-def print_listing(console: Console, what: str) -> None:
+def _about_protocol(protocol: Protocol) -> dict[str, Any]:
+    return {
+        "name": protocol.name,
+        "title": protocol.title,
+        "source": protocol.source,
+        "constants": [constant.name for constant in protocol.constants],
+        "actions": {item.name: item.doc for item in protocol.actions},
+        "invariants": list(properties_of(protocol)),
+    }
+
+
+def _about_property(item: Property) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "kind": item.kind.value,
+        "promise": item.promise,
+        "source": item.source,
+        "since": item.since,
+    }
+
+
+def _about_spec(spec: Spec) -> dict[str, Any]:
+    return {
+        "name": spec.name,
+        "title": spec.title,
+        "protocol": spec.protocol.name,
+        "constants": spec.constants,
+        "expected": _expected(spec),
+        "slow": spec.slow,
+        "path": str(spec.path),
+    }
+
+
+def print_listing(console: Console, what: str, chosen: Filter) -> None:
     """The listing for people."""
     from acked.reports.tables.listing import SpecRow, print_constants, print_properties, print_protocols, print_specs
 
     if what in PROTOCOLS:
         print_protocols(console, [PROTOCOLS[what]])
     if what in ("protocols", "all"):
-        print_protocols(console, PROTOCOLS.values())
+        print_protocols(console, _protocols(chosen))
     if what in ("constants", "all"):
-        print_constants(console, _constants())
+        print_constants(console, _constants(chosen))
     if what in ("invariants", "all"):
-        print_properties(console, _properties())
+        print_properties(console, _properties(chosen))
     if what in ("specs", "all"):
         print_specs(
             console,
             [
-                SpecRow(spec.name, spec.title, spec.protocol.name, spec.constants, _expected(spec))
-                for spec in _specs()
+                SpecRow(spec.name, spec.title, spec.protocol.name, spec.version, spec.given, _expected(spec))
+                for spec in _chosen_specs(chosen)
             ],
         )
 
 
 @click.command("list", short_help="List protocols, properties, constants or specs.")
-@click.argument("what", default="all")
-@click.option("--version", "version", metavar="V", help="With a protocol: its constants as in this release of Kafka.")
-@click.option("--control-plane", metavar="P", help="With --version: zookeeper or kraft.")
+@click.argument("what", default="all",
+                shell_complete=lambda context, parameter, typed: completed((*PARTS, *PROTOCOLS), typed))  # fmt: skip
+@click.argument("words", nargs=-1, metavar="[WORD]…")
+@click.option("--names", is_flag=True, help="Names only, one a line.")
+@click.option("--version", "--kafka-version", "version", metavar="V",
+              help="With a protocol: its constants as in this release of Kafka.")  # fmt: skip
+@CONTROL_PLANE.under("control_plane")
 @shows_without_progress
-def list_(what: str, version: str | None, control_plane: str | None, output: Output) -> None:
+def list_(
+    what: str, words: tuple[str, ...], names: bool, version: str | None, control_plane: str | None, output: Output
+) -> None:
     """List protocols, invariants, constants or bundled specs, with their docs.
 
-    WHAT is one of protocols, invariants, constants, specs, all, or the name of a protocol.
+    WHAT is one of protocols, invariants, constants, specs, all, or the name of a protocol. With WORDs only what has all of
+    them in its name, title or promise; a WORD such as 'claims/*' is a pattern of names.
 
     \b
-    acked list specs                       what can be checked by name
+    acked list specs acks loses            the bundled specs about both words
+    acked list specs 'claims/*' --names    the names of the claims, one a line
     acked list kip320                      a protocol's constants, actions and properties
-    acked list partition --version 2.1     which rules and defaults that release has, and why
+    acked list partition --kafka-version 2.1  which rules and defaults that release has, and why
     """
     check_what(what, version, control_plane)
-    if version or control_plane:
+    chosen = Filter(words)
+    if (version or control_plane) and not names:
         show_release(what, version, control_plane, output)
+        return
+    found = names_in(what, chosen)
+    if words and not found:
+        raise ConfigurationError(f"nothing of {what} has {choices(words)} in it; `acked list {what} --names` has all names")
+    if names:
+        output.emit(lambda: found, lambda console: click.echo("\n".join(found)))
     else:
-        output.emit(lambda: as_document(what), lambda console: print_listing(console, what))
+        output.emit(lambda: as_document(what, chosen), lambda console: print_listing(console, what, chosen))

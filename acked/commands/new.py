@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from acked.asking.completion import shipped_protocols
 from acked.asking.options import Paragraphs, option
-from acked.asking.output import say
+from acked.asking.output import make_folder, say
 from acked.checker.errors import ConfigurationError
 from acked.checker.files import check_writable, write_text
 
@@ -38,33 +39,65 @@ def new() -> None:
 
 @new.command(short_help="Write a small protocol of your own, with its spec and its test.")
 @click.argument("name")
+@click.option("--from", "origin", metavar="PROTOCOL", shell_complete=shipped_protocols,
+              help="Begin with the rules of a shipped protocol, e.g. kip320 or partition.")  # fmt: skip
 @_OUT.under("out")
-def protocol(name: str, out: Path) -> None:
-    """Write NAME.py (a small replicated log), NAME.toml (the properties it should have) and test_NAME.py (a test of them).
+def protocol(name: str, origin: str | None, out: Path) -> None:
+    """Write NAME.py (a small replicated log), NAME.toml (properties it should have) and test_NAME.py (a test of them).
 
     NAME consists of lower-case letters, digits, - and _. Existing files are never overwritten. `acked check NAME.toml` then
-    checks the protocol, and docs/tutorial.md continues from there.
+    checks the protocol; change a rule, and check it again. With --from you get a working copy of a shipped protocol: the
+    same fields, constants and properties, under your name, with the spec of the original; of `partition`, today's Kafka, the
+    rules are a folder of files, one for each party. `acked diff NAME.toml PROTOCOL` then shows what your change allows and
+    forbids.
 
     \b
     acked new protocol my-log && acked check my_log.toml
+    acked new protocol my-kip --from kip320 && acked check my_kip.toml
     """
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
         raise ConfigurationError(f"{name!r} cannot name a protocol; use lower-case letters, digits, - and _, e.g. my-log")
     identifier = name.replace("-", "_")
     texts = {"name": name, "identifier": identifier, "module": identifier}
     _refuse_shipped(name)
-    made = {
-        out / f"{identifier}.py": _filled("protocol.py.txt", texts),
-        out / f"{identifier}.toml": _filled("protocol.toml.txt", texts),
-        out / f"test_{identifier}.py": _filled("test.py.txt", texts),
-    }
+    if origin is None:
+        made = {
+            out / f"{identifier}.py": _filled("protocol.py.txt", texts),
+            out / f"{identifier}.toml": _filled("protocol.toml.txt", texts),
+        }
+    else:
+        made = {out / path: text for path, text in _copied(origin, name).items()}
+    made[out / f"test_{identifier}.py"] = _filled("test.py.txt", texts)
+    for folder in {path.parent for path in made} - {out}:
+        make_folder(folder)
     _write(made)
     click.echo(f"next: acked check {out / identifier}.toml")
+
+
+def _copied(origin: str, name: str) -> dict[Path, str]:
+    """A working copy of a shipped protocol, and the spec of the original with the copy's name."""
+    from acked.asking.specs import bundled_spec
+    from acked.asking.working_copy import working_copy
+    from acked.checker.files import read_text
+    from acked.checker.spec.resolve import protocol_named
+    from acked.checker.spec.user_protocol import is_reference
+
+    if is_reference(origin):
+        raise ConfigurationError(f"--from {origin}: a file of your own is copied without acked; name a shipped protocol")
+    copy = working_copy(protocol_named(origin), name)
+    original = bundled_spec(origin)
+    if original is None:
+        raise ConfigurationError(f"{origin} has no spec of its own to begin with; copy another one")
+    lines = read_text(original, "spec file").splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if line.startswith("protocol"))
+    lines[at] = f'protocol = "{copy.reference}"  # The rules of {origin}, copied; the answer below is that of the original.\n'
+    return {**copy.texts, Path(f"{name.replace('-', '_')}.toml"): "".join(lines)}
 
 
 @new.command(short_help="Write a spec of a shipped protocol, with its answer.")
 @click.argument("name")
 @click.option("--protocol", "protocol_name", metavar="PROTOCOL", default="kip320", show_default=True,
+              shell_complete=shipped_protocols,
               help="One of `acked list protocols`.")  # fmt: skip
 @_OUT.under("out")
 def spec(name: str, protocol_name: str, out: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from acked.asking.options import CONSTANT, JOBS, MEMORY, SPEC, AskedSpec, collects, option, shows, writes_trace
+from acked.asking.options import JOBS, MEMORY, SPEC, AskedSpec, changing, collects, option, shows, writes_trace
 from acked.asking.output import Output, TraceFile
 from acked.checker.errors import ConfigurationError
 from acked.checker.proof.result import DEFAULT_DEPTH
@@ -18,7 +18,7 @@ from acked.commands.proving.request import Program, Programs, ProofOptions, Solv
 EXPLORED_STATES = 2_000_000
 """Distinct states at which that search ends, if the user says nothing else."""
 
-_asks_spec = collects("asked", AskedSpec, name=SPEC.with_(required=False, default="", metavar="[SPEC]"), constants=CONSTANT)
+_asks_spec = collects("asked", AskedSpec.given, name=SPEC.with_(required=False, default="", metavar="[SPEC]"), **changing)
 _proves = collects(
     "options",
     ProofOptions,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import TRACE_OUT, WORKERS, AskedSpec, asks_spec, collects, option, shows_without_progress
+from acked.asking.options import TRACE_OUT, WORKERS, AskedSpec, asks_spec, collects, option, shows
 from acked.asking.output import Output, TraceFile
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.names import repeated
@@ -70,7 +70,7 @@ _draws = collects(
 @_draws
 @WORKERS.saying("Threads; the answer does not depend on them.").under("workers")
 @collects("trace_out", TraceFile, path=TRACE_OUT.saying("Write the shortened counterexample to this file."))
-@shows_without_progress
+@shows
 def simulate(asked: AskedSpec, draws: Draws, workers: int | None, trace_out: TraceFile, output: Output) -> int:
     """Look for a violation in random traces of SPEC's protocol.
 
@@ -100,7 +100,8 @@ def simulate(asked: AskedSpec, draws: Draws, workers: int | None, trace_out: Tra
     question = Question(spec.question().instance, spec.properties)
     plan = draws.plan()
     began = time.perf_counter()
-    found = run(question, plan, workers)
+    with output.batch_progress("traces") as progress:
+        found = run(question, plan, workers, progress)
     seconds = time.perf_counter() - began
     if found.violation is not None:
         trace_out.write(Counterexample.of(spec.title, question, found.violation))

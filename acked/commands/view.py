@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from acked.asking.options import QUIET, TraceSource, reads_trace
+from acked.asking.completion import bundled_or_file
+from acked.asking.options import QUIET, SpecChanges, TraceSource, changes_spec, reads_trace
 from acked.asking.output import say
 from acked.asking.runs import run_of
 from acked.checker.errors import ConfigurationError
@@ -16,16 +17,23 @@ from acked.checker.question.result import Counterexample
 
 
 @click.command(short_help="Make one HTML page of a trace, to step through.")
-@click.argument("target", metavar="TRACE|SPEC")
-@click.argument("other", metavar="[TRACE|SPEC]", required=False)
+@click.argument("target", metavar="TRACE|SPEC", shell_complete=bundled_or_file)
+@click.argument("other", metavar="[TRACE|SPEC]", required=False, shell_complete=bundled_or_file)
 @click.option("-o", "--out", type=click.Path(path_type=Path), metavar="FILE",
               help="The page; default: the target's name with .html.")  # fmt: skip
 @click.option("--against", metavar="PROTOCOL",
               help="Show beside it the same trace under another protocol, up to the step that it forbids.")  # fmt: skip
+@changes_spec
 @reads_trace
 @QUIET.under("quiet")
 def view(
-    target: str, other: str | None, out: Path | None, against: str | None, source: TraceSource, quiet: bool
+    target: str,
+    other: str | None,
+    out: Path | None,
+    against: str | None,
+    changes: SpecChanges,
+    source: TraceSource,
+    quiet: bool,
 ) -> None:
     """Make one self-contained HTML page of a trace, to step through in a browser.
 
@@ -46,10 +54,10 @@ def view(
         raise ConfigurationError("--spec names the spec of one trace; leave the second one out, or use --trust")
     page = out if out is not None else Path(f"{Path(target).stem}.html")
     check_writable(page, "page")
-    shown = run_of(target, spec=source.spec, quiet=quiet, trusts=source.trusts)
+    shown = run_of(target, changes, source.spec, quiet=quiet, trusts=source.trusts)
     data = trace_data(shown, decides=True)
     if other is not None:
-        second = run_of(other, quiet=quiet, trusts=source.trusts)
+        second = run_of(other, changes, quiet=quiet, trusts=source.trusts)
         beside = trace_data(second, decides=True)
         data = pair_data(data, beside, f"On the left {shown.title}, on the right {second.title}.")
     elif against is not None:

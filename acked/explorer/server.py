@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from acked.checker.errors import SystemFailure
+from acked.checker.question.predicate_text import example_of
 from acked.explorer.peer import user_behind
 from acked.explorer.session import RequestRefused, Walk
 from acked.reports.console import harmless
@@ -99,7 +100,8 @@ def page_of(walk: Walk, token: str) -> str:
     subject = harmless(subject_in_words(walk.question.instance))
     name = walk.question.instance.protocol.name
     trace = {"name": name, "subject": subject, "head": walk.head(), "packet": walk.beginning(), "end": None}
-    data = {"title": harmless(walk.title), "subject": subject, "story": None, "traces": [trace], "live": {"token": token}}
+    live = {"token": token, "example": harmless(example_of(walk.question.instance.schema))}
+    data = {"title": harmless(walk.title), "subject": subject, "story": None, "traces": [trace], "live": live}
     return render(data, live=True)
 
 

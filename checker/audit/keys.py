@@ -57,7 +57,7 @@ def release(text: str) -> ReleaseNumber:
         raise ConfigurationError(f"{text!r} is not a version of Kafka; {hint}")
     numbers = _numbers(match[1])
     minor = numbers[:2]
-    if numbers < _numbers(VERSIONS[0]) or minor > _numbers(NEWEST):
+    if minor not in {_numbers(version)[:2] for version in VERSIONS if version != LATEST}:
         raise ConfigurationError(f"Kafka {text} is not known here; {hint}")
     return ReleaseNumber(numbers, match[1])
 

@@ -6,7 +6,7 @@ and its count of distinct states is an estimate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -83,8 +83,13 @@ class _Batch:
     """(steps, number of the run, ending, actions) of the shortest violating run, the first of equally short ones."""
 
 
-def simulate(question: Question, plan: Plan, workers: int | None = None) -> Simulation:
-    """Runs until one batch has found a violation, or all have been made; the answer depends on the plan alone."""
+def simulate(
+    question: Question, plan: Plan, workers: int | None = None, on_done: Callable[[int, int], None] = lambda done, total: None
+) -> Simulation:
+    """Runs until one batch has found a violation, or all have been made; the answer depends on the plan alone.
+
+    `on_done` is told how many runs of how many are made.
+    """
     weights = _weights(question, plan.weights)
     kernel, shape = load_kernel(question.plan), shape_of(question.plan)
     threads = workers or default_workers()
@@ -100,6 +105,7 @@ def simulate(question: Question, plan: Plan, workers: int | None = None) -> Simu
             for made, hashes in pool.map(lambda pair: pair[0].walk(*pair[1]), zip(walkers, wave, strict=False)):
                 done.append(made)
                 seen.update(hashes)
+                on_done(min(len(done) * BATCH, plan.runs), plan.runs)
                 if made.violating is not None:
                     break
             if done[-1].violating is not None:

@@ -30,11 +30,12 @@ _EXPECTS_NOTHING = Departure(
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file that the gate was pointed at: a spec, or why it cannot be read as one."""
+    """A file that the gate was pointed at: a spec, or why it cannot be read as one, and at which line, if that is known."""
 
     path: Path
     spec: Spec | None
     error: str = ""
+    line: int | None = None
 
     @property
     def name(self) -> str:
@@ -237,4 +238,4 @@ def _candidate(path: Path) -> Candidate:
     try:
         return Candidate(path, load_spec(path))
     except AckedError as error:
-        return Candidate(path, None, str(error))
+        return Candidate(path, None, str(error), error.line)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from acked.checker.errors import ConfigurationError
 from acked.checker.names import choices, near
+from acked.checker.question.predicate_text import example_of, such_a_set, unreadable
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.domain import (
     BoolDomain,
@@ -84,8 +85,7 @@ class _Number:
 _Value = _Flag | _Set | _Number
 _COMPARED = "compare numbers with numbers, sets with sets such as {0, 1}, and None with either field or None"
 _EQUALITIES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
-_CALLS = "the only calls are any(…), all(…) and count(…), each of `… for r in replicas`, and len(…) of a set"
-_HINT = "write e.g. quorum.isr == {0} and log[1].end > 0"
+_CALLS = "the only calls are any(…), all(…) and count(…), each of `… for r in …`, and len(…) of a set"
 
 
 def parse_predicate(text: str, instance: Instance, max_parts: int = MAX_PARTS) -> Expr:
@@ -98,7 +98,7 @@ def meaning(text: str, schema: Schema, codes: Sequence[Expr], max_parts: int = M
     if len(text) > MAX_LENGTH:
         raise PredicateError(f"the predicate is longer than {MAX_LENGTH:,} characters")
     if not text.strip():
-        raise PredicateError("the predicate is empty; write e.g. quorum.isr == {0}")
+        raise PredicateError(f"the predicate is empty; write e.g. {example_of(schema)}")
     flat = " ".join(text.splitlines())  # so that a text of several lines reads like one
     if "#" in flat:
         # It would hide what comes after it, further lines included.
@@ -108,9 +108,7 @@ def meaning(text: str, schema: Schema, codes: Sequence[Expr], max_parts: int = M
             warnings.simplefilter("ignore")  # of Python about text that is none of its own
             tree = ast.parse(flat.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        at = (getattr(error, "offset", None) or 0) + len(flat) - len(flat.lstrip())
-        place = f" at column {min(at, len(flat))}" if at > 0 and getattr(error, "lineno", 0) == 1 else ""
-        raise PredicateError(f"the predicate cannot be read{place}; {_HINT}") from None
+        raise PredicateError(unreadable(flat, error, schema)) from None
     lowering = _Lowering(flat, schema, codes, max_parts)
     try:
         return Meaning(lowering.bool(tree.body, {}), lowering.silent(tree.body, {}))
@@ -217,7 +215,7 @@ class _Lowering:
         self._refuse_mixed(a, b, node)
         if isinstance(operator, (ast.In, ast.NotIn)):
             if not isinstance(a, _Number) or not isinstance(b, _Set):
-                raise self.refuse(node, "`in` asks whether a number is in a set, such as 0 in quorum.isr")
+                raise self.refuse(node, f"`in` asks whether a number is in a set{such_a_set(self._schema, '0 in {}')}")
             found = pool.any(
                 pool.and_(pool.eq(a.code, pool.int(at)), self._member(b, at)) for at in range(b.mask.hi.bit_length())
             )
@@ -278,7 +276,7 @@ class _Lowering:
         if kind == "len" and len(node.args) == 1 and not node.keywords:
             held = self._value(node.args[0], names)
             if not isinstance(held, _Set):
-                raise self.refuse(node.args[0], "len(…) counts the members of a set, such as len(quorum.isr)")
+                raise self.refuse(node.args[0], f"len(…) counts the members of a set{such_a_set(self._schema, 'len({})')}")
             return replace(self._sum([self._member(held, at) for at in range(held.mask.hi.bit_length())]), none=held.none)
         body, cases = self._unrolled(node, names)
         holds = [(meant, self.bool(body, bound)) for meant, bound in cases]
@@ -304,7 +302,7 @@ class _Lowering:
         cases: list[tuple[Expr, dict[str, int]]] = [(self._pool.true, dict(names))]
         for loop in made.generators:
             if not isinstance(loop.target, ast.Name) or loop.is_async:
-                raise self.refuse(loop.target, "write one name, such as r in any(… for r in replicas)")
+                raise self.refuse(loop.target, "write one name, such as r in any(… for r in …)")
             target = loop.target.id
             if target in self._schema.constants or (target,) in self._prefixes:
                 raise self.refuse(loop.target, f"{target!r} is a name of the protocol; use another, such as r")
@@ -339,7 +337,7 @@ class _Lowering:
             over = self._value(node, names)
             if isinstance(over, _Set):
                 return [(at, self._member(over, at)) for at in range(over.mask.hi.bit_length())]
-        raise self.refuse(node, "write any(… for r in replicas), with one of the constants, or with a set such as quorum.isr")
+        raise self.refuse(node, f"write any(… for r in …) over one of the constants, or over a set{such_a_set(self._schema)}")
 
     def _member(self, held: _Set, at: int) -> Expr:
         pool = self._pool
@@ -402,8 +400,8 @@ class _Lowering:
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.refuse(
                 node,
-                "this must be a number such as 0, a constant, or a name bound by any(…), all(…) or count(…); for the log of "
-                "the leader, write any(quorum.leader == r and log[r].end > 0 for r in replicas)",
+                "this must be a number such as 0, a constant, or a name bound by any(…), all(…) or count(…); to choose by "
+                "the value of a field, write any(that field == r and … for r in …)",
             )
         return value
 
@@ -424,7 +422,7 @@ class _Lowering:
             return (node.id,)  # A constant of the same name has no parts.
         path = self._path(node, names) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else 0
         if isinstance(path, int):
-            raise self.refuse(node, "this has no parts; fields are written as in traces, such as log[0].end")
+            raise self.refuse(node, f"this has no parts; fields are written as in traces: {self._schema.leaves[0].name}")
         return path
 
     def _step(self, node: ast.expr, path: Path, part: str | int) -> Path:

@@ -88,8 +88,37 @@ class Expectation:
     """Of what the spec looks for: what no reachable state is expected to be; everything else is expected to be reached."""
 
     def differences(self, found: Facts) -> list[str]:
-        """How an answer differs, one sentence each; nothing if it meets the expectation."""
+        """How an answer differs, one sentence each; nothing if it meets the expectation.
+
+        After an interruption only what no further search could put right, such as a violation that is not expected.
+        """
+        if found.stopped is StopReason.INTERRUPTED:
+            return self._even_so(found)
         return [departure.sentence for departure in self.departures(found)]
+
+    def _even_so(self, found: Facts) -> list[str]:
+        """What differs already, however the search would have gone on."""
+        sentences = []
+        if found.violated:
+            unexpected = [name for name in found.violated if self.violates and name not in self.violates]
+            if self.verdict is not Verdict.VIOLATED:
+                sentences.append(f"verdict is {found.verdict.value}, expected {self.verdict.value}")
+            elif unexpected:
+                sentences.append(f"violated: {', '.join(unexpected)}; expected: {', '.join(self.violates)}")
+            if broken := [name for name in self.holds if name in found.violated]:
+                sentences.append(f"violated: {', '.join(broken)}; expected to hold")
+            # Levels are searched one after the other, so the first counterexample is a shortest one.
+            sentences += [item.sentence for item in self._of_pins(found) if item.key == "expect.trace_length"]
+        counts = (
+            ("distinct_states", found.distinct_states, self.distinct_states),
+            ("generated_states", found.generated_states, self.generated_states),
+            ("depth", found.depth, self.depth),
+        )
+        sentences += [
+            f"{name} is {got} already, expected {want}" for name, got, want in counts if want is not None and got > want
+        ]
+        sentences += [departure.sentence for departure in self._of_reach(found) if departure.reason is Reason.REACHED]
+        return sentences
 
     def departures(self, found: Facts) -> list[Departure]:
         """How an answer differs, with reasons; nothing if it meets the expectation."""

@@ -31,7 +31,10 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     except RecursionError:
         raise SpecUnreadable(f"{path} is not valid TOML for acked: it is nested too deeply") from None
     except ValueError as error:  # A TOMLDecodeError, or a number of more digits than Python reads.
-        raise SpecUnreadable(f"{path} is not valid TOML: {str(error).partition(';')[0]}") from None
+        unreadable = SpecUnreadable(f"{path} is not valid TOML: {str(error).partition(';')[0]}")
+        if place := re.search(r"\(at line (\d+), ", str(error)):
+            unreadable.line = int(place[1])
+        raise unreadable from None
 
 
 class Reader:
@@ -45,7 +48,9 @@ class Reader:
     def refuse(self, key: str, message: str) -> NoReturn:
         """Ends the reading with a sentence about a key."""
         line = self.lines.get(key)
-        raise ConfigurationError(f"{self.path}:{line}: {message}" if line else f"{self.path}: {message}")
+        error = ConfigurationError(f"{self.path}:{line}: {message}" if line else f"{self.path}: {message}")
+        error.line = line
+        raise error
 
     def refuse_as(self, key: str, error: ConfigurationError) -> NoReturn:
         """Ends it with what went wrong further down, which may know the key better."""

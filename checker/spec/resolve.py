@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from acked.checker.errors import ConfigurationError
-from acked.checker.names import choices, near
+from acked.checker.names import choices, choices_or, near
 from acked.checker.question.question import DEADLOCK
 from acked.checker.spec.user_protocol import is_reference, load_protocol
 from acked.invariants.catalogue import properties_of
@@ -28,13 +28,28 @@ def protocol_named(name: str, folder: Path | None = None) -> Protocol:
     return PROTOCOLS[name]
 
 
+def _listed(protocol: Protocol, names: Collection[str]) -> str:
+    """The names, or the command that lists those of a shipped protocol."""
+    return choices_or(names, f"acked list {protocol.name}") if protocol.name in PROTOCOLS else f"it has {choices(names)}"
+
+
+def no_constant(protocol: Protocol, name: str, known: Collection[str]) -> str:
+    """That a protocol has no constant of a name, with the one that was meant, or all of them."""
+    if name in ("version", "kafka_version", "kafka-version"):
+        return f"{protocol.name} has no constant {name!r}; a release is version = \"…\" in a spec, or --kafka-version"
+    listed = _listed(protocol, known)
+    return f"{protocol.name} has no constant {name!r}{near(name, known)}; {listed}"
+
+
 def property_named(protocol: Protocol, name: str, written: Iterable[Property] = ()) -> Property:
     """A property of a protocol, or one that a spec writes; `ConfigurationError` lists the choices."""
     known = {**properties_of(protocol), **{item.name: item for item in written}}
     if name == DEADLOCK.name:
         return DEADLOCK
     if name not in known:
-        raise ConfigurationError(f"{protocol.name} has no property {name!r}{near(name, known)}; it has {choices(known)}")
+        raise ConfigurationError(
+            f"{protocol.name} has no property {name!r}{near(name, known)}; {_listed(protocol, known)}"
+        )
     return known[name]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from acked.checker.errors import ConfigurationError
 from acked.checker.files import read_text
@@ -20,7 +21,14 @@ from acked.checker.question.user_properties import SOUGHT, recoverable
 from acked.checker.spec.expectation import Expectation
 from acked.checker.spec.question_text import InvariantText, LivenessText, QuestionText
 from acked.checker.spec.reader import Names, Reader, parse
-from acked.checker.spec.resolve import bind_constants, clause_named, protocol_named, refuse_unasked, settle
+from acked.checker.spec.resolve import (
+    bind_constants,
+    clause_named,
+    no_constant,
+    protocol_named,
+    refuse_unasked,
+    settle,
+)
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
 from acked.model.formulas.errors import ModelError
@@ -67,7 +75,8 @@ class GalleryEntry:
 class Spec:
     """One question and its expected answer.
 
-    `name` is the file's name without its ending, `version` the release that it names, if it does; `asked` is the question.
+    `name` is the file's name without its ending, `version` the release that it names, if it does, and `given` the constants
+    that it names itself, which no release changes; `asked` is the question.
     `warnings` say where settings are not what one may think.
 
     >>> spec = load_spec("truncate-to-hw")
@@ -87,6 +96,8 @@ class Spec:
     claim: Claim | None = None
     gallery: GalleryEntry | None = None
     version: str | None = None
+    control_plane: str | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
     line_of: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
@@ -243,6 +254,8 @@ class _SpecReader(Reader):
             claim=self.claim() if "claim" in self.document else None,
             gallery=self.gallery() if "gallery" in self.document else None,
             version=top.version,
+            control_plane=top.control_plane,
+            given=dict(self.table("constants")),
             line_of=self.lines,
         )
         try:
@@ -259,8 +272,7 @@ class _SpecReader(Reader):
         wrong = ""
         for name, value in table.items():
             if name not in known:
-                hint = f"{near(name, known)}; it has {choices(known)}"
-                self.refuse(f"constants.{name}", f"{protocol.name} has no constant {name!r}{hint}")
+                self.refuse(f"constants.{name}", no_constant(protocol, name, known))
             try:
                 known[name].read(value)
             except ModelError:
@@ -291,7 +303,7 @@ class _SpecReader(Reader):
         liveness = self.liveness(protocol, [*(item.name for item in invariants), *(name for name, _ in reach)])
         fairness = self.read("fairness", _Fairness)
         if "fairness" in self.document and not liveness:
-            self.refuse("fairness", "[fairness] goes with [liveness.…] properties, and there is none; see docs/liveness.md")
+            self.refuse("fairness", "[fairness] goes with [liveness.NAME] properties; write one, or leave it out")
         for name in check.invariants:
             if name in dict(reach):
                 self.refuse("check.invariants", f"{name!r} is looked for under [reach] and is not an invariant; leave it out")

@@ -13,8 +13,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import hashlib
+import importlib
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -60,28 +62,76 @@ def load_protocol(reference: str, folder: Path) -> Protocol:
 def _run(path: Path) -> ModuleType:
     """The module of a file, run once in this process for each of its texts."""
     text = read_text(path, "protocol file")
+    tree = _parsed(path, text)
+    package = _package(path) if _is_part(tree) else None
     digest = hashlib.sha256(f"{path} {text}".encode()).hexdigest()
-    name = f"acked_protocol_{digest[:16]}"
+    name = f"acked_protocol_{digest[:16]}" if package is None else f"{package.__name__}.{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
-    try:
-        tree = ast.parse(text, str(path))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _refusal(path, error) from None
     _refuse_identity(path, tree)
     module = ModuleType(name)
     module.__file__ = str(path)
+    module.__package__ = None if package is None else package.__name__
     sys.modules[name] = module
     try:
         # What it prints is not part of an answer.
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), _without_bytecode():
             exec(compile(tree, str(path), "exec"), vars(module))
+        if package is not None:
+            _refuse_identity_beside(package)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        del sys.modules[name]
+        for known in [item for item in sys.modules if item == name or (package and item.startswith(f"{package.__name__}."))]:
+            del sys.modules[known]
+        if isinstance(error, ConfigurationError):
+            raise
         raise _refusal(path, error) from None
     return module
+
+
+def _parsed(path: Path, text: str) -> ast.Module:
+    try:
+        return ast.parse(text, str(path))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _refusal(path, error) from None
+
+
+# -- protocols of several files -----------------------------------------------------------------------------------------
+
+
+def _is_part(tree: ast.Module) -> bool:
+    """Whether a file imports others from beside it: `from .common import …`."""
+    return any(isinstance(node, ast.ImportFrom) and node.level for node in tree.body)
+
+
+def _package(path: Path) -> ModuleType:
+    """The package that a file's folder is, another one for each of its files' texts."""
+    digest = hashlib.sha256(str(path.parent).encode())
+    for other in sorted(path.parent.glob("*.py")):
+        digest.update(f"{other.name}\0{hashlib.sha256(other.read_bytes()).hexdigest()}".encode())
+    name = f"acked_protocol_{digest.hexdigest()[:16]}"
+    package = ModuleType(name)
+    package.__path__ = [str(path.parent)]
+    importlib.invalidate_caches()
+    return sys.modules.setdefault(name, package)
+
+
+@contextlib.contextmanager
+def _without_bytecode() -> Iterator[None]:
+    """Without files beside the user's own, by which a text that was edited within a second would be taken for the old one."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
+
+
+def _refuse_identity_beside(package: ModuleType) -> None:
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{package.__name__}.") and module.__file__ is not None:
+            beside = Path(module.__file__)
+            _refuse_identity(beside, _parsed(beside, read_text(beside, "protocol file")))
 
 
 def _refuse_identity(path: Path, tree: ast.Module) -> None:
@@ -103,11 +153,13 @@ def _is_action(decorator: ast.expr) -> bool:
 
 def _refusal(path: Path, error: BaseException) -> ConfigurationError | SpecUnreadable:
     if isinstance(error, SyntaxError):
-        return SpecUnreadable(f"{path}:{error.lineno or 1}: this is not valid Python: {error.msg}")
+        return SpecUnreadable(f"{error.filename or path}:{error.lineno or 1}: this is not valid Python: {error.msg}")
     if isinstance(error, (ValueError, RecursionError, MemoryError)) and error.__traceback__ is None:
         return SpecUnreadable(f"{path}: this is not valid Python: {error}")
-    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(path)]
-    where = f"{path}:{lines[-1]}" if lines else str(path)
+    # The last place in the user's own files: this one, or one beside it.
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    lines = [f"{file}:{line}" for file, line in frames if Path(file).parent == path.parent]
+    where = lines[-1] if lines else str(path)
     what = str(error).splitlines()[0] if str(error) else "it raises without a message"
     if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").partition(".")[0]) in _FORMER:
         what += f"; acked's {package} is now acked.{package}: write `from acked import …` or `from acked.{package}… import …`"

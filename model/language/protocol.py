@@ -248,10 +248,15 @@ class Protocol:
                 raise ModelError(f"{self.name} needs constant {constant.name!r} ({constant.doc}), {constant.range}")
         return bound
 
+    @property
+    def has_profiles(self) -> bool:
+        """Whether releases of Kafka decide some of its constants."""
+        return self._profile is not None
+
     def profile(self, version: str | None, control_plane: str | None) -> dict[str, Setting]:
         """The constants as a release of Kafka has them by default; `ModelError` if there is no such release."""
         if self._profile is None:
-            raise ModelError(f"{self.name} has no versions; remove the line")
+            raise ModelError(f"{self.name} is one set of rules, whatever the release")
         return self._profile(version, control_plane)
 
     def settle(

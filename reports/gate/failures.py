@@ -108,10 +108,10 @@ def answer_in_words(outcome: Outcome) -> str:
 
 
 def spec_place(entry: GateEntry, key: str) -> SourceLine:
-    """The line of a spec's key, or of the table that it belongs into, or the first."""
+    """The line of a spec's key, or of the table that it belongs into, or where it cannot be read, or the first."""
     spec = entry.candidate.spec
     lines = spec.line_of if spec is not None else {}
-    line = lines.get(key) or lines.get(key.partition(".")[0]) or 1
+    line = lines.get(key) or lines.get(key.partition(".")[0]) or entry.candidate.line or 1
     return SourceLine(str(entry.candidate.path), line, key or "the spec")
 
 

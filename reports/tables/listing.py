@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
+from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant, Switch
@@ -23,12 +24,13 @@ _SMALL = 2
 
 @dataclass(frozen=True)
 class SpecRow:
-    """What a listing says about one spec file."""
+    """What a listing says about one spec file: of constants those that it names itself, beside the release."""
 
     name: str
     title: str
     protocol: str
-    constants: Mapping[str, int]
+    version: str | None
+    constants: Mapping[str, object]
     expected: str
 
 
@@ -37,6 +39,7 @@ def print_protocols(console: Console, protocols: Iterable[Protocol]) -> None:
     for protocol in protocols:
         _entry(console, protocol.name, protocol.title)
         _fact(console, "source", protocol.source)
+        _fact(console, "properties", ", ".join(properties_of(protocol)))
         for constant in protocol.constants:
             _fact(console, constant.name, f"{values_of(constant)}: {constant.doc}")
         labels = guard_labels(protocol)
@@ -97,8 +100,9 @@ def print_specs(console: Console, specs: Iterable[SpecRow]) -> None:
     """Every spec with its protocol, its constants and the verdict that it expects."""
     for row in specs:
         _entry(console, row.name, row.title)
-        constants = ", ".join(f"{name}={value}" for name, value in row.constants.items())
-        _fact(console, "protocol", f"{row.protocol}: {constants}" if constants else row.protocol)
+        settings = [f"{name}={json.dumps(value)}" for name, value in row.constants.items()]
+        settings = [f"version={row.version}", *settings] if row.version else settings
+        _fact(console, "protocol", f"{row.protocol}: {', '.join(settings)}" if settings else row.protocol)
         _fact(console, "expected", row.expected or "nothing")
         put(console, [])
 

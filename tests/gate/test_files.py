@@ -166,6 +166,27 @@ def test_annotations_are_one_line_each_with_everything_escaped(report: GateRepor
     assert next(commands(EMPTY, [])).startswith("::error title=acked gate::no spec found")
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('title = "t"\nprotocol = "kip320"\n[check\n', 3),
+        ('title = "t"\nprotocol = "kip321"\n', 2),
+        ('title = "t"\nprotocol = "kip320"\n[constants]\nreplicas = 2\nlog_sise = 2\n', 5),
+        ('protocol = "kip320"\n', 1),
+    ],
+)
+def test_a_spec_that_cannot_be_read_is_marked_at_the_line_of_which_the_sentence_speaks(
+    tmp_path: Path, text: str, line: int
+) -> None:
+    (tmp_path / "broken.toml").write_text(text)
+    found = run_gate(choose([str(tmp_path)], Selection()), BatchLimits(1, 200 << 20))
+    failures = [failure_of(entry) for entry in found.red]
+    [result] = sarif_document(found, failures, "1")["runs"][0]["results"]  # type: ignore[index]
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": line}
+    [command] = commands(found, failures)
+    assert f",line={line},title=acked gate%3A unreadable" in command
+
+
 def test_the_document_has_a_story_for_what_is_violated(report: GateReport, told: list[Failure]) -> None:
     document = gate_document(report, told)
     lost = next(item for item in document["specs"] if item["path"].endswith("lost.toml"))

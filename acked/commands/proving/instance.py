@@ -34,7 +34,8 @@ def prove_spec(
     with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
         result = _answer(spec, method, options, limits, observer)
     seconds = time.perf_counter() - STARTED
-    unmet = differences(spec.expect, result) if spec.expect else None
+    is_open = result.interrupted and not result.violations  # Then what is not proved yet says nothing.
+    unmet = differences(spec.expect, result) if spec.expect and not is_open else None
     expectation = None if unmet is None else {"met": not unmet, "differences": unmet}
     if result.violations:
         from acked.checker.question.result import Counterexample

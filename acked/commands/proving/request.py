@@ -36,7 +36,8 @@ _OF_ONE_INSTANCE = (
 )  # fmt: skip
 
 REFUSED: tuple[tuple[Program | Method, tuple[str, ...], str], ...] = (
-    (Program.MATRIX, ("SPEC", "--constant"), "--matrix proves every shipped variant; leave SPEC and -c out"),
+    (Program.MATRIX, ("SPEC", "--constant", "--kafka-version", "--control-plane"),
+     "--matrix proves every shipped variant; leave SPEC, -c and --kafka-version out"),
     (Program.MATRIX, (*_OF_ONE_INSTANCE, "--smt2", "--all-constants", "--lemma-sets"),
      "{given} cannot be combined with --matrix; leave one of them out"),
     (Program.ALL_CONSTANTS, ("--constant",), "--all-constants is about every value of the constants; leave -c out"),

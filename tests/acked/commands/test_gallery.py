@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
 import pytest
+from click.testing import CliRunner, Result
 
 from acked.checker.bounds import Bounds
-from acked.checker.question.result import Counterexample, Verdict
+from acked.checker.question.question import Question
+from acked.checker.question.result import Counterexample, StopReason, Verdict
 from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, load_spec
-from acked.commands.gallery import is_wanted
+from acked.commands.gallery import gallery, is_wanted
 from acked.reports.pages.gallery import MAX_BYTES
 from acked.reports.pages.page import render, trace_data
 from tests.places import SPECS
@@ -38,3 +45,75 @@ def test_specs_that_only_check_acked_itself_are_left_out_unless_they_are_selecte
     reference = load_spec(SPECS / "controls" / "expand-unfenced.toml")
     assert not is_wanted(reference, (), slow=True)
     assert is_wanted(reference, ("expand-*",), slow=False)
+
+
+CHOSEN = ["kip320-2111", "truncate-to-hw-2221-weak", "kip101-2111"]
+
+
+def gallery_of(site: Path, *names: str) -> Result:
+    arguments = ["--out", str(site), *(part for name in names or CHOSEN for part in ("--select", name))]
+    return CliRunner().invoke(gallery, arguments)
+
+
+@pytest.fixture
+def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for a site, and a cache of its own."""
+    monkeypatch.setattr("acked.asking.made_pages.cache_folder", lambda *parts: tmp_path / "cache")
+    (tmp_path / "cache").mkdir()
+    return tmp_path / "site"
+
+
+def count_searches(monkeypatch: pytest.MonkeyPatch, ends_at: int | None = None) -> list[str]:
+    """The questions that are searched; the search after so many is interrupted as Ctrl-C does."""
+    searched: list[str] = []
+
+    def counted(question: Question, *arguments: Any, **named: Any) -> Any:
+        searched.append(question.instance.protocol.name)
+        result = search(question, *arguments, **named)
+        return replace(result, stopped=StopReason.INTERRUPTED) if len(searched) == ends_at else result
+
+    monkeypatch.setattr("acked.checker.search.local.search", counted)
+    return searched
+
+
+def test_an_interrupted_gallery_has_an_index_of_what_is_answered_and_goes_on_from_there(
+    cached: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count_searches(monkeypatch, ends_at=2)
+    assert gallery_of(cached).exit_code == 1  # click's word for an abort; the command line makes it 130
+    index = (cached / "index.html").read_text("utf-8")
+    assert "1 of 3 specs are answered" in index
+    assert "kip101" in index
+    pages = {path.name for path in cached.glob("*.html")}
+    assert all(f'href="{page}"' in index for page in pages - {"index.html"})
+
+    searched = count_searches(monkeypatch)
+    again = gallery_of(cached)
+    assert again.exit_code == 0, again.output
+    assert len(searched) == 2
+    assert "1 of 3: " in again.output
+    assert " (known)" in again.output
+    index = (cached / "index.html").read_text("utf-8")
+    assert "Being made" not in index
+    assert "Does truncate-to-hw keep WeakIsr with 2 brokers, 2 offsets, 2 records and leader epochs 0 to 1?" in index
+
+    texts = {path.name: path.read_text("utf-8") for path in cached.glob("*.html")}
+    searched = count_searches(monkeypatch)
+    assert gallery_of(cached).exit_code == 0
+    assert searched == []
+    assert {path.name: path.read_text("utf-8") for path in cached.glob("*.html")} == texts
+
+
+def test_a_damaged_entry_of_the_cache_is_answered_anew(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert gallery_of(cached, CHOSEN[0]).exit_code == 0
+    [entry] = (cached.parent / "cache").glob("*.json")
+    entry.write_bytes(entry.read_bytes().replace(b"kept in all", b"kept in ALL"))
+    searched = count_searches(monkeypatch)
+    assert gallery_of(cached, CHOSEN[0]).exit_code == 0
+    assert len(searched) == 1
+    assert "kept in ALL" not in (cached / "index.html").read_text("utf-8")
+
+
+def test_every_bundled_spec_has_a_title_in_words() -> None:
+    titles = [load_spec(path).title for path in sorted(SPECS.rglob("*.toml"))]
+    assert [title for title in titles if len(title.split()) < 4 or re.search(r"\(\d, \d", title)] == []

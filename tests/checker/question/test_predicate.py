@@ -10,11 +10,13 @@ import pytest
 
 from acked.checker.explore.nearest import nearest
 from acked.checker.question.predicate import PredicateError, parse_predicate
+from acked.checker.question.predicate_text import example_of, slip_in
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.state import Array, Log, Optional, SetOf, Struct, field
 from acked.model.language.values import Bool, Id, Int
+from tests.checker.toys import counters, traveller
 
 CONSTANTS = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
 
@@ -85,7 +87,7 @@ def test_a_record_past_the_end_is_none(instance: Instance) -> None:
     ("text", "message"),
     [
         ("", "is empty"),
-        ("1 +", "cannot be read"),
+        ("1 +", "ends at column 3"),
         ("quorm.isr == {0}", "column 1: the state has no 'quorm' (did you mean quorum?)"),
         ("log[5].end == 1", "column 1: log has no 5; it has 0, 1"),
         ("log[0].end == 1 and log[0].ned == 1", "column 21: log[0] has no 'ned' (did you mean end?)"),
@@ -299,3 +301,41 @@ def test_columns_are_those_of_the_text_as_it_was_typed(logged: Instance) -> None
 def test_a_text_of_several_lines_is_read_as_one(logged: Instance) -> None:
     codes = logged.schema.encode(state_of())
     assert Evaluator([parse_predicate("\n flag\n and\n\n who == 0\n", logged)])(codes) == [1]
+
+
+# -- texts of another language, and examples of this protocol --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("quorum.leader = 0", "column 15: == compares"),
+        ("  quorum.leader  = 0 and log[0].end == 1", "column 18: == compares"),
+        ("log[0].end == 1 && log[1].end == 1", "column 17: write and instead of &&"),
+        ("log[0].end == 1 || !replica[0].leader == 0", "column 17: write or instead of ||"),
+        ("!(log[0].end == 1)", "column 1: write not instead of !"),
+        ("quorum.leader ≠ 0", "column 15: write != instead of ≠"),
+        ("log[0].end == 1 AND log[1].end == 1", "column 17: write and instead of AND"),
+        ("quorum.leader == None and ", "ends at column 25, where more is to come"),
+        ("any(log[0].end == 0", "cannot be read at column 4: '(' was never closed"),
+        ("log[0].end log[1].end", "cannot be read at column 12"),
+    ],
+)
+def test_a_sign_of_another_language_is_named_at_its_column(instance: Instance, text: str, sentence: str) -> None:
+    with pytest.raises(PredicateError) as refused:
+        parse_predicate(text, instance)
+    assert sentence in str(refused.value)
+    assert str(refused.value).endswith("write e.g. quorum.isr == {0} and log[1].end > 0")
+
+
+@pytest.mark.parametrize("text", ["log[0].end <= 1 and log[1].end >= 0", "quorum.leader != 0", "quorum.leader == None"])
+def test_signs_of_this_language_are_none_of_another(instance: Instance, text: str) -> None:
+    parse_predicate(text, instance)
+    assert slip_in(text) is None
+
+
+@pytest.mark.parametrize("protocol", [*PROTOCOLS.values(), counters(2, 3), traveller()], ids=lambda item: item.name)
+def test_the_example_is_a_predicate_of_the_protocol(protocol: Protocol) -> None:
+    small = {item.name: min(max(2, item.lo), item.hi) for item in protocol.constants if item.default is None}
+    made = protocol.instantiate(small)
+    assert not parse_predicate(example_of(made.schema), made).is_const

@@ -152,6 +152,28 @@ def test_every_difference_is_told(expectation: Expectation, differences: list[st
     assert expectation.differences(result()) == differences
 
 
+@pytest.mark.parametrize(
+    ("expectation", "differences"),
+    [
+        (Expectation(Verdict.HOLDS, distinct_states=5, generated_states=6, depth=9, at_least_distinct_states=8), []),
+        (Expectation(Verdict.VIOLATED, ("Small",), 3, unreachable=("Never",)), []),
+        (Expectation(Verdict.HOLDS, never_fired=("RaiseN0",)), []),
+        (Expectation(Verdict.HOLDS, distinct_states=3, depth=4), ["distinct_states is 4 already, expected 3"]),
+    ],
+)
+def test_an_interruption_alone_makes_no_difference(expectation: Expectation, differences: list[str]) -> None:
+    assert expectation.differences(replace(result(), stopped=StopReason.INTERRUPTED)) == differences
+
+
+def test_a_violation_that_is_not_expected_is_a_difference_whatever_came_after_it() -> None:
+    found = replace(result(1), stopped=StopReason.INTERRUPTED)
+    assert Expectation(Verdict.HOLDS, holds=("Small",)).differences(found) == [
+        "verdict is violated, expected holds", "violated: Small; expected to hold",
+    ]  # fmt: skip
+    assert Expectation(Verdict.VIOLATED, ("Large",), 3).differences(found) == ["violated: Small; expected: Large"]
+    assert Expectation(Verdict.VIOLATED, ("Small", "Large"), 3).differences(found) == []
+
+
 def test_a_trace_of_another_length_or_property_is_a_difference() -> None:
     assert Expectation(Verdict.VIOLATED, ("Small",), 4).differences(result(1)) == [
         "the shortest counterexample has 2 steps, expected 3 steps (trace_length = 4 states)"

@@ -1,0 +1,63 @@
+"""What the gallery made of a spec before: its rows and pages, kept in the cache under everything that they are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from acked.checker.batch.cache import sources_hash
+from acked.checker.cache import NotOurs, SealedStore, cache_folder
+from acked.checker.files import PACKAGE, read_bytes
+from acked.checker.spec.spec import Spec
+from acked.reports.pages.gallery import Story
+from acked.version import __version__
+
+_FORMAT = "acked-gallery/1"
+
+
+@dataclass(frozen=True)
+class MadePages:
+    """The rows of one spec in the gallery, and the HTML of its pages by the name of the file."""
+
+    stories: list[Story]
+    pages: dict[str, str]
+
+
+class PageCache:
+    """Rows and pages by spec, sealed as all entries of the cache; what is not there, or not ours, is made anew."""
+
+    def __init__(self, folder: Path) -> None:
+        self._store = SealedStore.of(folder)
+        web = sorted((PACKAGE / "reports" / "web").iterdir())
+        texts = hashlib.sha256(b"\0".join(hashlib.sha256(item.read_bytes()).digest() for item in web if item.is_file()))
+        self._made_by = f"{__version__} {sources_hash(('model', 'invariants', 'checker', 'reports'))} {texts.hexdigest()}"
+
+    @classmethod
+    def usual(cls) -> PageCache | None:
+        """That of this user; None where nothing can be kept."""
+        folder = cache_folder("gallery")
+        return None if folder is None else cls(folder)
+
+    def get(self, spec: Spec) -> MadePages | None:
+        """What was made of a spec, if it, acked and everything else are as they were."""
+        try:
+            content = self._store.read(self._name(spec))
+            if content is None:
+                return None
+            known = json.loads(content)
+            stories = [Story(**{**item, "settings": tuple(item["settings"])}) for item in known["stories"]]
+            return MadePages(stories, dict(known["pages"]))
+        except (NotOurs, OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, spec: Spec, made: MadePages) -> None:
+        """Keeps what was made of a spec."""
+        document = {"stories": [asdict(item) for item in made.stories], "pages": made.pages}
+        self._store.write(self._name(spec), json.dumps(document).encode())
+
+    def _name(self, spec: Spec) -> str:
+        assert spec.path is not None
+        text = hashlib.sha256(read_bytes(spec.path, "spec file")).hexdigest()
+        return f"{hashlib.sha256(f'{_FORMAT} {self._made_by} {spec.name} {text}'.encode()).hexdigest()}.json"

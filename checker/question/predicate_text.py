@@ -1,0 +1,132 @@
+"""The text of a predicate: an example in a protocol's own fields, and where a text is written as other languages have it.
+
+`example_of` is what messages and the explorer suggest; `unreadable` says where a text is no predicate: `=` for `==`, `&&` for
+`and` and the like, or where Python stops reading.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from acked.model.language.domain import (
+    BoolDomain,
+    IdDomain,
+    LogDomain,
+    OptionalDomain,
+    PresentDomain,
+    Range,
+    SetDomain,
+    path_name,
+)
+from acked.model.language.layout import Leaf, Schema
+from acked.model.language.values import Id
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A place where a text is not what it seems to mean: the column from 0, and what to write instead."""
+
+    column: int
+    advice: str
+
+
+_TEXT_OR_SLIP = re.compile(
+    r"""(?P<text>'[^']*'|"[^"]*")|(?P<fine>[=!<>]=|:=)|(?P<slip>=|&&|\|\||!|≤|≥|≠|∧|∨|¬)|(?P<word>\b(?:true|false|null|AND|OR|NOT)\b)"""
+)
+_INSTEAD = {
+    "=": "== compares; = is no part of a predicate",
+    "&&": "write and instead of &&",
+    "||": "write or instead of ||",
+    "!": "write not instead of !",
+    "≤": "write <= instead of ≤",
+    "≥": "write >= instead of ≥",
+    "≠": "write != instead of ≠",
+    "∧": "write and instead of ∧",
+    "∨": "write or instead of ∨",
+    "¬": "write not instead of ¬",
+    "true": "write True instead of true",
+    "false": "write False instead of false",
+    "null": "write None instead of null",
+    "AND": "write and instead of AND",
+    "OR": "write or instead of OR",
+    "NOT": "write not instead of NOT",
+}
+
+
+def slip_in(text: str) -> Slip | None:
+    """The first place of a text that cannot be read where another language's sign stands; None if there is none."""
+    for found in _TEXT_OR_SLIP.finditer(text):
+        sign = found["slip"] or found["word"]
+        if sign is not None:
+            return Slip(found.start(), _INSTEAD[sign])
+    return None
+
+
+def unreadable(text: str, error: BaseException, schema: Schema) -> str:
+    """What is wrong with a text that is no Python expression: a sign of another language, or Python's own place."""
+    hint = f"write e.g. {example_of(schema)}"
+    if (slip := slip_in(text)) is not None:
+        return f"column {slip.column + 1}: {slip.advice}; {hint}"
+    if not isinstance(error, SyntaxError) or error.lineno != 1:
+        return f"the predicate cannot be read; {hint}"
+    if not error.offset:  # Python's way to say that more was to come.
+        return f"the predicate ends at column {len(text.rstrip())}, where more is to come; {hint}"
+    at = error.offset + len(text) - len(text.lstrip())
+    why = f": {error.msg}" if error.msg != "invalid syntax" else ""
+    return f"the predicate cannot be read at column {min(at, len(text))}{why}; {hint}"
+
+
+def example_of(schema: Schema) -> str:
+    """A predicate that means something under this schema: `quorum.isr == {0} and log[1].end > 0`."""
+    parts = [part for part in (_about_the_whole(schema), _about_one(schema)) if part]
+    return " and ".join(dict.fromkeys(parts)) or f"{schema.leaves[0].name} == 0"
+
+
+def such_a_set(schema: Schema, form: str = "{}") -> str:
+    """`, such as quorum.isr`: a set of this schema; nothing if it has none."""
+    found = next((leaf.name for leaf, kind in _kinds(schema) if kind == "set"), None)
+    return "" if found is None else f", such as {form.format(found)}"
+
+
+def _about_the_whole(schema: Schema) -> str:
+    """A condition on a field that the state has once: a set rather than an id, an id rather than a truth value."""
+    said: dict[str, str] = {}
+    for leaf, kind in _kinds(schema):
+        if not any(isinstance(part, int) for part in leaf.path):
+            said.setdefault(kind, leaf.name)
+    if "set" in said:
+        return f"{said['set']} == {{0}}"
+    return f"{said['id']} == 0" if "id" in said else said.get("flag", "")
+
+
+def _about_one(schema: Schema) -> str:
+    """A condition on a number, of the second of many things rather than the first, so that it shows what an index is."""
+    for leaf, kind in _kinds(schema):
+        if kind == "number":
+            second = tuple(1 if part == 0 else part for part in leaf.path)
+            return f"{path_name(second if second in schema.by_path else leaf.path)} > {_least(leaf, schema)}"
+    return ""
+
+
+def _kinds(schema: Schema) -> Iterator[tuple[Leaf, str]]:
+    """Every leaf that has more than one value, but for those of records, which may be past the log's end, with its kind."""
+    for leaf in schema.leaves:
+        domain = leaf.domain.inner if isinstance(leaf.domain, PresentDomain) else leaf.domain
+        if leaf.cardinality < 2 or LogDomain.RECORDS in leaf.path:
+            continue
+        if isinstance(domain, SetDomain):
+            yield leaf, "set"
+        elif isinstance(domain, IdDomain) or (isinstance(domain, OptionalDomain) and issubclass(domain.item, Id)):
+            yield leaf, "id"
+        elif isinstance(domain, BoolDomain):
+            yield leaf, "flag"
+        elif isinstance(domain, Range):
+            yield leaf, "number"
+
+
+def _least(leaf: Leaf, schema: Schema) -> int:
+    domain = leaf.domain.inner if isinstance(leaf.domain, PresentDomain) else leaf.domain
+    assert isinstance(domain, Range)
+    return domain.bounds(schema.constants)[0]

@@ -1,0 +1,106 @@
+"""`acked list` with words, and names alone; names that shells complete, and names in messages."""
+
+from __future__ import annotations
+
+import json
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+from click.testing import CliRunner
+
+from acked.checker.errors import ConfigurationError
+from acked.checker.names import choices_or, near
+from acked.cli import cli
+from acked.commands.list import list_
+from acked.model.catalogue import PROTOCOLS
+
+
+def listed(*arguments: str) -> str:
+    done = CliRunner().invoke(list_, arguments, catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def test_words_choose_the_specs_that_have_all_of_them_somewhere() -> None:
+    names = listed("specs", "acks", "loses", "--names").split()
+    assert {"acks-0-loses", "acks-1-loses"} <= set(names)
+    assert len(names) < len(listed("specs", "--names").split()) / 5
+    shown = listed("specs", "acks", "loses")
+    assert all(name in shown for name in names)
+    assert len(shown.splitlines()) < 8 * len(names)
+
+
+def test_a_pattern_is_about_names_and_knows_folders() -> None:
+    claims = listed("specs", "claims/*", "--names").split()
+    assert "acks-1-loses" in claims
+    assert "kip320" not in claims
+
+
+@pytest.mark.parametrize(("what", "word", "name"), [
+    ("protocols", "raft", "majority"), ("invariants", "acked", "AckedRecordsSurvive"),
+    ("constants", "insync", "min_insync_replicas"), ("partition", "isr", "AskToShrink"),
+])  # fmt: skip
+def test_everything_that_is_listed_can_be_filtered(what: str, word: str, name: str) -> None:
+    names = listed(what, word, "--names").split() if what != "partition" else listed(what, "--names").split()
+    assert name in names
+
+
+def test_a_protocol_is_listed_with_its_properties() -> None:
+    assert "WeakIsr, StrongIsr" in " ".join(listed("kip320").split())
+
+
+def test_json_has_what_the_words_choose() -> None:
+    document = json.loads(listed("invariants", "acked", "--format", "json"))
+    assert [item["name"] for item in document["invariants"]] == listed("invariants", "acked", "--names").split()
+
+
+def test_words_that_nothing_has_are_an_error() -> None:
+    with pytest.raises(ConfigurationError, match="nothing of protocols has zzz in it"):
+        CliRunner().invoke(list_, ["protocols", "zzz"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "typed", "names"),
+    [
+        (["check"], "kip320", {"kip320", "kip320-large"}),
+        (["find"], "claims/acks-1-l", {"claims/acks-1-loses"}),
+        (["gate"], "trunc", {"truncate-to-hw"}),
+        (["check", "--kafka-version"], "2.8", {"2.8", "2.8.1"}),
+        (["new", "protocol", "x", "--from"], "kip3", {"kip320", "kip320-first-try"}),
+        (["list"], "part", {"partition"}),
+    ],
+)
+def test_a_shell_completes_names_of_specs_protocols_and_releases(words: list[str], typed: str, names: set[str]) -> None:
+    found = {item.value for item in ShellComplete(cli, {}, "acked", "_ACKED_COMPLETE").get_completions(words, typed)}
+    assert names <= found
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("min_isr", "min_insync_replicas"),
+        ("min.insync.replicas", "min_insync_replicas"),
+        ("strict_min", "strict_min_isr"),
+        ("log_sise", "log_size"),
+        ("unclean", "unclean_election"),
+    ],
+)
+def test_a_constant_is_found_by_its_abbreviation_and_its_spelling(name: str, meant: str) -> None:
+    assert near(name, [item.name for item in PROTOCOLS["partition"].constants]) == f" (did you mean {meant}?)"
+
+
+def test_a_long_list_of_names_is_led_to_and_a_short_one_is_given() -> None:
+    assert choices_or(["a", "b"], "acked list x") == "it has a, b"
+    assert choices_or([str(number) for number in range(50)], "acked list x") == "`acked list x` lists its 50"
+
+
+def test_help_has_the_commands_by_task_and_each_once() -> None:
+    shown = CliRunner().invoke(cli, ["--help"], max_content_width=200).output
+    lines = [line.strip() for line in shown.splitlines()]
+    assert lines.index("Begin here:") < lines.index("Operate Kafka:")
+    first = next(line for line in lines[lines.index("Begin here:") + 1 :] if line)
+    assert first.startswith("audit ")
+    for name in cli.list_commands(click.Context(cli)):
+        assert sum(line.startswith(f"{name} ") and "  " in line for line in lines) == 1, name
+    assert "docs/" not in shown
