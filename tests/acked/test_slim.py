@@ -109,7 +109,7 @@ def test_the_container_is_slim_unless_the_full_one_is_asked_for() -> None:
         name: [part.strip() for line in lines if line.startswith("RUN") for part in line.removeprefix("RUN").split("&&")]
         for name, lines in stages().items()
     }
-    user = "useradd --uid 1000 --create-home acked"
+    user = "useradd --uid 1000 --home-dir /var/lib/acked --create-home acked"
     assert commands == {
         "wheel": ["pip wheel --no-cache-dir --no-deps --wheel-dir /wheel ."],
         "full": ["pip install --no-cache-dir /wheel/*.whl", user],
