@@ -19,7 +19,7 @@ from acked.checker.explore.simulate import simulate as run_at_random
 from acked.checker.observer import Observer
 from acked.checker.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
-from acked.checker.proof.induction import Options, prove_by_induction
+from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import DEFAULT_DEPTH, PROOF, ProofResult
 from acked.checker.question.fairness import check_fairness, check_present
 from acked.checker.question.ledger import StopPolicy
@@ -32,14 +32,11 @@ from acked.checker.spec.resolve import bind_constants, property_named
 from acked.checker.spec.spec import Spec
 from acked.invariants.catalogue import properties_of
 from acked.invariants.proofs import all_lemmas, lemmas_for
-from acked.invariants.property import Kind, Property
+from acked.invariants.property import ONE_TRACE, Kind, Property
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
 from acked.model.language.values import Bool
 from acked.reports.runs.view import steps_of
-
-_OF_RUNS = (Kind.STATE, Kind.STEP, Kind.DEADLOCK)
-"""Kinds of properties that one finite run can violate."""
 
 Subject = str | Path | Spec | Question
 """What can be asked: a spec by path or bundled name, one that is loaded, or a question."""
@@ -166,7 +163,7 @@ def prove(
     if depth is not None or (lemmas is None and is_shipped):
         return check_bounded(question, Bound(DEFAULT_DEPTH if depth is None else depth), limits, observer)
     used = all_lemmas(protocol) if lemmas is None else lemmas
-    return prove_by_induction(question, used, limits, Options(every_claim=True), observer)
+    return prove_by_induction(question, used, limits, InductionOptions(every_claim=True), observer)
 
 
 def simulate(
@@ -188,8 +185,10 @@ def simulate(
     (None, 100)
     """
     question = _question(_loaded(subject))
-    if other := [item.name for item in question.properties if item.kind not in _OF_RUNS]:
-        raise ConfigurationError(f"random runs cannot decide {', '.join(other)}, which is about all runs; use `check`")
+    if other := [item.name for item in question.properties if item.kind not in ONE_TRACE]:
+        raise ConfigurationError(
+            f"random traces cannot decide {', '.join(other)}: that takes every reachable state; use `check`"
+        )
     plain = Question(question.instance, question.properties)
     return run_at_random(plain, Plan(runs, depth, seed, dict(weights or {})), workers)
 

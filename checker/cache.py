@@ -1,6 +1,6 @@
 """The cache on disk: a folder that is ours alone, and entries that only we can have written.
 
-Where the folder is and when there is none, the key, and `Store`, which seals what it keeps.
+Where the folder is and when there is none, the key, and `SealedStore`, which seals what it keeps.
 
 The folder is `$ACKED_CACHE_DIR`, else `$XDG_CACHE_HOME/acked`, else `~/.cache/acked`; without a home there is none, because a
 name that others can guess in a folder that they share is theirs to take. What is cached is believed, and compiled code is
@@ -275,14 +275,14 @@ def _with_temporary(folder: Path, content: bytes, use: Callable[[str], None]) ->
 
 
 @dataclass(frozen=True)
-class Store:
+class SealedStore:
     """Sealed entries in a folder. A name may hold folders; it is part of what is sealed."""
 
     folder: Path
     key: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, folder: Path) -> Store:
+    def of(cls, folder: Path) -> SealedStore:
         """The store in a folder, with the user's key."""
         return cls(folder, cache_key(folder))
 
@@ -325,7 +325,7 @@ class Store:
         return hmac.digest(self.key, b"entry\0" + name.encode() + b"\0" + content, "sha256").hex().encode()
 
 
-def open_cache() -> Store | None:
+def open_cache() -> SealedStore | None:
     """The cache itself; None where nothing is kept. `ConfigurationError` if the environment sets it to something unusable."""
     folder = cache_folder()
-    return None if folder is None else Store.of(folder)
+    return None if folder is None else SealedStore.of(folder)

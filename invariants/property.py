@@ -26,6 +26,10 @@ class Kind(Enum):
     LIVENESS = "liveness"
 
 
+ONE_TRACE = (Kind.STATE, Kind.STEP, Kind.DEADLOCK)
+"""What one finite trace can violate. The other kinds are decided once every reachable state is known."""
+
+
 def nothing(_: Mapping[str, int]) -> str:
     """Of a property that any configuration can be asked: it lacks nothing."""
     return ""

@@ -32,7 +32,7 @@ class Mark(Enum):
 
 
 @unique
-class Kind(Enum):
+class ColumnKind(Enum):
     """What a column holds: numbers stand at the right, code is shown as code where that exists."""
 
     TEXT = "text"
@@ -45,12 +45,12 @@ class Column:
     """A column; its title may be empty."""
 
     title: str
-    kind: Kind = Kind.TEXT
+    kind: ColumnKind = ColumnKind.TEXT
 
 
 def numbers(title: str) -> Column:
     """A column of numbers."""
-    return Column(title, Kind.NUMBER)
+    return Column(title, ColumnKind.NUMBER)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def print_table(console: Console, shown: Table) -> None:
     glyphs = glyphs_of(console)
     if shown.title:
         put_paragraph(console, shown.title, "bold")
-    columns = [(clean(column.title, console), column.kind is Kind.NUMBER) for column in shown.columns]
+    columns = [(clean(column.title, console), column.kind is ColumnKind.NUMBER) for column in shown.columns]
     rows = [[(f"{cell.mark.drawn(glyphs)}{clean(cell.text, console)}", cell.style) for cell in row] for row in shown.rows]
     _put_rows(console, columns, rows)
 
@@ -117,7 +117,7 @@ def table_markdown(shown: Table) -> list[str]:
     """The lines of the table in Markdown, whatever its texts hold."""
     lines = [f"**{md_text(shown.title)}**", ""] if shown.title else []
     heads = " | ".join(md_text(column.title) for column in shown.columns)
-    rules = "|".join("--:" if column.kind is Kind.NUMBER else "---" for column in shown.columns)
+    rules = "|".join("--:" if column.kind is ColumnKind.NUMBER else "---" for column in shown.columns)
     lines += [f"| {heads} |", f"|{rules}|"]
     for row in shown.rows:
         cells = " | ".join(_markdown(cell, column) for cell, column in zip(row, shown.columns, strict=True))
@@ -127,7 +127,7 @@ def table_markdown(shown: Table) -> list[str]:
 
 def _markdown(cell: TableCell, column: Column) -> str:
     sign = cell.mark.drawn(UNICODE)
-    if column.kind is Kind.CODE:
+    if column.kind is ColumnKind.CODE:
         return f"{sign}{md_code(cell.text, in_table=True)}"
     return f"{sign}{md_text(cell.text)}".rstrip()
 

@@ -234,7 +234,7 @@ class SearchLimits:
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchOptions:
     """Where many searches run, and whether answers that were found before count."""
 
     jobs: int | None = None
@@ -274,13 +274,19 @@ class TraceSource:
     spec: str | None = None
     trusts: bool = False
 
+    def __post_init__(self) -> None:
+        from acked.checker.errors import ConfigurationError
+
+        if self.spec is not None and self.trusts:
+            raise ConfigurationError("--spec names the protocol, so the trace's own is not run; leave out --trust or --spec")
+
 
 asks_spec = collects("asked", AskedSpec, name=SPEC, constants=CONSTANT)
 searches = collects(
     "search", SearchLimits, workers=WORKERS, max_depth=MAX_DEPTH, max_states=MAX_STATES, memory=MEMORY
 )
-searches_many = collects("batch", Batch, jobs=JOBS, memory=MEMORY_EACH, use_cache=CACHE)
-searches_many_anywhere = collects("batch", Batch, jobs=JOBS, master=MASTER, memory=MEMORY_EACH, use_cache=CACHE)
+searches_many = collects("batch", BatchOptions, jobs=JOBS, memory=MEMORY_EACH, use_cache=CACHE)
+searches_many_anywhere = collects("batch", BatchOptions, jobs=JOBS, master=MASTER, memory=MEMORY_EACH, use_cache=CACHE)
 reads_trace = collects(
     "source",
     TraceSource,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from acked.asking.options import (
-    Batch,
+    BatchOptions,
     searches_many,
     shows,
     shows_without_progress,
@@ -39,14 +39,16 @@ Covered = dict[str, tuple[dict[str, ActionCount], list[ClauseCoverage]]]
 @click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE",
               help="Write the table and all counterexamples in Markdown.")  # fmt: skip
 @shows
-def ablate(spec: str, batch: Batch, max_states: int | None, stories: bool, markdown: Path | None, output: Output) -> int:
+def ablate(
+    spec: str, batch: BatchOptions, max_states: int | None, stories: bool, markdown: Path | None, output: Output
+) -> int:
     """Drop each guard clause of SPEC's protocol in turn and report which properties break (mutation testing of the protocol).
 
     The shortest counterexample that appears without a clause is what that line of the protocol is for. A clause without
     which every property of the spec still holds is listed, too.
 
     \b
-    acked ablate kip279 --max-states 100000
+    acked ablate kip320
 
     Exit code 0 if every clause was decided, 152 if one was not.
     """
@@ -73,7 +75,7 @@ def ablate(spec: str, batch: Batch, max_states: int | None, stories: bool, markd
 @searches_many
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the tables as a page.")
 @shows_without_progress
-def coverage(specs: tuple[str, ...], batch: Batch, html: Path | None, output: Output) -> int:
+def coverage(specs: tuple[str, ...], batch: BatchOptions, html: Path | None, output: Output) -> int:
     """Report which actions fired and which guard clauses ever mattered in SPECs: files, folders or names of bundled specs.
 
     A clause was decisive if in some reachable state it alone disabled its action. Searches go on after a violation, and their
@@ -115,7 +117,7 @@ def _named(specs: tuple[str, ...]) -> list[Spec]:
     return chosen
 
 
-def _covered(specs: tuple[str, ...], batch: Batch) -> tuple[Covered, bool]:
+def _covered(specs: tuple[str, ...], batch: BatchOptions) -> tuple[Covered, bool]:
     from acked.checker.batch.local import answer_all
     from acked.checker.question.coverage import clause_coverage, merged
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from acked.asking.options import FORMAT, OUT, QUIET, Batch, KeyValue, collects, option, searches_many
+from acked.asking.options import FORMAT, OUT, QUIET, BatchOptions, KeyValue, collects, option, searches_many
 from acked.asking.output import Output, json_text, put_text
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable
@@ -28,7 +28,7 @@ LOSS = "loss"
 
 
 @dataclass(frozen=True)
-class Cluster:
+class ClusterFacts:
     """What the command line says about the cluster besides its files."""
 
     version: str | None
@@ -39,7 +39,7 @@ class Cluster:
 
     def settings(self, files: tuple[Path, ...]) -> Given:
         """The settings of the files and of --set."""
-        from acked.checker.audit.entry import OPTION, Entry
+        from acked.checker.audit.entry import OPTION, SettingEntry
         from acked.checker.audit.gather import gather
         from acked.checker.audit.keys import KEYS
         from acked.checker.audit.read import read_settings
@@ -48,7 +48,9 @@ class Cluster:
         for key, _ in self.overrides:
             if key not in KEYS:  # In a file it may be none of our business; here it was typed for us.
                 raise ConfigurationError(f"--set: {key} is not a setting that the audit uses{near(key, KEYS)}")
-        return gather(entries, self.topic, [Entry(key, value, OPTION, 0) for key, value in self.overrides], self.lenient)
+        return gather(
+            entries, self.topic, [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides], self.lenient
+        )
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Wanted:
 
 _describes_cluster = collects(
     "cluster",
-    Cluster,
+    ClusterFacts,
     version=option("--kafka-version", metavar="V",
                    help="The release, e.g. 3.6.1; default: what the files say, or every release in use."),
     control_plane=option("--control-plane", type=click.Choice(["kraft", "zookeeper"]),
@@ -151,10 +153,10 @@ _shows = collects(
 @OUT.under("out")
 def audit(
     files: tuple[Path, ...],
-    cluster: Cluster,
+    cluster: ClusterFacts,
     assumed: Assumed,
     wanted: Wanted,
-    batch: Batch,
+    batch: BatchOptions,
     output: Output,
     out: Path | None,
 ) -> int:

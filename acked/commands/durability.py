@@ -11,13 +11,13 @@ from urllib.parse import quote
 
 import click
 
-from acked.asking.options import Batch, collects, option, searches_many_anywhere, shows
+from acked.asking.options import BatchOptions, collects, option, searches_many_anywhere, shows
 from acked.asking.output import Output, make_folder
 from acked.checker.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.checker.files import check_writable, write_text
 
 if TYPE_CHECKING:
-    from acked.checker.audit.durability import Filled, Table
+    from acked.checker.audit.durability import DurabilityTable, Filled
     from acked.checker.batch.outcome import Task
     from acked.invariants.property import Property
 
@@ -36,7 +36,7 @@ class AxisValues:
     unclean_election: str | None
     crashes: str | None
 
-    def put_into(self, table: Table) -> Table:
+    def put_into(self, table: DurabilityTable) -> DurabilityTable:
         """The table with these axes."""
         from acked.checker.audit.durability import with_axis
 
@@ -56,7 +56,7 @@ class CellSearch:
     records: int | None
     max_states: int | None
 
-    def put_into(self, table: Table) -> Table:
+    def put_into(self, table: DurabilityTable) -> DurabilityTable:
         """The table with this question."""
         return replace(
             table,
@@ -152,7 +152,7 @@ _writes_files = collects(
 @_writes_files
 @shows
 def matrix(
-    file: Path | None, axes: AxisValues, cell: CellSearch, batch: Batch, files: TableFiles, output: Output
+    file: Path | None, axes: AxisValues, cell: CellSearch, batch: BatchOptions, files: TableFiles, output: Output
 ) -> int:
     """The durability table: releases, acks, min.insync.replicas, replicas, unclean leader election, kinds of crashes.
 
@@ -165,10 +165,10 @@ def matrix(
 
     Exit codes: 0 if every cell is decided, whatever the answers are, 152 if one is not.
     """
-    from acked.checker.audit.durability import Table, fill, read_table
+    from acked.checker.audit.durability import DurabilityTable, fill, read_table
     from acked.reports.audit.durability import as_document, as_rows, print_durability
 
-    table = cell.put_into(axes.put_into(Table() if file is None else read_table(file)))
+    table = cell.put_into(axes.put_into(DurabilityTable() if file is None else read_table(file)))
     files.check()
     cache = batch.cache()
     with output.batch_progress("cells") as progress:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import Batch, collects, option, searches_many_anywhere, shows_without_progress
+from acked.asking.options import BatchOptions, collects, option, searches_many_anywhere, shows_without_progress
 from acked.asking.output import Output, json_text, make_folder, say
 from acked.asking.specs import bundled_spec
 from acked.checker.errors import ConfigurationError, ExitCode
@@ -21,7 +21,7 @@ from acked.checker.files import check_writable, read_text, write_text
 from acked.version import __version__
 
 if TYPE_CHECKING:
-    from acked.checker.gate.gate import Entry, GateReport
+    from acked.checker.gate.gate import GateEntry, GateReport
     from acked.reports.gate.failures import Failure
 
 
@@ -69,7 +69,7 @@ def gate(
     patterns: tuple[str, ...],
     shard: str | None,
     slow: bool,
-    batch: Batch,
+    batch: BatchOptions,
     update: bool,
     accept_violations: bool,
     files: GateFiles,
@@ -176,7 +176,7 @@ def _updated(report: GateReport, accept_violations: bool) -> GateReport:
     return replace(report, entries=tuple(_updated_entry(entry, accept_violations) for entry in report.entries))
 
 
-def _updated_entry(entry: Entry, accept_violations: bool) -> Entry:
+def _updated_entry(entry: GateEntry, accept_violations: bool) -> GateEntry:
     from acked.checker.gate.gate import Candidate, judge
     from acked.checker.gate.update import updated_text
     from acked.checker.spec.spec import parse_spec

@@ -13,18 +13,18 @@ from acked.checker.audit import keys
 from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.faults import CrashKind, Faults
 from acked.checker.audit.gather import Given
-from acked.checker.audit.keys import Release
+from acked.checker.audit.keys import ReleaseNumber
 from acked.checker.audit.questions import (
     Assumptions,
     AuditQuestion,
     AuditVerdict,
-    Question,
     Searches,
+    SizedQuestion,
     reply_of,
     task_of,
     worst_of,
 )
-from acked.checker.audit.release import Context, planes_in
+from acked.checker.audit.release import Deployment, planes_in
 from acked.checker.audit.settings import Configuration, configure
 from acked.checker.batch.outcome import Task
 from acked.checker.errors import ConfigurationError
@@ -46,7 +46,7 @@ Several = tuple[One, ...]
 
 
 @dataclass(frozen=True)
-class Change:
+class SettingsChange:
     """Settings and their new values. `turns` are the other answers that it spoils, `price` is what it costs, in words."""
 
     settings: Several
@@ -67,16 +67,16 @@ class Advice:
     change that is recommended, None if none of the changes tried makes it a no.
     """
 
-    tried: tuple[Change, ...]
-    causes: tuple[Change, ...]
-    remedy: Change | None
+    tried: tuple[SettingsChange, ...]
+    causes: tuple[SettingsChange, ...]
+    remedy: SettingsChange | None
 
 
 @dataclass(frozen=True)
 class Open:
     """A question under faults, whose answer a change should make, or leave, a no."""
 
-    question: Question
+    question: SizedQuestion
     faults: Faults
 
 
@@ -151,7 +151,7 @@ def price_of(change: Several, configuration: Configuration) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _upgrades(release: Release) -> list[One]:
+def _upgrades(release: ReleaseNumber) -> list[One]:
     later = [version for version in VERSIONS if version != LATEST and not release.since(version)]
     return [(VERSION_KEY, version) for version in later]
 
@@ -169,7 +169,7 @@ class Adviser:
     """Finds what one configuration's answers hang on."""
 
     given: Given
-    context: Context
+    context: Deployment
     configuration: Configuration
     assumed: Assumptions
     searches: Searches
@@ -220,7 +220,7 @@ class Adviser:
         yield [change for change in harsh if len(change) == 1]
         yield [change for change in harsh if len(change) == 2]
 
-    def _least_release(self, item: Open, others: Sequence[Open], remedy: Change | None) -> Change | None:
+    def _least_release(self, item: Open, others: Sequence[Open], remedy: SettingsChange | None) -> SettingsChange | None:
         """The same change with the first release that will do, where one was tried with the newest alone."""
         if remedy is None or len(remedy.settings) == 1 or remedy.settings[0][0] != VERSION_KEY:
             return remedy
@@ -232,9 +232,9 @@ class Adviser:
         self._decide((item, change) for change in changes)
         return [change for change in changes if self._task(item, change) is not None]
 
-    def _gentlest(self, item: Open, others: Sequence[Open], changes: Sequence[Several]) -> Change | None:
+    def _gentlest(self, item: Open, others: Sequence[Open], changes: Sequence[Several]) -> SettingsChange | None:
         """Of changes that help the first that spoils no other answer; if all do, the one that spoils the fewest."""
-        best: Change | None = None
+        best: SettingsChange | None = None
         for at, change in enumerate(changes):
             if at % _AT_ONCE == 0:
                 self._decide((item, each) for each in changes[at : at + _AT_ONCE])
@@ -243,7 +243,7 @@ class Adviser:
             self._decide((other, change) for other in others)
             turned = self._turned(others, change)
             if best is None or len(turned) < len(best.turns):
-                best = Change(change, turned, price_of(change, self.configuration))
+                best = SettingsChange(change, turned, price_of(change, self.configuration))
             if not turned:
                 break
         return best
@@ -282,5 +282,5 @@ class Adviser:
             return None
 
 
-def _changes(found: Iterable[Several]) -> tuple[Change, ...]:
-    return tuple(Change(change) for change in dict.fromkeys(found))
+def _changes(found: Iterable[Several]) -> tuple[SettingsChange, ...]:
+    return tuple(SettingsChange(change) for change in dict.fromkeys(found))

@@ -8,25 +8,25 @@ from dataclasses import dataclass, field, replace
 from acked.checker.audit.advice import Advice, Adviser, Open
 from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.faults import Faults
-from acked.checker.audit.gather import Finding, Given
-from acked.checker.audit.keys import Release
+from acked.checker.audit.gather import Given, Remark
+from acked.checker.audit.keys import ReleaseNumber
 from acked.checker.audit.questions import (
     QUESTIONS,
     Assumptions,
     AuditQuestion,
     AuditVerdict,
     OnDecided,
-    Question,
     Searches,
+    SizedQuestion,
     reply_of,
     task_of,
     worst_of,
 )
-from acked.checker.audit.release import Context
+from acked.checker.audit.release import Deployment
 from acked.checker.audit.settings import Configuration, RefusedByKafka, configure
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits
-from acked.checker.batch.outcome import Broken, Outcome, Task
+from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Answer:
     in the other contexts that may be meant.
     """
 
-    question: Question
+    question: SizedQuestion
     faults: Faults
-    context: Context
+    context: Deployment
     task: Task
     outcome: Outcome | None
     failure: str
@@ -64,7 +64,7 @@ class Answer:
         return self.outcome is not None and self.reply is AuditVerdict.NO and "Produce" in self.outcome.never_fired
 
     @property
-    def story(self) -> Broken | None:
+    def story(self) -> FoundViolation | None:
         """The shortest run that shows a yes."""
         return self.outcome.violations[0] if self.outcome is not None and self.outcome.violations else None
 
@@ -93,10 +93,10 @@ class Audit:
     """
 
     configuration: Configuration
-    context: Context
+    context: Deployment
     assumed: Assumptions
     answers: tuple[Answer, ...]
-    others: tuple[tuple[Context, str], ...] = ()
+    others: tuple[tuple[Deployment, str], ...] = ()
     everywhere: tuple[AuditQuestion, ...] = ()
     is_advised: bool = True
     warnings: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class Audit:
         return worst_of(answer.worst for asked in required for answer in self.all_of(asked))
 
     @property
-    def passed_over(self) -> tuple[Finding, ...]:
+    def passed_over(self) -> tuple[Remark, ...]:
         """What may decide an answer and was left out, because the user wanted it so."""
         return tuple(finding for finding in self.configuration.findings if finding.is_passed_over)
 
@@ -127,13 +127,13 @@ class Auditor:
     """
 
     given: Given
-    release: Release
+    release: ReleaseNumber
     plane: str | None = None
     assumed: Assumptions = field(default_factory=Assumptions)
     limits: BatchLimits | None = None
     cache: ResultCache | None = None
     on_decided: OnDecided = lambda done, total: None
-    others: Sequence[Context] = ()
+    others: Sequence[Deployment] = ()
 
     def run(
         self,
@@ -147,7 +147,7 @@ class Auditor:
         """
         searches = Searches(self.limits, self.cache, self.on_decided)
         configuration = configure(self.given, self.release, self.plane)
-        context = Context(self.release, configuration.plane)
+        context = Deployment(self.release, configuration.plane)
         everywhere = tuple(question for question in asked if everywhere is None or question in everywhere)
         possible, refused = self._elsewhere()
         here = self._open(asked)
@@ -160,7 +160,7 @@ class Auditor:
         searches.decide([*tasks, *(task for _, _, task in there)])
         replicas = configuration[REPLICATION_FACTOR].number
 
-        def answer(item: Open, where: Context, task: Task, elsewhere: tuple[Answer, ...] = ()) -> Answer:
+        def answer(item: Open, where: Deployment, task: Task, elsewhere: tuple[Answer, ...] = ()) -> Answer:
             found = searches[task]
             return Answer(
                 item.question, item.faults, where, task, found.outcome, found.failure, replicas, elsewhere=elsewhere
@@ -180,7 +180,7 @@ class Auditor:
         questions = [question for question in QUESTIONS if question.asked in asked]
         return [Open(question, faults) for question in questions for faults in self.assumed.under(question.asked)]
 
-    def _elsewhere(self) -> tuple[list[tuple[Context, Configuration]], list[tuple[Context, str]]]:
+    def _elsewhere(self) -> tuple[list[tuple[Deployment, Configuration]], list[tuple[Deployment, str]]]:
         """The other contexts with what is in effect there, and those in which Kafka would not start."""
         possible, refused = [], []
         for other in self.others:

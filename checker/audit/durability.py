@@ -13,7 +13,7 @@ from typing import Any
 from acked.checker.audit.faults import BEFORE_KIP_380, CrashKind, Faults
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Answered, Runner, answer_all
-from acked.checker.batch.outcome import Broken, Outcome, Task
+from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.files import read_text
 from acked.checker.names import choices, near
@@ -55,7 +55,7 @@ _SETTINGS = {item.name: item for item in settings.CONFIGURED + settings.SIZES if
 
 
 @dataclass(frozen=True)
-class Table:
+class DurabilityTable:
     """What is asked: a property of `partition` over axes, and the bounds of each cell's search."""
 
     axes: Axes = field(default_factory=Axes)
@@ -99,7 +99,7 @@ class State(Enum):
 
 
 @dataclass(frozen=True)
-class Cell:
+class DurabilityCell:
     """A place, what was searched, and what was found (None: `failure` says why)."""
 
     place: Place
@@ -118,7 +118,7 @@ class Cell:
         return State.UNWRITABLE if "Produce" in outcome.never_fired else State.KEEPS
 
     @property
-    def story(self) -> Broken | None:
+    def story(self) -> FoundViolation | None:
         """The shortest run that breaks the property."""
         return self.outcome.violations[0] if self.outcome is not None and self.outcome.violations else None
 
@@ -127,8 +127,8 @@ class Cell:
 class Filled:
     """A table with its cells, in the order of the axes."""
 
-    table: Table
-    cells: tuple[Cell, ...]
+    table: DurabilityTable
+    cells: tuple[DurabilityCell, ...]
     warnings: tuple[str, ...] = ()
 
     @property
@@ -147,7 +147,7 @@ def places(axes: Axes) -> Iterator[Place]:
         yield Place(**dict(zip(names, values, strict=True)))
 
 
-def task_at(place: Place, table: Table) -> Task:
+def task_at(place: Place, table: DurabilityTable) -> Task:
     """The search that decides a cell: one producer that sends each record once, under the release's rules."""
     constants = {name: item.value for name, item in partition.profile(place.release, place.plane).items()}
     before = VERSIONS.index(place.release) < VERSIONS.index(BEFORE_KIP_380)
@@ -167,7 +167,7 @@ def task_at(place: Place, table: Table) -> Task:
 
 
 def fill(
-    table: Table,
+    table: DurabilityTable,
     runner: Runner | None = None,
     cache: ResultCache | None = None,
     on_decided: Callable[[int, int], None] = lambda done, total: None,
@@ -181,7 +181,7 @@ def fill(
         found[answered.task] = answered
         on_decided(len(found), len(tasks))
     cells = [
-        Cell(place, task, found[at].outcome, found[at].failure)
+        DurabilityCell(place, task, found[at].outcome, found[at].failure)
         for at, (place, task) in enumerate(zip(spots, tasks, strict=True))
     ]
     return Filled(table, tuple(cells), tuple(cache.warnings) if cache is not None else ())
@@ -190,7 +190,7 @@ def fill(
 # -- what may be asked --------------------------------------------------------------------------------------------------
 
 
-def check(table: Table) -> None:
+def check(table: DurabilityTable) -> None:
     """`ConfigurationError` if an axis is empty, has a value twice or one that there is not, or if the table is too large."""
     property_named(partition, table.property)
     axes = table.axes
@@ -204,7 +204,7 @@ def check(table: Table) -> None:
         raise ConfigurationError(f"the table has {axes.size:,} cells, more than {MAX_CELLS:,}; leave values out")
     for version in axes.version:
         _check_version(version)
-    bounded: list[tuple[Constant, Sequence[Any]]] = [
+    bounded: list[tuple[Constant, Sequence[object]]] = [
         *((constant, getattr(axes, name)) for name, constant in _SETTINGS.items()),
         (settings.log_size, [table.log_size]),
         (settings.records, [table.records]),
@@ -226,9 +226,9 @@ def _check_version(text: str) -> None:
         raise ConfigurationError(f"axis version: {release} runs on {' or '.join(planes_of(release))}, not on {plane}")
 
 
-def with_axis(axes: Axes, name: str, values: Sequence[Any]) -> Axes:
+def with_axis(axes: Axes, name: str, values: Sequence[object]) -> Axes:
     """The axes with other values of one, in their own words: off and on, names of crashes, numbers."""
-    readers: Mapping[str, Callable[[Any], Any]] = {
+    readers: Mapping[str, Callable[[object], Any]] = {
         item.name: _READERS[item.name] if item.name in _READERS else _reader_of(_SETTINGS[item.name]) for item in fields(axes)
     }
     if name not in readers:
@@ -239,28 +239,28 @@ def with_axis(axes: Axes, name: str, values: Sequence[Any]) -> Axes:
         raise ConfigurationError(f"axis {name}: {error}") from None
 
 
-def _reader_of(constant: Constant) -> Callable[[Any], Any]:
+def _reader_of(constant: Constant) -> Callable[[object], object]:
     return _switch if isinstance(constant, Switch) else _number
 
 
-def _acks(value: Any) -> str:
+def _acks(value: object) -> str:
     return "all" if str(value) == "-1" else str(value)
 
 
-def _number(value: Any) -> int:
+def _number(value: object) -> int:
     if isinstance(value, bool) or not str(value).isascii() or not str(value).isdigit() or len(str(value)) > 9:
         raise ValueError(f"{value!r} is not a number")
-    return int(value)
+    return int(str(value))
 
 
-def _switch(value: Any) -> bool:
+def _switch(value: object) -> bool:
     words = {"on": True, "true": True, "off": False, "false": False}
     if str(value).lower() not in words:
         raise ValueError(f"{value!r} is neither on nor off")
     return words[str(value).lower()]
 
 
-def _crashes(value: Any) -> CrashKind:
+def _crashes(value: object) -> CrashKind:
     try:
         return CrashKind(value)
     except ValueError:
@@ -268,7 +268,7 @@ def _crashes(value: Any) -> CrashKind:
         raise ValueError(f"there are no crashes {value!r}{near(str(value), names)}; choose from {choices(names)}") from None
 
 
-_READERS: Mapping[str, Callable[[Any], Any]] = {"version": str, "acks": _acks, "crashes": _crashes}
+_READERS: Mapping[str, Callable[[object], object]] = {"version": str, "acks": _acks, "crashes": _crashes}
 
 
 # -- a table as a file --------------------------------------------------------------------------------------------------
@@ -276,14 +276,14 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {"version": str, "acks": _acks, "
 _BOUNDS = ("log_size", "records", "max_states")
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> DurabilityTable:
     """The table that a TOML file asks for: `property`, `[axes]`, `[bounds]`; what it leaves out is as by default."""
     text = read_text(path, "table")
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SpecUnreadable(f"{path} is not valid TOML: {error}") from None
-    table = Table()
+    table = DurabilityTable()
     for key, value in document.items():
         if key == "property" and isinstance(value, str):
             table = replace(table, property=value)
@@ -303,7 +303,7 @@ def read_table(path: Path) -> Table:
     return table
 
 
-def _bounded(path: Path, table: Table, bounds: Mapping[str, Any]) -> Table:
+def _bounded(path: Path, table: DurabilityTable, bounds: Mapping[str, Any]) -> DurabilityTable:
     for name, value in bounds.items():
         if name not in _BOUNDS:
             raise ConfigurationError(f"{path}: there is no bound {name!r}{near(name, _BOUNDS)}; choose {choices(_BOUNDS)}")

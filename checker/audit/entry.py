@@ -27,7 +27,7 @@ class Scope(Enum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class SettingEntry:
     """One setting as it was found: `line` counts from 1; `entity` is the topic or broker it is of, if it says so.
 
     `instead_of` are the settings of files that it takes the place of, because somebody asks what would be.
@@ -39,7 +39,7 @@ class Entry:
     line: int
     scope: Scope | None = None
     entity: str | None = None
-    instead_of: tuple[Entry, ...] = ()
+    instead_of: tuple[SettingEntry, ...] = ()
 
     @property
     def where(self) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, unique
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import OPTION, REPLICATION_FACTOR, Entry, Scope
+from acked.checker.audit.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.checker.audit.foreign import INSTEAD
 from acked.checker.audit.keys import KEYS
 from acked.checker.audit.names import DECIDING, MAX_UNKNOWN, is_known, meant, named_within
@@ -19,7 +19,7 @@ from acked.checker.names import near
 
 
 @unique
-class Level(Enum):
+class Severity(Enum):
     """How much a finding matters."""
 
     ERROR = "error"
@@ -28,16 +28,16 @@ class Level(Enum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class Remark:
     """Something about the settings themselves; `rule` is its name for machines.
 
     `is_passed_over` is true if a setting that may decide an answer was left out, because the user wanted it so.
     """
 
     rule: str
-    level: Level
+    level: Severity
     text: str
-    entry: Entry | None = None
+    entry: SettingEntry | None = None
     is_passed_over: bool = False
 
 
@@ -45,8 +45,8 @@ class Finding:
 class Given:
     """What was found, one entry a key; what Kafka passes over is left out."""
 
-    entries: Mapping[str, Entry]
-    findings: tuple[Finding, ...]
+    entries: Mapping[str, SettingEntry]
+    findings: tuple[Remark, ...]
 
     def but(self, changes: Mapping[str, str]) -> Given:
         """With other values; an empty one takes the setting out."""
@@ -54,7 +54,7 @@ class Given:
         kept = {key: entry for key, entry in self.entries.items() if key not in gone}
         for key, value in changes.items():
             if value:
-                kept[key] = Entry(key, value, "the change", 0)
+                kept[key] = SettingEntry(key, value, "the change", 0)
         return replace(self, entries=kept)
 
 
@@ -65,7 +65,10 @@ _PRECEDENCE = (Scope.TOPIC, Scope.DYNAMIC_BROKER, Scope.BROKER, Scope.PRODUCER, 
 
 
 def gather(
-    entries: Iterable[Entry], topic: str | None = None, overrides: Iterable[Entry] = (), is_lenient: bool = False
+    entries: Iterable[SettingEntry],
+    topic: str | None = None,
+    overrides: Iterable[SettingEntry] = (),
+    is_lenient: bool = False,
 ) -> Given:
     """The entry that counts for each known key: a topic's before a broker's, the later of two in one file, overrides first.
 
@@ -73,20 +76,20 @@ def gather(
     a file in which no name is known is one always.
     """
     entries = list(entries)
-    findings: list[Finding] = []
+    findings: list[Remark] = []
     instead = _instead(overrides)
     _check_names(entries, findings, is_lenient)
     known = [entry for found in entries if (entry := _recognised(found, findings, is_lenient)) is not None]
     hidden = {*instead, *(_HIDES[key] for key in instead if key in _HIDES)}
     known = _of_one_topic(known, topic, hidden)
-    counted: dict[tuple[str, Scope], Entry] = {}
+    counted: dict[tuple[str, Scope], SettingEntry] = {}
     for entry in known:
         if entry.key in hidden:
             continue
         assert entry.scope is not None
         before = counted.get((entry.key, entry.scope))
         counted[entry.key, entry.scope] = entry if before is None else _later(before, entry, findings)
-    chosen: dict[str, Entry] = {}
+    chosen: dict[str, SettingEntry] = {}
     for scope in reversed(_PRECEDENCE):
         chosen.update({key: entry for (key, of), entry in counted.items() if of is scope})
     for key, entry in instead.items():
@@ -103,10 +106,10 @@ _UNSET_IF_EMPTY = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_V
 # -- names --------------------------------------------------------------------------------------------------------------
 
 
-def _check_names(entries: Iterable[Entry], findings: list[Finding], is_lenient: bool) -> None:
+def _check_names(entries: Iterable[SettingEntry], findings: list[Remark], is_lenient: bool) -> None:
     """Looks at names that are not known: the error or the warnings that they deserve."""
-    strange: dict[str, Entry] = {}
-    of_files: dict[str, list[Entry]] = {}
+    strange: dict[str, SettingEntry] = {}
+    of_files: dict[str, list[SettingEntry]] = {}
     for entry in entries:
         of_files.setdefault(entry.file, []).append(entry)
         if not is_known(entry.key):
@@ -130,16 +133,16 @@ def _check_names(entries: Iterable[Entry], findings: list[Finding], is_lenient: 
     for name, wanted in likely.items():
         by_wish = " (--lenient)" if name in wrong else ""
         text = f"{name} is not a setting of Kafka and is ignored{by_wish}; {wanted} is meant, perhaps"
-        findings.append(Finding("misspelt", Level.WARNING, text, strange[name], name in wrong))
+        findings.append(Remark("misspelt", Severity.WARNING, text, strange[name], name in wrong))
 
 
-def _recognised(entry: Entry, findings: list[Finding], is_lenient: bool) -> Entry | None:
+def _recognised(entry: SettingEntry, findings: list[Remark], is_lenient: bool) -> SettingEntry | None:
     """The entry with its scope and its value in its usual form; None if it is passed over."""
     key = KEYS.get(entry.key)
     if key is None:
         if entry.key in ("include", "includeoptional"):
             text = f"Kafka does not read {entry.value}: its settings know no {entry.key}; name that file here if it counts"
-            findings.append(Finding("include", Level.WARNING, text, entry))
+            findings.append(Remark("include", Severity.WARNING, text, entry))
         return None
     scope = key.scopes[0] if entry.scope is None else entry.scope
     if scope not in key.scopes:
@@ -147,12 +150,12 @@ def _recognised(entry: Entry, findings: list[Finding], is_lenient: bool) -> Entr
         decides = entry.key in DECIDING
         if decides and not is_lenient:
             raise ConfigurationError(f"{entry.where}: {text}; move it there, or have it passed over with --lenient")
-        findings.append(Finding("misplaced", Level.WARNING, f"{text}, and is passed over", entry, decides))
+        findings.append(Remark("misplaced", Severity.WARNING, f"{text}, and is passed over", entry, decides))
         return None
     return replace(entry, scope=scope, value=_value(entry))
 
 
-def _value(entry: Entry) -> str:
+def _value(entry: SettingEntry) -> str:
     try:
         return KEYS[entry.key].read(entry.value)
     except ValueError as error:
@@ -162,8 +165,8 @@ def _value(entry: Entry) -> str:
 # -- what takes the place of settings -----------------------------------------------------------------------------------
 
 
-def _instead(overrides: Iterable[Entry]) -> dict[str, Entry]:
-    instead: dict[str, Entry] = {}
+def _instead(overrides: Iterable[SettingEntry]) -> dict[str, SettingEntry]:
+    instead: dict[str, SettingEntry] = {}
     for found in overrides:
         entry = replace(found, scope=KEYS[found.key].scopes[0], value=_value(found))
         before = instead.setdefault(entry.key, entry)
@@ -172,28 +175,28 @@ def _instead(overrides: Iterable[Entry]) -> dict[str, Entry]:
     return instead
 
 
-def _overridden(instead: Mapping[str, Entry], chosen: Mapping[str, Entry]) -> list[Finding]:
+def _overridden(instead: Mapping[str, SettingEntry], chosen: Mapping[str, SettingEntry]) -> list[Remark]:
     """What is asked about in the place of what the files say, with both values and places."""
     findings = []
     for key in instead:
         entry = chosen[key]
         for old in entry.instead_of:
             text = f"{key}={entry.value} ({entry.where}) is asked about instead of {old.key}={old.value} ({old.where})"
-            findings.append(Finding("overridden", Level.NOTE, text, old))
+            findings.append(Remark("overridden", Severity.NOTE, text, old))
     if keys.DEFAULT_FACTOR in instead and REPLICATION_FACTOR in chosen:
         factor = chosen[REPLICATION_FACTOR]
         text = (
             f"{keys.DEFAULT_FACTOR} ({OPTION}) changes nothing: it is for topics that are made without a number, and this "
             f"one has {factor.value} ({factor.where}); set {REPLICATION_FACTOR}"
         )
-        findings.append(Finding("override-unused", Level.WARNING, text))
+        findings.append(Remark("override-unused", Severity.WARNING, text))
     return findings
 
 
 # -- which of several counts --------------------------------------------------------------------------------------------
 
 
-def _of_one_topic(entries: list[Entry], topic: str | None, hidden: Container[str]) -> list[Entry]:
+def _of_one_topic(entries: list[SettingEntry], topic: str | None, hidden: Container[str]) -> list[SettingEntry]:
     """Without the settings of other topics than the one that is meant; those that differ in `hidden` keys only are alike."""
     topics = list(dict.fromkeys(e.entity for e in entries if e.scope is Scope.TOPIC and e.entity is not None))
     if topic is not None and topic not in topics:
@@ -212,7 +215,7 @@ def _list(names: Iterable[str]) -> str:
     return ", ".join(shown[:8]) + (", …" if len(shown) > 8 else "") if shown else "none"
 
 
-def _later(before: Entry, entry: Entry, findings: list[Finding]) -> Entry:
+def _later(before: SettingEntry, entry: SettingEntry, findings: list[Remark]) -> SettingEntry:
     """The one of two entries of a key and a scope that counts."""
     if before.value == entry.value:
         return before
@@ -226,5 +229,5 @@ def _later(before: Entry, entry: Entry, findings: list[Finding]) -> Entry:
             f"{before.where} sets {entry.key} to {before.value} and {entry.where} to {entry.value}; audit one at a time"
         )
     text = f"{entry.key} is named twice, as {before.value} in line {before.line} and as {entry.value}; the later one counts"
-    findings.append(Finding("named-twice", Level.WARNING, text, entry))
+    findings.append(Remark("named-twice", Severity.WARNING, text, entry))
     return entry

@@ -20,7 +20,7 @@ MAX_LONG = (1 << 63) - 1
 
 
 @dataclass(frozen=True, order=True)
-class Release:
+class ReleaseNumber:
     """A release by its numbers; before 1.0 the first two name the minor release. `latest` comes after all."""
 
     numbers: tuple[int, ...]
@@ -46,11 +46,11 @@ NEWEST = max((version for version in VERSIONS if version != LATEST), key=_number
 """The newest release that is known here."""
 
 
-def release(text: str) -> Release:
+def release(text: str) -> ReleaseNumber:
     """The release that a user names, such as 2.8, 3.6.1, 0.10.2.1 or latest."""
     wanted = text.strip().lower()
     if wanted == LATEST:
-        return Release((1 << 30,), LATEST)
+        return ReleaseNumber((1 << 30,), LATEST)
     match = re.fullmatch(r"v?(\d{1,4}(?:\.\d{1,4}){1,3})(?:-iv\d+|-(?:ccs|cp\d*|rc\d+))?", wanted)
     hint = f"name one from {VERSIONS[0]} to {NEWEST}, such as 3.6 or 2.8.1, or {LATEST}"
     if match is None:
@@ -59,7 +59,7 @@ def release(text: str) -> Release:
     minor = numbers[:2]
     if numbers < _numbers(VERSIONS[0]) or minor > _numbers(NEWEST):
         raise ConfigurationError(f"Kafka {text} is not known here; {hint}")
-    return Release(numbers, match[1])
+    return ReleaseNumber(numbers, match[1])
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Key:
         number = {"false": 0, "true": 1}.get(value)
         return min(int(value) if number is None else number, self.constant.hi)
 
-    def default(self, version: Release) -> Default | None:
+    def default(self, version: ReleaseNumber) -> Default | None:
         """The default in a release; None where it has no such setting."""
         fitting = [item for item in self.defaults if version.since(item.since)]
         return fitting[-1] if fitting and version.since(self.since) else None

@@ -43,7 +43,7 @@ class AuditQuestion(Enum):
 
 
 @dataclass(frozen=True)
-class Question:
+class SizedQuestion:
     """One of the five: the property whose violation is a yes, and the sizes it takes to see one.
 
     Two records, because logs that part hold different ones at an offset: with one record KAFKA-13141 loses none.
@@ -56,12 +56,12 @@ class Question:
     records: int
 
 
-QUESTIONS: tuple[Question, ...] = (
-    Question(AuditQuestion.LOSS, "Can a record that was acknowledged be lost?", "AckedRecordsSurvive", 1, 2),
-    Question(AuditQuestion.DUPLICATES, "Can a record be duplicated?", "NoDuplicates", 2, 1),
-    Question(AuditQuestion.REORDERING, "Can records be reordered?", "NoReordering", 2, 2),
-    Question(AuditQuestion.VANISHING, "Can a record be read and then vanish?", "ReadsStay", 1, 2),
-    Question(
+QUESTIONS: tuple[SizedQuestion, ...] = (
+    SizedQuestion(AuditQuestion.LOSS, "Can a record that was acknowledged be lost?", "AckedRecordsSurvive", 1, 2),
+    SizedQuestion(AuditQuestion.DUPLICATES, "Can a record be duplicated?", "NoDuplicates", 2, 1),
+    SizedQuestion(AuditQuestion.REORDERING, "Can records be reordered?", "NoReordering", 2, 2),
+    SizedQuestion(AuditQuestion.VANISHING, "Can a record be read and then vanish?", "ReadsStay", 1, 2),
+    SizedQuestion(
         AuditQuestion.WRITES, "Can the partition stop accepting writes with one broker down?", "WritesWithOneDown", 1, 1
     ),
 )
@@ -120,7 +120,9 @@ def worst_of(replies: Iterable[AuditVerdict]) -> AuditVerdict:
 # -- a configuration as constants ---------------------------------------------------------------------------------------
 
 
-def task_of(question: Question, configuration: Configuration, assumed: Assumptions, faults: Faults | None = None) -> Task:
+def task_of(
+    question: SizedQuestion, configuration: Configuration, assumed: Assumptions, faults: Faults | None = None
+) -> Task:
     """The search that answers a question about a configuration, by default under the first of the assumed's faults."""
     faults = faults or assumed.faults[0]
     constants = constants_of(configuration, faults)

@@ -6,10 +6,9 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, Entry, Scope
+from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.checker.audit.foreign import INSTEAD, foreign
 from acked.checker.audit.images import release_of_image
 from acked.checker.audit.names import DECIDING, MAX_UNKNOWN, meant, named_within
@@ -26,7 +25,7 @@ _JSON = re.compile(r"\s*(?:\{(?!\{|%)|\[(?!\s*[A-Za-z][\w. \-]*\]))")
 """How JSON begins, and no template or section of another format does."""
 
 
-def read_settings(path: Path) -> list[Entry]:
+def read_settings(path: Path) -> list[SettingEntry]:
     """Every setting of a file, in its order; `SpecUnreadable` says what is wrong with it and where.
 
     A file in which there is nothing, or which is in another format, is refused: it is not a file that sets nothing.
@@ -42,7 +41,7 @@ def read_settings(path: Path) -> list[Entry]:
     return _some(name, list(_property_entries(name, text)))
 
 
-def _some(name: str, entries: list[Entry]) -> list[Entry]:
+def _some(name: str, entries: list[SettingEntry]) -> list[SettingEntry]:
     if not entries:
         raise SpecUnreadable(f"{name} has no setting in it; {INSTEAD}")
     return entries
@@ -72,7 +71,7 @@ def _text(path: Path) -> str:
 _NAME = re.compile(r"[A-Za-z_][\w.\-$%/+@]*", re.ASCII)
 
 
-def _property_entries(name: str, text: str) -> Iterator[Entry]:
+def _property_entries(name: str, text: str) -> Iterator[SettingEntry]:
     import javaproperties
 
     line = 1
@@ -82,7 +81,7 @@ def _property_entries(name: str, text: str) -> Iterator[Entry]:
             if isinstance(element, javaproperties.KeyValue):
                 if not _NAME.fullmatch(element.key):
                     raise SpecUnreadable(f"{name}:{line}: {element.key!r} is not the name of a setting; {INSTEAD}")
-                yield Entry(element.key, element.value.strip(), name, line)
+                yield SettingEntry(element.key, element.value.strip(), name, line)
             line += len(re.findall(r"\r\n|\r|\n", element.source))
     except javaproperties.InvalidUEscapeError as error:
         raise SpecUnreadable(f"{name}: the escape {error.escape} is not \\uXXXX; write four hexadecimal digits") from None
@@ -112,7 +111,7 @@ _DESCRIBED = re.compile(
 )
 
 
-def _described_entries(name: str, text: str) -> Iterator[Entry]:
+def _described_entries(name: str, text: str) -> Iterator[SettingEntry]:
     scope, entity, is_ours = Scope.TOPIC, None, False
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         if head := _CONFIGS.match(line):
@@ -121,19 +120,19 @@ def _described_entries(name: str, text: str) -> Iterator[Entry]:
             scope = Scope.TOPIC if kind.startswith("topic") else Scope.DYNAMIC_BROKER
             entity = None if kind == "brokers" else head["name"]
             for key, value in _pairs(head["inline"]):
-                yield Entry(key, value, name, number, scope, entity)
+                yield SettingEntry(key, value, name, number, scope, entity)
         elif topic := _TOPIC_LINE.match(line):
             is_ours, scope, entity = False, Scope.TOPIC, topic["name"]
-            yield Entry(REPLICATION_FACTOR, topic["factor"], name, number, Scope.TOPIC, entity)
+            yield SettingEntry(REPLICATION_FACTOR, topic["factor"], name, number, Scope.TOPIC, entity)
             for key, value in _pairs(topic["configs"] or ""):
-                yield Entry(key, value, name, number, Scope.TOPIC, entity)
+                yield SettingEntry(key, value, name, number, Scope.TOPIC, entity)
         elif feature := _FEATURE_LINE.match(line):
             if feature["name"] in (keys.METADATA_VERSION, keys.ELR):
-                yield Entry(feature["name"], feature["level"], name, number, Scope.BROKER)
+                yield SettingEntry(feature["name"], feature["level"], name, number, Scope.BROKER)
         elif item := _CONFIG_LINE.match(line):
             value = item["rest"].partition(_AFTER_VALUE)[0].strip()
             if is_ours and value != "null":
-                yield Entry(item["key"], value, name, number, scope, entity)
+                yield SettingEntry(item["key"], value, name, number, scope, entity)
         elif _OWN_LINE.match(line) and (named := _setting_of(line)) is not None:
             raise SpecUnreadable(
                 f"{name}:{number}: {named} stands among what Kafka's tools describe, and they print no such line; put it in "
@@ -162,9 +161,9 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 # -- JSON ---------------------------------------------------------------------------------------------------------------
 
 
-def _json_entries(name: str, text: str) -> list[Entry]:
-    def once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-        known: dict[str, Any] = {}
+def _json_entries(name: str, text: str) -> list[SettingEntry]:
+    def once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+        known: dict[str, object] = {}
         for key, value in pairs:
             if key in known:
                 raise SpecUnreadable(f"{name} names {key!r} twice in one object; leave one out")
@@ -178,7 +177,7 @@ def _json_entries(name: str, text: str) -> list[Entry]:
         raise SpecUnreadable(f"{name}:{error.lineno}: no valid JSON: {error.msg}") from None
     except RecursionError:
         raise SpecUnreadable(f"{name} is nested too deeply for a {_WHAT}") from None
-    said: dict[tuple[Scope | None, str | None, str], Entry] = {}
+    said: dict[tuple[Scope | None, str | None, str], SettingEntry] = {}
     for entry in found:
         before = said.setdefault((entry.scope, entry.entity, entry.key), entry)
         if before.value != entry.value and entry.key != REPLICATION_FACTOR:
@@ -194,7 +193,7 @@ _CONTAINERS = ("configs", "config", "data", "partitions", "properties")
 _NO_SETTINGS = ("topic", "topic_name", "topicName", "version", "partition", "log_dirs", "kind", "metadata")
 
 
-def _setting_within(node: Any) -> str | None:
+def _setting_within(node: object) -> str | None:
     """A setting that decides, or a name that seems to mean one, anywhere in a part of the document that is not read."""
     for text, is_name in _texts_within(node):
         if (is_name and (text in DECIDING or meant(text) is not None)) or named_within(text) is not None:
@@ -202,7 +201,7 @@ def _setting_within(node: Any) -> str | None:
     return None
 
 
-def _texts_within(node: Any) -> Iterator[tuple[str, bool]]:
+def _texts_within(node: object) -> Iterator[tuple[str, bool]]:
     """Every text of a part of a document, and whether it is the name of something."""
     if isinstance(node, str):
         yield node, False
@@ -225,7 +224,7 @@ class _Json:
         self._name, self._text = name, text
         self._at: dict[str, int] = {}
 
-    def entries(self, node: Any, scope: Scope | None, entity: str | None) -> Iterator[Entry]:
+    def entries(self, node: object, scope: Scope | None, entity: str | None) -> Iterator[SettingEntry]:
         """Objects by section or flat, lists of {name, value}, and the assignments of kafka-reassign-partitions."""
         if isinstance(node, list):
             for item in node:
@@ -244,25 +243,25 @@ class _Json:
         for key, value in node.items():
             yield from self._member(key, value, scope, entity)
 
-    def _member(self, key: str, value: Any, scope: Scope | None, entity: str | None) -> Iterator[Entry]:
+    def _member(self, key: str, value: object, scope: Scope | None, entity: str | None) -> Iterator[SettingEntry]:
         section = next((item for item in Scope if key.lower().removesuffix("s") == item.value), None)
         if section is not None and isinstance(value, dict | list):
             yield from self.entries(value, section, None)
         elif key in _CONTAINERS and isinstance(value, dict | list):
             yield from self.entries(value, scope, entity)
         elif key == "replicas" and isinstance(value, list):
-            yield Entry(REPLICATION_FACTOR, str(len(value)), self._name, self._line(key), Scope.TOPIC, entity)
+            yield SettingEntry(REPLICATION_FACTOR, str(len(value)), self._name, self._line(key), Scope.TOPIC, entity)
         elif key in ("replication_factor", "replicationFactor", "replication-factor"):
             yield from self._entry(key, value, Scope.TOPIC, entity, REPLICATION_FACTOR)
         elif key == "image" and isinstance(value, str):
             if (runs := release_of_image(value)) is not None:
-                yield Entry(IMAGE, runs, self._name, self._line(key), Scope.BROKER)
+                yield SettingEntry(IMAGE, runs, self._name, self._line(key), Scope.BROKER)
         elif key not in _NO_SETTINGS or isinstance(value, dict | list):
             yield from self._entry(key, value, scope, entity)
 
     def _entry(
-        self, key: str, value: Any, scope: Scope | None, entity: str | None, known_as: str | None = None
-    ) -> Iterator[Entry]:
+        self, key: str, value: object, scope: Scope | None, entity: str | None, known_as: str | None = None
+    ) -> Iterator[SettingEntry]:
         line = self._line(key)
         if isinstance(value, dict | list):
             if "." in key or (scope is not None and key not in _NO_SETTINGS):
@@ -276,7 +275,7 @@ class _Json:
         if value is None:
             return
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        yield Entry(known_as or key, text, self._name, line, scope, entity)
+        yield SettingEntry(known_as or key, text, self._name, line, scope, entity)
 
     def _line(self, key: str) -> int:
         token = json.dumps(key, ensure_ascii=False)

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import IMAGE, Entry
+from acked.checker.audit.entry import IMAGE, SettingEntry
 from acked.checker.audit.gather import Given
-from acked.checker.audit.keys import Release, release
+from acked.checker.audit.keys import ReleaseNumber, release
 from acked.checker.errors import ConfigurationError
 from acked.model.partition.versions import KRAFT, LATEST, VERSIONS, ZOOKEEPER, planes_of
 
@@ -22,10 +22,10 @@ _PLANES = {KRAFT: "KRaft", ZOOKEEPER: "ZooKeeper"}
 
 
 @dataclass(frozen=True)
-class Context:
+class Deployment:
     """A release on a control plane."""
 
-    release: Release
+    release: ReleaseNumber
     plane: str
 
     @property
@@ -41,8 +41,8 @@ class Contexts:
     `is_named` tells that the release is, so that only the control plane may be open.
     """
 
-    first: Context
-    others: tuple[Context, ...]
+    first: Deployment
+    others: tuple[Deployment, ...]
     source: str
     is_named: bool
 
@@ -52,7 +52,7 @@ def plane_words(plane: str) -> str:
     return _PLANES[plane]
 
 
-def planes_in(version: Release) -> tuple[str, ...]:
+def planes_in(version: ReleaseNumber) -> tuple[str, ...]:
     """The control planes that a release runs on, its default first."""
     return (KRAFT,) if version.name == LATEST else planes_of(version.rules)
 
@@ -90,12 +90,12 @@ def plane_given(given: Given, wanted: str | None) -> tuple[str | None, str]:
 class _Said:
     """What names a release: exactly, or (a protocol, a level of features) so that no older one is meant."""
 
-    release: Release
+    release: ReleaseNumber
     source: str
     is_exact: bool
 
 
-def spoken_release(entry: Entry) -> Release:
+def spoken_release(entry: SettingEntry) -> ReleaseNumber:
     """The release that `inter.broker.protocol.version=3.6-IV2` and its like name."""
     try:
         return release(entry.value)
@@ -115,11 +115,11 @@ def contexts(given: Given, version: str | None = None, plane: str | None = None)
     for item in said:
         _check_together(chosen, item)
     if version is not None or (exact and len(chosen.release.numbers) > 2):
-        patches: Sequence[Release] = (chosen.release,)
+        patches: Sequence[ReleaseNumber] = (chosen.release,)
     else:
         # A minor release is named, and which of its patches runs is open.
         patches = _patches(chosen.release)
-    found = [Context(patch, each) for patch in patches for each in _fitting(patch, chosen.source, named, source)]
+    found = [Deployment(patch, each) for patch in patches for each in _fitting(patch, chosen.source, named, source)]
     if named is None and keys.IBP in given.entries:
         found.sort(key=lambda context: context.plane != ZOOKEEPER)  # It means something with ZooKeeper, and there alone.
     how = chosen.source if len(found) < 2 else f"{chosen.source}, which leaves open {_open(found)}"
@@ -151,7 +151,7 @@ def _check_together(chosen: _Said, other: _Said) -> None:
         )
 
 
-def _patches(minor: Release) -> list[Release]:
+def _patches(minor: ReleaseNumber) -> list[ReleaseNumber]:
     """A minor release and its patches that are told apart here, newest first."""
     numbers = minor.numbers[:2]
     listed = [release(name) for name in VERSIONS if name != LATEST]
@@ -159,7 +159,7 @@ def _patches(minor: Release) -> list[Release]:
     return found[::-1] or [minor]
 
 
-def _fitting(version: Release, version_source: str, plane: str | None, source: str) -> tuple[str, ...]:
+def _fitting(version: ReleaseNumber, version_source: str, plane: str | None, source: str) -> tuple[str, ...]:
     planes = planes_in(version)
     if plane is None:
         return planes
@@ -176,13 +176,13 @@ def _any_release(plane: str | None, source: str) -> Contexts:
     """Every release in use that is told apart here: the newest first, then down, each on the control planes it may be on."""
     listed = [release(name) for name in VERSIONS if name != LATEST]
     used = sorted((item for item in listed if item.since(OLDEST_IN_USE)), reverse=True)
-    found = [Context(item, each) for item in used for each in planes_in(item) if plane in (None, each)]
+    found = [Deployment(item, each) for item in used for each in planes_in(item) if plane in (None, each)]
     by = f" with {_PLANES[plane]}, by {source}" if plane is not None else ""
     how = f"named by nothing, so the newest that is known{by}"
     return Contexts(found[0], tuple(found[1:]), how, False)
 
 
-def _open(found: Iterable[Context]) -> str:
+def _open(found: Iterable[Deployment]) -> str:
     found = list(found)
     patches = list(dict.fromkeys(context.release.name for context in found))
     planes = list(dict.fromkeys(_PLANES[context.plane] for context in found))
@@ -190,7 +190,7 @@ def _open(found: Iterable[Context]) -> str:
     return " and ".join(parts + ([" or ".join(planes)] if len(planes) > 1 else []))
 
 
-def span(found: Iterable[Context]) -> str:
+def span(found: Iterable[Deployment]) -> str:
     """Contexts in few words: `2.8.1 to 3.2 and 3.5 with ZooKeeper, 4.0 with KRaft`."""
     wanted = list(found)
     known = [name for name in VERSIONS if name != LATEST]

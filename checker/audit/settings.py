@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import OPTION, REPLICATION_FACTOR, Entry, Scope
-from acked.checker.audit.gather import Finding, Given, Level
-from acked.checker.audit.keys import KEYS, MAX_INT, Release
+from acked.checker.audit.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
+from acked.checker.audit.gather import Given, Remark, Severity
+from acked.checker.audit.keys import KEYS, MAX_INT, ReleaseNumber
 from acked.checker.audit.release import plane_given, plane_words, planes_in, spoken_release
 from acked.checker.errors import ConfigurationError
 from acked.model.partition import idempotence
+from acked.model.partition.conflicts import unused_min_isr
 from acked.model.partition.versions import KRAFT
 
 MAX_REPLICAS = 5
@@ -22,13 +23,13 @@ MAX_REPLICAS = 5
 
 
 @dataclass(frozen=True)
-class Value:
+class SettingValue:
     """A setting in effect, and where it comes from: an entry, or a source in words."""
 
     key: str
     value: str
     source: str
-    entry: Entry | None = None
+    entry: SettingEntry | None = None
 
     @property
     def number(self) -> int:
@@ -49,14 +50,14 @@ class RefusedByKafka(ConfigurationError):
 class Configuration:
     """What is in effect under a release and a control plane."""
 
-    release: Release
+    release: ReleaseNumber
     rules: str
     plane: str
-    values: Mapping[str, Value]
-    findings: tuple[Finding, ...]
+    values: Mapping[str, SettingValue]
+    findings: tuple[Remark, ...]
     reads_from_leader: bool = False
 
-    def __getitem__(self, key: str) -> Value:
+    def __getitem__(self, key: str) -> SettingValue:
         return self.values[key]
 
 
@@ -72,7 +73,7 @@ _OUTSIDE = {
 _BY_RACK = "RackAwareReplicaSelector"
 
 
-def reads_from_leader(given: Given, values: Mapping[str, Value]) -> bool:
+def reads_from_leader(given: Given, values: Mapping[str, SettingValue]) -> bool:
     """Whether the consumer of the files reads from the leader although brokers could send it elsewhere (KIP-392).
 
     Kafka's own selector does so for a consumer that does not say its rack. Where none is described there may be others.
@@ -86,7 +87,7 @@ def reads_from_leader(given: Given, values: Mapping[str, Value]) -> bool:
 # -- what a release makes of it -----------------------------------------------------------------------------------------
 
 
-def configure(given: Given, version: Release, plane: str | None = None) -> Configuration:
+def configure(given: Given, version: ReleaseNumber, plane: str | None = None) -> Configuration:
     """What is in effect; `RefusedByKafka` has Kafka's reason not to start, `ConfigurationError` what is missing."""
     return _Configuring(given, version, plane).run()
 
@@ -94,10 +95,10 @@ def configure(given: Given, version: Release, plane: str | None = None) -> Confi
 class _Configuring:
     """One use of `configure`."""
 
-    def __init__(self, given: Given, version: Release, plane: str | None) -> None:
+    def __init__(self, given: Given, version: ReleaseNumber, plane: str | None) -> None:
         self.given, self.version = given, version
         self.findings = list(given.findings)
-        self.values: dict[str, Value] = {}
+        self.values: dict[str, SettingValue] = {}
         self.rules = version.rules
         self.plane = self._plane(plane)
 
@@ -106,12 +107,12 @@ class _Configuring:
             entry = self.given.entries.get(key.name)
             if entry is not None and not self.version.since(key.since):
                 text = f"{key.name} is new in Kafka {key.since}; {self.version.name} passes it over"
-                self._find("not-yet", Level.WARNING, text, entry)
+                self._find("not-yet", Severity.WARNING, text, entry)
                 entry = None
             if entry is not None:
-                self.values[key.name] = Value(key.name, entry.value, entry.source, entry)
+                self.values[key.name] = SettingValue(key.name, entry.value, entry.source, entry)
             elif (default := key.default(self.version)) is not None:
-                self.values[key.name] = Value(key.name, default.value, f"default, {default.source}")
+                self.values[key.name] = SettingValue(key.name, default.value, f"default, {default.source}")
         self._replicas()
         self._flush()
         self._producer()
@@ -121,13 +122,13 @@ class _Configuring:
         leader_only = reads_from_leader(self.given, self.values)
         return Configuration(self.version, self.rules, self.plane, self.values, tuple(self.findings), leader_only)
 
-    def _find(self, rule: str, level: Level, text: str, entry: Entry | None = None) -> None:
-        self.findings.append(Finding(rule, level, text, entry))
+    def _find(self, rule: str, level: Severity, text: str, entry: SettingEntry | None = None) -> None:
+        self.findings.append(Remark(rule, level, text, entry))
 
     def _set(self, key: str, value: str, why: str) -> None:
-        self.values[key] = Value(key, value, why)
+        self.values[key] = SettingValue(key, value, why)
 
-    def _entry(self, key: str) -> Entry | None:
+    def _entry(self, key: str) -> SettingEntry | None:
         value = self.values.get(key)
         return None if value is None else value.entry
 
@@ -150,11 +151,11 @@ class _Configuring:
                     f"the number of replicas is not given, and most answers depend on it; give it with {OPTION} "
                     f"{REPLICATION_FACTOR}=3, or add what kafka-topics --describe prints"
                 )
-            self.values[REPLICATION_FACTOR] = Value(
+            self.values[REPLICATION_FACTOR] = SettingValue(
                 REPLICATION_FACTOR, factor.value, f"{keys.DEFAULT_FACTOR}: {factor.source}", factor.entry
             )
             text = f"no topic is described; {keys.DEFAULT_FACTOR}={factor.value} is taken for its replicas"
-            self._find("no-topic", Level.NOTE, text, factor.entry)
+            self._find("no-topic", Severity.NOTE, text, factor.entry)
         number = self.values[REPLICATION_FACTOR].number
         if number > MAX_REPLICAS:
             raise ConfigurationError(f"{number} replicas are more than acked can ask about; it knows up to {MAX_REPLICAS}")
@@ -170,14 +171,14 @@ class _Configuring:
             entry = self._entry(key)
             if entry is not None:
                 text = f"{key} changes none of the five answers: {what}"
-                self._find("outside-the-questions", Level.NOTE, text, entry)
+                self._find("outside-the-questions", Severity.NOTE, text, entry)
         selector, rack = self.values.get(keys.SELECTOR), self._entry(keys.CLIENT_RACK)
         if rack is not None and rack.value and selector is None:
             text = f"{keys.CLIENT_RACK} does nothing here: brokers without {keys.SELECTOR} send consumers to the leader"
-            self._find("rack-unused", Level.NOTE, text, rack)
+            self._find("rack-unused", Severity.NOTE, text, rack)
         if selector is not None and reads_from_leader(self.given, self.values):
             text = f"{keys.SELECTOR} does nothing here: a consumer without {keys.CLIENT_RACK} reads from the leader (KIP-392)"
-            self._find("selector-unused", Level.NOTE, text, selector.entry)
+            self._find("selector-unused", Severity.NOTE, text, selector.entry)
 
     # -- the producer: what ProducerConfig makes of conflicts (KIP-98, KIP-679, KAFKA-13673) ----------------------------
 
@@ -224,7 +225,7 @@ class _Configuring:
                 raise RefusedByKafka(f"{value.source}: Kafka refuses this producer: {reason}{asked}; change {value.key} or "
                               f"{keys.IDEMPOTENCE}")  # fmt: skip
             text = f"{value.key}={value.value} silently switches off {keys.IDEMPOTENCE}, which would be true by default"
-            self._find("idempotence-off", Level.WARNING, text, value.entry)
+            self._find("idempotence-off", Severity.WARNING, text, value.entry)
         if conflicts:
             names = ", ".join(f"{value.key}={value.value}" for value, _ in conflicts)
             self._set(keys.IDEMPOTENCE, "false", f"switched off by {names}")
@@ -237,7 +238,7 @@ class _Configuring:
         entry = self._entry(keys.IBP)
         if self.plane == KRAFT and entry is not None and spoken_release(entry).numbers[:2] != self.version.numbers[:2]:
             text = f"{keys.IBP} says with KRaft at most how the cluster was formatted; no rule follows from it"
-            self._find("old-protocol", Level.NOTE, text, entry)
+            self._find("old-protocol", Severity.NOTE, text, entry)
         entry = self._entry(key)
         if entry is None:
             return
@@ -248,7 +249,7 @@ class _Configuring:
         if spoken.numbers[:2] < self.version.numbers[:2] and spoken.rules != self.rules:
             self.rules = spoken.rules
             text = f"{key}={entry.value} keeps the brokers at the rules of {spoken.rules}, whatever their release"
-            self._find("old-protocol", Level.WARNING, text, entry)
+            self._find("old-protocol", Severity.WARNING, text, entry)
 
     def _features(self) -> None:
         """KIP-966 needs the metadata version of 4.0: below it there are no eligible leader replicas."""
@@ -267,34 +268,34 @@ class _Configuring:
         acks, least, factor = (self.values[key] for key in (keys.ACKS, keys.MIN_ISR, REPLICATION_FACTOR))
         unclean = self.values[keys.UNCLEAN]
         if acks.value != "all" and least.number > 1:
-            text = f"acks={acks.value} does not ask for {least.key}={least.value}: it counts for acks=all only"
-            self._find("min-isr-unused", Level.WARNING, text, least.entry or acks.entry)
+            text = unused_min_isr(least.number, acks.value, self.version.since("3.7"))
+            self._find("min-isr-unused", Severity.WARNING, text, least.entry or acks.entry)
         if acks.value == "all" and least.number == 1 and factor.number > 1:
             text = f"{least.key}=1 lets acks=all be answered by the leader alone, once the others have left the ISR"
-            self._find("min-isr-one", Level.WARNING, text, least.entry or acks.entry)
+            self._find("min-isr-one", Severity.WARNING, text, least.entry or acks.entry)
         if acks.value == "all" and 1 < factor.number == least.number:
             text = f"{least.key}={least.value} is the number of replicas: with one broker down nothing is accepted"
-            self._find("min-isr-is-factor", Level.WARNING, text, least.entry)
+            self._find("min-isr-is-factor", Severity.WARNING, text, least.entry)
         if least.number > factor.number:
             if self.version.since("3.7"):
                 text = f"{least.key}={least.value} is more than the {factor.value} replicas, and counts as {factor.value}"
             else:
                 text = f"{least.key}={least.value} is more than the {factor.value} replicas: acks=all is never answered"
-            self._find("min-isr-above-factor", Level.WARNING, text, least.entry or factor.entry)
+            self._find("min-isr-above-factor", Severity.WARNING, text, least.entry or factor.entry)
         if factor.number == 1:
-            self._find("one-replica", Level.WARNING, "there is one replica: what its broker loses is lost", factor.entry)
+            self._find("one-replica", Severity.WARNING, "there is one replica: what its broker loses is lost", factor.entry)
         if unclean.on and unclean.entry is not None and self.version.since("0.11"):
             text = f"{unclean.key}=true is set, and survives upgrades: the default has been false since 0.11"
-            self._find("unclean-outlives", Level.WARNING, text, unclean.entry)
+            self._find("unclean-outlives", Severity.WARNING, text, unclean.entry)
         for key in (keys.TRANSACTIONAL_ID, keys.ISOLATION):
             value = self.values.get(key)
             if value is not None and value.entry is not None:
                 text = f"{key} is set; the questions are about single records, not about transactions"
-                self._find("transactions", Level.NOTE, text, value.entry)
+                self._find("transactions", Severity.NOTE, text, value.entry)
         self._consumer()
         if self.version.since("4.1") and self._entry(keys.ELR) is None and self.values[keys.ELR].value == "1":
             text = (
                 f"{keys.ELR} is taken for 1, as on clusters that were made with 4.1 or later; where one was upgraded it "
                 f"stays 0 until it is set: ask with {OPTION} {keys.ELR}=0, or add what kafka-features describe prints"
             )
-            self._find("elr-default", Level.WARNING, text)
+            self._find("elr-default", Severity.WARNING, text)

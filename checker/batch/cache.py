@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from acked.checker.batch.outcome import Outcome, Task, from_document, to_document
-from acked.checker.cache import NotOurs, Store
+from acked.checker.cache import NotOurs, SealedStore
 from acked.checker.errors import AckedError
 from acked.checker.files import PACKAGE
 from acked.checker.spec.user_protocol import is_reference
@@ -30,7 +30,7 @@ class ResultCache:
     """Answers in a folder. `warnings` collects one sentence for every entry that was passed over."""
 
     def __init__(self, folder: Path, version: str) -> None:
-        self._store = Store.of(folder)
+        self._store = SealedStore.of(folder)
         self.warnings: list[str] = []
         self._engine = f"{version} {sources_hash(('checker',))}"
         self._model = f"{version} {sources_hash(('model', 'invariants', 'checker'))}"

@@ -23,7 +23,7 @@ _REPORT_EVERY = 0.5
 """Seconds between two reports of a search's progress."""
 
 
-SEARCH = Service("acked.checker.batch.local:Engine", "search")
+SEARCH = Service("acked.checker.batch.local:BatchProcess", "search")
 """Processes that search."""
 
 
@@ -139,7 +139,7 @@ def _answered(reply: Done | Lost, task: Task, numbers: Sequence[int], cache: Res
     yield from (Answered(number, value) for number in numbers)
 
 
-class Engine:
+class BatchProcess:
     """What a process of the batch does with a task."""
 
     def __init__(self, setup: Setup, _: float) -> None:

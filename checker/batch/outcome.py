@@ -77,7 +77,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Broken:
+class FoundViolation:
     """A violated property and its canonical shortest run: packed states, and numbers of the instance's actions."""
 
     property: str
@@ -106,7 +106,7 @@ class Outcome:
     generated_states: int
     depth: int
     actions: Mapping[str, ActionCount]
-    violations: tuple[Broken, ...]
+    violations: tuple[FoundViolation, ...]
     probes: Mapping[str, int | None]
     seconds: float
     fingerprint: str
@@ -117,7 +117,7 @@ class Outcome:
         """The plain data of a result."""
         number = {id(step): at for at, step in enumerate(result.question.instance.actions)}
         violations = tuple(
-            Broken(
+            FoundViolation(
                 item.property.name,
                 item.property.kind,
                 item.run.states,
@@ -192,7 +192,7 @@ def from_document(document: Mapping[str, Any]) -> Outcome:
         int(document["depth"]),
         {str(name): ActionCount(*map(int, counts)) for name, counts in document["actions"].items()},
         tuple(
-            Broken(
+            FoundViolation(
                 str(item["property"]),
                 Kind[item["kind"]],
                 tuple(tuple(map(int, words)) for words in item["states"]),

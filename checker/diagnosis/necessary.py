@@ -45,7 +45,7 @@ class Forbidden:
 
 
 @dataclass(frozen=True)
-class Kept:
+class NearestRun:
     """The nearest run that keeps the promise, and by what it differs: the first step, counted from 1, that is another."""
 
     run: Run
@@ -59,7 +59,7 @@ class Necessity:
 
     left_out: tuple[LeftOut, ...]
     forbidden: tuple[Forbidden, ...]
-    kept: Kept | None
+    kept: NearestRun | None
 
 
 def necessity(question: Question, violation: Violation, bounds: Bounds | None = None) -> Necessity:
@@ -145,12 +145,12 @@ class _Replay:
         return bool(self._steps[step.label](codes)[0])
 
 
-def _nearest(replay: _Replay, run: Run) -> Kept | None:
+def _nearest(replay: _Replay, run: Run) -> NearestRun | None:
     """The first change that keeps the promise: first of order, then an event more, then another event; the latest of each."""
     for change, index, steps in _changes(replay, run):
         made = replay.run(run.states[0], steps)
         if made is not None:
-            return Kept(made, change, index)
+            return NearestRun(made, change, index)
     return None
 
 

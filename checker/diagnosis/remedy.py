@@ -41,7 +41,7 @@ _CHOSEN = [
 
 
 @unique
-class Sort(Enum):
+class RemedyKind(Enum):
     """What is changed."""
 
     CLAUSE = "clause"
@@ -61,7 +61,7 @@ class Remedy:
     `is_symmetric`, those that differ in the names of brokers only are counted once.
     """
 
-    sort: Sort
+    sort: RemedyKind
     name: str
     source: str
     blocked: BlockedStep | None
@@ -72,7 +72,7 @@ class Remedy:
 
 @dataclass(frozen=True)
 class _Candidate:
-    sort: Sort
+    sort: RemedyKind
     name: str
     source: str
     instantiate: Callable[[], Instance]
@@ -126,7 +126,7 @@ def _candidates(instance: Instance, decides: bool) -> Iterator[_Candidate]:
     protocol, constants = instance.protocol, instance.constants
     if instance.dropped:
         clauses = "; ".join(f"{action}: {label}" for action, label in sorted(instance.dropped))
-        yield _Candidate(Sort.CLAUSE, clauses, protocol.source, lambda: protocol.instantiate(constants))
+        yield _Candidate(RemedyKind.CLAUSE, clauses, protocol.source, lambda: protocol.instantiate(constants))
     elif protocol is partition:
         if decides:
             yield from _partition(constants)
@@ -135,19 +135,19 @@ def _candidates(instance: Instance, decides: bool) -> Iterator[_Candidate]:
         later = names[names.index(protocol.name) + 1 :] if protocol.name in names else []
         for other in (PROTOCOLS[name] for name in later):
             if other.state is protocol.state:
-                yield _Candidate(Sort.PROTOCOL, other.name, other.source, partial(other.instantiate, constants))
+                yield _Candidate(RemedyKind.PROTOCOL, other.name, other.source, partial(other.instantiate, constants))
 
 
 def _partition(constants: Mapping[str, int]) -> Iterator[_Candidate]:
-    def changed(sort: Sort, constant: Constant, value: int, source: str) -> _Candidate:
+    def changed(sort: RemedyKind, constant: Constant, value: int, source: str) -> _Candidate:
         name = f"{constant.name}={_shown(constant, value)}"
         return _Candidate(sort, name, source, lambda: partition.instantiate({**constants, constant.name: value}))
 
     for constant, value, source in _rules(constants):
-        yield changed(Sort.RULE, constant, value, source)
+        yield changed(RemedyKind.RULE, constant, value, source)
     for constant, value in _settings(constants):
         if constants[constant.name] != value:
-            yield changed(Sort.SETTING, constant, value, constant.doc)
+            yield changed(RemedyKind.SETTING, constant, value, constant.doc)
     latest = {
         name: change.constant.read(change.value)
         for name, change in changes_of(LATEST, planes_of(LATEST)[0]).items()
@@ -156,7 +156,7 @@ def _partition(constants: Mapping[str, int]) -> Iterator[_Candidate]:
     if any(constants[name] != value for name, value in latest.items()):
         source = "every known fix, of which some are not in a release yet"
         yield _Candidate(
-            Sort.RELEASE, f"version={LATEST}", source, lambda: partition.instantiate({**constants, **latest})
+            RemedyKind.RELEASE, f"version={LATEST}", source, lambda: partition.instantiate({**constants, **latest})
         )
 
 
@@ -202,7 +202,7 @@ def _tried(
     candidate: _Candidate, other: Instance, question: Question, run: Run, violates: Property
 ) -> Remedy | None:
     """None if the run happens as before, or breaks the promise all the same."""
-    if candidate.sort in (Sort.CLAUSE, Sort.PROTOCOL):
+    if candidate.sort in (RemedyKind.CLAUSE, RemedyKind.PROTOCOL):
         blocked = under(other, question.instance, run).blocked
         is_other = blocked is not None and blocked.index > 0
     else:

@@ -65,7 +65,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Entry:
+class GateEntry:
     """One spec's part in the gate: it is green only if there is no departure."""
 
     candidate: Candidate
@@ -83,14 +83,14 @@ class Entry:
 class GateReport:
     """What the gate found; `entries` in the order of the files, `refusal` says what was asked for and not there."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[GateEntry, ...]
     left_out: tuple[Candidate, ...]
     refusal: str
     warnings: tuple[str, ...]
     seconds: float = 0.0
 
     @property
-    def red(self) -> tuple[Entry, ...]:
+    def red(self) -> tuple[GateEntry, ...]:
         """What is not as expected."""
         return tuple(entry for entry in self.entries if not entry.is_green)
 
@@ -110,7 +110,7 @@ class GateObserver:
     """Told what happens while the gate runs: what will be run, each finished entry, and how long searches get on."""
 
     begins: Callable[[Chosen], None] = lambda chosen: None
-    finished: Callable[[Entry], None] = lambda entry: None
+    finished: Callable[[GateEntry], None] = lambda entry: None
     progress: Callable[[Candidate, Under], None] = lambda candidate, under: None
 
 
@@ -174,18 +174,18 @@ def run_gate(
     """Runs what was chosen; every candidate ends up in the report. `asks_all` also answers specs that expect nothing."""
     tells = observer or GateObserver()
     tells.begins(chosen)
-    entries: dict[Path, Entry] = {}
+    entries: dict[Path, GateEntry] = {}
 
-    def finish(entry: Entry) -> None:
+    def finish(entry: GateEntry) -> None:
         entries[entry.candidate.path] = entry
         tells.finished(entry)
 
     asked: list[tuple[Candidate, Spec]] = []
     for item in chosen.candidates:
         if item.spec is None:
-            finish(Entry(item, None, (Departure(Reason.UNREADABLE, item.error),)))
+            finish(GateEntry(item, None, (Departure(Reason.UNREADABLE, item.error),)))
         elif item.spec.expect is None and not asks_all:
-            finish(Entry(item, None, (_EXPECTS_NOTHING,)))
+            finish(GateEntry(item, None, (_EXPECTS_NOTHING,)))
         else:
             asked.append((item, item.spec))
     # The long ones first, so that none of them is left alone at the end.
@@ -197,7 +197,7 @@ def run_gate(
             departures = [Departure(Reason.NO_ANSWER, f"there is no answer: {answered.failure}")]
         else:
             departures = judge(spec, answered.outcome)
-        finish(Entry(candidate, answered.outcome, tuple(departures), answered.is_cached))
+        finish(GateEntry(candidate, answered.outcome, tuple(departures), answered.is_cached))
     ordered = tuple(entries[item.path] for item in chosen.candidates)
     return GateReport(ordered, chosen.left_out, chosen.refusal, tuple(cache.warnings if cache is not None else ()))
 

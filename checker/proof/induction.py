@@ -49,7 +49,7 @@ from acked.model.language.protocol import ActionInstance
 
 
 @dataclass(frozen=True)
-class Options:
+class InductionOptions:
     """How to prove: `k` states in a row, which lemmas are needed, every broken claim or one counterexample per instance.
 
     `use_symmetry` lets one instance stand for its renamings where that is checked; `smt2` is a folder for the queries.
@@ -68,16 +68,16 @@ def prove_by_induction(
     question: Question,
     lemmas: Sequence[Property],
     limits: Limits,
-    options: Options | None = None,
+    options: InductionOptions | None = None,
     observer: Observer | None = None,
 ) -> ProofResult:
     """Tries to prove the question's properties with the lemmas, which are proved along with them."""
-    return _Attempt(question, lemmas, limits, options or Options(), observer or Observer()).run()
+    return _Attempt(question, lemmas, limits, options or InductionOptions(), observer or Observer()).run()
 
 
 class _Attempt:
     def __init__(
-        self, question: Question, lemmas: Sequence[Property], limits: Limits, options: Options, observer: Observer
+        self, question: Question, lemmas: Sequence[Property], limits: Limits, options: InductionOptions, observer: Observer
     ) -> None:
         self.question = question
         self.limits = limits

@@ -12,17 +12,18 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy
+from numpy.typing import NDArray
 
 from acked.checker.bounds import Bounds
 from acked.checker.observer import Observer
 from acked.checker.processes import Limits
-from acked.checker.proof.induction import Options, prove_by_induction
+from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import INITIAL, InductionCounterexample, ProofResult
 from acked.checker.proof.vocabulary import Atom, Variable, atoms_of, bindings, variables_of
 from acked.checker.question.ledger import StopPolicy
@@ -43,6 +44,12 @@ MAX_CANDIDATES = 24
 """Candidates that are put to the search and to the solver, the simplest first."""
 
 _CHUNK = 512
+
+Truth = NDArray[numpy.bool_]
+"""Truth values: shape (rows, atoms), or of more axes where a docstring says so."""
+
+_Column = NDArray[numpy.int64] | NDArray[numpy.bool_] | numpy.int64
+"""An expression's values, one for each state of a chunk; a constant is one for all."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +145,7 @@ def suggest(
     """
     begin = time.perf_counter()
     told = observer or Observer()
-    attempt = prove_by_induction(question, lemmas, limits, Options(every_claim=True))
+    attempt = prove_by_induction(question, lemmas, limits, InductionOptions(every_claim=True))
     found = _counterexamples(attempt)
     if not found:
         return None
@@ -210,7 +217,7 @@ class _Table:
         self.atoms = tuple(atoms)
         self._variables = variables
 
-    def rows(self, instance: Instance, states: Sequence[Sequence[int]]) -> Any:
+    def rows(self, instance: Instance, states: Sequence[Sequence[int]]) -> Truth:
         """For each state a table: one row for each binding, one column of truth values for each atom."""
         made: list[list[Expr]] = []
 
@@ -224,14 +231,14 @@ class _Table:
         return values.reshape(len(states), len(made), len(self.atoms))
 
 
-def _evaluate(roots: Sequence[Expr], states: Any) -> Any:
+def _evaluate(roots: Sequence[Expr], states: NDArray[numpy.int64]) -> Truth:
     """The truth values of the roots in all states: one row a state."""
     order = list(evaluation_order(roots))
     parts = []
     with numpy.errstate(all="ignore"):
         for start in range(0, len(states), _CHUNK):
             chunk = states[start : start + _CHUNK]
-            value: dict[int, Any] = {}
+            value: dict[int, _Column] = {}
             for node in order:
                 args = [value[arg.id] for arg in node.args]
                 value[node.id] = _apply(node, args, chunk)
@@ -240,8 +247,8 @@ def _evaluate(roots: Sequence[Expr], states: Any) -> Any:
     return numpy.concatenate(parts)
 
 
-def _apply(node: Expr, args: list[Any], states: Any) -> Any:
-    binary: dict[Op, Any] = {
+def _apply(node: Expr, args: list[_Column], states: NDArray[numpy.int64]) -> _Column:
+    binary: dict[Op, Callable[..., _Column]] = {
         Op.ADD: numpy.add, Op.SUB: numpy.subtract, Op.MUL: numpy.multiply, Op.DIV: numpy.floor_divide, Op.MOD: numpy.mod,
         Op.BITAND: numpy.bitwise_and, Op.BITOR: numpy.bitwise_or, Op.BITXOR: numpy.bitwise_xor,
         Op.SHL: numpy.left_shift, Op.SHR: numpy.right_shift,
@@ -261,13 +268,13 @@ def _apply(node: Expr, args: list[Any], states: Any) -> Any:
     return binary[node.op](numpy.asarray(args[0], dtype=numpy.int64), numpy.asarray(args[1], dtype=numpy.int64))
 
 
-def _unique(rows: Any) -> Any:
+def _unique(rows: Truth) -> Truth:
     packed = numpy.packbits(rows, axis=1)
     _, first = numpy.unique(packed, axis=0, return_index=True)
     return rows[numpy.sort(first)]
 
 
-def _candidates(table: _Table, reachable: Any, broken_in: Sequence[Any]) -> list[Conjunct]:
+def _candidates(table: _Table, reachable: Truth, broken_in: Sequence[Truth]) -> list[Conjunct]:
     """Clauses that hold in every reachable row and are false in some row of a counterexample, the best first."""
     found: dict[frozenset[tuple[int, bool]], None] = {}
     seen = _Reachable(reachable)
@@ -291,13 +298,13 @@ def _candidates(table: _Table, reachable: Any, broken_in: Sequence[Any]) -> list
 class _Reachable:
     """What reachable rows have together: for each literal, and for each two, in how many rows they hold."""
 
-    def __init__(self, rows: Any) -> None:
+    def __init__(self, rows: Truth) -> None:
         self.rows = rows
         self._count = rows.shape[1]
         literals = numpy.concatenate([rows, ~rows], axis=1).astype(numpy.float32)
         self._together = literals.T @ literals
 
-    def cubes(self, row: Any, size: int) -> Iterator[tuple[int, ...]]:
+    def cubes(self, row: Truth, size: int) -> Iterator[tuple[int, ...]]:
         """Least sets of atoms, of at most `size`, whose values in `row` no reachable row has together."""
         chosen = numpy.where(row, 0, self._count) + numpy.arange(self._count)
         together = self._together[numpy.ix_(chosen, chosen)]
@@ -319,14 +326,14 @@ class _Reachable:
                     yield int(i), int(names[j]), int(names[k])
 
 
-def _is_false_somewhere(clause: Iterable[tuple[int, bool]], rows: Any) -> bool:
+def _is_false_somewhere(clause: Iterable[tuple[int, bool]], rows: Truth) -> bool:
     false = numpy.ones(len(rows), dtype=bool)
     for k, holds in clause:
         false &= rows[:, k] != holds
     return bool(false.any())
 
 
-def _plainness(item: Conjunct) -> tuple[Any, ...]:
+def _plainness(item: Conjunct) -> tuple[int, int, int, int, int, str]:
     own = sum(literal.atom.is_own for literal in item.literals)
     return -item.excludes, len(item.literals), len(item.variables), -own, len(item.text), item.text
 
@@ -377,7 +384,7 @@ def _inductive(
     result: ProofResult | None = None
     while left:
         added = [item.property for item in left]
-        result = prove_by_induction(question, [*lemmas, *added], limits, Options(every_claim=True))
+        result = prove_by_induction(question, [*lemmas, *added], limits, InductionOptions(every_claim=True))
         assert result.induction is not None
         bad = {name for action in result.induction.actions for name in (*action.broken, *action.open_claims)}
         kept = [item for item in left if item.text not in bad]
@@ -402,7 +409,7 @@ def _few(
     if proof is None or proof.verdict is not Verdict.HOLDS or len(inductive) == 1:
         return inductive, proof
     minimal = prove_by_induction(
-        question, [*lemmas, *(item.property for item in inductive)], limits, Options(minimize=True)
+        question, [*lemmas, *(item.property for item in inductive)], limits, InductionOptions(minimize=True)
     )
     needed = minimal.induction.needed if minimal.induction is not None else None
     left = [item for item in inductive if needed is None or item.text in needed]

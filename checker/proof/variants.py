@@ -19,7 +19,7 @@ from acked.checker.errors import SystemFailure
 from acked.checker.observer import Observer, ProofProgress
 from acked.checker.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
-from acked.checker.proof.induction import Options, prove_by_induction
+from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import ProofResult
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -56,7 +56,7 @@ class How(Enum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class VariantAnswer:
     """The answer for one variant and one property; `actions` of the shortest violating run, if there is one."""
 
     protocol: str
@@ -86,7 +86,7 @@ class Matrix:
     """The whole table; `seconds` is all the work."""
 
     constants: Mapping[str, int]
-    entries: tuple[Entry, ...]
+    entries: tuple[VariantAnswer, ...]
     breaches: tuple[Breach, ...]
     seconds: float
 
@@ -102,7 +102,7 @@ def prove_matrix(limits: Limits, observer: Observer | None = None) -> Matrix:
     begin = time.perf_counter()
     known = {item.name: item for item in (*KIP320_LEMMAS, *PROPERTIES)}
     asked = [(promise, known[name]) for promise, names in PROMISES for name in names]
-    entries: list[Entry] = []
+    entries: list[VariantAnswer] = []
     breaches: list[Breach] = []
     attempts: list[ProofResult] = []
     total = len(FAMILY) * (len(asked) + 1)
@@ -156,7 +156,7 @@ def explain(protocol: Protocol, limits: Limits, constants: Mapping[str, int] = C
     """KIP-320's proof tried on a protocol: every action with what it does not preserve."""
     goals = tuple(item for item in PROPERTIES if item.name in ("WeakIsr", "StrongIsr"))
     question = Question(protocol.instantiate(constants), goals)
-    return prove_by_induction(question, all_lemmas(protocol), limits, Options(every_claim=True))
+    return prove_by_induction(question, all_lemmas(protocol), limits, InductionOptions(every_claim=True))
 
 
 def breaches_of(attempt: ProofResult) -> list[Breach]:
@@ -177,7 +177,7 @@ def breaches_of(attempt: ProofResult) -> list[Breach]:
     return found
 
 
-def entry_of(protocol: Protocol, promise: str, item: Property, searched: Searched, limits: Limits) -> Entry:
+def entry_of(protocol: Protocol, promise: str, item: Property, searched: Searched, limits: Limits) -> VariantAnswer:
     """One answer: a proof where there are lemmas, a shortest run by bmc where one is short enough, or the search's.
 
     `SystemFailure` if a solver says otherwise than the search.
@@ -194,14 +194,14 @@ def entry_of(protocol: Protocol, promise: str, item: Property, searched: Searche
         how, result = How.BMC, _uninterrupted(check_bounded(question, Bound(DEPTH), limits))
     if result is None or result.verdict is Verdict.INCOMPLETE:
         how = How.NONE if verdict is Verdict.INCOMPLETE else How.SEARCH
-        return Entry(protocol.name, promise, item.name, verdict, how, searched.seconds, actions)
+        return VariantAnswer(protocol.name, promise, item.name, verdict, how, searched.seconds, actions)
     found = result.violations[0].trace_length - 1 if result.violations else None
     if verdict is not Verdict.INCOMPLETE and (result.verdict, found) != (verdict, actions):
         raise SystemFailure(
             f"{protocol.name}, {item.name}: {how.value} says {_said(result.verdict, found)}, explicit search "
             f"{_said(verdict, actions)}; please report this as a defect of acked"
         )
-    return Entry(protocol.name, promise, item.name, result.verdict, how, time.perf_counter() - begin, found)
+    return VariantAnswer(protocol.name, promise, item.name, result.verdict, how, time.perf_counter() - begin, found)
 
 
 def _uninterrupted(result: ProofResult) -> ProofResult:

@@ -30,6 +30,9 @@ from acked.model.language.values import Bool, Id, Int, OptionalValue
 Binding = Mapping[str, Any]
 """The value of every variable, by its name."""
 
+_Getter = Callable[[Any, Binding], Any]
+"""Finds a value in a traced state, whose type is the protocol's own, and the values of the variables."""
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -57,7 +60,7 @@ class _Thing:
     kind: str
     item: type[Any]
     variables: tuple[Variable, ...]
-    get: Callable[[Any, Binding], Any]
+    get: _Getter
     is_optional: bool = False
 
 
@@ -92,7 +95,7 @@ def variables_of(protocol: Protocol) -> tuple[Variable, ...]:
     return tuple(made)
 
 
-def bindings(variables: tuple[Variable, ...]) -> list[dict[str, Any]]:
+def bindings(variables: tuple[Variable, ...]) -> list[Binding]:
     """Every choice of values, under the constants of the current trace."""
     return [
         {item.name: value for item, value in zip(variables, values, strict=True)}
@@ -118,7 +121,7 @@ def _things(
     domain: Domain,
     text: str,
     used: tuple[Variable, ...],
-    get: Callable[[Any, Binding], Any],
+    get: _Getter,
     variables: tuple[Variable, ...],
 ) -> Iterator[_Thing]:
     """What stands below a place in the state."""
@@ -151,15 +154,15 @@ def _of_type(variables: tuple[Variable, ...], over: object, used: tuple[Variable
     return [item for item in variables if item.over is over and item not in used]
 
 
-def _attribute(get: Callable[[Any, Binding], Any], name: str) -> Callable[[Any, Binding], Any]:
+def _attribute(get: _Getter, name: str) -> _Getter:
     return lambda s, values: getattr(get(s, values), name)
 
 
-def _element(get: Callable[[Any, Binding], Any], item: Variable) -> Callable[[Any, Binding], Any]:
+def _element(get: _Getter, item: Variable) -> _Getter:
     return lambda s, values: get(s, values)[values[item.name]]
 
 
-def _record(get: Callable[[Any, Binding], Any], item: Variable) -> Callable[[Any, Binding], Any]:
+def _record(get: _Getter, item: Variable) -> _Getter:
     return lambda s, values: get(s, values).at(values[item.name])
 
 

@@ -20,7 +20,7 @@ _MAX_LABELS = 4
 
 
 @dataclass(frozen=True)
-class Kept:
+class FairnessKept:
     """How a lasso keeps the fairness of a group: by the step of number `step` of the run, or because it is not enabled.
 
     In that case `state` is the number of a state of the loop in which it is not enabled; if the group is strong, it is
@@ -83,7 +83,7 @@ def _listed(labels: Sequence[str]) -> str:
     return ", ".join([*labels[:_MAX_LABELS], f"and {more} more"] if more > 1 else labels)
 
 
-def kept_by(question: Question, item: Property, run: Run) -> list[Kept]:
+def kept_by(question: Question, item: Property, run: Run) -> list[FairnessKept]:
     """How the loop of a lasso keeps, or does not keep, the fairness that a promise asks for.
 
     A step that is held up only by what bounds the model counts as enabled.
@@ -101,7 +101,7 @@ def kept_by(question: Question, item: Property, run: Run) -> list[Kept]:
         step = min((taken[at] for at in group.steps if at in taken), default=None)
         idle = [at for at in range(run.loop, len(run.states)) if not _is_enabled(question, group.steps, run.states[at])]
         is_free = len(idle) == len(run.states) - run.loop if group.is_strong else bool(idle)
-        found.append(Kept(group, step, idle[0] if is_free else None))
+        found.append(FairnessKept(group, step, idle[0] if is_free else None))
     return found
 
 

@@ -35,7 +35,7 @@ class BlockedStep:
     index: int
     step: ActionInstance | None
     clauses: tuple[FalseClause, ...]
-    elsewhere: tuple[tuple[str, Any, Any], ...]
+    elsewhere: tuple[tuple[str, object, object], ...]
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _blocked(
     """
     explainer = Explainer(instance)
     before = instance.schema.decode(codes)
-    nearest: tuple[tuple[Any, ...], ActionInstance, tuple[tuple[str, Any, Any], ...]] | None = None
+    nearest: tuple[tuple[object, ...], ActionInstance, tuple[tuple[str, object, object], ...]] | None = None
     for step in instance.actions:
         reached = _fire(instance, step, codes)
         if reached is None:
@@ -129,7 +129,7 @@ def _blocked(
         same, likeness = _likeness(step, hint)
         if hint.action is None:
             # Of equally near ones the action with more parameters: it says more about the step.
-            rank: tuple[Any, ...] = (bool(leaves), len(leaves), false, -len(step.arguments))
+            rank: tuple[object, ...] = (bool(leaves), len(leaves), false, -len(step.arguments))
         else:
             rank = (bool(leaves), not same, -likeness, len(leaves), false)
         # An action that changes nothing does not help, unless it was asked for.

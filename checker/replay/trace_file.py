@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.files import read_text
@@ -33,6 +33,8 @@ FORMAT = "acked-trace/1"
 """What a trace document says in `format`."""
 
 _FAIRNESS = ("weak", "strong")
+
+T = TypeVar("T")
 
 
 def trace_document(found: Counterexample) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def is_ours(path: Path) -> bool:
     return _is_trace(_json(path))
 
 
-def _json(path: Path) -> Any:
+def _json(path: Path) -> object:
     try:
         return json.loads(read_text(path, "trace file"))
     except ValueError as error:
@@ -96,12 +98,12 @@ def _json(path: Path) -> Any:
         raise SpecUnreadable(f"{path} is not a trace file: its JSON is nested too deeply") from None
 
 
-def _is_trace(document: Any) -> bool:
+def _is_trace(document: object) -> bool:
     return isinstance(document, dict) and document.get("format") == FORMAT
 
 
 def _spec_of(document: Any) -> Mapping[str, Any]:
-    if not _is_trace(document):
+    if not isinstance(document, dict) or not _is_trace(document):
         raise SpecUnreadable(f"not a trace file: its format should be {FORMAT!r}")
     spec: Mapping[str, Any] = _part(document, "spec", dict)
     return spec
@@ -150,7 +152,7 @@ def run_in(document: Any, instance: Instance) -> Run:
     return _follow(instance, _part(document, "steps", list))
 
 
-def _follow(instance: Instance, steps: list[Any]) -> Run:
+def _follow(instance: Instance, steps: list[object]) -> Run:
     """The run that the steps of a document are, each of them fired."""
     if not steps:
         raise SpecUnreadable("the trace has no steps")
@@ -172,7 +174,7 @@ def _follow(instance: Instance, steps: list[Any]) -> Run:
     return Run(tuple(states), tuple(actions))
 
 
-def _confirm(question: Question, name: Any, run: Run) -> Property:
+def _confirm(question: Question, name: object, run: Run) -> Property:
     """The property of that name; `SpecUnreadable` unless the last state, or the last step, or the lasso violates it."""
     states, actions = run.states, run.actions
     position = next((at for at, item in enumerate(question.properties) if item.name == name), None)
@@ -291,7 +293,7 @@ def _liveness(spec: Mapping[str, Any], protocol: Protocol) -> tuple[LivenessText
     return tuple(made)
 
 
-def _first_difference(given: Any, expected: Any, where: str = "") -> str | None:
+def _first_difference(given: object, expected: object, where: str = "") -> str | None:
     """Where a trace file departs from what its own run shows; `title` and `fingerprint` are not the run's business."""
     if isinstance(expected, dict) and isinstance(given, dict):
         for key in expected:
@@ -307,10 +309,11 @@ def _first_difference(given: Any, expected: Any, where: str = "") -> str | None:
     return None if type(given) is type(expected) and given == expected else where  # JSON's true is not 1.
 
 
-def _part(document: Mapping[str, Any], key: str, kind: type) -> Any:
-    if not isinstance(document.get(key), kind):
+def _part(document: Mapping[str, object], key: str, kind: type[T]) -> T:
+    part = document.get(key)
+    if not isinstance(part, kind):
         raise SpecUnreadable(f"not a trace file: {key!r} is missing or is not a {kind.__name__}")
-    return document[key]
+    return part
 
 
 def _state(instance: Instance, step: Any, index: int) -> Words:
@@ -323,7 +326,7 @@ def _state(instance: Instance, step: Any, index: int) -> Words:
         raise SpecUnreadable(f"the state of step {index} is not a state of the protocol: {error}") from None
 
 
-def _action(instance: Instance, step: Any, index: int, codes: list[int]) -> ActionInstance:
+def _action(instance: Instance, step: object, index: int, codes: list[int]) -> ActionInstance:
     if not isinstance(step, dict) or not isinstance(step.get("params"), dict):
         raise SpecUnreadable(f"step {index} has no action with params")
     name, arguments = step.get("action"), step["params"]

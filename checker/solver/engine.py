@@ -21,7 +21,7 @@ from acked.checker.solver.unrolling import Unrolling
 Emit = Callable[[Any], None]
 
 
-class Engine:
+class SolverProcess:
     """Answers tasks about one problem; what it has lowered for one task it keeps for the next."""
 
     def __init__(self, problem: Problem, timeout: float) -> None:

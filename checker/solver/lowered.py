@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from acked.checker.solver.problem import Problem, Step, rebuild
+from acked.checker.solver.problem import Problem, SolverStep, rebuild
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op, Pool, builders
 from acked.model.language.smt import Frame, Lowering
@@ -44,7 +44,7 @@ class LoweredProblem:
         """The condition of a claim, before a step."""
         return self.rows[self.problem.claims[number].root]
 
-    def after(self, action: Step, claims: Sequence[int]) -> list[Expr]:
+    def after(self, action: SolverStep, claims: Sequence[int]) -> list[Expr]:
         """The conditions of claims after a step, over the state before it."""
         new = {leaf: self.rows[row] for leaf, row in action.updates}
         same = {
@@ -55,7 +55,7 @@ class LoweredProblem:
         step = self._replaced([self.claim(n) for n in claims if self.problem.claims[n].is_step], afterwards)
         return [(step if self.problem.claims[n].is_step else state)[self.claim(n).id] for n in claims]
 
-    def pieces_after(self, action: Step, claim: int, pieces: Sequence[int]) -> list[Expr]:
+    def pieces_after(self, action: SolverStep, claim: int, pieces: Sequence[int]) -> list[Expr]:
         """Pieces of an assumed claim after a step, over the state before it; what the step leaves as it is needs no proof."""
         wanted = [self.rows[self.problem.claims[claim].pieces[number]] for number in pieces]
         made = self._replaced(wanted, {leaf: self.rows[row] for leaf, row in action.updates})

@@ -25,7 +25,7 @@ Row = tuple[str, bool, int, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Field:
+class SolverField:
     """One leaf of the state; named as `acked.model.language.layout.Leaf` names it, so that a `Lowering` takes either."""
 
     name: str
@@ -35,7 +35,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Claim:
+class SolverClaim:
     """A property or lemma; `root` is the row of its condition, `pieces` are those of its conjuncts, if they are wanted."""
 
     name: str
@@ -45,7 +45,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Step:
+class SolverStep:
     """An action instance. `ids` are its arguments of the sort over which the protocol is symmetric, in their order."""
 
     label: str
@@ -64,11 +64,11 @@ class Problem:
     `named` of them, which in runs that begin there may not.
     """
 
-    fields: tuple[Field, ...]
+    fields: tuple[SolverField, ...]
     rows: tuple[Row, ...]
     initial: tuple[tuple[int, ...], ...]
-    claims: tuple[Claim, ...]
-    steps: tuple[Step, ...]
+    claims: tuple[SolverClaim, ...]
+    steps: tuple[SolverStep, ...]
     sort_size: int = 0
     named: int = 0
 
@@ -106,7 +106,7 @@ def make_problem(
     """
     table = _Table()
     steps = tuple(
-        Step(
+        SolverStep(
             item.label,
             item.action.name,
             table.add(item.guard),
@@ -118,12 +118,12 @@ def make_problem(
     )
     conjuncts = pieces or [()] * len(claims)
     made = tuple(
-        Claim(item.name, item.kind is Kind.STEP, table.add(root), tuple(map(table.add, parts)))
+        SolverClaim(item.name, item.kind is Kind.STEP, table.add(root), tuple(map(table.add, parts)))
         for item, root, parts in zip(claims, roots, conjuncts, strict=True)
     )
     size = max((1 + number for step in steps for number in step.ids), default=0)
     return Problem(
-        tuple(Field(leaf.name, leaf.bits, leaf.cardinality, leaf.slot) for leaf in instance.schema.leaves),
+        tuple(SolverField(leaf.name, leaf.bits, leaf.cardinality, leaf.slot) for leaf in instance.schema.leaves),
         tuple(table.rows),
         tuple(tuple(instance.schema.unpack(words)) for words in instance.initial),
         made,

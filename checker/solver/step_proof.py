@@ -11,7 +11,7 @@ import z3
 
 from acked.checker.solver.lowered import LoweredProblem
 from acked.checker.solver.queries import Term, check, solver_within, some_of, write_smt2
-from acked.checker.solver.tasks import Broken, StepAnswer, StepTask
+from acked.checker.solver.tasks import BrokenGoals, StepAnswer, StepTask
 from acked.checker.solver.transitions import Transitions
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
@@ -68,7 +68,7 @@ class StepProof:
             return self._result([], (), "", can_fire, {})
         if task.minimize:
             return self._minimised(can_fire)
-        broken: list[Broken] = []
+        broken: list[BrokenGoals] = []
         rest = self._left()
         while rest:
             solver = self._assuming()
@@ -132,7 +132,7 @@ class StepProof:
 
     def _result(
         self,
-        broken: list[Broken],
+        broken: list[BrokenGoals],
         open_claims: tuple[str, ...],
         reason: str,
         can_fire: bool | None,
@@ -162,13 +162,13 @@ class StepProof:
         subject = f"{self.step.label}: {', '.join(name for name, _ in self.goals)}"
         write_smt2(path, solver, subject, "unsat: every claim holds after the step")
 
-    def _broken(self, solver: z3.Solver, goals: dict[str, Expr]) -> Broken:
+    def _broken(self, solver: z3.Solver, goals: dict[str, Expr]) -> BrokenGoals:
         model = self._plainest(solver, goals)
         codes = [tuple(frame.codes(model)) for frame in self.frames]
         steps = [self._fired(model, at) for at in range(self.task.k - 1)]
         values = Evaluator(list(goals.values()))(codes[-1])
         claims = tuple(name for name, value in zip(goals, values, strict=True) if not value)
-        return Broken(claims, tuple(codes), (*steps, self.task.step))
+        return BrokenGoals(claims, tuple(codes), (*steps, self.task.step))
 
     def _fired(self, model: z3.ModelRef, at: int) -> int:
         assert self.transitions is not None
@@ -205,7 +205,7 @@ class StepProof:
         """Goal by goal, with the assumed claims that its proof needs: an unsatisfiable core, then one by one fewer."""
         names = [self.lowered.problem.claims[number].name for number in self.task.assumed]
         used: dict[str, tuple[str, ...]] = {}
-        broken: list[Broken] = []
+        broken: list[BrokenGoals] = []
         undecided: list[str] = []
         why = ""
         labels = [z3.Bool(f"assume!{number}") for number in range(len(names))]

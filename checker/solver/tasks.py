@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from acked.checker.processes import Service
 from acked.checker.solver.lemma_sets import StepCounterexample
 
-SOLVER = Service("acked.checker.solver.engine:Engine", "solver", ("z3",))
+SOLVER = Service("acked.checker.solver.engine:SolverProcess", "solver", ("z3",))
 """Processes in which z3 answers these tasks about one `Problem`."""
 
 
@@ -54,7 +54,7 @@ class InitialTask:
 
 
 @dataclass(frozen=True)
-class Broken:
+class BrokenGoals:
     """A counterexample to induction: the goals that it breaks, its states before the last (leaf codes), and its steps."""
 
     claims: tuple[str, ...]
@@ -70,7 +70,7 @@ class StepAnswer:
     """
 
     goals: int
-    broken: tuple[Broken, ...]
+    broken: tuple[BrokenGoals, ...]
     undecided: tuple[str, ...]
     reason: str
     seconds: float

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from acked.model.formulas.errors import StepError
 from acked.model.formulas.expr import Expr
 from acked.model.language.domain import Declaration, LeafDomain, StructDomain
-from acked.model.language.store import Change, StateStore, SymbolicPath, shown
+from acked.model.language.store import StateStore, SymbolicPath, Write, shown
 from acked.model.language.values import Bool
 
 
@@ -74,7 +74,7 @@ class Held(Declaration):
             first = first._holder
         return bool(self._path) and first._since < len(self._store.changes)
 
-    def _foreign_changes(self, path: SymbolicPath) -> Iterator[tuple[int, Change]]:
+    def _foreign_changes(self, path: SymbolicPath) -> Iterator[tuple[int, Write]]:
         """What has changed the code at a path since this struct was taken, other than through itself; by number."""
         store = self._store
         holders: list[Held] = [self]

@@ -25,7 +25,7 @@ SymbolicPath = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Change:
+class Write:
     """One assignment, append or truncation; `before` are the codes that it changed, by leaf, as they were.
 
     `writer` is the struct that was assigned through, if one was. `replaces` says that something else took the place of what
@@ -42,7 +42,7 @@ class StateStore(Protocol):
     """What stands behind a struct; codes are expressions, or what a reading has in their place."""
 
     @property
-    def changes(self) -> Sequence[Change]:
+    def changes(self) -> Sequence[Write]:
         """What has changed, in order, if the store keeps a history."""
 
     def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
@@ -70,11 +70,11 @@ class Store:
     def __init__(self, schema: Schema, codes: list[Expr]) -> None:
         self.schema = schema
         self.codes = codes
-        self.changes: list[Change] = []
+        self.changes: list[Write] = []
 
     def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
         """What is written from now on is one change."""
-        self.changes.append(Change(writer, replaces, place))
+        self.changes.append(Write(writer, replaces, place))
 
     def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
         """The code at a path, now or before the change of that number."""
@@ -174,7 +174,7 @@ class Store:
 class _Apart:
     """What a store of a struct that is not part of a state has no use for."""
 
-    changes: Sequence[Change] = ()
+    changes: Sequence[Write] = ()
 
     def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
         """Nothing changes here."""

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from acked.checker.audit import keys
-from acked.checker.audit.advice import VERSION_KEY, Change
+from acked.checker.audit.advice import VERSION_KEY, SettingsChange
 from acked.checker.audit.audit import Answer, Audit
-from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, Entry
+from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, SettingEntry
 from acked.checker.audit.faults import Faults, not_asked
 from acked.checker.audit.keys import KEYS
 from acked.checker.audit.questions import AuditQuestion, AuditVerdict
 from acked.checker.audit.release import Contexts, span
-from acked.checker.audit.settings import Configuration, Value
+from acked.checker.audit.settings import Configuration, SettingValue
 from acked.reports.runs.sentences import sentences_of
 from acked.reports.units import plural
 
@@ -79,18 +79,18 @@ def audit_document(audit: Audit, required: Sequence[AuditQuestion], contexts: Co
     }
 
 
-def in_effect(configuration: Configuration) -> list[Value]:
+def in_effect(configuration: Configuration) -> list[SettingValue]:
     """The settings that count, in the order of their table."""
     values = (configuration.values[key] for key in KEYS if key in configuration.values and key not in _HIDDEN)
     return [value for value in values if value.key not in _ONLY_IF_SET or value.entry is not None]
 
 
-def _setting(value: Value) -> dict[str, object]:
+def _setting(value: SettingValue) -> dict[str, object]:
     instead = [] if value.entry is None else [{"value": old.value, **_place(old)} for old in value.entry.instead_of]
     return {"key": value.key, "value": value.value, "source": value.source, **_place(value.entry), "instead_of": instead}
 
 
-def _place(entry: Entry | None) -> dict[str, object]:
+def _place(entry: SettingEntry | None) -> dict[str, object]:
     return {"file": None, "line": None} if entry is None else {"file": entry.file, "line": entry.line or None}
 
 
@@ -145,7 +145,7 @@ def _said(reply: AuditVerdict, asked: AuditQuestion) -> str:
     return _YES[asked] if reply is AuditVerdict.YES else f"whether {_YES[asked]}"
 
 
-def _passed_over(audit: Audit) -> list[Entry]:
+def _passed_over(audit: Audit) -> list[SettingEntry]:
     return [finding.entry for finding in audit.passed_over if finding.entry is not None]
 
 
@@ -231,7 +231,7 @@ def _elsewhere(answer: Answer) -> list[dict[str, object]]:
 # -- advice -------------------------------------------------------------------------------------------------------------
 
 
-def _cause(asked: AuditQuestion, configuration: Configuration, change: Change) -> dict[str, object]:
+def _cause(asked: AuditQuestion, configuration: Configuration, change: SettingsChange) -> dict[str, object]:
     key, value = change.settings[0]
     now = configuration.values.get(key)
     source = {"value": None, "source": None, "file": None, "line": None} if now is None else _setting(now)
@@ -239,21 +239,21 @@ def _cause(asked: AuditQuestion, configuration: Configuration, change: Change) -
             "no_with": value, "in_words": cause_in_words(asked, now, key, value)}  # fmt: skip
 
 
-def cause_in_words(asked: AuditQuestion, now: Value | None, key: str, value: str) -> str:
+def cause_in_words(asked: AuditQuestion, now: SettingValue | None, key: str, value: str) -> str:
     """`acks=1 (producer.properties:3). With acks=all no acknowledged record is lost`."""
     is_ = f"{key} is not set" if now is None or not now.value else f"{key}={now.value} ({now.source})"
     with_ = f"With {key}={value}" if value else "Without it"
     return f"{is_}. {with_} {_NO[asked]}"
 
 
-def no_cause_in_words(tried: Sequence[Change]) -> str:
+def no_cause_in_words(tried: Sequence[SettingsChange]) -> str:
     """That no change of a single setting that was searched turns the answer to no, and which they were."""
     if not tried:
         return "no single setting; there was none to try"
     return f"no single setting; tried one at a time: {', '.join(change.words for change in tried)}"
 
 
-def _remedy(change: Change) -> dict[str, object]:
+def _remedy(change: SettingsChange) -> dict[str, object]:
     return {
         "settings": [{"key": key, "value": value or None} for key, value in change.settings],
         "turns": [{"question": asked.value, "answer": reply.value} for asked, reply in change.turns],
@@ -262,7 +262,7 @@ def _remedy(change: Change) -> dict[str, object]:
     }
 
 
-def remedy_in_words(change: Change) -> str:
+def remedy_in_words(change: SettingsChange) -> str:
     """What to change, what else that would change, and what it costs."""
     phrases = [f"upgrade to Kafka {value}" for key, value in change.settings if key == VERSION_KEY]
     phrases += [f"give the topic {value} replicas" for key, value in change.settings if key == REPLICATION_FACTOR]

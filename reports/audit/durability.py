@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acked.checker.audit.durability import Cell, Filled, Place, State
+from acked.checker.audit.durability import DurabilityCell, Filled, Place, State
 from acked.checker.batch.outcome import Task
 from acked.checker.optional import optional_packages
 from acked.reports.console import put, put_paragraph
@@ -28,14 +28,14 @@ _MARKS = {State.KEEPS: Mark.GOOD, State.BREAKS: Mark.BAD, State.UNWRITABLE: Mark
 FORMAT = "acked-durability/1"
 
 
-def cell_in_words(cell: Cell) -> str:
+def cell_in_words(cell: DurabilityCell) -> str:
     """`keeps`, `breaks in 4 steps`, `unwritable`, `undecided`."""
     if cell.story is not None:
         return f"breaks in {plural(cell.story.trace_length - 1, 'step')}"
     return cell.state.value
 
 
-def detail(cell: Cell) -> str:
+def detail(cell: DurabilityCell) -> str:
     """What a cell's answer stands on: bounds, and how much was seen."""
     constants, outcome = dict(cell.task.asked.constants), cell.outcome
     sizes = ", ".join(plural(constants[name], word) for name, word in
@@ -60,7 +60,7 @@ def row_title(place: Place) -> str:
     return f"{place.version}, acks {place.acks}, min.insync {in_sync}, unclean {unclean}"
 
 
-def rows_of(filled: Filled) -> list[list[Cell]]:
+def rows_of(filled: Filled) -> list[list[DurabilityCell]]:
     """The cells by row; the columns are the kinds of crashes."""
     width = len(filled.table.axes.crashes)
     return [list(filled.cells[at : at + width]) for at in range(0, len(filled.cells), width)]
@@ -99,7 +99,7 @@ def durability_table(filled: Filled) -> Table:
     return table(("release and settings", *(kind.value for kind in filled.table.axes.crashes)), rows)
 
 
-def _cell(cell: Cell) -> TableCell:
+def _cell(cell: DurabilityCell) -> TableCell:
     text = plural(cell.story.trace_length - 1, "step") if cell.story is not None else cell.state.value
     return TableCell(text, _STYLES[cell.state], _MARKS[cell.state])
 
@@ -138,7 +138,7 @@ class Stories:
     def __init__(self) -> None:
         self._made: dict[Task, tuple[str, ...]] = {}
 
-    def of(self, cell: Cell) -> tuple[str, ...]:
+    def of(self, cell: DurabilityCell) -> tuple[str, ...]:
         """A sentence for each step and one for the end; none where nothing is broken."""
         if cell.story is None:
             return ()

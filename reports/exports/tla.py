@@ -53,7 +53,7 @@ def itf(exported: Exported) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _meta(step: StepView) -> dict[str, Any]:
+def _meta(step: StepView) -> dict[str, object]:
     if step.action is None:
         return {"index": step.index}
     return {"index": step.index, "action": step.action, "parameters": dict(step.arguments)}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acked.checker.batch.outcome import Broken, Outcome, Task
-from acked.checker.gate.gate import Entry
+from acked.checker.batch.outcome import FoundViolation, Outcome, Task
+from acked.checker.gate.gate import GateEntry
 from acked.checker.question.result import Counterexample
 from acked.checker.replay.trace_file import trace_document
 from acked.invariants.property import Property
@@ -37,7 +37,7 @@ class SourceLine:
 class FailedProperty:
     """A violated promise of a red spec with its shortest run; `places` are lines of the protocol's source."""
 
-    broken: Broken
+    broken: FoundViolation
     promise: Property
     found: Counterexample
     view: TraceView
@@ -62,7 +62,7 @@ class FailedProperty:
 class Failure:
     """A red entry and what its search found violated."""
 
-    entry: Entry
+    entry: GateEntry
     violations: tuple[FailedProperty, ...]
 
     @property
@@ -84,7 +84,7 @@ class Failure:
         return "\n".join(lines)
 
 
-def failure_of(entry: Entry) -> Failure:
+def failure_of(entry: GateEntry) -> Failure:
     """The details of a red entry."""
     spec, outcome = entry.candidate.spec, entry.outcome
     if spec is None or outcome is None or not outcome.violations:
@@ -107,7 +107,7 @@ def answer_in_words(outcome: Outcome) -> str:
     return f"{outcome.verdict.value}: {broken}"
 
 
-def spec_place(entry: Entry, key: str) -> SourceLine:
+def spec_place(entry: GateEntry, key: str) -> SourceLine:
     """The line of a spec's key, or of the table that it belongs into, or the first."""
     spec = entry.candidate.spec
     lines = spec.line_of if spec is not None else {}
@@ -115,7 +115,7 @@ def spec_place(entry: Entry, key: str) -> SourceLine:
     return SourceLine(str(entry.candidate.path), line, key or "the spec")
 
 
-def _places(instance: Instance, broken: Broken) -> tuple[SourceLine, ...]:
+def _places(instance: Instance, broken: FoundViolation) -> tuple[SourceLine, ...]:
     """The clauses that the spec leaves out, else the action of the last step."""
     places = []
     if instance.dropped:

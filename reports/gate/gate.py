@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
 from acked.checker.batch.local import Under
-from acked.checker.gate.gate import Candidate, Chosen, Entry, GateObserver, GateReport
+from acked.checker.gate.gate import Candidate, Chosen, GateEntry, GateObserver, GateReport
 from acked.reports import units
 from acked.reports.console import clean, glyphs_of, harmless, put, put_paragraph
 from acked.reports.gate.failures import FailedProperty, Failure, answer_in_words
@@ -54,7 +54,7 @@ class GateProgress:
     def _begins(self, chosen: Chosen) -> None:
         self._all = len(chosen.candidates)
 
-    def _finished(self, entry: Entry) -> None:
+    def _finished(self, entry: GateEntry) -> None:
         self._done += 1
         self._running.pop(entry.candidate.path.as_posix(), None)
         self._display.above(lambda console: print_entry(console, entry))
@@ -81,7 +81,7 @@ class GateProgress:
         return grid
 
 
-def print_entry(console: Console, entry: Entry) -> None:
+def print_entry(console: Console, entry: GateEntry) -> None:
     """One line of a finished spec, and a line for everything that is not as expected."""
     glyphs, outcome = glyphs_of(console), entry.outcome
     sign, style = (glyphs.good, "green") if entry.is_green else (glyphs.bad, "bold red")
@@ -131,7 +131,7 @@ def _story(item: FailedProperty) -> dict[str, object]:
     return {"property": item.promise.name, "trace_length": item.broken.trace_length, "story": item.story}
 
 
-def _entry(entry: Entry, stories: Sequence[dict[str, object]]) -> dict[str, object]:
+def _entry(entry: GateEntry, stories: Sequence[dict[str, object]]) -> dict[str, object]:
     spec, outcome = entry.candidate.spec, entry.outcome
     answer = None
     if outcome is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from acked.checker.gate.gate import Entry, GateReport
+from acked.checker.gate.gate import GateEntry, GateReport
 from acked.reports import units
 from acked.reports.escaping import md_block, md_code, md_text
 from acked.reports.gate.failures import Failure, answer_in_words
@@ -52,12 +52,12 @@ def headline(report: GateReport) -> str:
     return f"red: {units.count(len(report.red))} of {units.plural(number, 'spec')} not as expected{reused}{slow}"
 
 
-def entries_table(entries: Iterable[Entry]) -> Table:
+def entries_table(entries: Iterable[GateEntry]) -> Table:
     """A row per spec: is it as expected, the answer, how many states, and how long it took."""
     return table(("", "spec", "answer", numbers("distinct states"), numbers("time")), map(_row, entries))
 
 
-def _row(entry: Entry) -> tuple[TableCell | str, ...]:
+def _row(entry: GateEntry) -> tuple[TableCell | str, ...]:
     mark = TableCell("", mark=Mark.GOOD if entry.is_green else Mark.BAD)
     name, outcome = entry.candidate.path.as_posix(), entry.outcome
     if outcome is None:

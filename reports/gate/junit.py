@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
-from acked.checker.gate.gate import Candidate, Entry, GateReport
+from acked.checker.gate.gate import Candidate, GateEntry, GateReport
 from acked.checker.spec.expectation import Reason
 from acked.reports.gate.failures import Failure
 
@@ -52,7 +52,7 @@ def _case(suite: ET.Element, candidate: Candidate, seconds: float) -> ET.Element
     return ET.SubElement(suite, "testcase", name=_text(candidate.name), classname=_text(folder), time=f"{seconds:.3f}")
 
 
-def _is_error(entry: Entry) -> bool:
+def _is_error(entry: GateEntry) -> bool:
     return any(departure.reason in _ERRORS for departure in entry.departures)
 
 

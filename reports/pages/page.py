@@ -20,7 +20,8 @@ from acked.checker.question.result import Counterexample
 from acked.reports import palette
 from acked.reports.console import harmless
 from acked.reports.runs.packet import Packer
-from acked.reports.runs.view import story_of, subject_in_words
+from acked.reports.runs.subject import subject_in_words
+from acked.reports.runs.view import story_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -89,7 +90,7 @@ def render(data: Mapping[str, Any], *, live: bool = False, packed: bool = False)
     )
 
 
-def embedded(data: Any) -> str:
+def embedded(data: object) -> str:
     """JSON that may stand in a script element, whatever its texts say."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":
@@ -97,7 +98,7 @@ def embedded(data: Any) -> str:
     return text
 
 
-def _compressed(data: Any) -> str:
+def _compressed(data: object) -> str:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 

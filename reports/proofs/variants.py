@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from acked.checker.proof.variants import DEPTH, Entry, Matrix
+from acked.checker.proof.variants import DEPTH, Matrix, VariantAnswer
 from acked.checker.question.result import Verdict
 from acked.reports import units
 from acked.reports.console import put, put_paragraph
@@ -110,7 +110,7 @@ def breaches_table(matrix: Matrix) -> Table:
     return table(("variant", "action", "does not preserve", "kip320 asks in addition"), rows)
 
 
-def _verdict(item: Entry) -> str:
+def _verdict(item: VariantAnswer) -> str:
     if item.actions is None:
         return item.verdict.value
     return f"{item.verdict.value} in {units.plural(item.actions, 'step')}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acked.checker.diagnosis.remedy import Remedy, Sort
+from acked.checker.diagnosis.remedy import Remedy, RemedyKind
 from acked.checker.question.result import Verdict
 from acked.checker.replay.explain import FalseClause, in_words
 from acked.checker.replay.retrace import BlockedStep
@@ -39,7 +39,7 @@ def blocked_in_words(blocked: BlockedStep) -> str:
 def prevented_in_words(remedy: Remedy, promise: str) -> str:
     """What the rule is and where it comes from, how it affects the trace, and what is known of the property with it."""
     name = remedy.name
-    if remedy.sort is Sort.CLAUSE:
+    if remedy.sort is RemedyKind.CLAUSE:
         rule = f"the clause that was dropped here, {name} ({remedy.source}),"
     elif "(" in remedy.source:
         rule = f"{name}, “{remedy.source}”,"
@@ -47,7 +47,7 @@ def prevented_in_words(remedy: Remedy, promise: str) -> str:
         rule = f"{name} ({remedy.source})"
     if remedy.blocked is None:
         effect = "changes what the same steps lead to, and nothing is violated"
-    elif remedy.sort in (Sort.CLAUSE, Sort.PROTOCOL) or remedy.blocked.step is not None:
+    elif remedy.sort in (RemedyKind.CLAUSE, RemedyKind.PROTOCOL) or remedy.blocked.step is not None:
         effect = f"rules out step {remedy.blocked.index}: {blocked_in_words(remedy.blocked)}"
     else:
         effect = f"rules out step {remedy.blocked.index}: with it there is no such step"
@@ -56,7 +56,7 @@ def prevented_in_words(remedy: Remedy, promise: str) -> str:
 
 def _known(remedy: Remedy, promise: str) -> str:
     if remedy.verdict is Verdict.HOLDS:
-        alone = "it," if remedy.sort in (Sort.PROTOCOL, Sort.RELEASE) else "it, and nothing else changed,"
+        alone = "it," if remedy.sort in (RemedyKind.PROTOCOL, RemedyKind.RELEASE) else "it, and nothing else changed,"
         names = " (modulo broker symmetry)" if remedy.is_symmetric else ""
         return f" With {alone} {promise} holds in all {plural(remedy.states, 'reachable state')}{names}, which were searched."
     if remedy.verdict is Verdict.VIOLATED:

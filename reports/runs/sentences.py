@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acked.checker.batch.outcome import Broken, Task
+from acked.checker.batch.outcome import FoundViolation, Task
 from acked.reports.pictures.providers import provider_of
 from acked.reports.runs.view import steps_of
 
@@ -24,7 +24,7 @@ class TraceSentences:
     steps: tuple[str, ...]
 
 
-def sentences_of(task: Task, broken: Broken) -> TraceSentences:
+def sentences_of(task: Task, broken: FoundViolation) -> TraceSentences:
     """The run that breaks a property of the task, in words."""
     question = task.question()
     steps = steps_of(question, broken.run(question))

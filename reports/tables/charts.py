@@ -30,7 +30,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnChart:
     """A column per number of `places`."""
 
     title: str
@@ -60,7 +60,7 @@ class Bars:
     series: Sequence[Series]
 
 
-Panel = Columns | Line | Bars
+Panel = ColumnChart | Line | Bars
 
 
 def draw(title: str, panels: Sequence[Panel]) -> str:
@@ -90,7 +90,7 @@ def _height(panel: Panel) -> int:
     return max(_HEIGHT, _TOP + 20 * len(panel.names) + _BOTTOM) if isinstance(panel, Bars) else _HEIGHT
 
 
-def _over_places(group: ET.Element, panel: Columns | Line) -> None:
+def _over_places(group: ET.Element, panel: ColumnChart | Line) -> None:
     values, places = panel.series.values, panel.places
     width, height = _WIDTH - _LEFT - _PAD, _HEIGHT - _TOP - _BOTTOM
     is_logarithmic = isinstance(panel, Line) and panel.is_logarithmic
@@ -112,7 +112,7 @@ def _over_places(group: ET.Element, panel: Columns | Line) -> None:
     for at in range(0, len(places), math.ceil(len(places) / 12) or 1):
         _text(group, x_of(at), _TOP + height + 16, str(places[at]), 11, _SOFT, "middle")
     _text(group, _LEFT + width / 2, _HEIGHT - 8, panel.axis, 12, _SOFT, "middle")
-    if isinstance(panel, Columns):
+    if isinstance(panel, ColumnChart):
         for at, value in enumerate(values):
             made = _rect(group, x_of(at) - step * 0.4, y_of(value), step * 0.8, y_of(0) - y_of(value), panel.series.colour)
             _tooltip(made, f"{panel.axis} {places[at]}: {_number(value)}")

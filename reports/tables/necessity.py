@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acked.checker.diagnosis.easiest import Cost, Easiest
-from acked.checker.diagnosis.necessary import Forbidden, Kept, LeftOut, Necessity
+from acked.checker.diagnosis.necessary import Forbidden, LeftOut, NearestRun, Necessity
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Verdict, Violation
 from acked.checker.replay.trace_file import trace_document
@@ -59,7 +59,7 @@ def events_table(violation: Violation, found: Necessity) -> Table:
     return table((numbers("step"), "event", "left out"), rows, "Which events are necessary")
 
 
-def _print_beside(console: Console, question: Question, violation: Violation, nearest: Kept, glyphs: Glyphs) -> None:
+def _print_beside(console: Console, question: Question, violation: Violation, nearest: NearestRun, glyphs: Glyphs) -> None:
     """The sentences of both traces side by side, bold where they differ."""
     broken = [view.sentence for view in steps_of(question, violation.run)[1:]]
     kept = [view.sentence for view in steps_of(question, nearest.run)[1:]]

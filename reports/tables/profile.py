@@ -9,7 +9,7 @@ from acked.checker.dataset.profile import Profile
 from acked.reports import units
 from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.table import Table, TableCell, numbers, print_table, table
-from acked.reports.tables.charts import Bars, Columns, Line, Series, draw
+from acked.reports.tables.charts import Bars, ColumnChart, Line, Series, draw
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,7 +56,7 @@ def draw_profile(profile: Profile) -> str:
     return draw(
         profile.title,
         [
-            Columns("states by level", "level", numbers, Series(states, "#4477aa")),
+            ColumnChart("states by level", "level", numbers, Series(states, "#4477aa")),
             Line("states so far", "level", numbers, so_far, is_logarithmic=True),
             Line("growth from level to level (×)", "level", numbers[1:], Series(growth, "#ee6677"), mark=1),
             Bars(

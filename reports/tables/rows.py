@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from acked.reports.console import put
-from acked.reports.table import Column, Kind, Table, TableCell, print_table, table, table_csv
+from acked.reports.table import Column, ColumnKind, Table, TableCell, print_table, table, table_csv
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def rows_table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table:
     """The rows as a table; a column is of numbers if all its values are."""
     numeric = {name: all(isinstance(row[name], (int, float)) or row[name] is None for row in rows) for name in names}
-    columns = [Column(name, Kind.NUMBER if rows and numeric[name] else Kind.TEXT) for name in names]
+    columns = [Column(name, ColumnKind.NUMBER if rows and numeric[name] else ColumnKind.TEXT) for name in names]
     return table(columns, [[_cell(row[name], numeric[name]) for name in names] for row in rows])
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from acked.checker.batch.cache import ResultCache
-from acked.checker.cache import NotOurs, Store, cache_directory, cache_folder, cache_key, why_no_cache
+from acked.checker.cache import NotOurs, SealedStore, cache_directory, cache_folder, cache_key, why_no_cache
 from acked.checker.errors import ConfigurationError
 from acked.checker.native import compile as native
 from acked.checker.native.compile import compile_kernel, kernel_key
@@ -93,7 +93,7 @@ def test_without_a_home_there_is_no_cache_and_no_name_that_others_could_take(
 def test_what_is_made_is_for_us_alone_whatever_the_umask(home: Path) -> None:
     folder = cache_folder("results")
     assert folder == home / ".cache" / "acked" / "results"
-    Store.of(folder).write("answers/x.json", b"x")
+    SealedStore.of(folder).write("answers/x.json", b"x")
     for made in (home / ".cache", home / ".cache" / "acked", folder, folder / "answers", home / ".local" / "state" / "acked"):
         assert mode(made) == 0o700, made
     assert mode(folder / "answers" / "x.json") == mode(home / ".local" / "state" / "acked" / "cache.key") == 0o600
@@ -247,12 +247,12 @@ def test_a_key_of_the_environment_is_taken_from_machine_to_machine(
     own = cache_key(tmp_path)
     monkeypatch.setenv("ACKED_CACHE_KEY", "a secret of sixteen letters")
     given = cache_key(tmp_path)
-    Store(tmp_path, given).write("x", b"content")
+    SealedStore(tmp_path, given).write("x", b"content")
     monkeypatch.setenv("HOME", str(tmp_path / "elsewhere"))
     assert given not in (own, b"")
-    assert Store.of(tmp_path).read("x") == b"content"
+    assert SealedStore.of(tmp_path).read("x") == b"content"
     monkeypatch.setenv("ACKED_CACHE_KEY", "")  # as CI gives it to those who must not have the secret
-    assert Store.of(tmp_path).read("x") is None
+    assert SealedStore.of(tmp_path).read("x") is None
     monkeypatch.setenv("ACKED_CACHE_KEY", "short")
     with pytest.raises(ConfigurationError, match="ACKED_CACHE_KEY has fewer than 16 characters"):
         cache_key(tmp_path)
@@ -269,12 +269,12 @@ def test_processes_that_make_a_key_at_once_agree_on_it(home: Path) -> None:
 
 
 def test_an_entry_is_believed_under_its_own_name_and_key_alone(tmp_path: Path) -> None:
-    store = Store(tmp_path, b"k" * 32)
+    store = SealedStore(tmp_path, b"k" * 32)
     for name in ("a", "b"):
         store.write(name, name.encode() * 100)
     assert store.read("a") == b"a" * 100
     assert store.read("c") is None
-    assert Store(tmp_path, b"l" * 32).read("a") is None
+    assert SealedStore(tmp_path, b"l" * 32).read("a") is None
     shutil.copy(store.path("b"), store.path("a"))
     with pytest.raises(NotOurs):
         store.read("a")
@@ -282,7 +282,7 @@ def test_an_entry_is_believed_under_its_own_name_and_key_alone(tmp_path: Path) -
 
 
 def test_every_byte_of_an_entry_is_guarded(tmp_path: Path) -> None:
-    store = Store(tmp_path, b"k" * 32)
+    store = SealedStore(tmp_path, b"k" * 32)
     store.write("a", b"content")
     whole = store.path("a").read_bytes()
     for at in range(len(whole)):
@@ -296,7 +296,7 @@ def test_every_byte_of_an_entry_is_guarded(tmp_path: Path) -> None:
 
 
 def test_an_entry_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    store = Store(tmp_path, b"k" * 32)
+    store = SealedStore(tmp_path, b"k" * 32)
     os.mkfifo(tmp_path / "a")
     with pytest.raises(OSError, match="named pipe"):
         store.read("a")
@@ -318,9 +318,9 @@ def test_compiled_code_of_somebody_else_is_not_loaded(chosen: Path, monkeypatch:
     if by == "checksum":
         (chosen / name).write_bytes(hashlib.sha256(code).digest() + code)
     else:
-        Store(chosen, b"k" * 32).write(name, code)
+        SealedStore(chosen, b"k" * 32).write(name, code)
     assert compile_kernel(plan) == sound
-    assert Store.of(chosen).read(name) == sound.objects[0]
+    assert SealedStore.of(chosen).read(name) == sound.objects[0]
 
 
 def forge(cache: Path) -> int:
@@ -377,7 +377,7 @@ def test_a_result_cache_forgets_nothing_that_is_its_own(tmp_path: Path) -> None:
     cache._write("memo", "key", "fingerprint")
     assert ResultCache(tmp_path, "1")._read("memo", "key") == "fingerprint"
     for content in (b"[", b'{"key": "another", "content": 1}', b"3", b"{}"):
-        Store.of(tmp_path).write("memo/key.json", content)
+        SealedStore.of(tmp_path).write("memo/key.json", content)
         assert cache._read("memo", "key") is None
     assert len(cache.warnings) == 4
 

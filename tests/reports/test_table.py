@@ -12,7 +12,18 @@ import pytest
 from markdown_it import MarkdownIt
 
 from acked.reports.escaping import csv_text, md_block, md_code, md_text
-from acked.reports.table import Column, Kind, Mark, Table, TableCell, numbers, print_table, table, table_csv, table_markdown
+from acked.reports.table import (
+    Column,
+    ColumnKind,
+    Mark,
+    Table,
+    TableCell,
+    numbers,
+    print_table,
+    table,
+    table_csv,
+    table_markdown,
+)
 
 HOSTILE = [
     "=cmd|'/c calc'!A1",
@@ -45,7 +56,7 @@ def seen(rendered: str) -> str:
 
 
 def three(text: str) -> Table:
-    return table(("name", Column("code", Kind.CODE), numbers("n")), [(text, text, "1")])
+    return table(("name", Column("code", ColumnKind.CODE), numbers("n")), [(text, text, "1")])
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -74,8 +74,14 @@ def _answer(spec: Spec, method: Method, options: ProofOptions, limits: Limits, o
 
         depth = DEFAULT_DEPTH if options.depth is None else options.depth
         return check_bounded(question, Bound(depth, options.symmetry, options.smt2), limits, observer)
-    from acked.checker.proof.induction import Options, prove_by_induction
+    from acked.checker.proof.induction import InductionOptions, prove_by_induction
 
-    induction = Options(options.k, options.minimize, every_claim=True, use_symmetry=options.symmetry, smt2=options.smt2,
-                        explore=options.explore)  # fmt: skip
+    induction = InductionOptions(
+        options.k,
+        options.minimize,
+        every_claim=True,
+        use_symmetry=options.symmetry,
+        smt2=options.smt2,
+        explore=options.explore,
+    )
     return prove_by_induction(question, options.lemmas(spec), limits, induction, observer)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from acked.checker.audit.audit import Auditor
-from acked.checker.audit.entry import Entry
+from acked.checker.audit.entry import SettingEntry
 from acked.checker.audit.faults import CrashKind, Faults
 from acked.checker.audit.gather import gather
 from acked.checker.audit.keys import release
@@ -137,9 +137,9 @@ CASES = {
 }
 
 
-def entries_of(case: Case) -> list[Entry]:
+def entries_of(case: Case) -> list[SettingEntry]:
     read = [entry for name in case.files for entry in read_settings(AUDIT / name)]
-    return [*read, *(Entry(key, value, "case", 0) for key, value in case.settings)]
+    return [*read, *(SettingEntry(key, value, "case", 0) for key, value in case.settings)]
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def test_configurations_from_public_defaults_and_recommendations_get_the_right_a
 
 
 def test_a_search_that_met_its_bound_leaves_the_question_undecided() -> None:
-    given = gather([Entry("replication.factor", "2", "f", 1)])
+    given = gather([SettingEntry("replication.factor", "2", "f", 1)])
     audit = Auditor(given, release("4.1"), assumed=Assumptions(max_states=50), limits=LIMITS).run((AuditQuestion.LOSS,))
     assert audit.of(AuditQuestion.LOSS).reply is AuditVerdict.UNDECIDED
     assert audit.worst((AuditQuestion.LOSS,)) is AuditVerdict.UNDECIDED
@@ -176,7 +176,7 @@ def test_a_search_that_met_its_bound_leaves_the_question_undecided() -> None:
 @pytest.mark.slow
 def test_records_of_acks_all_and_one_in_sync_replica_are_lost_with_a_machine_and_by_default_that_is_asked() -> None:
     """Three replicas, acks=all, min.insync.replicas=1: processes that die lose nothing, and the exit goes by the worse."""
-    given = gather([Entry("replication.factor", "3", "t", 1), Entry("acks", "all", "p", 1)])
+    given = gather([SettingEntry("replication.factor", "3", "t", 1), SettingEntry("acks", "all", "p", 1)])
     asked = (AuditQuestion.LOSS, AuditQuestion.WRITES)
     audit = Auditor(given, release("4.1"), assumed=BY_DEFAULT, limits=LIMITS).run(asked, advise=False)
     found = {answer.faults.name: answer.reply for answer in audit.all_of(AuditQuestion.LOSS)}
@@ -197,7 +197,7 @@ def test_the_last_in_sync_replica_may_be_the_one_that_is_down_unless_elections_m
 
 
 def test_a_no_because_nothing_is_ever_accepted_says_so() -> None:
-    given = gather([Entry("replication.factor", "1", "t", 1), Entry("min.insync.replicas", "2", "t", 2)])
+    given = gather([SettingEntry("replication.factor", "1", "t", 1), SettingEntry("min.insync.replicas", "2", "t", 2)])
     answer = Auditor(given, release("3.6"), limits=LIMITS).run((AuditQuestion.LOSS,)).of(AuditQuestion.LOSS)
     assert answer.reply is NO
     assert answer.is_empty

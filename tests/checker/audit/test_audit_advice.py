@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from acked.checker.audit.advice import Advice, Change, costly, preferred, price_of
+from acked.checker.audit.advice import Advice, SettingsChange, costly, preferred, price_of
 from acked.checker.audit.audit import Answer, Audit, Auditor
-from acked.checker.audit.entry import Entry
+from acked.checker.audit.entry import SettingEntry
 from acked.checker.audit.faults import CrashKind, Faults
 from acked.checker.audit.gather import Given, gather
 from acked.checker.audit.keys import release
@@ -24,7 +24,9 @@ LAST = {"retries=0", "max.in.flight.requests.per.connection=1", "log.flush.inter
 
 
 def given_of(**values: str) -> Given:
-    return gather([Entry(NAMES[key], value, "given.properties", at) for at, (key, value) in enumerate(values.items(), 1)])
+    return gather(
+        [SettingEntry(NAMES[key], value, "given.properties", at) for at, (key, value) in enumerate(values.items(), 1)]
+    )
 
 
 def audit_of(
@@ -33,7 +35,7 @@ def audit_of(
     return Auditor(given_of(**values), release(version), assumed=Assumptions((Faults(crashes),)), limits=LIMITS).run(asked)
 
 
-def advice_of(answer: Answer) -> tuple[Advice, Change]:
+def advice_of(answer: Answer) -> tuple[Advice, SettingsChange]:
     """The advice and the change that is recommended."""
     assert answer.reply is AuditVerdict.YES
     assert answer.advice is not None
@@ -99,8 +101,8 @@ def test_where_no_setting_helps_a_later_release_is_found() -> None:
 @pytest.mark.slow
 def test_an_upgrade_raises_what_brokers_speak_and_moves_to_the_control_plane_that_is_left() -> None:
     given = gather([
-        Entry("zookeeper.connect", "z", "s", 1), Entry("inter.broker.protocol.version", "3.9", "s", 2),
-        Entry("replication.factor", "2", "s", 3), Entry("min.insync.replicas", "2", "s", 4),
+        SettingEntry("zookeeper.connect", "z", "s", 1), SettingEntry("inter.broker.protocol.version", "3.9", "s", 2),
+        SettingEntry("replication.factor", "2", "s", 3), SettingEntry("min.insync.replicas", "2", "s", 4),
     ])  # fmt: skip
     auditor = Auditor(given, release("3.9"), "zookeeper", Assumptions((Faults(CrashKind.ONE_MACHINE),)), LIMITS)
     _, remedy = advice_of(auditor.run((LOSS,)).of(LOSS))

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from acked.checker.audit.entry import Entry
+from acked.checker.audit.entry import SettingEntry
 from acked.checker.audit.gather import gather
 from acked.checker.audit.keys import KEYS
 from acked.checker.audit.names import DECIDING, known_names, meant, named_within
 from acked.checker.audit.read import read_settings
 from acked.checker.errors import AckedError, ConfigurationError, SpecUnreadable
 
-HARMLESS = Entry("log.dirs", "/data", "f", 9)
+HARMLESS = SettingEntry("log.dirs", "/data", "f", 9)
 
 COMPOSE = """\
 services:
@@ -129,11 +129,11 @@ def test_a_file_that_is_not_understood_is_refused_beside_one_that_is(tmp_path: P
 )  # fmt: skip
 def test_a_name_that_resembles_a_setting_that_decides_is_an_error_or_by_wish_a_warning(name: str, wanted: str) -> None:
     assert meant(name) == wanted
-    entries = [HARMLESS, Entry(name, "1", "server.properties", 4)]
+    entries = [HARMLESS, SettingEntry(name, "1", "server.properties", 4)]
     with pytest.raises(ConfigurationError, match=r"^server\.properties:4: .* seems to be meant.*--lenient") as caught:
         gather(entries)
     assert f"{wanted} seems to be meant" in str(caught.value)
-    (finding,) = gather([HARMLESS, Entry("acks", "1", "server.properties", 5), entries[1]], is_lenient=True).findings
+    (finding,) = gather([HARMLESS, SettingEntry("acks", "1", "server.properties", 5), entries[1]], is_lenient=True).findings
     assert (finding.rule, finding.level.value, finding.is_passed_over) == ("misspelt", "warning", True)
 
 
@@ -145,7 +145,7 @@ def test_a_name_that_resembles_a_setting_that_decides_is_an_error_or_by_wish_a_w
                                   "KAFKA_LOG_DIRS", "KAFKA_HEAP_OPTS"])  # fmt: skip
 def test_names_that_are_kafkas_or_unrelated_stay_without_a_word(name: str) -> None:
     assert meant(name) is None
-    assert gather([HARMLESS, Entry(name, "1", "f", 1)]).findings == ()
+    assert gather([HARMLESS, SettingEntry(name, "1", "f", 1)]).findings == ()
 
 
 def test_no_name_of_kafkas_is_taken_for_another() -> None:
@@ -163,7 +163,7 @@ def test_a_slip_of_one_letter_never_goes_unnoticed(key: str, data: st.DataObject
     name = key[:at] + key[at : at + 2][::-1] + key[at + 2 :] if how == "swapped" else key[:at] + slips[how] + key[at + 1 :]
     if name not in known_names() and name.strip("."):
         with pytest.raises(ConfigurationError, match="seems to be meant"):
-            gather([HARMLESS, Entry(name, "1", "f", 1)])
+            gather([HARMLESS, SettingEntry(name, "1", "f", 1)])
 
 
 @drawn(st.sampled_from(DECIDING), st.sampled_from(["KAFKA_", "KAFKA_CFG_", "", "PRODUCER_"]))
@@ -172,7 +172,7 @@ def test_the_spelling_of_environment_variables_never_goes_unnoticed(key: str, pr
     if prefix == "PRODUCER_" and key not in ("acks", "retries", "transactional.id"):
         return
     with pytest.raises(AckedError):
-        gather([HARMLESS, Entry(name, "1", "f", 1)])
+        gather([HARMLESS, SettingEntry(name, "1", "f", 1)])
 
 
 def test_a_setting_inside_the_value_of_a_name_that_nobody_knows_is_an_error() -> None:
@@ -180,9 +180,9 @@ def test_a_setting_inside_the_value_of_a_name_that_nobody_knows_is_an_error() ->
     assert named_within("KAFKA_CFG_MIN_INSYNC_REPLICAS=1") == "min.insync.replicas"
     assert named_within("MAX_RETRIES=5 tracks=3") is None
     with pytest.raises(ConfigurationError, match=r"min\.insync\.replicas seems to be meant"):
-        gather([HARMLESS, Entry("key", "min.insync.replicas", "f", 1), Entry("value", "1", "f", 1)])
+        gather([HARMLESS, SettingEntry("key", "min.insync.replicas", "f", 1), SettingEntry("value", "1", "f", 1)])
     with pytest.raises(ConfigurationError, match=r"unclean\.leader\.election\.enable seems to be meant"):
-        gather([HARMLESS, Entry("command", "--override unclean.leader.election.enable=true", "f", 1)])
+        gather([HARMLESS, SettingEntry("command", "--override unclean.leader.election.enable=true", "f", 1)])
 
 
 def test_a_setting_in_the_section_of_somebody_else_is_an_error(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_setting_in_the_section_of_somebody_else_is_an_error(tmp_path: Path) -
 
 def test_a_file_of_misspelt_names_alone_is_refused_even_by_wish() -> None:
     with pytest.raises(SpecUnreadable, match="names no setting of Kafka's"):
-        gather([Entry("min.insync.replica", "1", "f", 1)], is_lenient=True)
+        gather([SettingEntry("min.insync.replica", "1", "f", 1)], is_lenient=True)
 
 
 def test_what_kafka_tools_say_of_a_topic_without_settings_is_understood(tmp_path: Path) -> None:

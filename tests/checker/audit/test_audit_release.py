@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from acked.checker.audit.audit import Auditor
-from acked.checker.audit.entry import Entry
+from acked.checker.audit.entry import SettingEntry
 from acked.checker.audit.faults import Faults
 from acked.checker.audit.gather import Given, gather
 from acked.checker.audit.images import release_of_image
 from acked.checker.audit.keys import NEWEST, release
 from acked.checker.audit.questions import NEEDS, QUESTIONS, Assumptions, AuditQuestion, AuditVerdict, constants_of, task_of
 from acked.checker.audit.read import read_settings
-from acked.checker.audit.release import Context, contexts, span
+from acked.checker.audit.release import Deployment, contexts, span
 from acked.checker.audit.settings import RefusedByKafka, configure
 from acked.checker.batch.local import BatchLimits
 from acked.checker.errors import ConfigurationError
@@ -33,8 +33,8 @@ ZK, IBP, ROLES, MV = "zookeeper.connect", "inter.broker.protocol.version", "proc
 def given_of(**values: str) -> Given:
     """Settings of a topic with three replicas, by names with _ for dots."""
     named = enumerate(values.items(), 1)
-    entries = [Entry(key.replace("_", "."), value, "server.properties", at) for at, (key, value) in named]
-    return gather([*entries, Entry("replication.factor", "3", "topic.txt", 1)])
+    entries = [SettingEntry(key.replace("_", "."), value, "server.properties", at) for at, (key, value) in named]
+    return gather([*entries, SettingEntry("replication.factor", "3", "topic.txt", 1)])
 
 
 def found(version: str | None = None, plane: str | None = None, **values: str) -> list[str]:
@@ -113,8 +113,8 @@ def test_where_nothing_names_the_release_every_one_in_use_is_meant_and_the_newes
 def test_what_contradicts_is_an_error_that_names_both_sides(
     version: str | None, plane: str | None, values: dict[str, str], parts: tuple[str, ...]
 ) -> None:
-    given = gather([*(Entry(key, value, "server.properties", at) for at, (key, value) in enumerate(values.items(), 1)),
-                    Entry("replication.factor", "3", "t", 1)])  # fmt: skip
+    given = gather([*(SettingEntry(key, value, "server.properties", at) for at, (key, value) in enumerate(values.items(), 1)),
+                    SettingEntry("replication.factor", "3", "t", 1)])  # fmt: skip
     with pytest.raises(ConfigurationError) as caught:
         contexts(given, version, plane)
     for part in parts:
@@ -124,7 +124,7 @@ def test_what_contradicts_is_an_error_that_names_both_sides(
 def test_a_forgotten_protocol_and_one_that_is_raised_later_contradict_nothing() -> None:
     assert found("4.1", inter_broker_protocol_version="3.9") == ["4.1 kraft"]
     assert found("3.9", process_roles="broker", metadata_version="3.6-IV2") == ["3.9 kraft"]
-    image = gather([Entry("container image", "3.4.1", "pod.json", 1), Entry("replication.factor", "3", "t", 1)])
+    image = gather([SettingEntry("container image", "3.4.1", "pod.json", 1), SettingEntry("replication.factor", "3", "t", 1)])
     assert contexts(image, "3.4", "kraft").first.release.name == "3.4.1"
     assert found("3.9.1", "kraft", zookeeper_connect="z", process_roles="broker") == ["3.9.1 kraft"]
 
@@ -164,10 +164,10 @@ def test_an_image_in_a_file_names_the_release(tmp_path: Path) -> None:
 
 def test_releases_that_follow_each_other_are_told_by_the_first_and_the_last() -> None:
     names = [name for name in LISTED if release(name).since("3.0") and "zookeeper" in planes_of(name)]
-    zookeeper = [Context(release(name), "zookeeper") for name in names]
+    zookeeper = [Deployment(release(name), "zookeeper") for name in names]
     last = zookeeper[-1].release.name
     assert span(zookeeper) == f"3.0 to {last} with ZooKeeper"
-    assert span([*zookeeper[:2], zookeeper[-1], Context(release("4.0"), "kraft")]) == (
+    assert span([*zookeeper[:2], zookeeper[-1], Deployment(release("4.0"), "kraft")]) == (
         f"3.0 to 3.1 and {last} with ZooKeeper, 4.0 with KRaft"
     )
 
@@ -193,9 +193,9 @@ def test_every_rule_that_is_left_out_of_a_question_says_nothing_there() -> None:
 @pytest.mark.slow
 def test_the_answer_names_the_releases_between_which_it_differs_and_the_worst_counts() -> None:
     """Nobody says which release: 2.8 answers with acks=1 by default and loses records, from 3.0 on they are waited for."""
-    given = gather([Entry("replication.factor", "2", "t", 1), Entry("min.insync.replicas", "2", "t", 2)])
+    given = gather([SettingEntry("replication.factor", "2", "t", 1), SettingEntry("min.insync.replicas", "2", "t", 2)])
     wanted = (("2.8.1", "zookeeper"), ("3.9", "zookeeper"), ("3.9", "kraft"))
-    others = [Context(release(name), plane) for name, plane in wanted]
+    others = [Deployment(release(name), plane) for name, plane in wanted]
     auditor = Auditor(given, release("4.0"), "kraft", limits=BatchLimits(2, 1 << 30), others=others)
     audit = auditor.run((AuditQuestion.LOSS, AuditQuestion.WRITES), advise=False, everywhere=(AuditQuestion.LOSS,))
     answer = audit.of(AuditQuestion.LOSS)
@@ -209,8 +209,13 @@ def test_the_answer_names_the_releases_between_which_it_differs_and_the_worst_co
 
 
 def test_a_release_in_which_kafka_would_not_start_is_named_and_not_asked_about() -> None:
-    given = gather([Entry("replication.factor", "1", "t", 1), Entry("max.in.flight.requests.per.connection", "6", "p", 1)])
-    others = [Context(release("4.0"), "kraft"), Context(release("3.8"), "kraft")]
+    given = gather(
+        [
+            SettingEntry("replication.factor", "1", "t", 1),
+            SettingEntry("max.in.flight.requests.per.connection", "6", "p", 1),
+        ]
+    )
+    others = [Deployment(release("4.0"), "kraft"), Deployment(release("3.8"), "kraft")]
     auditor = Auditor(given, release("3.9"), "kraft", limits=BatchLimits(1, 1 << 28), others=others)
     audit = auditor.run((AuditQuestion.LOSS,), advise=False)
     assert [(other.release.name, bool(refused)) for other, refused in audit.others] == [("3.8", False), ("4.0", True)]
@@ -218,7 +223,7 @@ def test_a_release_in_which_kafka_would_not_start_is_named_and_not_asked_about()
 
 
 def test_a_search_that_is_not_finished_elsewhere_leaves_the_whole_undecided() -> None:
-    given = gather([Entry("replication.factor", "1", "t", 1)])
+    given = gather([SettingEntry("replication.factor", "1", "t", 1)])
     audit = Auditor(given, release("3.9"), "kraft", limits=BatchLimits(1, 1 << 28)).run((AuditQuestion.LOSS,), advise=False)
     answer = audit.of(AuditQuestion.LOSS)
     assert answer.worst is AuditVerdict.NO

@@ -9,18 +9,19 @@ from pathlib import Path
 import pytest
 
 from acked.checker.audit.audit import Answer
-from acked.checker.audit.entry import Entry, Scope
+from acked.checker.audit.entry import Scope, SettingEntry
 from acked.checker.audit.faults import CrashKind, Faults, read_faults
 from acked.checker.audit.gather import gather
 from acked.checker.audit.keys import KEYS, release
 from acked.checker.audit.names import MAX_UNKNOWN
 from acked.checker.audit.questions import QUESTIONS, Assumptions, AuditQuestion, task_of
 from acked.checker.audit.read import read_settings
-from acked.checker.audit.release import Context
+from acked.checker.audit.release import Deployment
 from acked.checker.audit.settings import Configuration, RefusedByKafka, configure
 from acked.checker.errors import AckedError, ConfigurationError, SpecUnreadable
+from acked.model.language.context import Switch
 from acked.model.partition import settings
-from acked.model.partition.versions import LATEST, VERSIONS
+from acked.model.partition.versions import LATEST, VERSIONS, planes_of, profile
 from tests.places import DATA
 
 AUDIT = DATA / "audit"
@@ -32,12 +33,37 @@ def configured(version: str, plane: str | None = None, **values: str) -> Configu
     """Settings by their names with _ for dots, of a topic with three replicas unless they say otherwise."""
     if not values.keys() & {"replication_factor", "default_replication_factor"}:
         values["replication_factor"] = "3"
-    entries = [Entry(key.replace("_", "."), value, "f", 1) for key, value in values.items()]
+    entries = [SettingEntry(key.replace("_", "."), value, "f", 1) for key, value in values.items()]
     return configure(gather(entries), release(version), plane)
 
 
 def rules_of(configuration: Configuration) -> set[str]:
     return {finding.rule for finding in configuration.findings}
+
+
+TIED = sorted(key.name for key in KEYS.values() if key.constant is not None and key.defaults)
+
+
+@pytest.mark.parametrize("name", TIED)
+def test_the_defaults_of_the_audit_are_those_of_the_model(name: str) -> None:
+    """Kafka's defaults by release stand in two tables: in the words of people who set them, and as constants of the model."""
+    key = KEYS[name]
+    assert key.constant is not None
+    compared = []
+    for version in VERSIONS:
+        default = key.default(release(version))
+        if default is not None:
+            value = {"true": True, "false": False}.get(default.value, default.value)
+            number = int(value) if str(value).isdecimal() else value
+            meant = number > 0 if isinstance(key.constant, Switch) and isinstance(number, int) else number
+            chosen = [profile(version, plane).get(key.constant.name) for plane in planes_of(version)]
+            compared += [(version, key.constant.show(item.value), meant) for item in chosen if item is not None]
+    assert [item for item in compared if str(item[1]) != str(item[2])] == []
+    assert compared or name in TAKEN_FROM_THE_QUESTION
+
+
+TAKEN_FROM_THE_QUESTION = {"min.insync.replicas", "replication.factor"}
+"""Settings of which the model has no default by release."""
 
 
 # -- formats ------------------------------------------------------------------------------------------------------------
@@ -162,38 +188,41 @@ def test_files_that_include_each_other_end_and_kafkas_silence_is_told(tmp_path: 
 
 def test_a_topics_setting_counts_before_a_brokers_whatever_the_order() -> None:
     entries = read_settings(AUDIT / "configs-described.txt")
-    static = Entry("min.insync.replicas", "1", "server.properties", 1)
+    static = SettingEntry("min.insync.replicas", "1", "server.properties", 1)
     for order in ([static, *entries], [*entries, static]):
         assert gather(order).entries["min.insync.replicas"].value == "2"
 
 
 def test_the_later_of_two_in_one_file_counts_and_is_told() -> None:
-    given = gather([Entry("acks", "1", "p", 1), Entry("acks", "all", "p", 2)])
+    given = gather([SettingEntry("acks", "1", "p", 1), SettingEntry("acks", "all", "p", 2)])
     assert given.entries["acks"].value == "all"
     assert [finding.rule for finding in given.findings] == ["named-twice"]
 
 
 def test_two_files_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="audit one at a time"):
-        gather([Entry("acks", "1", "p", 1), Entry("acks", "all", "q", 2)])
+        gather([SettingEntry("acks", "1", "p", 1), SettingEntry("acks", "all", "q", 2)])
 
 
 def test_partitions_with_different_numbers_of_replicas_are_asked_about_one_at_a_time() -> None:
     """Two replicas with min.insync.replicas=2 lose nothing where three do, and take no writes where three do."""
-    entries = [Entry("replication.factor", factor, "move.json", 1, Scope.TOPIC, "t") for factor in ("3", "2")]
+    entries = [SettingEntry("replication.factor", factor, "move.json", 1, Scope.TOPIC, "t") for factor in ("3", "2")]
     with pytest.raises(ConfigurationError, match=r"--set replication\.factor=3"):
         gather(entries)
-    given = gather(entries, overrides=[Entry("replication.factor", "2", "--set", 0)])
+    given = gather(entries, overrides=[SettingEntry("replication.factor", "2", "--set", 0)])
     assert given.entries["replication.factor"].value == "2"
 
 
 def test_several_topics_need_a_name_unless_they_are_alike() -> None:
-    entries = [Entry("replication.factor", factor, "t", 1, Scope.TOPIC, name) for name, factor in (("a", "3"), ("b", "2"))]
+    entries = [
+        SettingEntry("replication.factor", factor, "t", 1, Scope.TOPIC, name)
+        for name, factor in (("a", "3"), ("b", "2"))
+    ]
     with pytest.raises(ConfigurationError, match=r"--topic: a, b"):
         gather(entries)
     assert gather(entries, "b").entries["replication.factor"].value == "2"
     with pytest.raises(ConfigurationError, match="did you mean"):
-        gather([Entry("replication.factor", "3", "t", 1, Scope.TOPIC, "orders")], "order")
+        gather([SettingEntry("replication.factor", "3", "t", 1, Scope.TOPIC, "orders")], "order")
 
 
 @pytest.mark.parametrize(
@@ -204,17 +233,17 @@ def test_several_topics_need_a_name_unless_they_are_alike() -> None:
 )  # fmt: skip
 def test_a_value_out_of_range_is_refused_with_its_line_and_range(key: str, value: str) -> None:
     with pytest.raises(ConfigurationError, match=rf"^f\.properties:7: {key} is '{value}' and must be"):
-        gather([Entry(key, value, "f.properties", 7)])
+        gather([SettingEntry(key, value, "f.properties", 7)])
 
 
 def test_what_is_set_on_the_command_line_counts_instead_of_what_files_say_and_both_are_told() -> None:
     """A what-if is one word: the remedy that an audit recommends can be tried at once."""
     entries = [
-        Entry("min.insync.replicas", "1", "topic.txt", 3, Scope.TOPIC, "orders"),
-        Entry("min.insync.replicas", "3", "server.properties", 7, Scope.BROKER),
-        Entry("min.insync.replicas", "4", "other.properties", 1, Scope.BROKER),
+        SettingEntry("min.insync.replicas", "1", "topic.txt", 3, Scope.TOPIC, "orders"),
+        SettingEntry("min.insync.replicas", "3", "server.properties", 7, Scope.BROKER),
+        SettingEntry("min.insync.replicas", "4", "other.properties", 1, Scope.BROKER),
     ]
-    given = gather(entries, overrides=[Entry("min.insync.replicas", "2", "--set", 0)])
+    given = gather(entries, overrides=[SettingEntry("min.insync.replicas", "2", "--set", 0)])
     assert given.entries["min.insync.replicas"].value == "2"
     source = given.entries["min.insync.replicas"].source
     assert source == "--set, instead of 1 (topic.txt:3) and 3 (server.properties:7) and 4 (other.properties:1)"
@@ -227,18 +256,18 @@ def test_what_is_set_on_the_command_line_counts_instead_of_what_files_say_and_bo
     with pytest.raises(ConfigurationError, match="audit one at a time"):
         gather(entries)
     with pytest.raises(ConfigurationError, match="leave one out"):
-        gather(entries, overrides=[Entry("acks", "1", "--set", 0), Entry("acks", "all", "--set", 0)])
+        gather(entries, overrides=[SettingEntry("acks", "1", "--set", 0), SettingEntry("acks", "all", "--set", 0)])
 
 
 def test_a_brokers_setting_on_the_command_line_counts_before_the_topics_own() -> None:
-    flushed = [Entry("flush.messages", "1", "topic.txt", 1), Entry("replication.factor", "3", "topic.txt", 2)]
-    overrides = [Entry("log.flush.interval.messages", "1000", "--set", 0)]
+    flushed = [SettingEntry("flush.messages", "1", "topic.txt", 1), SettingEntry("replication.factor", "3", "topic.txt", 2)]
+    overrides = [SettingEntry("log.flush.interval.messages", "1000", "--set", 0)]
     given = gather(flushed, overrides=overrides)
     assert configure(given, release("3.6"))["log.flush.interval.messages"].value == "1000"
     assert configure(gather(flushed).but({"log.flush.interval.messages": "9"}), release("3.6"))[
         "log.flush.interval.messages"
     ].value == "9"
-    unused = gather(flushed, overrides=[Entry("default.replication.factor", "5", "--set", 0)])
+    unused = gather(flushed, overrides=[SettingEntry("default.replication.factor", "5", "--set", 0)])
     assert [finding.rule for finding in unused.findings] == ["override-unused"]
 
 
@@ -350,7 +379,7 @@ def test_the_order_of_records_is_asked_with_three_brokers_whose_names_do_not_cou
     asked = next(question for question in QUESTIONS if question.asked is AuditQuestion.REORDERING)
     task = task_of(asked, configured("3.6", replication_factor=replicas), Assumptions(is_thorough=thorough))
     assert (dict(task.asked.constants)["replicas"], task.asked.symmetry) == (asked_with, True)
-    told = Answer(asked, Faults(), Context(release("3.6"), "kraft"), task, None, "", int(replicas)).bounds
+    told = Answer(asked, Faults(), Deployment(release("3.6"), "kraft"), task, None, "", int(replicas)).bounds
     of = f" of the {replicas}" if asked_with < int(replicas) else ""
     assert told.startswith(f"{asked_with}{of} brokers, ")
     assert "modulo broker symmetry" in told
@@ -383,7 +412,7 @@ def test_a_release_has_the_rules_of_the_newest_listed_one_that_is_not_above_it()
 
 def test_how_many_replicas_there_are_is_asked_for_and_never_taken_for_granted() -> None:
     with pytest.raises(ConfigurationError, match=r"--set replication\.factor=3"):
-        configure(gather([Entry("min.insync.replicas", "2", "f", 1)]), release("3.6"))
+        configure(gather([SettingEntry("min.insync.replicas", "2", "f", 1)]), release("3.6"))
 
 
 def test_more_replicas_than_can_be_asked_about_are_refused() -> None:

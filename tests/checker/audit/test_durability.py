@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.audit.durability import Axes, Filled, State, Table, check, fill, read_table, with_axis
+from acked.checker.audit.durability import Axes, DurabilityTable, Filled, State, check, fill, read_table, with_axis
 from acked.checker.audit.faults import CrashKind
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 LIMITS = BatchLimits(2, 1 << 30)
 KINDS = (CrashKind.CLEAN, CrashKind.ONE_MACHINE, CrashKind.ONE_LOSSY)
-SMALL = Table(Axes(("2.8.1", "4.1"), ("1", "all"), (1, 2, 3), (2,), (False, True), KINDS))
+SMALL = DurabilityTable(Axes(("2.8.1", "4.1"), ("1", "all"), (1, 2, 3), (2,), (False, True), KINDS))
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_more_in_sync_replicas_than_there_are_make_a_partition_unwritable_until_
 
 def test_a_cell_that_met_its_bound_is_undecided_and_so_is_the_table() -> None:
     axes = Axes(("4.1",), ("all",), (2,), (2,), (False,), (CrashKind.CLEAN,))
-    filled = fill(Table(axes, max_states=20), LIMITS)
+    filled = fill(DurabilityTable(axes, max_states=20), LIMITS)
     assert [cell.state for cell in filled.cells] == [State.UNDECIDED]
     assert not filled.is_decided
 
@@ -71,11 +71,11 @@ def test_an_interrupted_table_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
     one = ResultCache(tmp_path, "test")
     with pytest.raises(Stop):
-        fill(Table(axes), BatchLimits(1, 1 << 30), one, stop)
+        fill(DurabilityTable(axes), BatchLimits(1, 1 << 30), one, stop)
     stored = list((tmp_path / "answers").iterdir())
     assert stored
     before = {path: path.stat().st_mtime_ns for path in stored}
-    filled = fill(Table(axes), LIMITS, ResultCache(tmp_path, "test"))
+    filled = fill(DurabilityTable(axes), LIMITS, ResultCache(tmp_path, "test"))
     assert filled.is_decided
     assert {path: path.stat().st_mtime_ns for path in stored} == before, "what was stored is not searched again"
 
@@ -126,16 +126,16 @@ def test_a_wrong_file_is_one_sentence(text: str, reason: str, tmp_path: Path) ->
 )  # fmt: skip
 def test_values_that_there_are_not_are_refused(axis: str, values: list[str], reason: str) -> None:
     with pytest.raises(ConfigurationError, match=reason):
-        check(replace(Table(), axes=with_axis(Axes(), axis, values)))
+        check(replace(DurabilityTable(), axes=with_axis(Axes(), axis, values)))
 
 
 def test_a_property_that_there_is_not_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="AckedRecordsSurvive"):
-        check(Table(property="AckedRecordSurvive"))
+        check(DurabilityTable(property="AckedRecordSurvive"))
 
 
 def test_two_records_show_what_one_does_not_in_2_8_0() -> None:
     """KAFKA-13141, mended in 2.8.1: a fetch that diverges counts as one that has caught up."""
     axes = Axes(("2.8", "2.8.1"), ("all",), (2,), (3,), (False,), (CrashKind.CLEAN,))
-    assert [cell.state for cell in fill(Table(axes), LIMITS).cells] == [State.BREAKS, State.KEEPS]
-    assert [cell.state for cell in fill(Table(axes, records=1), LIMITS).cells] == [State.KEEPS, State.KEEPS]
+    assert [cell.state for cell in fill(DurabilityTable(axes), LIMITS).cells] == [State.BREAKS, State.KEEPS]
+    assert [cell.state for cell in fill(DurabilityTable(axes, records=1), LIMITS).cells] == [State.KEEPS, State.KEEPS]

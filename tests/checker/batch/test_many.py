@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from acked.checker.audit.durability import Axes, Table, fill
+from acked.checker.audit.durability import Axes, DurabilityTable, fill
 from acked.checker.audit.faults import CrashKind
 from acked.checker.batch.local import Answered, BatchLimits, Runner, answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task
@@ -93,7 +93,7 @@ def test_gates_and_tables_over_spark_are_those_of_this_machine(driver: SparkDriv
     here, over = [[replace(entry, outcome=without_time(entry.outcome)) for entry in report.entries] for report in reports]
     assert over == here
     assert len(over) == 2
-    table = Table(Axes(("4.1",), ("1", "all"), (1,), (2,), (False,), (CrashKind.CLEAN,)))
+    table = DurabilityTable(Axes(("4.1",), ("1", "all"), (1,), (2,), (False,), (CrashKind.CLEAN,)))
     tables = [fill(table, runner) for runner in (HERE, batch(driver))]
     cells = [[replace(cell, outcome=without_time(cell.outcome)) for cell in filled.cells] for filled in tables]
     assert cells[0] == cells[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from acked.checker.bounds import Bounds
-from acked.checker.diagnosis.remedy import Remedy, Sort, remedy_of
+from acked.checker.diagnosis.remedy import Remedy, RemedyKind, remedy_of
 from acked.checker.errors import SystemFailure
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason, Verdict
@@ -45,7 +45,7 @@ def remedy(result: Result, decides: bool = True) -> Remedy:
 def test_the_rule_that_mends_a_known_bug_is_the_one_that_its_fix_has(bug: str, name: str, source: str) -> None:
     spec, fix = load_spec(SPECS / f"gallery/{bug}.toml"), load_spec(SPECS / f"gallery/{bug.replace('bug', 'fix')}.toml")
     found = remedy(violated(spec.question()))
-    assert (found.sort, found.name, found.verdict) == (Sort.RULE, name, Verdict.HOLDS)
+    assert (found.sort, found.name, found.verdict) == (RemedyKind.RULE, name, Verdict.HOLDS)
     assert source in found.source
     assert fix.expect is not None
     assert found.states == fix.expect.distinct_states
@@ -91,7 +91,7 @@ def test_the_remedy_has_the_epochs_of_the_story_and_counts_states_as_the_questio
 def test_where_no_rule_mends_it_a_setting_may() -> None:
     spec = load_spec(SPECS / "claims/acks-1-loses.toml")
     found = remedy(violated(spec.question()))
-    assert (found.sort, found.name, found.verdict) == (Sort.SETTING, "acks=all", Verdict.HOLDS)
+    assert (found.sort, found.name, found.verdict) == (RemedyKind.SETTING, "acks=all", Verdict.HOLDS)
 
 
 def test_later_rules_that_only_end_this_run_do_not_count_as_the_remedy() -> None:
@@ -109,7 +109,7 @@ def test_later_rules_that_only_end_this_run_do_not_count_as_the_remedy() -> None
 def test_of_a_weakened_protocol_the_remedy_is_the_clause_that_was_left_out() -> None:
     spec = load_spec(SPECS / "controls/expand-unfenced.toml")
     found = remedy(violated(spec.question()))
-    assert (found.sort, found.verdict) == (Sort.CLAUSE, Verdict.HOLDS)
+    assert (found.sort, found.verdict) == (RemedyKind.CLAUSE, Verdict.HOLDS)
     assert found.name == "FencedLeaderExpandIsr: follows in this epoch"
     assert "the clause that was dropped here" in prevented_in_words(found, "WeakIsr")
 
@@ -128,7 +128,7 @@ def test_ctrl_c_ends_the_looking_and_a_search_without_memory_decides_nothing(mon
 
 
 def test_a_clause_alone_may_not_be_enough_and_that_is_said() -> None:
-    found = Remedy(Sort.PROTOCOL, "kip101", "KIP-101", None, Verdict.VIOLATED, 7)
+    found = Remedy(RemedyKind.PROTOCOL, "kip101", "KIP-101", None, Verdict.VIOLATED, 7)
     assert prevented_in_words(found, "WeakIsr").endswith("That prevents this trace; WeakIsr is still violated in another.")
-    open_ = Remedy(Sort.RULE, "truncation=leader epoch", "KIP-101", None, Verdict.INCOMPLETE, 2_000_000)
+    open_ = Remedy(RemedyKind.RULE, "truncation=leader epoch", "KIP-101", None, Verdict.INCOMPLETE, 2_000_000)
     assert prevented_in_words(open_, "ReadsStay").endswith("ReadsStay holds with it was not decided within 2,000,000 states.")

@@ -13,7 +13,7 @@ import pytest
 from acked.checker.observer import Observer, ProofProgress
 from acked.checker.processes import Limits, ProcessPool
 from acked.checker.proof.bmc import Bound, check_bounded
-from acked.checker.proof.induction import Options, prove_by_induction
+from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import INITIAL, ObligationVerdict, ProofResult, Reachability
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
@@ -115,7 +115,7 @@ def test_symmetry_changes_the_number_of_queries_and_nothing_else() -> None:
     lemmas = lemmas_for(PROTOCOLS["kip320"], GOALS)
     assert lemmas is not None
     one = prove_by_induction(question("kip320", (2, 2, 2, 1)), lemmas, LIMITS)
-    all_of_them = prove_by_induction(question("kip320", (2, 2, 2, 1)), lemmas, LIMITS, Options(use_symmetry=False))
+    all_of_them = prove_by_induction(question("kip320", (2, 2, 2, 1)), lemmas, LIMITS, InductionOptions(use_symmetry=False))
     assert verdicts(one) == verdicts(all_of_them)
     assert one.induction is not None
     assert all_of_them.induction is not None
@@ -128,7 +128,7 @@ def test_symmetry_changes_the_number_of_queries_and_nothing_else() -> None:
 @pytest.mark.slow
 def test_minimizing_finds_lemmas_that_suffice_and_leaves_out_what_is_not_needed() -> None:
     asked = question("kip320", (2, 2, 2, 2), [KNOWN["LogEpochsAscend"]])
-    result = prove_by_induction(asked, KIP320_LEMMAS, LIMITS, Options(minimize=True))
+    result = prove_by_induction(asked, KIP320_LEMMAS, LIMITS, InductionOptions(minimize=True))
     assert result.verdict is Verdict.HOLDS
     assert result.induction is not None
     needed = result.induction.needed
@@ -165,7 +165,7 @@ def test_without_a_guard_the_proof_fails_and_names_the_action(
     action: str, label: str, replicas: int, broken: set[str]
 ) -> None:
     asked = question("kip320", (replicas, 2, 2, 2), drop=[(action, label)])
-    result = prove_by_induction(asked, KIP320_LEMMAS, LIMITS, Options(every_claim=True))
+    result = prove_by_induction(asked, KIP320_LEMMAS, LIMITS, InductionOptions(every_claim=True))
     assert result.verdict is Verdict.INCOMPLETE
     assert result.exit_code == 152
     assert list(breaking(result)) == [action]
@@ -192,7 +192,7 @@ def test_a_claim_that_is_false_initially_is_a_violation() -> None:
 @pytest.mark.slow
 def test_a_counterexample_satisfies_everything_assumed_and_breaks_what_it_says() -> None:
     asked = question("kip101", (2, 2, 2, 1))
-    result = prove_by_induction(asked, KIP320_LEMMAS, LIMITS, Options(every_claim=True))
+    result = prove_by_induction(asked, KIP320_LEMMAS, LIMITS, InductionOptions(every_claim=True))
     assert result.induction is not None
     instance = asked.instance
     items = [one for item in result.induction.obligations for one in item.counterexamples]
@@ -287,7 +287,7 @@ def test_an_interrupt_ends_every_solver(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_an_explicit_search_says_whether_a_counterexample_is_reachable() -> None:
     asked = question("kip320", (2, 2, 2, 1))
-    result = prove_by_induction(asked, (), LIMITS, Options(explore=1_000_000))
+    result = prove_by_induction(asked, (), LIMITS, InductionOptions(explore=1_000_000))
     assert result.induction is not None
     found = {one.reachability for item in result.induction.obligations for one in item.counterexamples}
     assert found == {Reachability.UNREACHABLE}, "kip320 keeps both, so what breaks them cannot be reached"
@@ -296,7 +296,9 @@ def test_an_explicit_search_says_whether_a_counterexample_is_reachable() -> None
 
 
 def test_a_violation_that_the_search_meets_is_reported() -> None:
-    result = prove_by_induction(question("truncate-to-hw", (2, 2, 2, 1)), KIP320_LEMMAS, LIMITS, Options(explore=1_000_000))
+    result = prove_by_induction(
+        question("truncate-to-hw", (2, 2, 2, 1)), KIP320_LEMMAS, LIMITS, InductionOptions(explore=1_000_000)
+    )
     assert result.verdict is Verdict.VIOLATED
     assert [(item.property.name, item.trace_length) for item in result.violations] == [("WeakIsr", 9)]
 
@@ -305,7 +307,7 @@ def test_a_counterexample_that_is_reachable_is_said_to_be() -> None:
     small = Property("Small", Kind.STATE, lambda s: s.now != 9, "", "this test", "")
     not_two = Property("NotTwo", Kind.STATE, lambda s: s.now != 2, "a lemma that does not hold", "this test", "")
     asked = Question(counting.instantiate({"size": 9}), (small,))
-    result = prove_by_induction(asked, (not_two,), LIMITS, Options(every_claim=True, explore=1000))
+    result = prove_by_induction(asked, (not_two,), LIMITS, InductionOptions(every_claim=True, explore=1000))
     assert result.induction is not None
     found = {
         claim: one.reachability
@@ -345,7 +347,7 @@ def count(s: Counter) -> None:
 def test_k_induction_needs_as_many_states_as_the_longest_wrong_way(k: int, verdict: Verdict) -> None:
     not_nine = Property("NotNine", Kind.STATE, lambda s: s.now != 9, "", "this test", "")
     asked = Question(counting.instantiate({"size": 9}), (not_nine,))
-    result = prove_by_induction(asked, (), LIMITS, Options(k=k))
+    result = prove_by_induction(asked, (), LIMITS, InductionOptions(k=k))
     assert result.verdict is verdict
     assert result.induction is not None
     for item in result.induction.obligations:
@@ -356,7 +358,7 @@ def test_k_induction_needs_as_many_states_as_the_longest_wrong_way(k: int, verdi
 def test_k_induction_looks_at_the_first_states_of_every_run() -> None:
     not_two = Property("NotTwo", Kind.STATE, lambda s: s.now != 2, "", "this test", "")
     asked = Question(counting.instantiate({"size": 9}), (not_two,))
-    result = prove_by_induction(asked, (), LIMITS, Options(k=3))
+    result = prove_by_induction(asked, (), LIMITS, InductionOptions(k=3))
     assert result.verdict is Verdict.VIOLATED
     assert result.violations[0].trace_length == 3
 
@@ -470,7 +472,7 @@ def test_constants_that_stand_for_ids_are_not_taken_for_numbers() -> None:
 
 def test_a_second_solver_agrees_with_every_query(tmp_path: Path) -> None:
     cvc5 = pytest.importorskip("cvc5")
-    result = prove_by_induction(question("kip320", (2, 2, 2, 1)), KIP320_LEMMAS, LIMITS, Options(smt2=tmp_path))
+    result = prove_by_induction(question("kip320", (2, 2, 2, 1)), KIP320_LEMMAS, LIMITS, InductionOptions(smt2=tmp_path))
     assert result.induction is not None
     files = sorted(tmp_path.glob("*.smt2"))
     assert len(files) == len(result.induction.obligations)
@@ -482,7 +484,7 @@ def test_a_second_solver_agrees_with_every_query(tmp_path: Path) -> None:
 def test_a_second_solver_refutes_what_z3_refutes(tmp_path: Path) -> None:
     cvc5 = pytest.importorskip("cvc5")
     asked = question("kip320", (2, 2, 2, 1), drop=[("FencedFollowerFetch", "follows in this epoch")])
-    prove_by_induction(asked, KIP320_LEMMAS, LIMITS, Options(smt2=tmp_path))
+    prove_by_induction(asked, KIP320_LEMMAS, LIMITS, InductionOptions(smt2=tmp_path))
     said = {file.name: second_opinion(cvc5, file) for file in tmp_path.glob("*FencedFollowerFetch*.smt2")}
     assert ["sat"] in said.values()
 

@@ -9,7 +9,7 @@ import pytest
 
 from acked.checker.bounds import Bounds
 from acked.checker.processes import Limits
-from acked.checker.proof.induction import Options, prove_by_induction
+from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import ProofResult
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -36,7 +36,7 @@ def latest(**constants: Any) -> Instance:
 
 
 def attempt(lemmas: Sequence[Property], **constants: Any) -> ProofResult:
-    return prove_by_induction(Question(latest(**constants), PROMISES), lemmas, LIMITS, Options(every_claim=True))
+    return prove_by_induction(Question(latest(**constants), PROMISES), lemmas, LIMITS, InductionOptions(every_claim=True))
 
 
 def broken(result: ProofResult) -> dict[str, set[str]]:

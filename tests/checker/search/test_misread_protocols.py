@@ -17,7 +17,7 @@ from acked.checker.errors import ConfigurationError
 from acked.checker.native.compile import kernel_key
 from acked.checker.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
-from acked.checker.proof.induction import Options, prove_by_induction
+from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import ProofResult
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -75,7 +75,7 @@ def found(question: Question) -> Result:
 
 def proved(question: Question, **options: Any) -> ProofResult:
     """What induction says."""
-    return prove_by_induction(question, (), LIMITS, Options(**options))
+    return prove_by_induction(question, (), LIMITS, InductionOptions(**options))
 
 
 # -- a constant that hides a field --------------------------------------------------------------------------------------

@@ -8,12 +8,12 @@ from itertools import permutations
 import pytest
 
 from acked.checker.processes import Limits
-from acked.checker.proof.induction import Options, prove_by_induction
+from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.question.question import Question
 from acked.checker.question.symmetry import check_symmetry
 from acked.checker.solver import step_proof
 from acked.checker.solver.conjuncts import Pieces, hints, pieces_of
-from acked.checker.solver.engine import Engine
+from acked.checker.solver.engine import SolverProcess
 from acked.checker.solver.lemma_sets import CoreFile, shipped_file
 from acked.checker.solver.problem import conditions, ids_of, make_problem
 from acked.checker.solver.tasks import StepAnswer, StepTask
@@ -99,7 +99,7 @@ def answers(instance: Instance, action: str, monkeypatch: pytest.MonkeyPatch) ->
     roots = conditions(instance, CLAIMS)
     symmetry = check_symmetry(instance, list(zip(NAMES, roots, strict=True)))
     pieces = Pieces(instance, roots)
-    engine = Engine(make_problem(instance, CLAIMS, roots, symmetry.is_symmetric, pieces.of), 300.0)
+    engine = SolverProcess(make_problem(instance, CLAIMS, roots, symmetry.is_symmetric, pieces.of), 300.0)
     monkeypatch.setattr(step_proof, "_PART_EFFORT", 1)
     assuming = step_proof.StepProof._assuming
     together = []
@@ -137,7 +137,7 @@ def test_pieces_do_not_prove_what_a_weakened_rule_breaks(monkeypatch: pytest.Mon
     instance = kip320(2, 2, 2, 2, drop=drop)
     found, _ = answers(instance, "FencedFollowerFetch", monkeypatch)
     monkeypatch.undo()
-    whole = prove_by_induction(Question(instance, GOALS), KIP320_LEMMAS, Limits(2, 300.0), Options(every_claim=True))
+    whole = prove_by_induction(Question(instance, GOALS), KIP320_LEMMAS, Limits(2, 300.0), InductionOptions(every_claim=True))
     assert whole.induction is not None
     broken = {action.name: set(action.broken) for action in whole.induction.actions}["FencedFollowerFetch"]
     assert broken >= {"RecordEpoch", "LogMatching"}

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from acked.checker.proof.variants import PROMISES, Breach, Entry, How, Matrix
+from acked.checker.proof.variants import PROMISES, Breach, How, Matrix, VariantAnswer
 from acked.checker.question.result import Verdict
 from acked.reports.proofs.variants import matrix_document, matrix_markdown, print_matrix
 
 MATRIX = Matrix(
     {"replicas": 3},
     (
-        Entry("kip320", "durable", "StrongIsr", Verdict.HOLDS, How.INDUCTION, 1.5),
-        Entry("kip101", "durable", "StrongIsr", Verdict.VIOLATED, How.BMC, 70.0, 10),
+        VariantAnswer("kip320", "durable", "StrongIsr", Verdict.HOLDS, How.INDUCTION, 1.5),
+        VariantAnswer("kip101", "durable", "StrongIsr", Verdict.VIOLATED, How.BMC, 70.0, 10),
     ),
     (Breach("kip101", "FollowerReplicate", ("LogMatching", "CommitQuorum"), ("follows in this epoch",)),),
     72.0,
@@ -41,7 +41,7 @@ def test_the_page_is_made_of_tables() -> None:
 
 def test_a_matrix_with_an_open_entry_is_not_decided() -> None:
     assert MATRIX.is_decided
-    unknown = Entry("kip101", "durable", "StrongIsr", Verdict.INCOMPLETE, How.NONE, 1.0)
+    unknown = VariantAnswer("kip101", "durable", "StrongIsr", Verdict.INCOMPLETE, How.NONE, 1.0)
     assert not Matrix({}, (*MATRIX.entries, unknown), (), 1.0).is_decided
 
 
