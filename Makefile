@@ -41,7 +41,7 @@ $(STAMP): pyproject.toml
 	  { echo 'make: "$(PYTHON)" cannot create virtual environments; install its venv module (often a package called python3-venv).' >&2; exit 1; }
 	@if [ -x $(BIN)/python ] && $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null \
 	    && grep -qF "$(CURDIR)/$(BIN)/python" $(BIN)/pip 2> /dev/null; \
-	then echo 'Updating $(VENV) …'; \
+	then echo 'Updating $(VENV) (a minute or two) …'; \
 	else echo 'Setting up $(VENV) (once, a few minutes) …'; "$(PYTHON)" -m venv --clear $(VENV); fi
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
 	@touch $@
@@ -57,6 +57,8 @@ check: bytecode
 	@echo
 	@echo '$$ python benchmarks/side_by_side.py kip320'
 	@$(BIN)/python benchmarks/side_by_side.py kip320
+	@echo
+	@echo 'All as expected. Next: docs/first-counterexample.md; or your own settings: $(BIN)/acked audit server.properties'
 
 gate: bytecode
 	@$(BIN)/acked gate specs/

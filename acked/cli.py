@@ -100,6 +100,8 @@ def cli() -> None:
 
     acked explores every reachable state of Kafka's partition replication protocol and answers with a verdict and, where a
     promise (an invariant or another property) is violated, with a shortest counterexample, step by step.
+
+    The documentation is in docs/ of the repository, and of the source archive (sdist) of a release.
     """
 
 

@@ -108,7 +108,7 @@ def _view(select: exp.Select) -> str:
     return str(table.name)
 
 
-def _first_parts(select: exp.Select, known: list[str]) -> list[exp.Identifier]:
+def _first_parts(select: exp.Select, known: list[str]) -> list[exp.Expr]:
     """The names of the view's columns that a query reads; a name that is none is an alias, or a mistake."""
     firsts = [column.parts[0] for column in select.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
     return [first for first in firsts if first.name in known]

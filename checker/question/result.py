@@ -120,7 +120,7 @@ class ActionCount:
 
 @dataclass(frozen=True)
 class Result:
-    """The answer of an exhaustive search; counts cover exactly the levels 1..depth (see `ledger.py`).
+    """The answer of an exhaustive search; its counts cover exactly the levels 1 to `depth`.
 
     >>> result = check(ask(toylog, nothing_lost, brokers=3, records=3))
     >>> result.verdict.value, result.distinct_states, result.depth, result.never_fired

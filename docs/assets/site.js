@@ -4,3 +4,10 @@ addEventListener("load", () => {
     if (wrap.scrollWidth > wrap.clientWidth) wrap.tabIndex = 0;
   }
 });
+
+// An option is not broken after its hyphens.
+addEventListener("DOMContentLoaded", () => {
+  for (const code of document.querySelectorAll(".md-typeset :not(pre) > code")) {
+    if (code.textContent.length < 25) code.style.whiteSpace = "nowrap";
+  }
+});

@@ -140,13 +140,13 @@ def _differing(state: State, own: bool) -> Iterator[str]:
                 if mine is None:
                     if member == leader or leader not in members:
                         yield (
-                            f"broker {leader}, which takes itself for the leader in epoch {replica['leader_epoch']}, has "
+                            f"broker {leader}, which considers itself leader in epoch {replica['leader_epoch']}, has "
                             f"high watermark {replica['hw']} beyond its own log's end {state['log'][leader]['end']}"
                         )
                     break
                 if mine != theirs:
                     yield (
-                        f"broker {leader}, which takes itself for the leader in epoch {replica['leader_epoch']} with "
+                        f"broker {leader}, which considers itself leader in epoch {replica['leader_epoch']} with "
                         f"high watermark {replica['hw']}, holds {_holds(mine)} at offset {offset}, "
                         f"but broker {member}, {standing}, holds {_holds(theirs)} there"
                     )

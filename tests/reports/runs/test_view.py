@@ -139,7 +139,7 @@ def test_the_story_says_which_brokers_and_offsets_disagree(violated: Result) -> 
     story = view_of(Counterexample.of("title", violated.question, found)).story
     assert story is not None
     assert story.happened == (
-        "Step 8 of 8 breaks it: broker 0, which takes itself for the leader in epoch 0 with high watermark 1, holds "
+        "Step 8 of 8 breaks it: broker 0, which considers itself leader in epoch 0 with high watermark 1, holds "
         "record 0 of epoch 0 at offset 0, but broker 1, which it counts as in sync, holds nothing there."
     )
     assert found.property.promise in story.promised
