@@ -135,9 +135,11 @@ class Cluster:
         return ",".join(self.addresses.bootstrap(broker) for broker in self.plan.brokers)
 
     def admin(self) -> Client:
-        """A connection to the node that is asked for topics: the controller, or with KRaft a running broker."""
+        """A connection to the node that is asked for topics: the controller; with KRaft the witness, or a running broker."""
         if self.plan.mode is Mode.ZOOKEEPER:
             return self.client(CONTROLLER)
+        if self.plan.witness is not None:
+            return self.client(self.plan.witness)
         running = [broker for broker in self.plan.brokers if self.nodes[broker].is_running]
         if not running:
             raise SystemFailure("no broker runs that could be asked")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -173,6 +174,11 @@ class Client:
         body = self.receive(Api.PRODUCE, self.dialect.version(Api.PRODUCE))
         [partition] = body.responses[0].partition_responses
         return Acknowledgement(int(partition.error_code), partition.base_offset)
+
+    def is_answered(self) -> bool:
+        """Whether there is something to read by now: an answer, or the end of the connection."""
+        readable, _, _ = select.select([self._socket], [], [], 0)
+        return bool(readable)
 
     def produce(self, topic: str, value: bytes, acks: int = ALL_REPLICAS, timeout_ms: int = 60_000) -> Acknowledgement:
         """Sends a record and waits for the answer."""

@@ -1,0 +1,78 @@
+"""What a question is played with: replicas, Kafka's settings, and in which rules its spec is not like the release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from acked.checker.audit.keys import release as rules_of
+from acked.checker.errors import ConfigurationError
+from acked.checker.question.question import Question
+from acked.cluster.releases.release import Mode, Release
+from acked.cluster.wire.client import ALL_REPLICAS
+from acked.model.partition.settings import ACKS_0, ACKS_1, RULES, acks, idempotence, min_insync_replicas, unclean_election
+from acked.model.partition.versions import profile
+
+FOR_PLAYING: Mapping[str, str] = {
+    "replica.fetch.max.bytes": "1",  # A fetch brings the first batch, however large, and no other.
+    "replica.high.watermark.checkpoint.interval.ms": "100",
+}
+"""What makes steps of brokers as small as those of the model."""
+
+_ACKS = {ACKS_0: 0, ACKS_1: 1}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is asked of brokers and producers. `topic` are settings of the topic, `brokers` of all nodes."""
+
+    replicas: int
+    acks: int
+    topic: Mapping[str, str]
+    brokers: Mapping[str, str] = field(default_factory=lambda: dict(FOR_PLAYING))
+
+    def changed(self, key: str, value: str) -> Setting:
+        """The same with another setting of the topic, or other acks; `ConfigurationError` for what acks cannot be."""
+        if key == acks.name:
+            known = {"0": 0, "1": 1, "all": ALL_REPLICAS, "-1": ALL_REPLICAS}
+            if value not in known:
+                raise ConfigurationError(f"acks={value} is not a setting of producers; it is 0, 1 or all")
+            return Setting(self.replicas, known[value], self.topic, self.brokers)
+        return Setting(self.replicas, self.acks, {**self.topic, key: value}, self.brokers)
+
+
+@dataclass(frozen=True)
+class OtherRule:
+    """A rule that the spec has in another way than the release: the constant and both values in words."""
+
+    constant: str
+    spec: str
+    release: str
+
+
+def setting_of(question: Question) -> Setting:
+    """What a question's constants are to Kafka; `ConfigurationError` for what the driver's producers do not do."""
+    constants = question.instance.constants
+    if constants[idempotence.name]:
+        raise ConfigurationError(
+            "the trace is one of an idempotent producer, and the producers that play it have no producer id; "
+            "add -c idempotence=false, or see the stories of `make test-real`"
+        )
+    topic = {
+        "min.insync.replicas": str(constants[min_insync_replicas.name]),
+        "unclean.leader.election.enable": "true" if constants[unclean_election.name] else "false",
+    }
+    return Setting(constants["replicas"], _ACKS.get(constants[acks.name], ALL_REPLICAS), topic)
+
+
+def other_rules(question: Question, chosen: Release, mode: Mode) -> tuple[OtherRule, ...]:
+    """The rules in which the spec is not like the release that plays it."""
+    has = profile(rules_of(chosen.version).rules, mode.value)
+    constants = question.instance.constants
+    found = []
+    for rule in RULES:
+        if rule.name in has and has[rule.name].value != constants[rule.name]:
+            found.append(
+                OtherRule(rule.name, str(rule.show(constants[rule.name])), str(rule.show(has[rule.name].value)))
+            )
+    return tuple(found)
