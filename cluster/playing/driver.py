@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.playing.gates import Gates, close
 from acked.cluster.playing.heartbeats import shut_down_unhindered
+from acked.cluster.playing.playable import HEARS
 from acked.cluster.playing.producers import Producers
 from acked.cluster.playing.script import Script, ScriptStep, State
 from acked.cluster.proxies.frame import Frame, Phase
@@ -40,35 +41,6 @@ class Driver:
         self._uncommitted: dict[int, Frame] = {}
         """By leader: the controller's answer to its request for another ISR, which is held."""
         self._last_fetch: tuple[int, int] | None = None
-        self._actions: Mapping[str, Callable[[ScriptStep], None]] = {
-            "Produce": self._produce,
-            "Retry": self._produce,
-            "GiveUp": self._nothing,
-            "LoseRequest": self._nothing,
-            "BecomeLeader": lambda step: self._hear(step.arguments["leader"]),
-            "BecomeFollower": lambda step: self._hear(step.arguments["follower"]),
-            "LearnIsr": self._learn_isr,
-            "AskToExpand": self._ask_to_expand,
-            "CommitAlterPartition": self._commit_isr,
-            "RefuseAlterPartition": self._refuse_isr,
-            "TruncateByEpoch": self._truncate_by_epoch,
-            "FetchRecord": self._fetch,
-            "FetchAtOnce": self._fetch,
-            "FetchNothingNew": self._fetch,
-            "FetchDiverging": self._fetch,
-            "FetchUnanswered": self._fetch_unanswered,
-            "Crash": self._crash,
-            "ShutDown": self._shut_down,
-            "Restart": self._restart,
-            "ElectLeader": self._nothing,
-            "ElectUncleanly": self._nothing,
-            "MoveLeadership": self._move_leadership,
-        }
-
-    @property
-    def actions(self) -> Collection[str]:
-        """The actions that have a driver step."""
-        return self._actions.keys()
 
     def begin(self, settings: Mapping[str, str]) -> None:
         """Creates the topic in the order that leads to the script's elections; nobody hears of anything from then on."""
@@ -85,7 +57,7 @@ class Driver:
 
     def perform(self, step: ScriptStep) -> None:
         """Takes a step; `Parted` if the brokers do something else."""
-        self._actions[step.action](step)
+        _STEPS[step.action](self, step)
         self._last_fetch = _pair(step) if step.action.startswith("Fetch") else None
 
     # -- producing --------------------------------------------------------------------------------------------------------
@@ -170,8 +142,9 @@ class Driver:
 
     # -- hearing ----------------------------------------------------------------------------------------------------------
 
-    def _hear(self, broker: int) -> None:
+    def _hear(self, step: ScriptStep) -> None:
         """A broker hears who leads, as the controller has it now; of what was decided in between it never hears."""
+        broker = step.arguments[HEARS[step.action]]
         truth = self._truth()
         if self._mode is Mode.KRAFT:
             self._follow_metadata(broker, lambda view: _agrees(view, truth))
@@ -311,6 +284,34 @@ class Driver:
         found = self.stage.seen().partition
         assert found is not None
         return found
+
+
+_STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
+    "Produce": Driver._produce,
+    "Retry": Driver._produce,
+    "GiveUp": Driver._nothing,
+    "LoseRequest": Driver._nothing,
+    "BecomeLeader": Driver._hear,
+    "BecomeFollower": Driver._hear,
+    "LearnIsr": Driver._learn_isr,
+    "AskToExpand": Driver._ask_to_expand,
+    "CommitAlterPartition": Driver._commit_isr,
+    "RefuseAlterPartition": Driver._refuse_isr,
+    "TruncateByEpoch": Driver._truncate_by_epoch,
+    "FetchRecord": Driver._fetch,
+    "FetchAtOnce": Driver._fetch,
+    "FetchNothingNew": Driver._fetch,
+    "FetchDiverging": Driver._fetch,
+    "FetchUnanswered": Driver._fetch_unanswered,
+    "Crash": Driver._crash,
+    "ShutDown": Driver._shut_down,
+    "Restart": Driver._restart,
+    "ElectLeader": Driver._nothing,
+    "ElectUncleanly": Driver._nothing,
+    "MoveLeadership": Driver._move_leadership,
+}
+ACTIONS = _STEPS.keys()
+"""The actions of the model that have a driver step."""
 
 
 def _pair(step: ScriptStep) -> tuple[int, int]:

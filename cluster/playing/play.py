@@ -20,8 +20,9 @@ from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.client import PartitionView
 from acked.model.partition.state import ACKED
 
-SECONDS = 20.0
-"""How long an effect may take to be seen, on a machine that does other work too."""
+PATIENCE = (5.0, 40.0)
+"""The least and the greatest number of seconds after which what is not seen will not be; in between, as long as the cluster
+took to start, because a machine that does other work is slow at both. An effect takes about a tenth of a second."""
 AFTER_PARTING = 3.0
 """The same once the brokers have gone another way than the model."""
 _FRESH = 3.0
@@ -78,8 +79,9 @@ class _Play:
         self, script: Script, cluster: Cluster, topic: str, setting: Setting, heed: Callable[[SeenStep], None]
     ) -> None:
         self._script, self._cluster, self._setting, self._heed = script, cluster, setting, heed
+        self._patience = min(max(cluster.seconds, PATIENCE[0]), PATIENCE[1])
         self._stage = Stage(cluster, topic)
-        self._driver = Driver(cluster, self._stage, script, setting.acks, SECONDS)
+        self._driver = Driver(cluster, self._stage, script, setting.acks, self._patience)
         self._steps: list[SeenStep] = []
 
     def run(self) -> Played:
@@ -124,7 +126,7 @@ class _Play:
         producers = self._driver.producers
         producers.hear()
         for record, status in enumerate(step.after["producer"]["status"]):
-            if status == ACKED and not producers.await_acknowledgement(record, SECONDS):
+            if status == ACKED and not producers.await_acknowledgement(record, self._patience):
                 error = producers.refused.get(record)
                 why = f"is answered with error {error}" if error else "has no answer"
                 raise Parted(f"the producer of {value_of(record)} {why}, and in the model it is acknowledged")
@@ -142,7 +144,7 @@ class _Play:
             return None if found or not self._are_fresh(taken) else seen
 
         try:
-            return wait_for(look, "what the model says", SECONDS)
+            return wait_for(look, "what the model says", self._patience)
         except NotSeen:
             seen, found = last[0]
             if not found:
