@@ -17,7 +17,7 @@ from acked.cluster.proxies.gate import Gate
 from acked.cluster.releases.release import Mode
 from acked.cluster.stories.stage import Stage
 from acked.cluster.waiting import NotSeen, wait_for
-from acked.cluster.wire.apis import Api
+from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.facts import FetchRequest, FetchResponse, PartitionState
 from acked.cluster.wire.older import leader_and_isr_answer
@@ -110,7 +110,7 @@ class Driver:
         if error and not (step.action == "FetchDiverging" and error == _OUT_OF_RANGE):
             answers.lift()
             follower, leader = _pair(step)
-            raise Parted(f"broker {leader} answers broker {follower}'s fetch with error {error}")
+            raise Parted(f"broker {leader} answers broker {follower}'s fetch with {error_name(error)}")
         answers.let(response)
         answers.lift()
         gate.wait(self.seconds)  # The next request: so the follower has taken the answer in.
@@ -122,7 +122,7 @@ class Driver:
         answers.lift()
         if error:
             follower, leader = _pair(step)
-            raise Parted(f"broker {leader} answers broker {follower}'s fetch with error {error}")
+            raise Parted(f"broker {leader} answers broker {follower}'s fetch with {error_name(error)}")
         gate.wait(self.seconds)
 
     def _truncate_by_epoch(self, step: ScriptStep) -> None:

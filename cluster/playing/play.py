@@ -17,6 +17,7 @@ from acked.cluster.playing.setting import Setting
 from acked.cluster.stories.seen import Seen
 from acked.cluster.stories.stage import Stage
 from acked.cluster.waiting import NotSeen, wait_for
+from acked.cluster.wire.apis import error_name
 from acked.cluster.wire.client import PartitionView
 from acked.model.partition.state import ACKED
 
@@ -44,7 +45,8 @@ class Played:
 
     `parted` is the step at which they went another way, with the reason. `acknowledged` are the records by the offset that
     the producer was answered, `lost` those of them that the last leader's log lacks, `forks` the offsets below two replicas'
-    high watermarks at which these have different records. `lines` are the brokers' own words.
+    high watermarks at which these have different records, `repeated` the records that the last leader
+    has more than once. `lines` are the brokers' own words.
     """
 
     initial: Seen
@@ -57,14 +59,15 @@ class Played:
     last: Seen
     lost: tuple[int, ...]
     forks: tuple[int, ...]
+    repeated: tuple[int, ...]
     lines: tuple[str, ...]
     seconds: float
     differences: tuple[Difference, ...] = field(default=())
 
     @property
     def breaks_promise(self) -> bool:
-        """Whether an acknowledged record is lost, or replicas have different records below their high watermarks."""
-        return bool(self.lost or self.forks)
+        """Whether an acknowledged record is lost, one is there twice, or replicas differ below their high watermarks."""
+        return bool(self.lost or self.forks or self.repeated)
 
 
 def play(
@@ -128,7 +131,7 @@ class _Play:
         for record, status in enumerate(step.after["producer"]["status"]):
             if status == ACKED and not producers.await_acknowledgement(record, self._patience):
                 error = producers.refused.get(record)
-                why = f"is answered with error {error}" if error else "has no answer"
+                why = f"is answered with {error_name(error)}" if error else "has no answer"
                 raise Parted(f"the producer of {value_of(record)} {why}, and in the model it is acknowledged")
             if status != ACKED and record in producers.acknowledged and step.is_settled:
                 raise Parted(f"the producer of {value_of(record)} is acknowledged, and in the model it is not")
@@ -187,9 +190,12 @@ class _Play:
         log = () if leader is None else _replica(last, leader).values
         lost = tuple(sorted(record for record in acknowledged if leader is not None and value_of(record) not in log))
         producers = self._driver.producers
+        sent = range(len(self._script.initial["producer"]["status"]))
+        repeated = tuple(record for record in sent if log.count(value_of(record)) > 1)
         return Played(
             initial, tuple(self._steps), parted, reason, acknowledged, dict(producers.refused), leader, last, lost,
-            _forks(last.replicas[: len(self._driver.replicas)]), self._stage.words(), time.monotonic() - begun, found,
+            _forks(last.replicas[: len(self._driver.replicas)]), repeated, self._stage.words(), time.monotonic() - begun,
+            found,
         )  # fmt: skip
 
 

@@ -106,7 +106,7 @@ def reproduce(prepared: Prepared, keep: bool = False, heed: Heed | None = None) 
 def _plan(prepared: Prepared, keep: bool, heed: Heed) -> Plan:
     brokers, setting = prepared.brokers, prepared.setting
     plan = make_plan(
-        brokers.version, brokers.chosen_mode, brokers.home, range(setting.replicas), setting.brokers, keep=keep,
-        progress=heed.said, has_witness=True,
+        brokers.version, brokers.chosen_mode, brokers.home, range(setting.replicas), setting.brokers,
+        setting.features(release(brokers.version)), keep, heed.said, has_witness=True,
     )  # fmt: skip
     return with_archive(plan, heed.said)

@@ -71,6 +71,7 @@ def _reproduction(one: Reproduction) -> dict[str, Any]:
         "leader": played.leader,
         "lost": [value_of(record) for record in played.lost],
         "forks": list(played.forks),
+        "repeated": [value_of(record) for record in played.repeated],
         "before": _seen(played.initial, prepared.setting.replicas),
         "after": _seen(played.last, prepared.setting.replicas),
         "lines": list(played.lines),

@@ -12,6 +12,7 @@ from acked.cluster.playing.compare import value_of
 from acked.cluster.playing.reproduce import Changed, Reproduction
 from acked.cluster.releases.release import Mode
 from acked.cluster.stories.seen import Seen
+from acked.cluster.wire.apis import error_name
 from acked.invariants.property import Property
 from acked.model.language.words import says_list, says_set
 
@@ -101,7 +102,7 @@ def acknowledged_in_words(reproduction: Reproduction) -> str:
     played = reproduction.played
     kept, refused = sorted(played.acknowledged.items()), sorted(played.refused.items())
     said = [f"{value_of(record)} was acknowledged at offset {offset}" for record, offset in kept]
-    said += [f"{value_of(record)} was answered with error {error}" for record, error in refused]
+    said += [f"{value_of(record)} was answered with {error_name(error)}" for record, error in refused]
     return says_list(said) if said else "the producer was answered nothing"
 
 
@@ -114,6 +115,9 @@ def end_in_words(reproduction: Reproduction) -> str:
         return f"{lost}, acknowledged, {verb} not in the log of broker {played.leader}, the leader"
     if played.forks:
         return f"replicas have different records below their high watermarks, at offset {played.forks[0]}"
+    if played.repeated:
+        there = says_list([value_of(record) for record in played.repeated])
+        return f"{there} is in the log of broker {played.leader}, the leader, more than once"
     if not played.acknowledged:
         return "nothing was acknowledged, so nothing was lost"
     if played.leader is None:
