@@ -29,7 +29,7 @@ def playable_run(
     """
     from acked.asking.specs import changed, find_spec
     from acked.checker.search.local import search
-    from acked.cluster.playing.playable import as_asked, left_out, playable
+    from acked.cluster.playing.playable import TIMED, as_asked, left_out, playable
     from acked.reports.progress import ProgressReporter
     from acked.reports.runs.answers import verdict_in_words
 
@@ -40,6 +40,9 @@ def playable_run(
     without = left_out(question)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
         result = search(playable(question, mode), observer=observer)
+        if not result.violations and any(name in TIMED for name in without):
+            without = left_out(question, is_timed=True)
+            result = search(playable(question, mode, is_timed=True), observer=observer)
         if not result.violations:
             whole = search(question, observer=observer)
     if result.violations:

@@ -12,6 +12,7 @@ from acked.cluster.playing.heartbeats import shut_down_unhindered
 from acked.cluster.playing.playable import HEARS
 from acked.cluster.playing.producers import Producers
 from acked.cluster.playing.script import Script, ScriptStep, State
+from acked.cluster.playing.setting import LAG_SECONDS
 from acked.cluster.proxies.frame import Frame, Phase
 from acked.cluster.proxies.gate import Gate
 from acked.cluster.releases.release import Mode
@@ -204,13 +205,32 @@ class Driver:
         if self._last_fetch != (follower, leader):
             self._fetch_unanswered(step)  # A leader asks when it is fetched from.
         try:
-            frame = self.gates.asks[leader].wait(self.seconds)
+            self.gates.asks[leader].wait(self.seconds)
         except NotSeen:
             raise Parted(f"leader {leader} does not ask for broker {follower} in the ISR") from None
-        wanted = set(step.after["broker"][leader]["pending"])
+        self._check_asked(leader, set(step.after["broker"][leader]["pending"]))
+
+    def _check_asked(self, leader: int, wanted: set[int]) -> None:
+        frame = self.gates.asks[leader].wait(self.seconds)
         asked = frame.facts[0] if isinstance(frame.facts, tuple) and frame.facts else None
         if isinstance(asked, PartitionState) and set(asked.isr) != wanted:
             raise Parted(f"leader {leader} asks for ISR {sorted(asked.isr)}, in the model for {sorted(wanted)}")
+
+    def _shrink_isr(self, step: ScriptStep) -> None:
+        """The leader finds followers too slow, by its clock, and writes it down."""
+        wanted = set(step.after["controller"]["isr"])
+        wait_for(lambda: set(self._truth().isr) == wanted, f"ISR {sorted(wanted)}", self._lag_seconds(), self.stage.check)
+
+    def _ask_to_shrink(self, step: ScriptStep) -> None:
+        leader = step.arguments["leader"]
+        try:
+            self.gates.asks[leader].wait(self._lag_seconds())
+        except NotSeen:
+            raise Parted(f"leader {leader} does not ask for an ISR without {step.arguments['followers']}") from None
+        self._check_asked(leader, set(step.after["broker"][leader]["pending"]))
+
+    def _lag_seconds(self) -> float:
+        return 2 * LAG_SECONDS + self.seconds
 
     def _commit_isr(self, step: ScriptStep) -> None:
         leader = step.arguments["leader"]
@@ -295,6 +315,8 @@ _STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
     "BecomeFollower": Driver._hear,
     "LearnIsr": Driver._learn_isr,
     "AskToExpand": Driver._ask_to_expand,
+    "ShrinkIsr": Driver._shrink_isr,
+    "AskToShrink": Driver._ask_to_shrink,
     "CommitAlterPartition": Driver._commit_isr,
     "RefuseAlterPartition": Driver._refuse_isr,
     "TruncateByEpoch": Driver._truncate_by_epoch,

@@ -18,14 +18,14 @@ from acked.cluster.releases.release import Mode
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import ActionInstance, Instance
-from acked.model.language.quantify import each
+from acked.model.language.quantify import each, truth
 from acked.model.language.semantics import Guard
 from acked.model.language.values import Bool
 from acked.model.partition.protocol import partition
+from acked.model.partition.settings import caught_up_stay
 from acked.model.partition.state import Replica
 
 _WAITS = "whether the high watermark waits for a follower outside the ISR depends on how long ago that one had caught up"
-_TIMER = "how slow is too slow is decided by the leader's clock (replica.lag.time.max.ms)"
 _RACE = "it is a race inside one broker, which drops the connection when its role changes"
 _SESSION = "a live broker without a session gets another one by itself, at a moment that nothing outside it chooses"
 NOT_PLAYED: Mapping[str, str] = {
@@ -33,8 +33,6 @@ NOT_PLAYED: Mapping[str, str] = {
     "FetchWhileHwWaits": _WAITS,
     "LearnIsrWhileHwWaits": _WAITS,
     "ShrinkIsrWhileHwWaits": _WAITS,
-    "ShrinkIsr": _TIMER,
-    "AskToShrink": _TIMER,
     "FetchDivergingLate": _RACE,
     "LateAnswerCounts": _RACE,
     "LateAnswerIsDropped": _RACE,
@@ -52,6 +50,10 @@ NOT_PLAYED: Mapping[str, str] = {
     "QueryLatestOffset": "no step of the driver is a consumer's",
 }
 """By action why it is not played. All others are, if the clauses of `_Clauses` hold."""
+TIMED: Mapping[str, str] = dict.fromkeys(
+    ("ShrinkIsr", "AskToShrink"), "how slow is too slow is decided by the leader's clock (replica.lag.time.max.ms)"
+)
+"""Actions that are played, but end by time, so a search does without them if it can."""
 
 ELECTIONS = ("ElectLeader", "ElectUncleanly")
 HEARS = {"BecomeLeader": "leader", "BecomeFollower": "follower"}
@@ -75,8 +77,8 @@ class _Clause:
     condition: Expr
 
 
-def playable(question: Question, mode: Mode) -> Question:
-    """The question about the runs that can be played: fewer actions, with further clauses."""
+def playable(question: Question, mode: Mode, is_timed: bool = False) -> Question:
+    """The question about the runs that can be played: fewer actions, with further clauses; `is_timed`: those of `TIMED` too."""
     _check_protocol(question)
     made = question.instance.protocol.instantiate(question.instance.constants, question.instance.dropped)
     clauses = _Clauses(made, mode)
@@ -84,6 +86,7 @@ def playable(question: Question, mode: Mode) -> Question:
         _with_clauses(made, step, clauses.of(step))
         for step in made.actions
         if step.action.name not in NOT_PLAYED and step.action.name != "FetchRecord"
+        and (is_timed or step.action.name not in TIMED)
     )
     return Question(made, question.properties)
 
@@ -94,10 +97,11 @@ def as_asked(question: Question, found: Run) -> Run:
     return Run(found.states, tuple(steps[step.label] for step in found.actions))
 
 
-def left_out(question: Question) -> dict[str, str]:
+def left_out(question: Question, is_timed: bool = False) -> dict[str, str]:
     """The actions of a question that no run of `playable` has, each with the reason."""
     names = dict.fromkeys(step.action.name for step in question.instance.actions)
-    return {name: NOT_PLAYED[name] for name in names if name in NOT_PLAYED}
+    reasons = dict(NOT_PLAYED) if is_timed else {**NOT_PLAYED, **TIMED}
+    return {name: reasons[name] for name in names if name in reasons}
 
 
 def refusal(question: Question, run: Run, mode: Mode) -> Refusal | None:
@@ -162,7 +166,24 @@ class _Clauses:
             clauses.append(self._nothing_heard)
         if name != "AskToExpand":
             clauses.append(self._nothing_asked)
+        if name in TIMED:
+            reason = "a leader removes all at once that are too slow, which here are all followers that lag"
+            clauses.append(_Clause(reason, self._removes_all_too_slow(step)))
         return clauses + self._of_fetch(step)
+
+    def _removes_all_too_slow(self, step: ActionInstance) -> Expr:
+        leader, removed = step.arguments["leader"], step.arguments["followers"]
+        always = not self._instance.constants[caught_up_stay.name]  # To 2.0 who does not fetch is too slow, caught up or not.
+        conditions = []
+        for follower in range(self._instance.constants["replicas"]):
+            if follower != leader:
+                slow = self._of_state(
+                    lambda s, r, other=follower: s.broker[r].isr.contains(each(Replica)[other])
+                    & (truth(always) | (s.known_end[r][each(Replica)[other]] < s.log[r].end)),
+                    leader,
+                )
+                conditions.append(slow if follower in removed else self._instance.pool.not_(slow))
+        return self._instance.pool.all(conditions)
 
     def _of_fetch(self, step: ActionInstance) -> list[_Clause]:
         arguments, name = step.arguments, step.action.name

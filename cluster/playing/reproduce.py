@@ -91,7 +91,9 @@ def prepare(question: Question, run: Run, brokers: Brokers) -> Prepared:
     mode = brokers.chosen_mode
     script = script_of(question, run, mode)
     chosen = release(brokers.version)
-    return Prepared(question, run, script, setting_of(question), brokers, other_rules(question, chosen, mode))
+    setting = setting_of(question)
+    setting = setting.timed() if script.is_timed else setting
+    return Prepared(question, run, script, setting, brokers, other_rules(question, chosen, mode))
 
 
 def reproduce(prepared: Prepared, keep: bool = False, heed: Heed | None = None) -> Reproduction:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from acked.checker.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
-from acked.cluster.playing.playable import ELECTIONS, HEARS, Refusal, refusal
+from acked.cluster.playing.playable import ELECTIONS, HEARS, TIMED, Refusal, refusal
 from acked.cluster.releases.release import Mode
 
 State = Mapping[str, Any]
@@ -50,6 +50,11 @@ class Script:
     steps: tuple[ScriptStep, ...]
     order: tuple[int, ...]
     shut_down: frozenset[int]
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a step ends by the leader's clock."""
+        return any(step.action in TIMED for step in self.steps)
 
 
 class NotPlayable(ConfigurationError):

@@ -28,6 +28,8 @@ FOR_PLAYING: Mapping[str, str] = {
 }
 """What makes steps of brokers as small as those of the model."""
 
+LAG_SECONDS = 10
+"""After so long a follower is too slow, where a leader of the run removes one, else never. A run takes less until then."""
 _ELIGIBLE_LEADERS, _FIRST_WITH_ELIGIBLE_LEADERS, _ON_BY_DEFAULT = "eligible.leader.replicas.version", (4,), (4, 1)
 _ACKS = {ACKS_0: 0, ACKS_1: 1}
 
@@ -53,6 +55,10 @@ class Setting:
                 raise ConfigurationError(f"acks={value} is not a setting of producers; it is 0, 1 or all")
             return replace(self, acks=known[value])
         return replace(self, topic={**self.topic, key: value})
+
+    def timed(self) -> Setting:
+        """The same with leaders that remove followers from the ISR which are too slow."""
+        return replace(self, brokers={**self.brokers, "replica.lag.time.max.ms": str(1000 * LAG_SECONDS)})
 
     def features(self, chosen: Release) -> dict[str, int]:
         """KRaft's features, as far as they are not the release's own."""

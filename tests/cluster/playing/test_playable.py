@@ -24,7 +24,7 @@ def test_every_action_has_a_driver_step_or_a_reason_why_it_has_none() -> None:
 
 
 def test_the_shortest_playable_run_is_a_run_of_the_question_itself() -> None:
-    asked = question("0.10", min_insync_replicas=2)
+    asked = question("2.1", replicas=2, acks="1")
     found = search(playable(asked, Mode.ZOOKEEPER)).violations[0].run
     again = run(asked, [step.label for step in as_asked(asked, found).actions])
     assert again.states == found.states
@@ -39,7 +39,7 @@ def test_what_is_left_out_of_the_search_is_named_with_its_reason() -> None:
 @pytest.mark.parametrize(
     ("labels", "index", "reason"),
     [
-        (["AskToShrink(leader=0, followers=[1])"], 1, "replica.lag.time.max.ms"),
+        (["AskToShrink(leader=0, followers=[1])"], 1, "all at once that are too slow"),
         (["Crash(broker=0, log_end=0, checkpoint=0)", "Restart(broker=0, is_clean=True)"], 2, "elects one at once"),
         (
             ["Crash(broker=1, log_end=0, checkpoint=0)", "LearnIsr(leader=0)", "Restart(broker=1, is_clean=True)", SENT],
@@ -59,6 +59,18 @@ def test_a_run_that_cannot_be_played_is_refused_with_the_step_and_the_reason(
     assert reason in refused.reason
     with pytest.raises(NotPlayable, match=f"step {index} of {len(labels)}"):
         script_of(asked, run(asked, labels), Mode.KRAFT)
+
+
+def test_who_lags_is_removed_by_the_clock_and_only_if_nothing_else_breaks_the_promise() -> None:
+    asked = question("3.9", "kraft")
+    labels = [SENT, "FetchAtOnce(follower=1, leader=0, end=1)", "FetchNothingNew(follower=1, leader=0)",
+              "AskToShrink(leader=0, followers=[2])"]  # fmt: skip
+    assert refusal(asked, run(asked, labels), Mode.KRAFT) is None
+    assert script_of(asked, run(asked, labels), Mode.KRAFT).is_timed
+    assert not script_of(asked, run(asked, labels[:3]), Mode.KRAFT).is_timed
+    names = {step.action.name for step in playable(asked, Mode.KRAFT).instance.actions}
+    timed = {step.action.name for step in playable(asked, Mode.KRAFT, is_timed=True).instance.actions}
+    assert timed - names == {"AskToShrink"}
 
 
 def test_with_zookeeper_a_broker_may_be_back_and_hear_nothing() -> None:
