@@ -90,8 +90,11 @@ class Driver:
             raise Parted(f"broker {follower} {does[Api(frame.api or 0)]} at broker {leader}")
         return frame
 
-    def _response(self, step: ScriptStep) -> tuple[Gate, Gate, Frame]:
-        """Lets the follower's fetch go on; the gates of requests and of its response, and the response, which is held."""
+    def _response(self, step: ScriptStep, is_again: bool = False) -> tuple[Gate, Gate, Frame]:
+        """Lets the follower's fetch go on; the gates of requests and of its response, and the response, which is held.
+
+        A fetch that is told where epochs diverge, and has nothing to cut, is made again once.
+        """
         follower, leader = _pair(step)
         request = self._request(follower, leader, Api.FETCH)
         wanted, facts = step.before["log"][follower]["end"], request.facts
@@ -100,10 +103,17 @@ class Driver:
         gate, answers = self.gates.fetches[follower, leader], self.gates.response_to(request)
         gate.let(request)
         try:
-            return gate, answers, answers.wait(self.seconds)
+            response = answers.wait(self.seconds)
         except NotSeen:
             answers.lift()
             raise Parted(f"broker {leader} does not answer broker {follower}'s fetch") from None
+        if step.action == "FetchDiverging" or is_again or not _cuts_nothing(response, wanted):
+            return gate, answers, response
+        # The follower led in an epoch in which it wrote nothing, and forgets that epoch first.
+        answers.let(response)
+        answers.lift()
+        gate.wait(self.seconds)
+        return self._response(step, is_again=True)
 
     def _fetch(self, step: ScriptStep) -> None:
         gate, answers, response = self._response(step)
@@ -345,6 +355,13 @@ def _error(response: Frame) -> int:
     if not isinstance(facts, FetchResponse):
         return 0
     return facts.error or next((one.error for one in facts.partitions if one.error), 0)
+
+
+def _cuts_nothing(response: Frame, end: int) -> bool:
+    """Whether a fetch from the log end is answered with where epochs diverge, at or beyond that end."""
+    facts = response.facts
+    diverging = facts.partitions[0].diverging if isinstance(facts, FetchResponse) and facts.partitions else None
+    return diverging is not None and diverging[1] >= end
 
 
 def _agrees(view: PartitionView, truth: PartitionView) -> bool:

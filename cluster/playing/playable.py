@@ -78,7 +78,7 @@ class _Clause:
 
 
 def playable(question: Question, mode: Mode, is_timed: bool = False) -> Question:
-    """The question about the runs that can be played: fewer actions, with further clauses; `is_timed`: those of `TIMED` too."""
+    """The question about the runs that can be played: fewer actions, further clauses; `is_timed`: also those of `TIMED`."""
     _check_protocol(question)
     made = question.instance.protocol.instantiate(question.instance.constants, question.instance.dropped)
     clauses = _Clauses(made, mode)
