@@ -71,7 +71,7 @@ def measure(case: Case, runs: int) -> dict[str, Any]:
         "runs": runs,
         "reproduced": sum(one.played.parted is None for one in firsts),
         "parted": sorted({one.played.parted.index for one in firsts if one.played.parted is not None}),
-        "kept": sum(keeps(one) for one in controls),
+        "kept": sum(keeps(one, first.question.properties[0].name) for one in controls),
         "parts": sorted({one.played.parted.index for one in controls if one.played.parted is not None}),
         "reason": next((one.played.reason for one in controls), ""),
         "up": round(statistics.median(one.start_seconds for one in firsts), 1),
@@ -80,9 +80,9 @@ def measure(case: Case, runs: int) -> dict[str, Any]:
     }
 
 
-def keeps(control: Reproduction) -> bool:
-    """Whether a control went another way and kept everything."""
-    return control.played.parted is not None and not control.played.breaks_promise
+def keeps(control: Reproduction, promise: str) -> bool:
+    """Whether a control went another way and kept the promise."""
+    return control.played.parted is not None and not control.played.breaks(promise)
 
 
 def page(measured: dict[str, Any]) -> str:

@@ -24,6 +24,8 @@ from acked.cluster.wire.facts import FetchRequest, FetchResponse, PartitionState
 from acked.cluster.wire.older import leader_and_isr_answer
 
 _OUT_OF_RANGE = 1
+_ROUNDS = 3
+"""Fetches that say nothing new, at the most, before a follower asks anew."""
 
 
 class Parted(Exception):
@@ -109,10 +111,17 @@ class Driver:
             raise Parted(f"broker {leader} does not answer broker {follower}'s fetch") from None
         if step.action == "FetchDiverging" or is_again or not _cuts_nothing(response, wanted):
             return gate, answers, response
-        # The follower led in an epoch in which it wrote nothing, and forgets that epoch first.
+        # The follower led in an epoch in which it wrote nothing. It forgets that epoch first, and then asks anew.
         answers.let(response)
         answers.lift()
-        gate.wait(self.seconds)
+        for _ in range(_ROUNDS):
+            again = gate.wait(self.seconds)
+            if not isinstance(again.facts, FetchRequest) or again.facts.positions:
+                break
+            answers = self.gates.response_to(again)
+            gate.let(again)
+            answers.let(seconds=self.seconds)
+            answers.lift()
         return self._response(step, is_again=True)
 
     def _fetch(self, step: ScriptStep) -> None:

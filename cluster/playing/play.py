@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import combinations
 
 from acked.checker.errors import SystemFailure
 from acked.cluster.nodes.cluster import Cluster
-from acked.cluster.observe.disk import HIGH_WATERMARKS, Replica
+from acked.cluster.observe.disk import HIGH_WATERMARKS
 from acked.cluster.playing.compare import Difference, differences, value_of
 from acked.cluster.playing.driver import Driver, Parted
+from acked.cluster.playing.promises import broken, forks, lost, repeated
 from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.playing.setting import Setting
 from acked.cluster.stories.seen import Seen
@@ -46,7 +46,7 @@ class Played:
     `parted` is the step at which they went another way, with the reason. `acknowledged` are the records by the offset that
     the producer was answered, `lost` those of them that the last leader's log lacks, `forks` the offsets below two replicas'
     high watermarks at which these have different records, `repeated` the records that the last leader
-    has more than once. `lines` are the brokers' own words.
+    has more than once, `broken` which promises are broken in the end. `lines` are the brokers' own words.
     """
 
     initial: Seen
@@ -60,14 +60,14 @@ class Played:
     lost: tuple[int, ...]
     forks: tuple[int, ...]
     repeated: tuple[int, ...]
+    broken: Mapping[str, bool]
     lines: tuple[str, ...]
     seconds: float
     differences: tuple[Difference, ...] = field(default=())
 
-    @property
-    def breaks_promise(self) -> bool:
-        """Whether an acknowledged record is lost, one is there twice, or replicas differ below their high watermarks."""
-        return bool(self.lost or self.forks or self.repeated)
+    def breaks(self, promise: str) -> bool:
+        """Whether a promise is broken in the end; of one that is not decided from what is seen, whether any other is."""
+        return self.broken.get(promise, any(self.broken.values()))
 
 
 def play(
@@ -144,7 +144,7 @@ class _Play:
             seen = self._stage.seen()
             found = differences(step.after, seen)
             last[:] = [(seen, found)]
-            return None if found or not self._are_fresh(taken) else seen
+            return None if found or not self._are_fresh(step, taken) else seen
 
         try:
             return wait_for(look, "what the model says", self._patience)
@@ -154,13 +154,13 @@ class _Play:
                 return seen  # Checkpoints are as the model says, and were not written again.
             raise _Differ(found) from None
 
-    def _are_fresh(self, taken: int) -> bool:
-        """Whether every running replica has written its high watermarks since a step was taken."""
+    def _are_fresh(self, step: ScriptStep, taken: int) -> bool:
+        """Whether every replica that has heard of a leader has written its high watermarks since a step was taken."""
         if time.time_ns() - taken > _FRESH * 1e9:
             return True
         for broker in self._driver.replicas:
             node = self._cluster.nodes[broker]
-            if node.is_running:
+            if node.is_running and step.after["broker"][broker]["leader_epoch"] is not None:
                 try:
                     if (node.data / HIGH_WATERMARKS).stat().st_mtime_ns <= taken:
                         return False
@@ -187,15 +187,12 @@ class _Play:
         last = self._stage.seen()
         leader = _leader_of(last.partition)
         acknowledged = self._offsets()
-        log = () if leader is None else _replica(last, leader).values
-        lost = tuple(sorted(record for record in acknowledged if leader is not None and value_of(record) not in log))
+        records = len(self._script.initial["producer"]["status"])
         producers = self._driver.producers
-        sent = range(len(self._script.initial["producer"]["status"]))
-        repeated = tuple(record for record in sent if log.count(value_of(record)) > 1)
         return Played(
-            initial, tuple(self._steps), parted, reason, acknowledged, dict(producers.refused), leader, last, lost,
-            _forks(last.replicas[: len(self._driver.replicas)]), repeated, self._stage.words(), time.monotonic() - begun,
-            found,
+            initial, tuple(self._steps), parted, reason, acknowledged, dict(producers.refused), leader, last,
+            lost(acknowledged, last, leader), forks(last.replicas), repeated(records, last, leader),
+            broken(acknowledged, records, last, leader), self._stage.words(), time.monotonic() - begun, found,
         )  # fmt: skip
 
 
@@ -207,18 +204,6 @@ class _Differ(Exception):
         self.found = found
 
 
-def _forks(replicas: Sequence[Replica]) -> tuple[int, ...]:
-    found = set()
-    for one, other in combinations(replicas, 2):
-        for offset in range(min(one.high_watermark or 0, other.high_watermark or 0)):
-            if one.log[offset : offset + 1] != other.log[offset : offset + 1]:
-                found.add(offset)
-    return tuple(sorted(found))
-
-
 def _leader_of(partition: PartitionView | None) -> int | None:
     return None if partition is None or partition.leader < 0 else partition.leader
 
-
-def _replica(seen: Seen, broker: int) -> Replica:
-    return next(one for one in seen.replicas if one.broker == broker)

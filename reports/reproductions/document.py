@@ -71,6 +71,7 @@ def _reproduction(one: Reproduction) -> dict[str, Any]:
         "leader": played.leader,
         "lost": [value_of(record) for record in played.lost],
         "forks": list(played.forks),
+        "broken": sorted(name for name, is_broken in played.broken.items() if is_broken),
         "repeated": [value_of(record) for record in played.repeated],
         "before": _seen(played.initial, prepared.setting.replicas),
         "after": _seen(played.last, prepared.setting.replicas),

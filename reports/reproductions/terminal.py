@@ -111,7 +111,7 @@ def _print_end(console: Console, reproduction: Reproduction) -> None:
 
 def _verdicts(console: Console, answer: Answer) -> list[tuple[str, str, str]]:
     glyphs, first = glyphs_of(console), answer.first
-    where, end = brokers_in_words(first), end_in_words(first)
+    where, end = brokers_in_words(first), end_in_words(first, answer.promise)
     if answer.verdict is Verdict.REPRODUCED:
         name = "" if answer.promise is None else f" ({answer.promise.name})"
         said = [(glyphs.bad, "red", f"reproduced on {where}{name}: {end}")]
@@ -123,11 +123,11 @@ def _verdicts(console: Console, answer: Answer) -> list[tuple[str, str, str]]:
         played = answer.control.played
         if answer.control_keeps and played.parted is not None:
             said.append((glyphs.good, "green", f"the control keeps it and goes another way at step {played.parted.index}: "
-                         f"{end_in_words(answer.control)}"))  # fmt: skip
+                         f"{end_in_words(answer.control, answer.promise)}"))  # fmt: skip
         elif played.parted is None:
-            text = f"the control, {answer.changed}, goes the same way: {end_in_words(answer.control)}"
+            text = f"the control, {answer.changed}, goes the same way: {end_in_words(answer.control, answer.promise)}"
             said.append((glyphs.bad, "red", text))
         else:
             said.append((glyphs.bad, "red", f"the control goes another way at step {played.parted.index}, and all the same "
-                         f"{end_in_words(answer.control)}"))  # fmt: skip
+                         f"{end_in_words(answer.control, answer.promise)}"))  # fmt: skip
     return said

@@ -55,7 +55,9 @@ class Answer:
     def control_keeps(self) -> bool:
         """Whether the control goes another way, and keeps the promise."""
         played = None if self.control is None else self.control.played
-        return played is not None and played.parted is not None and not played.breaks_promise
+        if played is None or played.parted is None:
+            return False
+        return not played.breaks("" if self.promise is None else self.promise.name)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -106,10 +108,12 @@ def acknowledged_in_words(reproduction: Reproduction) -> str:
     return says_list(said) if said else "the producer was answered nothing"
 
 
-def end_in_words(reproduction: Reproduction) -> str:
-    """What has become of what was acknowledged."""
+def end_in_words(reproduction: Reproduction, promise: Property | None) -> str:
+    """What has become of what was acknowledged, or of the promise that the trace is about."""
     played = reproduction.played
-    if played.lost:
+    if promise is not None and not played.broken.get(promise.name, True) and any(played.broken.values()):
+        return f"{promise.name} holds"
+    if played.lost and (promise is None or played.broken.get(promise.name) is None or promise.name.startswith("Acked")):
         lost = says_list([value_of(record) for record in played.lost])
         verb = "is" if len(played.lost) == 1 else "are"
         return f"{lost}, acknowledged, {verb} not in the log of broker {played.leader}, the leader"
@@ -118,6 +122,8 @@ def end_in_words(reproduction: Reproduction) -> str:
     if played.repeated:
         there = says_list([value_of(record) for record in played.repeated])
         return f"{there} is in the log of broker {played.leader}, the leader, more than once"
+    if promise is not None and played.broken.get(promise.name):
+        return f"{promise.name} does not hold of them"
     if not played.acknowledged:
         return "nothing was acknowledged, so nothing was lost"
     if played.leader is None:

@@ -52,7 +52,8 @@ def played(made: Prepared, taken: int = 4) -> Reproduction:
     lost = (0,) if parted is None else ()
     end = Played(
         seen(0, False), tuple(steps), parted, "" if parted is None else "the producer of r0 has no answer",
-        acknowledged, {}, 1, seen(1, running=(1,)), lost, (), (), ("broker 1: Truncating to offset 0",), 1.5,
+        acknowledged, {}, 1, seen(1, running=(1,)), lost, (), (),
+        {"AckedRecordsSurvive": bool(lost)}, ("broker 1: Truncating to offset 0",), 1.5,
     )  # fmt: skip
     return Reproduction(made, Mode.KRAFT, end, 7.0, None)
 
