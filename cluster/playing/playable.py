@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from acked.checker.errors import ConfigurationError
 from acked.checker.question.question import Question
@@ -23,7 +24,7 @@ from acked.model.language.semantics import Guard
 from acked.model.language.values import Bool
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import caught_up_stay
-from acked.model.partition.state import Replica
+from acked.model.partition.state import Replica, State
 
 _WAITS = "whether the high watermark waits for a follower outside the ISR depends on how long ago that one had caught up"
 _RACE = "it is a race inside one broker, which drops the connection when its role changes"
@@ -172,18 +173,19 @@ class _Clauses:
         return clauses + self._of_fetch(step)
 
     def _removes_all_too_slow(self, step: ActionInstance) -> Expr:
-        leader, removed = step.arguments["leader"], step.arguments["followers"]
-        always = not self._instance.constants[caught_up_stay.name]  # To 2.0 who does not fetch is too slow, caught up or not.
-        conditions = []
-        for follower in range(self._instance.constants["replicas"]):
-            if follower != leader:
-                slow = self._of_state(
-                    lambda s, r, other=follower: s.broker[r].isr.contains(each(Replica)[other])
-                    & (truth(always) | (s.known_end[r][each(Replica)[other]] < s.log[r].end)),
-                    leader,
-                )
-                conditions.append(slow if follower in removed else self._instance.pool.not_(slow))
-        return self._instance.pool.all(conditions)
+        leader, removed = step.arguments["leader"], cast(list[int], step.arguments["followers"])
+        others = [other for other in range(self._instance.constants["replicas"]) if other != leader]
+        slow = {other: self._of_state(partial(self._is_too_slow, other), leader) for other in others}
+        return self._instance.pool.all(
+            slow[other] if other in removed else self._instance.pool.not_(slow[other]) for other in others
+        )
+
+    def _is_too_slow(self, follower: int, s: State, leader: Replica) -> Bool:
+        """Whether a member of the leader's ISR lags; to 2.0 whoever does not fetch is too slow, caught up or not."""
+        other = each(Replica)[follower]
+        lags = s.known_end[leader][other] < s.log[leader].end
+        always = truth(not self._instance.constants[caught_up_stay.name])
+        return s.broker[leader].isr.contains(other) & (always | lags)
 
     def _of_fetch(self, step: ActionInstance) -> list[_Clause]:
         arguments, name = step.arguments, step.action.name
