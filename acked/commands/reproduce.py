@@ -32,6 +32,7 @@ class Machine:
     home: Path | None
     control: str | None
     keep: bool
+    expire: bool
     time_limit: int
 
     def brokers(self) -> Brokers:
@@ -39,7 +40,8 @@ class Machine:
         from acked.cluster.playing.reproduce import Brokers
         from acked.cluster.releases.release import Mode
 
-        return Brokers(self.kafka, None if self.control_plane is None else Mode(self.control_plane), self.home)
+        mode = None if self.control_plane is None else Mode(self.control_plane)
+        return Brokers(self.kafka, mode, self.home, self.expire)
 
     def changed(self) -> Changed | None:
         """What is another in the control."""
@@ -69,6 +71,8 @@ _machine = collects(
     control=option("--control", metavar="RELEASE|KEY=VALUE",
                    help="Play the same steps again on a release that is fixed, or with another setting of Kafka."),
     keep=option("--keep", is_flag=True, help="Leave the brokers' files and say where they are."),
+    expire=option("--expire", is_flag=True,
+                  help="With KRaft: wait until a dead broker's session expires, rather than tell the controller."),
     time_limit=option("--time-limit", type=click.IntRange(10, 86_400), default=600, show_default=True, metavar="SECONDS",
                       help="Give up and stop everything after so many seconds."),
 )  # fmt: skip

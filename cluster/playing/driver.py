@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership
+from acked.cluster.nodes.settings import SESSION_MS
 from acked.cluster.playing.gates import Gates, close
 from acked.cluster.playing.heartbeats import shut_down_unhindered
 from acked.cluster.playing.playable import HEARS
 from acked.cluster.playing.producers import Producers
 from acked.cluster.playing.script import Script, ScriptStep, State
-from acked.cluster.playing.setting import LAG_SECONDS
+from acked.cluster.playing.setting import LAG_SECONDS, Setting
 from acked.cluster.proxies.frame import Frame, Phase
 from acked.cluster.proxies.gate import Gate
 from acked.cluster.releases.release import Mode
@@ -24,6 +25,7 @@ from acked.cluster.wire.facts import FetchRequest, FetchResponse, PartitionState
 from acked.cluster.wire.older import leader_and_isr_answer
 
 _OUT_OF_RANGE = 1
+_SESSION = 2 * SESSION_MS / 1000
 _ROUNDS = 3
 """Fetches that say nothing new, at the most, before a follower asks anew."""
 
@@ -35,12 +37,13 @@ class Parted(Exception):
 class Driver:
     """Leads the brokers of a cluster through a script, step by step. `seconds` is how long an effect may take to be seen."""
 
-    def __init__(self, cluster: Cluster, stage: Stage, script: Script, acks: int, seconds: float) -> None:
+    def __init__(self, cluster: Cluster, stage: Stage, script: Script, setting: Setting, seconds: float) -> None:
         self.cluster, self.stage, self.script, self.seconds = cluster, stage, script, seconds
         self._mode = cluster.plan.mode
         self.replicas = tuple(range(len(script.initial["log"])))
         self.gates = Gates(cluster.network, self._mode, self.replicas)
-        self.producers = Producers(stage, acks, seconds)
+        self.producers = Producers(stage, setting.acks, seconds)
+        self.sessions_expire = setting.sessions_expire
         self._uncommitted: dict[int, Frame] = {}
         """By leader: the controller's answer to its request for another ISR, which is held."""
         self._last_fetch: tuple[int, int] | None = None
@@ -286,7 +289,10 @@ class Driver:
         if end < step.before["log"][broker]["end"]:
             self.cluster.lose_page_cache(broker, self.stage.topic, end)
         self.cluster.set_checkpoint(broker, self.stage.topic, mark)
-        self.cluster.notice(broker)
+        if self.sessions_expire:
+            wait_for(lambda: _is_out(self._truth(), broker), f"the end of broker {broker}'s session", _SESSION + self.seconds)
+        else:
+            self.cluster.notice(broker)
         self._uncommitted.pop(broker, None)
 
     def _shut_down(self, step: ScriptStep) -> None:
@@ -371,6 +377,11 @@ def _cuts_nothing(response: Frame, end: int) -> bool:
     facts = response.facts
     diverging = facts.partitions[0].diverging if isinstance(facts, FetchResponse) and facts.partitions else None
     return diverging is not None and diverging[1] >= end
+
+
+def _is_out(view: PartitionView, broker: int) -> bool:
+    """Whether the controller counts on a broker no more; the last member of an ISR may stay in it."""
+    return view.leader != broker and (broker not in view.isr or view.isr == (broker,))
 
 
 def _agrees(view: PartitionView, truth: PartitionView) -> bool:

@@ -84,7 +84,7 @@ class _Play:
         self._script, self._cluster, self._setting, self._heed = script, cluster, setting, heed
         self._patience = min(max(cluster.seconds, PATIENCE[0]), PATIENCE[1])
         self._stage = Stage(cluster, topic)
-        self._driver = Driver(cluster, self._stage, script, setting.acks, self._patience)
+        self._driver = Driver(cluster, self._stage, script, setting, self._patience)
         self._steps: list[SeenStep] = []
 
     def run(self) -> Played:

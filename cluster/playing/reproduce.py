@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from acked.checker.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.archive import with_archive
@@ -21,11 +22,15 @@ TOPIC = "played"
 
 @dataclass(frozen=True)
 class Brokers:
-    """Which brokers play: a release, its mode (None: the release's own), and where its jars are (None: the cache)."""
+    """Which brokers play: a release, its mode (None: the release's own), and where its jars are (None: the cache).
+
+    `sessions_expire`: the controller notices by itself, after seconds, that a broker is dead; only with KRaft.
+    """
 
     version: str
     mode: Mode | None = None
     home: Path | None = None
+    sessions_expire: bool = False
 
     @property
     def chosen_mode(self) -> Mode:
@@ -60,7 +65,8 @@ class Prepared:
         brokers, setting = self.brokers, self.setting
         if changed.version is not None:
             mode = brokers.chosen_mode
-            brokers = Brokers(changed.version, mode if mode in release(changed.version).modes else None)
+            kept = mode if mode in release(changed.version).modes else None
+            brokers = Brokers(changed.version, kept, sessions_expire=brokers.sessions_expire)
         if changed.setting is not None:
             setting = setting.changed(*changed.setting)
         others = other_rules(self.question, release(brokers.version), brokers.chosen_mode)
@@ -89,6 +95,8 @@ class Heed:
 def prepare(question: Question, run: Run, brokers: Brokers) -> Prepared:
     """Checks that a run can be played; `ConfigurationError` with the step and the reason if it cannot."""
     mode = brokers.chosen_mode
+    if brokers.sessions_expire and mode is not Mode.KRAFT:
+        raise ConfigurationError("sessions in ZooKeeper outlast every run here; leave --expire out, or use KRaft")
     script = script_of(question, run, mode)
     chosen = release(brokers.version)
     setting = setting_of(question)
@@ -101,7 +109,8 @@ def reproduce(prepared: Prepared, keep: bool = False, heed: Heed | None = None) 
     heed = heed or Heed()
     plan = _plan(prepared, keep, heed)
     with Cluster(plan, heed.said) as cluster:
-        played = play(prepared.script, cluster, TOPIC, prepared.setting, heed.took)
+        setting = replace(prepared.setting, sessions_expire=prepared.brokers.sessions_expire)
+        played = play(prepared.script, cluster, TOPIC, setting, heed.took)
         return Reproduction(prepared, plan.mode, played, cluster.seconds, cluster.folder if keep else None)
 
 

@@ -38,7 +38,8 @@ _ACKS = {ACKS_0: 0, ACKS_1: 1}
 class Setting:
     """What is asked of brokers and producers. `topic` are settings of the topic, `brokers` of all nodes.
 
-    `has_eligible_leaders`: whether the feature of KIP-966 is on, of releases that have it.
+    `has_eligible_leaders`: whether the feature of KIP-966 is on, of releases that have it. `sessions_expire`: nobody tells
+    the controller that a broker is dead.
     """
 
     replicas: int
@@ -46,6 +47,7 @@ class Setting:
     topic: Mapping[str, str]
     brokers: Mapping[str, str] = field(default_factory=lambda: dict(FOR_PLAYING))
     has_eligible_leaders: bool = True
+    sessions_expire: bool = False
 
     def changed(self, key: str, value: str) -> Setting:
         """The same with another setting of the topic, or other acks; `ConfigurationError` for what acks cannot be."""
