@@ -79,6 +79,10 @@ class Driver:
         answers.lift()
         self.producers.forget(record)
 
+    def _lose_request(self, step: ScriptStep) -> None:
+        """No broker hears of the record, and its producer, which wants no answer, takes it for sent."""
+        self.producers.take_for_sent(step.arguments["record"])
+
     def _nothing(self, step: ScriptStep) -> None:
         """What real brokers have done by themselves, or what touches none."""
 
@@ -335,7 +339,7 @@ _STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
     "Produce": Driver._produce,
     "Retry": Driver._produce,
     "GiveUp": Driver._nothing,
-    "LoseRequest": Driver._nothing,
+    "LoseRequest": Driver._lose_request,
     "BecomeLeader": Driver._hear,
     "BecomeFollower": Driver._hear,
     "LearnIsr": Driver._learn_isr,

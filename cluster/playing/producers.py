@@ -7,6 +7,9 @@ from acked.cluster.stories.stage import Stage
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.client import Acknowledgement, BrokerGone, Client
 
+NO_OFFSET = -1
+"""The offset of a record that was only taken for written."""
+
 
 class Producers:
     """What was sent and what was answered. `acks` as Kafka counts it: 0, 1, or -1 for all."""
@@ -34,8 +37,12 @@ class Producers:
 
         wait_for(look, f"{value} in broker {broker}'s log", self.seconds, self._stage.check)
         if self._acks == 0:
-            self.acknowledged[record] = Acknowledgement(0, before)
+            self.take_for_sent(record)
             self.forget(record)
+
+    def take_for_sent(self, record: int) -> None:
+        """With acks=0 nobody answers, and the producer takes what it has sent for written."""
+        self.acknowledged[record] = Acknowledgement(0, NO_OFFSET)
 
     def forget(self, record: int) -> None:
         """Nobody waits for the answer any more."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from acked.checker.errors import ExitCode
 from acked.cluster.playing.compare import value_of
+from acked.cluster.playing.producers import NO_OFFSET
 from acked.cluster.playing.reproduce import Changed, Reproduction
 from acked.cluster.releases.release import Mode
 from acked.cluster.stories.seen import Seen
@@ -103,7 +104,12 @@ def acknowledged_in_words(reproduction: Reproduction) -> str:
     """What the producer was answered: `r0 was acknowledged at offset 0`."""
     played = reproduction.played
     kept, refused = sorted(played.acknowledged.items()), sorted(played.refused.items())
-    said = [f"{value_of(record)} was acknowledged at offset {offset}" for record, offset in kept]
+    said = [
+        f"{value_of(record)} was acknowledged at offset {offset}"
+        if offset != NO_OFFSET
+        else f"{value_of(record)} was taken for written without an answer"
+        for record, offset in kept
+    ]
     said += [f"{value_of(record)} was answered with {error_name(error)}" for record, error in refused]
     return says_list(said) if said else "the producer was answered nothing"
 
