@@ -6,6 +6,7 @@ import click
 
 from acked.asking.options import Paragraphs, shows, shows_without_progress
 from acked.asking.output import Output, say
+from acked.checker.optional import optional_packages
 
 
 @click.group(
@@ -26,7 +27,8 @@ def kafka() -> None:
 @shows_without_progress
 def list_(output: Output) -> None:
     """List the releases that can be started, the modes that they have, and which of them are on this machine."""
-    from acked.reports.reproductions.releases import print_releases, releases_document
+    with optional_packages():
+        from acked.reports.reproductions.releases import print_releases, releases_document
 
     output.emit(releases_document, print_releases)
 
@@ -42,7 +44,9 @@ def fetch(releases: tuple[str, ...], output: Output) -> None:
     """
     from acked.cluster.releases.jars import release_jars, zookeeper_jars
     from acked.cluster.releases.release import Mode, release
-    from acked.reports.reproductions.releases import fetched_document, print_fetched
+
+    with optional_packages():
+        from acked.reports.reproductions.releases import fetched_document, print_fetched
 
     chosen = [release(version) for version in releases]
 

@@ -15,6 +15,7 @@ import click
 from acked.asking.options import CONSTANT, Constants, TraceSource, bound, collects, option, reads_trace, shows
 from acked.asking.output import Output, say
 from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.checker.optional import optional_packages
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -102,10 +103,11 @@ def reproduce(target: str, constants: Constants, machine: Machine, source: Trace
     0 it is kept as the model says, 1 brokers and model part, 151 nothing can be played, 153 the brokers did not start.
     It needs Java 17 or newer, and Maven until the release is in the cache (`acked kafka fetch`).
     """
-    from acked.cluster.playing.reproduce import prepare
-    from acked.reports.reproductions.document import answer_document
-    from acked.reports.reproductions.terminal import print_answer
-    from acked.reports.reproductions.words import Answer
+    with optional_packages():
+        from acked.cluster.playing.reproduce import prepare
+        from acked.reports.reproductions.document import answer_document
+        from acked.reports.reproductions.terminal import print_answer
+        from acked.reports.reproductions.words import Answer
 
     brokers, changed = machine.brokers(), machine.changed()
     found, left_out = _run(target, constants, source, brokers, output)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from acked.cluster.observe.disk import Replica
 from acked.cluster.playing.script import State
 from acked.cluster.stories.seen import Seen
 
@@ -28,52 +29,63 @@ def value_of(record: int) -> str:
 
 
 def differences(state: State, seen: Seen) -> tuple[Difference, ...]:
-    """Everything in which a state of the model and what is seen differ."""
+    """Everything in which a state of the model and what is seen differ; epochs only where the logs do not."""
     replicas = range(len(state["log"]))
-    epochs = _Ranks.of_model(state), _Ranks.of_brokers(seen)
-    pairs = [
-        *_of_controller(state, seen),
-        *(pair for replica in replicas for pair in _of_replica(state, seen, replica, epochs)),
-    ]
+    pairs = [*_of_controller(state, seen), *(pair for replica in replicas for pair in _of_replica(state, seen, replica))]
+    if all(_values(state, replica) == list(_replica(seen, replica).values) for replica in replicas):
+        pairs += _of_epochs(state, seen)
     return tuple(Difference(what, str(model), str(real)) for what, model, real in pairs if model != real)
 
 
-def _of_controller(state: State, seen: Seen) -> Iterable[tuple[str, object, object]]:
+Pair = tuple[str, object, object]
+
+
+def _of_controller(state: State, seen: Seen) -> list[Pair]:
     controller, found = state["controller"], seen.partition
     if found is None:
         return [("the partition", "there", "not there")]
-    leader = controller["leader"]
-    pairs: list[tuple[str, object, object]] = [
-        ("the leader", _or_nobody(leader), _or_nobody(None if found.leader < 0 else found.leader)),
+    pairs: list[Pair] = [
+        ("the leader", _or_nobody(controller["leader"]), _or_nobody(None if found.leader < 0 else found.leader)),
         ("the ISR", sorted(controller["isr"]), sorted(found.isr)),
     ]
-    has_epochs = all(record.epoch is not None for replica in seen.replicas for record in replica.log)
-    # A partition that loses its leader gets a new epoch with KRaft; the model gives the next leader one, which is later.
-    if found.epoch is not None and has_epochs and leader is not None:
-        model_rank = _Ranks.of_model(state).rank(controller["leader_epoch"])
-        pairs.append(("the rank of the leader epoch", model_rank, _Ranks.of_brokers(seen).rank(found.epoch)))
     if "elr" in controller and found.eligible is not None:
         pairs.append(("the set of eligible leaders", sorted(controller["elr"]), sorted(found.eligible)))
     return pairs
 
 
-def _of_replica(
-    state: State, seen: Seen, replica: int, epochs: tuple[_Ranks, _Ranks]
-) -> Iterable[tuple[str, object, object]]:
-    model, real = state["log"][replica], next(one for one in seen.replicas if one.broker == replica)
-    records = model["records"][: model["end"]]
-    wanted = [value_of(record["id"]) for record in records]
-    yield f"broker {replica}'s log", _listed(wanted), _listed(real.values)
-    in_model, in_real = epochs
-    if wanted == list(real.values) and all(record.epoch is not None for record in real.log):
-        yield (
-            f"the order of the leader epochs in broker {replica}'s log",
-            [in_model.rank(record["epoch"]) for record in records],
-            [in_real.rank(record.epoch) for record in real.log],
-        )
+def _of_replica(state: State, seen: Seen, replica: int) -> Iterable[Pair]:
+    real = _replica(seen, replica)
+    yield f"broker {replica}'s log", _listed(_values(state, replica)), _listed(real.values)
     yield f"broker {replica}'s high watermark", state["broker"][replica]["hw"], real.high_watermark or 0
     is_down = bool(state["broker"][replica].get("down", False))
     yield f"broker {replica}", "down" if is_down else "up", "up" if replica in seen.running else "down"
+
+
+def _of_epochs(state: State, seen: Seen) -> Iterable[Pair]:
+    """Of logs with the same records; records have no epochs before 0.11."""
+    if any(record.epoch is None for replica in seen.replicas for record in replica.log):
+        return
+    in_model, in_real = _Ranks.of_model(state), _Ranks.of_brokers(seen)
+    for replica, log in enumerate(state["log"]):
+        model = [in_model.rank(record["epoch"]) for record in log["records"][: log["end"]]]
+        yield (
+            f"the order of the leader epochs in broker {replica}'s log",
+            model,
+            [in_real.rank(record.epoch) for record in _replica(seen, replica).log],
+        )
+    controller, found = state["controller"], seen.partition
+    # A partition that loses its leader gets a new epoch with KRaft; the model gives the next leader one, which is later.
+    if found is not None and found.epoch is not None and controller["leader"] is not None:
+        yield "the rank of the leader epoch", in_model.rank(controller["leader_epoch"]), in_real.rank(found.epoch)
+
+
+def _values(state: State, replica: int) -> list[str]:
+    log = state["log"][replica]
+    return [value_of(record["id"]) for record in log["records"][: log["end"]]]
+
+
+def _replica(seen: Seen, broker: int) -> Replica:
+    return next(one for one in seen.replicas if one.broker == broker)
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ class Prepared:
             mode = brokers.chosen_mode
             kept = mode if mode in release(changed.version).modes else None
             brokers = Brokers(changed.version, kept, sessions_expire=brokers.sessions_expire)
+            setting = replace(setting, has_eligible_leaders=None)  # The release is the control, as it is.
         if changed.setting is not None:
             setting = setting.changed(*changed.setting)
         others = other_rules(self.question, release(brokers.version), brokers.chosen_mode)

@@ -38,15 +38,15 @@ _ACKS = {ACKS_0: 0, ACKS_1: 1}
 class Setting:
     """What is asked of brokers and producers. `topic` are settings of the topic, `brokers` of all nodes.
 
-    `has_eligible_leaders`: whether the feature of KIP-966 is on, of releases that have it. `sessions_expire`: nobody tells
-    the controller that a broker is dead.
+    `has_eligible_leaders`: whether the feature of KIP-966 is on, of releases that have it; None: as the release has it.
+    `sessions_expire`: nobody tells the controller that a broker is dead.
     """
 
     replicas: int
     acks: int
     topic: Mapping[str, str]
     brokers: Mapping[str, str] = field(default_factory=lambda: dict(FOR_PLAYING))
-    has_eligible_leaders: bool = True
+    has_eligible_leaders: bool | None = None
     sessions_expire: bool = False
 
     def changed(self, key: str, value: str) -> Setting:
@@ -65,7 +65,7 @@ class Setting:
     def features(self, chosen: Release) -> dict[str, int]:
         """KRaft's features, as far as they are not the release's own."""
         is_on = chosen.number >= _ON_BY_DEFAULT
-        if chosen.number < _FIRST_WITH_ELIGIBLE_LEADERS or self.has_eligible_leaders is is_on:
+        if chosen.number < _FIRST_WITH_ELIGIBLE_LEADERS or self.has_eligible_leaders in (None, is_on):
             return {}
         return {_ELIGIBLE_LEADERS: int(self.has_eligible_leaders)}
 

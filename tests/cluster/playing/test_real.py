@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -27,6 +28,7 @@ class Case:
     row: int = 0
     control_plane: str | None = None
     ci: bool = False
+    constants: Mapping[str, int | str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.spec}-{self.kafka}"
@@ -34,7 +36,7 @@ class Case:
     def prepared(self) -> Prepared:
         mode = None if self.control_plane is None else Mode(self.control_plane)
         brokers = Brokers(self.kafka, mode)
-        found, _ = playable_run(self.spec, {}, brokers.chosen_mode, quiet=True)
+        found, _ = playable_run(self.spec, self.constants, brokers.chosen_mode, quiet=True)
         return prepare(found.question, found.run, brokers)
 
     def changed(self) -> Changed:
