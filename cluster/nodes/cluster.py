@@ -168,9 +168,7 @@ class Cluster:
 
     def shut_down(self, broker: int) -> None:
         """An orderly shutdown, of which the controller is told by the broker itself."""
-        jvm = self.nodes[broker].jvm
-        assert jvm is not None
-        jvm.shut_down()
+        self.nodes[broker].shut_down()
         self.network.reset(source=broker)
         self.network.reset(target=broker)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from acked.checker.errors import SystemFailure
 from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.nodes.jvm import Exited
 from acked.cluster.observe.disk import HIGH_WATERMARKS
 from acked.cluster.playing.compare import Difference, differences, value_of
 from acked.cluster.playing.driver import Driver, Parted
@@ -97,7 +98,7 @@ class _Play:
             for step in self._script.steps:
                 try:
                     self._take(step)
-                except (Parted, _Differ, NotSeen) as error:
+                except (Parted, _Differ, NotSeen, Exited) as error:
                     parted, reason = step, str(error)
                     found = error.found if isinstance(error, _Differ) else ()
                     break

@@ -295,8 +295,8 @@ class Stage:
         return tuple(found)
 
     def check(self) -> None:
-        """`Exited` if a broker that should run has ended."""
-        for broker in self.running:
+        """`Exited` if a broker has ended that nobody has ended."""
+        for broker in self.cluster.plan.brokers:
             self.cluster.nodes[broker].check()
 
 

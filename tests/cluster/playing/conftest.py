@@ -1,16 +1,22 @@
-"""Says at the end how many stories were played on real brokers."""
+"""Says at the very end how many counterexamples were played on real brokers."""
 
 from __future__ import annotations
 
 import pytest
 
-STORY = "test_a_counterexample_is_played_on_real_brokers"
+PLAYED = "test_a_counterexample_is_played_on_real_brokers"
+_COUNTS = pytest.StashKey[dict[str, int]]()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     found = {
-        outcome: sum(STORY in report.nodeid for report in terminalreporter.stats.get(outcome, ()))
+        outcome: sum(PLAYED in report.nodeid for report in terminalreporter.stats.get(outcome, ()))
         for outcome in ("passed", "failed", "error", "skipped")
     }
+    terminalreporter.config.stash[_COUNTS] = found
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    found = config.stash.get(_COUNTS, {})
     if any(found.values()):
-        terminalreporter.write_line(f"{found['passed']} counterexamples were played on real brokers.")
+        print(f"{found['passed']} counterexamples were played on real brokers, {found['skipped']} were skipped")

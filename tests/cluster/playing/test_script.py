@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from acked.checker.errors import ConfigurationError
+from acked.cluster.playing.reproduce import Brokers, prepare
 from acked.cluster.playing.script import NotPlayable, script_of
 from acked.cluster.releases.release import Mode
 from tests.cluster.playing.runs import question, run
@@ -50,3 +52,17 @@ def test_a_broker_that_comes_back_as_eligible_leader_was_shut_down_in_order() ->
     shut_down = script_of(asked, run(asked, [*down, "Restart(broker=2, is_clean=True)"]), Mode.KRAFT).shut_down
     killed = script_of(asked, run(asked, [*down, "Restart(broker=2, is_clean=False)"]), Mode.KRAFT).shut_down
     assert (shut_down, killed) == ({2}, frozenset())
+
+
+def test_leadership_moves_without_all_replicas_in_sync_only_since_2_4() -> None:
+    asked = question("2.1", leadership_moves=True)
+    found = run(asked, [CRASH.format(2), "BecomeLeader(leader=0)", "MoveLeadership(broker=1)"])
+    with pytest.raises(NotPlayable, match=r"step 3 of 3, MoveLeadership\(broker=1\): Kafka 2\.1\.1 moves"):
+        prepare(asked, found, Brokers("2.1.1"))
+    assert prepare(asked, found, Brokers("2.4.1")).script.steps[2].order == (1, 0, 2)
+
+
+def test_sessions_expire_with_kraft_alone() -> None:
+    asked = question("2.1")
+    with pytest.raises(ConfigurationError, match="outlast every run"):
+        prepare(asked, run(asked, [CRASH.format(2)]), Brokers("2.1.1", sessions_expire=True))
