@@ -32,14 +32,18 @@ from acked.model.partition.versions import LATEST, planes_of  # noqa: E402
 from acked.reports.reproductions.words import MODES  # noqa: E402
 
 CASES, MEASURED, PAGE = (ROOT / "docs" / name for name in ("real_brokers.toml", "real_measured.json", "real.md"))
-_OPEN = "no release that has this bug has played it yet"
+_OPEN = "it can be played, and was not yet"
 Case = dict[str, Any]
 
 
 def cases() -> list[Case]:
     """What is played, in the file's order."""
-    found: list[Case] = tomllib.loads(CASES.read_text("utf-8"))["case"]
+    found: list[Case] = _written()["case"]
     return found
+
+
+def _written() -> dict[str, Any]:
+    return tomllib.loads(CASES.read_text("utf-8"))
 
 
 def key_of(case: Case) -> str:
@@ -104,7 +108,7 @@ def page(measured: dict[str, Any]) -> str:
             f"{found['runs']} | {case.get('control', '')} | {kept} | {where} | {found['up']} s | {found['seconds']} s | "
             f"{found['date']} |"
         )
-    lines += ["", NOT_THERE, *_refused(measured), "", *_never()]
+    lines += ["", _written()["findings"], NOT_THERE, *_refused(measured), "", *_never()]
     return "\n".join(lines) + "\n"
 
 
@@ -153,9 +157,9 @@ def rules_of(spec: Spec) -> str:
 
 
 def _refused(measured: dict[str, Any]) -> list[str]:
-    reasons = measured.get("refused", {})
+    reasons = {**measured.get("refused", {}), **_written()["not_played"]}
     rows = sorted((spec.gallery.row, spec.gallery.id, spec.name) for spec in others() if spec.gallery is not None)
-    return [f"- Row {row}, {name}: {reasons.get(spec) or 'can be played; ' + _OPEN}." for row, name, spec in rows]
+    return [f"- Row {row}, {name}: {reasons.get(spec) or _OPEN}." for row, name, spec in rows]
 
 
 def _never() -> list[str]:

@@ -8,6 +8,7 @@ from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.nodes.settings import SESSION_MS
+from acked.cluster.playing.compare import value_of
 from acked.cluster.playing.gates import Gates, close
 from acked.cluster.playing.heartbeats import shut_down_unhindered
 from acked.cluster.playing.playable import HEARS
@@ -47,6 +48,9 @@ class Driver:
         self._uncommitted: dict[int, Frame] = {}
         """By leader: the controller's answer to its request for another ISR, which is held."""
         self._last_fetch: tuple[int, int] | None = None
+        self.reads: list[tuple[int, str]] = []
+        self.latest: list[int] = []
+        """What consumers have read, by offset, and the latest offsets that clients were told, in order."""
 
     def begin(self, settings: Mapping[str, str]) -> None:
         """Creates the topic in the order that leads to the script's elections; nobody hears of anything from then on."""
@@ -85,6 +89,27 @@ class Driver:
 
     def _nothing(self, step: ScriptStep) -> None:
         """What real brokers have done by themselves, or what touches none."""
+
+    # -- consuming --------------------------------------------------------------------------------------------------------
+
+    def _read(self, step: ScriptStep) -> None:
+        broker, offset = step.arguments["broker"], step.arguments["offset"]
+        wanted = value_of(step.after["consumer"]["record"])
+        with self.cluster.client(broker) as ask:
+            found = ask.fetch(self.stage.topic, offset)
+        if found.error or not found.records or found.records[0].text != wanted:
+            got = error_name(found.error) if found.error else [record.text for record in found.records]
+            raise Parted(f"a consumer that reads at offset {offset} from broker {broker} gets {got}, in the model {wanted}")
+        self.reads.append((offset, wanted))
+
+    def _query_latest_offset(self, step: ScriptStep) -> None:
+        broker, wanted = step.arguments["leader"], step.after["consumer"]["latest"]
+        with self.cluster.client(broker) as ask:
+            error, offset = ask.latest_offset(self.stage.topic)
+        if error or offset != wanted:
+            got = error_name(error) if error else str(offset)
+            raise Parted(f"a client that asks broker {broker} for the latest offset gets {got}, in the model {wanted}")
+        self.latest.append(offset)
 
     # -- fetching ---------------------------------------------------------------------------------------------------------
 
@@ -340,6 +365,8 @@ _STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
     "Retry": Driver._produce,
     "GiveUp": Driver._nothing,
     "LoseRequest": Driver._lose_request,
+    "Read": Driver._read,
+    "QueryLatestOffset": Driver._query_latest_offset,
     "BecomeLeader": Driver._hear,
     "BecomeFollower": Driver._hear,
     "LearnIsr": Driver._learn_isr,

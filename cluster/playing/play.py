@@ -12,7 +12,7 @@ from acked.cluster.nodes.jvm import Exited
 from acked.cluster.observe.disk import HIGH_WATERMARKS
 from acked.cluster.playing.compare import Difference, differences, value_of
 from acked.cluster.playing.driver import Driver, Parted
-from acked.cluster.playing.promises import broken, forks, lost, repeated
+from acked.cluster.playing.promises import broken, forks, has_gone, lost, repeated
 from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.playing.setting import Setting
 from acked.cluster.stories.seen import Seen
@@ -193,8 +193,17 @@ class _Play:
         return Played(
             initial, tuple(self._steps), parted, reason, acknowledged, dict(producers.refused), leader, last,
             lost(acknowledged, last, leader), forks(last.replicas), repeated(records, last, leader),
-            broken(acknowledged, records, last, leader), self._stage.words(), time.monotonic() - begun, found,
+            self._broken(acknowledged, records, last, leader), self._stage.words(), time.monotonic() - begun, found,
         )  # fmt: skip
+
+
+    def _broken(self, acknowledged: Mapping[int, int], records: int, last: Seen, leader: int | None) -> dict[str, bool]:
+        reads, latest = self._driver.reads, self._driver.latest
+        return {
+            **broken(acknowledged, records, last, leader),
+            **({"ReadsStay": has_gone(reads, last, leader)} if reads else {}),
+            **({"LatestOffsetStays": latest != sorted(latest)} if latest else {}),
+        }
 
 
 class _Differ(Exception):

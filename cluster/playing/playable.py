@@ -22,6 +22,7 @@ from acked.model.language.protocol import ActionInstance, Instance
 from acked.model.language.quantify import each, truth
 from acked.model.language.semantics import Guard
 from acked.model.language.values import Bool
+from acked.model.partition.common import presumes_leadership
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import caught_up_stay
 from acked.model.partition.state import Replica, State
@@ -47,8 +48,6 @@ NOT_PLAYED: Mapping[str, str] = {
     "ChangeConfiguration": "no step of the driver sets a topic's configuration",
     "RestartProducer": "producers here have no producer id",
     "RetryKnown": "producers here have no producer id",
-    "Read": "no step of the driver is a consumer's",
-    "QueryLatestOffset": "no step of the driver is a consumer's",
 }
 """By action why it is not played. All others are, if the clauses of `_Clauses` hold."""
 TIMED: Mapping[str, str] = dict.fromkeys(
@@ -170,6 +169,9 @@ class _Clauses:
         if name in TIMED:
             reason = "a leader removes all at once that are too slow, which here are all followers that lag"
             clauses.append(_Clause(reason, self._removes_all_too_slow(step)))
+        if name == "Read":
+            leads = self._of_state(lambda s, r: presumes_leadership(s, r), step.arguments["broker"])
+            clauses.append(_Clause("the driver's consumer reads from leaders only", leads))
         return clauses + self._of_fetch(step)
 
     def _removes_all_too_slow(self, step: ActionInstance) -> Expr:

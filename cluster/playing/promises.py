@@ -33,6 +33,12 @@ def repeated(records: int, seen: Seen, leader: int | None) -> tuple[int, ...]:
     return tuple(record for record in range(records) if log.count(value_of(record)) > 1)
 
 
+def has_gone(reads: Collection[tuple[int, str]], seen: Seen, leader: int | None) -> bool:
+    """Whether the leader's log does not have, at its offset, something that a consumer has read."""
+    log = () if leader is None else _replica(seen, leader).values
+    return leader is not None and any(log[offset : offset + 1] != (value,) for offset, value in reads)
+
+
 def broken(acknowledged: Mapping[int, int], records: int, seen: Seen, leader: int | None) -> dict[str, bool]:
     """By name of a promise that is decided here, whether it is broken."""
     isr = () if seen.partition is None else seen.partition.isr

@@ -211,6 +211,12 @@ class Client:
         [found] = self.ask(Api.LIST_OFFSETS, body).topics[0].partitions
         return int(found.error_code), found.offset
 
+    def latest_offset(self, topic: str) -> tuple[int, int]:
+        """Error and the latest offset that a consumer is told: the high watermark."""
+        body = {"replica_id": CONSUMER, "topics": [{"name": topic, "partitions": [{"partition_index": 0, "timestamp": -1}]}]}
+        [found] = self.ask(Api.LIST_OFFSETS, body).topics[0].partitions
+        return int(found.error_code), found.offset
+
     def epoch_end(self, topic: str, epoch: int) -> tuple[int, int]:
         """Error and end offset of an epoch (since 0.11); followers answer too since 2.3."""
         partition = {"partition": 0, "leader_epoch": epoch}

@@ -93,3 +93,12 @@ def test_traces_of_other_protocols_are_refused() -> None:
     asked = find_spec("kip320").question()
     with pytest.raises(ConfigurationError, match="real brokers play traces of partition"):
         playable(asked, Mode.KRAFT)
+
+
+def test_consumers_read_from_leaders_only() -> None:
+    asked = question("3.9", "kraft", consumer="followers", acks="1", replicas=2)
+    labels = [SENT, "FetchAtOnce(follower=1, leader=0, end=1)", "FetchNothingNew(follower=1, leader=0)"]
+    assert refusal(asked, run(asked, [*labels, "Read(broker=0, offset=0)"]), Mode.KRAFT) is None
+    refused = refusal(asked, run(asked, [*labels, "Read(broker=1, offset=0)"]), Mode.KRAFT)
+    assert refused is not None
+    assert (refused.index, refused.reason) == (4, "the driver's consumer reads from leaders only")
