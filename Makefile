@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed-$(shell echo "$(CURDIR)" | cksum | cut -d ' ' -f 1)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup bytecode check gate test test-long test-real test-fast bench lint docs clean
+.PHONY: help setup bytecode check gate test test-long test-real test-brokers test-fast bench lint docs clean
 
 help:
 	@echo 'make check      run the main job: one specification that holds and one that is violated'
@@ -19,6 +19,7 @@ help:
 	@echo 'make test       run all tests, then the gate'
 	@echo 'make test-long  run the tests that take minutes each and are left out of the above: the longest proofs and refutations'
 	@echo 'make test-real  play stories on real Kafka brokers; needs Java 17, and Maven until the releases are in the cache'
+	@echo 'make test-brokers  the ones of those that CI plays, in at most three minutes'
 	@echo 'make test-fast  run the tests that are neither slow nor need Spark or a browser, on all cores'
 	@echo 'make bench      measure this machine'
 	@echo 'make lint       ruff, mypy --strict and the layering of the packages'
@@ -73,6 +74,10 @@ test-long: bytecode
 # One cluster at a time: brokers are processes that need the machine.
 test-real: bytecode
 	@$(BIN)/python -m pytest -m real $(PYTEST_ARGS)
+
+# Four counterexamples with their controls, on a release with ZooKeeper and one with KRaft.
+test-brokers: bytecode
+	@$(BIN)/python -m pytest -q -rs -m 'real and ci' tests/cluster/playing $(PYTEST_ARGS)
 
 test-fast: bytecode
 	@$(BIN)/python -m pytest -q -m 'not slow and not long and not real and not spark and not browser' --numprocesses auto --dist worksteal $(PYTEST_ARGS)

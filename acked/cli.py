@@ -19,8 +19,9 @@ from acked.version import __version__
 
 _COMMANDS = {
     "ablate": "ablate", "audit": "audit", "check": "check", "coverage": "ablate", "diff": "diff", "explore": "explore",
-    "export": "export", "find": "find", "gallery": "gallery", "gate": "gate", "graph": "graph", "list": "list",
-    "matrix": "durability", "new": "new", "prove": "prove", "query": "data", "show": "check", "simulate": "simulate",
+    "export": "export", "find": "find", "gallery": "gallery", "gate": "gate", "graph": "graph", "kafka": "kafka",
+    "list": "list", "matrix": "durability", "new": "new", "prove": "prove", "query": "data",
+    "reproduce": "reproduce", "show": "check", "simulate": "simulate",
     "states": "data", "stats": "data", "view": "view",
 }  # fmt: skip
 """Every command, with the module of `acked/commands/` that defines it."""

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from acked.checker.errors import SystemFailure
 
 _NEEDED_FOR = {
+    "kazoo": "real brokers",
+    "kio": "real brokers",
     "py4j": "Spark",
     "pyarrow": "tables of states and Parquet files",
     "pyspark": "Spark, which searches over several machines and answers SQL",
@@ -15,6 +17,8 @@ _NEEDED_FOR = {
     "scipy": "liveness, which looks for strongly connected components",
 }
 """By top-level module, which is also the name of the distribution."""
+_EXTRAS = {"kazoo": "'acked[cluster]'", "kio": "'acked[cluster]'"}
+"""What installs it together with what else is needed for the same."""
 
 
 @contextmanager
@@ -29,4 +33,5 @@ def optional_packages() -> Iterator[None]:
         name = (error.name or "").partition(".")[0]
         if name not in _NEEDED_FOR:
             raise
-        raise SystemFailure(f"{name} is needed for {_NEEDED_FOR[name]}; install it with `pip install {name}`") from None
+        what = _EXTRAS.get(name, name)
+        raise SystemFailure(f"{name} is needed for {_NEEDED_FOR[name]}; install it with `pip install {what}`") from None

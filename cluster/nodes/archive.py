@@ -49,7 +49,7 @@ def archive_path(plan: Plan) -> Path | None:
 def _make(plan: Plan, place: Path) -> None:
     """Starts one broker that writes its classes when it is shut down, after a record has been produced and fetched."""
     temporary = place.with_name(f".{place.name}.{os.getpid()}")
-    small = replace(plan, brokers=(0,), settings={}, features={}, archive=None, keep=False)
+    small = replace(plan, brokers=(0,), settings={}, features={}, archive=None, keep=False, witness=None)
     try:
         with Cluster(small, options={0: (f"-XX:ArchiveClassesAtExit={temporary}",)}) as cluster:
             with cluster.admin() as ask:

@@ -135,9 +135,11 @@ class Cluster:
         return ",".join(self.addresses.bootstrap(broker) for broker in self.plan.brokers)
 
     def admin(self) -> Client:
-        """A connection to the node that is asked for topics: the controller, or with KRaft a running broker."""
+        """A connection to the node that is asked for topics: the controller; with KRaft the witness, or a running broker."""
         if self.plan.mode is Mode.ZOOKEEPER:
             return self.client(CONTROLLER)
+        if self.plan.witness is not None:
+            return self.client(self.plan.witness)
         running = [broker for broker in self.plan.brokers if self.nodes[broker].is_running]
         if not running:
             raise SystemFailure("no broker runs that could be asked")
@@ -166,9 +168,7 @@ class Cluster:
 
     def shut_down(self, broker: int) -> None:
         """An orderly shutdown, of which the controller is told by the broker itself."""
-        jvm = self.nodes[broker].jvm
-        assert jvm is not None
-        jvm.shut_down()
+        self.nodes[broker].shut_down()
         self.network.reset(source=broker)
         self.network.reset(target=broker)
 

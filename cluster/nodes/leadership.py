@@ -10,7 +10,7 @@ from acked.cluster.observe.zookeeper import zookeeper_state
 from acked.cluster.releases.release import Mode
 from acked.cluster.waiting import wait_for
 
-_BY_REQUESTS = (2, 4)
+MOVES_BY_REQUESTS = (2, 4)
 """Since then a controller is asked by requests (KIP-455, KIP-460); before, by paths in ZooKeeper."""
 _ELECTION_NOT_NEEDED = 84
 
@@ -20,7 +20,7 @@ def move_leadership(cluster: Cluster, topic: str, order: Sequence[int], seconds:
 
     Brokers hear of it after that, when their links let them. The new order raises the leader epoch once by itself.
     """
-    if cluster.plan.mode is Mode.ZOOKEEPER and cluster.plan.release.number < _BY_REQUESTS:
+    if cluster.plan.mode is Mode.ZOOKEEPER and cluster.plan.release.number < MOVES_BY_REQUESTS:
         with zookeeper_state(cluster.addresses.zookeeper) as state:
             state.move_leadership(topic, order, seconds)
         return

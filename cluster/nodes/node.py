@@ -64,7 +64,7 @@ class Node:
         self.jvm = Jvm(self.name, program, self.folder, self.watchdog)
 
     def check(self) -> None:
-        """`Exited` with its own words if it was started and has ended."""
+        """`Exited` with its own words if it was started and has ended by itself."""
         if self.jvm is not None:
             self.jvm.check()
 
@@ -72,6 +72,13 @@ class Node:
         """Ends its process at once."""
         if self.jvm is not None:
             self.jvm.kill()
+            self.jvm = None
+
+    def shut_down(self) -> None:
+        """Ends its process in an orderly way."""
+        assert self.jvm is not None
+        self.jvm.shut_down()
+        self.jvm = None
 
     def empty_disk(self) -> None:
         """Its data are gone, as on a new disk; only for a node that does not run."""

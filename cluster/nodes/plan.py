@@ -18,6 +18,8 @@ class Plan:
     """What is started. `settings` are Kafka's own, for all nodes; `features` those of KRaft that are not at their default.
 
     `archive` is a class archive for these jars, which halves what a start costs. With `keep` the cluster's folder stays.
+    `witness` is a broker of KRaft without replicas, which hears of everything at once and is asked what the controller has
+    decided; with ZooKeeper the controller is asked.
     """
 
     release: Release
@@ -30,12 +32,13 @@ class Plan:
     features: Mapping[str, int] = field(default_factory=dict)
     archive: Path | None = None
     keep: bool = False
+    witness: int | None = None
 
 
 def make_plan(version: str, mode: Mode | None = None, home: Path | None = None, brokers: Sequence[int] = (0, 1, 2),
               settings: Mapping[str, str] | None = None, features: Mapping[str, int] | None = None, keep: bool = False,
-              progress: Callable[[str], None] | None = None) -> Plan:  # fmt: skip
-    """A plan for a release by its version; jars that are missing are fetched.
+              progress: Callable[[str], None] | None = None, has_witness: bool = False) -> Plan:  # fmt: skip
+    """A plan for a release by its version; jars that are missing are fetched. `has_witness`: with KRaft, one broker more.
 
     Raises `ConfigurationError` for what cannot be asked, `SystemFailure` for what this machine lacks, a sentence each.
     """
@@ -48,4 +51,6 @@ def make_plan(version: str, mode: Mode | None = None, home: Path | None = None, 
     java = broker_java()
     jars = release_jars(chosen, home, progress)
     server = zookeeper_jars(progress) if found is Mode.ZOOKEEPER else None
-    return Plan(chosen, found, jars, server, java, tuple(brokers), settings or {}, features or {}, keep=keep)
+    witness = max(brokers) + 1 if has_witness and found is Mode.KRAFT else None
+    nodes = tuple(brokers) if witness is None else (*brokers, witness)
+    return Plan(chosen, found, jars, server, java, nodes, settings or {}, features or {}, keep=keep, witness=witness)

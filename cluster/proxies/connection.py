@@ -86,8 +86,8 @@ class Connection:
             self.far.close()
         self._advance(Phase.REQUEST)
 
-    def decide(self, frame: Frame, verdict: Verdict) -> None:
-        """What becomes of the frame that waits at the head of its direction."""
+    def decide(self, frame: Frame, verdict: Verdict, payload: bytes = b"") -> None:
+        """What becomes of the frame that waits at the head of its direction; `payload` is what answers a request instead."""
         queue = self._waiting[frame.phase]
         if not queue or queue[0] is not frame:
             return
@@ -98,6 +98,9 @@ class Connection:
             return
         if verdict is Verdict.PASS:
             self._forward(frame)
+        elif verdict is Verdict.ANSWER:
+            self._asked.pop(frame.correlation, None)
+            self.near.write(payload)
         self._advance(frame.phase)
 
     def send_to_target(self, raw: bytes) -> bool:

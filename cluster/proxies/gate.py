@@ -22,6 +22,11 @@ class Verdict(Enum):
     PASS = auto()
     DROP = auto()
     CLOSE = auto()
+    ANSWER = auto()
+
+
+Decide = Callable[[Frame, Verdict, float, bytes], None]
+"""Tells the network what becomes of a frame, after a pause in seconds; the bytes are what answers a request in its place."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class Match:
 class Gate:
     """Holds frames. Made by `Network.hold`; used by the driver's thread, fed by the network's."""
 
-    def __init__(self, match: Match, decide: Callable[[Frame, Verdict, float], None], forget: Callable[[Gate], None]) -> None:
+    def __init__(self, match: Match, decide: Decide, forget: Callable[[Gate], None]) -> None:
         self.match = match
         self._decide, self._forget = decide, forget
         self._changed = threading.Condition()
@@ -90,6 +95,10 @@ class Gate:
         """Makes a frame disappear and breaks its connection, at both ends."""
         return self._conclude(frame, Verdict.CLOSE, seconds)
 
+    def answer(self, payload: bytes, frame: Frame | None = None, seconds: float = 30.0) -> Frame:
+        """Makes a request disappear and answers it in its target's name."""
+        return self._conclude(frame, Verdict.ANSWER, seconds, payload=payload)
+
     def delay(self, pause: float, frame: Frame | None = None, seconds: float = 30.0) -> Frame:
         """Lets a frame go on after a pause."""
         return self._conclude(frame, Verdict.PASS, seconds, pause)
@@ -101,15 +110,17 @@ class Gate:
             frames, self._held = self._held, []
         self._forget(self)
         for frame in frames:
-            self._decide(frame, Verdict.PASS, 0.0)
+            self._decide(frame, Verdict.PASS, 0.0, b"")
 
-    def _conclude(self, frame: Frame | None, verdict: Verdict, seconds: float, pause: float = 0.0) -> Frame:
+    def _conclude(
+        self, frame: Frame | None, verdict: Verdict, seconds: float, pause: float = 0.0, payload: bytes = b""
+    ) -> Frame:
         chosen = frame or self.wait(seconds)
         with self._changed:
             if chosen not in self._held:
                 raise NotSeen(f"{chosen} is not held any more; its connection has gone")
             self._held.remove(chosen)
-        self._decide(chosen, verdict, pause)
+        self._decide(chosen, verdict, pause, payload)
         return chosen
 
     # -- called by the network's thread -----------------------------------------------------------------------------------

@@ -141,11 +141,11 @@ class Network:
 
     # -- in the driver's --------------------------------------------------------------------------------------------------
 
-    def _decide(self, frame: Frame, verdict: Verdict, pause: float) -> None:
+    def _decide(self, frame: Frame, verdict: Verdict, pause: float, payload: bytes) -> None:
         def go() -> None:
             connection = self._connections.get(frame.connection)
             if connection is not None:
-                connection.decide(frame, verdict)
+                connection.decide(frame, verdict, payload)
 
         self._loop.call_soon_threadsafe(partial(self._loop.call_later, pause, go) if pause else go)
 

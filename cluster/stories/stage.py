@@ -24,6 +24,9 @@ from acked.cluster.wire.facts import FetchRequest
 SECONDS = 60.0
 """How long an effect may take to be seen; long, as other work may run on the machine, and only a failure waits for it."""
 TRUNCATION = r"[Tt]runcat"
+TELLING = r"[Tt]runcat|[Uu]nclean election|UNCLEAN|Exiting because"
+"""What brokers and controllers say where something may be lost."""
+NOTHING_CUT = "has no effect"
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Stage:
         self.await_leader(replicas[0])
         for broker in replicas:
             folder = partition_folder(self.cluster.nodes[broker].data, self.topic)
-            wait_for(folder.is_dir, f"broker {broker}'s folder of {self.topic}", SECONDS, self._check)
+            wait_for(folder.is_dir, f"broker {broker}'s folder of {self.topic}", SECONDS, self.check)
         self.await_isr(replicas)
         self.tell(f"{self.topic} has replicas {list(replicas)}, broker {replicas[0]} is leader")
 
@@ -123,7 +126,7 @@ class Stage:
             return [broker for broker in among if self.leads(broker)][:1]
 
         what = "a leader" if wanted is None else f"broker {wanted} as leader"
-        [leader] = wait_for(look, f"{what} of {self.topic}", seconds, self._check)
+        [leader] = wait_for(look, f"{what} of {self.topic}", seconds, self.check)
         self.tell(f"broker {leader} is leader")
         return leader
 
@@ -134,13 +137,13 @@ class Stage:
             view = self.view(broker)
             return view is not None and view.leader == leader
 
-        wait_for(look, f"that broker {broker} knows leader {leader}", SECONDS, self._check)
+        wait_for(look, f"that broker {broker} knows leader {leader}", SECONDS, self.check)
 
     def await_isr(self, wanted: Collection[int]) -> None:
         """Returns when the ISR that the controller has is the wanted one."""
         with truths(self.cluster, self.topic) as read:
             what = f"ISR {sorted(wanted)} of {self.topic}"
-            wait_for(lambda: (view := read()) is not None and set(view.isr) == set(wanted), what, SECONDS, self._check)
+            wait_for(lambda: (view := read()) is not None and set(view.isr) == set(wanted), what, SECONDS, self.check)
         self.tell(f"the ISR is {sorted(wanted)}")
 
     def await_agreement(self, leader: int) -> None:
@@ -151,7 +154,7 @@ class Stage:
             log = self.replica(leader).log
             return all(self.replica(broker).log == log for broker in followers)
 
-        wait_for(look, f"that the logs of {self.topic} agree", SECONDS, self._check)
+        wait_for(look, f"that the logs of {self.topic} agree", SECONDS, self.check)
         self.tell(f"the logs of brokers {[leader, *followers]} agree")
 
     # -- fetching ---------------------------------------------------------------------------------------------------------
@@ -200,7 +203,7 @@ class Stage:
         """
         producer = self.cluster.client(broker, SECONDS, gated=True)
         producer.send_record(self.topic, value.encode(), acks, timeout_ms, batch)
-        wait_for(lambda: value in self.replica(broker).values, f"{value} in broker {broker}'s log", SECONDS, self._check)
+        wait_for(lambda: value in self.replica(broker).values, f"{value} in broker {broker}'s log", SECONDS, self.check)
         self.tell(f"a producer sends {value} to broker {broker}, which appends it")
         return producer
 
@@ -258,7 +261,7 @@ class Stage:
                 return ask.fetch(self.topic).high_watermark >= ask.log_end(self.topic)[1]
 
         if not any(gate.held for gate in self.cluster.network.gates):
-            wait_for(is_readable, f"that broker {leader}'s whole log is committed", SECONDS, self._check)
+            wait_for(is_readable, f"that broker {leader}'s whole log is committed", SECONDS, self.check)
         with self.cluster.client(leader) as ask:
             read = tuple(record.text for record in ask.fetch(self.topic).records)
         log = self.replica(leader).values
@@ -278,8 +281,22 @@ class Stage:
                     found.append(f"broker {broker}: {line}")
         return tuple(found)
 
-    def _check(self) -> None:
-        for broker in self.running:
+    def begin_words(self) -> None:
+        """What nodes have said so far does not count."""
+        self._log_sizes = {node: _size(self.cluster, node) for node in self.cluster.nodes}
+
+    def words(self) -> tuple[str, ...]:
+        """What brokers and the controller have said of losing something of this topic, each line with who said it."""
+        found = []
+        for node in self.cluster.nodes.values():
+            for line in log_lines(node.log, TELLING, self._log_sizes.get(node.number, 0)):
+                if f"{self.topic}-0" in line and NOTHING_CUT not in line:
+                    found.append(f"{node.name}: {line}")
+        return tuple(found)
+
+    def check(self) -> None:
+        """`Exited` if a broker has ended that nobody has ended."""
+        for broker in self.cluster.plan.brokers:
             self.cluster.nodes[broker].check()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum, unique
 
+from kio.schema.errors import ErrorCode
+
 
 @unique
 class Api(IntEnum):
@@ -34,6 +36,14 @@ class Api(IntEnum):
     ALLOCATE_PRODUCER_IDS = 67
     CONTROLLER_REGISTRATION = 70
     DESCRIBE_TOPIC_PARTITIONS = 75
+
+
+def error_name(code: int) -> str:
+    """As Kafka's documentation writes it, FENCED_LEADER_EPOCH, or the number of one that is not known here."""
+    try:
+        return ErrorCode(code).name.upper()
+    except ValueError:
+        return f"error {code}"
 
 
 def api_name(key: int | None) -> str:

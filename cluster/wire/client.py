@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -174,6 +175,11 @@ class Client:
         [partition] = body.responses[0].partition_responses
         return Acknowledgement(int(partition.error_code), partition.base_offset)
 
+    def is_answered(self) -> bool:
+        """Whether there is something to read by now: an answer, or the end of the connection."""
+        readable, _, _ = select.select([self._socket], [], [], 0)
+        return bool(readable)
+
     def produce(self, topic: str, value: bytes, acks: int = ALL_REPLICAS, timeout_ms: int = 60_000) -> Acknowledgement:
         """Sends a record and waits for the answer."""
         self.send_record(topic, value, acks, timeout_ms)
@@ -202,6 +208,12 @@ class Client:
     def log_end(self, topic: str) -> tuple[int, int]:
         """Error and log end offset; followers answer too."""
         body = {"replica_id": DEBUGGER, "topics": [{"name": topic, "partitions": [{"partition_index": 0, "timestamp": -1}]}]}
+        [found] = self.ask(Api.LIST_OFFSETS, body).topics[0].partitions
+        return int(found.error_code), found.offset
+
+    def latest_offset(self, topic: str) -> tuple[int, int]:
+        """Error and the latest offset that a consumer is told: the high watermark."""
+        body = {"replica_id": CONSUMER, "topics": [{"name": topic, "partitions": [{"partition_index": 0, "timestamp": -1}]}]}
         [found] = self.ask(Api.LIST_OFFSETS, body).topics[0].partitions
         return int(found.error_code), found.offset
 

@@ -6,6 +6,7 @@ controllers with ZooKeeper send, is defined here after LeaderAndIsrRequest.json 
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, field, fields, make_dataclass
 from functools import cache
@@ -77,6 +78,13 @@ _OLDER_RESPONSES: Mapping[tuple[int, int], tuple[int, str]] = {
     (Api.CREATE_TOPICS, 1): (2, "throttle_time"),
     (Api.DELETE_TOPICS, 0): (1, "throttle_time"),
 }
+
+
+def leader_and_isr_answer(version: int, correlation: int) -> bytes:
+    """What a broker answers to a LeaderAndIsr that it has taken up, as a frame without its length; no partition failed."""
+    if version >= 4:  # Flexible: no tagged fields in the header, a compact array of nothing, no tagged fields.
+        return struct.pack(">ibhbb", correlation, 0, 0, 1, 0)
+    return struct.pack(">ihi", correlation, 0, 0)
 
 
 def _older(schema: Schema, version: int, without: frozenset[str]) -> Schema:

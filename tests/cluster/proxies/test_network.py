@@ -202,3 +202,19 @@ def test_the_session_of_a_dead_node_lives_until_it_is_ended() -> None:
         server.connections[0].shutdown(socket.SHUT_RDWR)
         ender.join(5)
         assert not ender.is_alive()
+
+
+def test_a_gate_answers_in_the_targets_name(pair: Pair) -> None:
+    gate = pair.network.hold(SOURCE, TARGET, Api.METADATA)
+    with pair.client() as client:
+        thread, got = ask_in_background(client)
+        held = gate.wait(5.0)
+        answer = write_response(
+            Api.METADATA, held.version, held.correlation, {"brokers": [], "controller_id": 8, "topics": []}
+        )
+        gate.answer(answer[4:], held)
+        thread.join(5.0)
+        assert got == [8]
+        assert pair.broker.asked == []
+        gate.lift()
+        assert client.metadata().controller == 3

@@ -1,0 +1,219 @@
+"""Playing a script on a cluster: every step, then a comparison with the model's state; and how it ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from acked.checker.errors import SystemFailure
+from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.nodes.jvm import Exited
+from acked.cluster.observe.disk import HIGH_WATERMARKS
+from acked.cluster.playing.compare import Difference, differences, value_of
+from acked.cluster.playing.driver import Driver, Parted
+from acked.cluster.playing.promises import broken, forks, has_gone, lost, repeated
+from acked.cluster.playing.script import Script, ScriptStep
+from acked.cluster.playing.setting import Setting
+from acked.cluster.stories.seen import Seen
+from acked.cluster.stories.stage import Stage
+from acked.cluster.waiting import NotSeen, wait_for
+from acked.cluster.wire.apis import error_name
+from acked.cluster.wire.client import PartitionView
+from acked.model.partition.state import ACKED
+
+PATIENCE = (5.0, 40.0)
+"""The least and the greatest number of seconds after which what is not seen will not be; in between, as long as the cluster
+took to start, because a machine that does other work is slow at both. An effect takes about a tenth of a second."""
+AFTER_PARTING = 3.0
+"""The same once the brokers have gone another way than the model."""
+_FRESH = 3.0
+
+
+@dataclass(frozen=True)
+class SeenStep:
+    """What was seen after a step: everything, or None where real brokers took the next step at once with it."""
+
+    step: ScriptStep
+    seen: Seen | None
+    acknowledged: Mapping[int, int]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Played:
+    """How a run ended on real brokers.
+
+    `parted` is the step at which they went another way, with the reason. `acknowledged` are the records by the offset that
+    the producer was answered, `lost` those of them that the last leader's log lacks, `forks` the offsets below two replicas'
+    high watermarks at which these have different records, `repeated` the records that the last leader
+    has more than once, `broken` which promises are broken in the end. `lines` are the brokers' own words.
+    """
+
+    initial: Seen
+    steps: tuple[SeenStep, ...]
+    parted: ScriptStep | None
+    reason: str
+    acknowledged: Mapping[int, int]
+    refused: Mapping[int, int]
+    leader: int | None
+    last: Seen
+    lost: tuple[int, ...]
+    forks: tuple[int, ...]
+    repeated: tuple[int, ...]
+    broken: Mapping[str, bool]
+    lines: tuple[str, ...]
+    seconds: float
+    differences: tuple[Difference, ...] = field(default=())
+
+    def breaks(self, promise: str) -> bool:
+        """Whether a promise is broken in the end; of one that is not decided from what is seen, whether any other is."""
+        return self.broken.get(promise, any(self.broken.values()))
+
+
+def play(
+    script: Script, cluster: Cluster, topic: str, setting: Setting, heed: Callable[[SeenStep], None] = lambda step: None
+) -> Played:
+    """Plays a script. `heed` is told every step when it has been taken and seen."""
+    return _Play(script, cluster, topic, setting, heed).run()
+
+
+class _Play:
+    def __init__(
+        self, script: Script, cluster: Cluster, topic: str, setting: Setting, heed: Callable[[SeenStep], None]
+    ) -> None:
+        self._script, self._cluster, self._setting, self._heed = script, cluster, setting, heed
+        self._patience = min(max(cluster.seconds, PATIENCE[0]), PATIENCE[1])
+        self._stage = Stage(cluster, topic)
+        self._driver = Driver(cluster, self._stage, script, setting, self._patience)
+        self._steps: list[SeenStep] = []
+
+    def run(self) -> Played:
+        begun = time.monotonic()
+        parted: ScriptStep | None = None
+        reason, found = "", tuple[Difference, ...]()
+        try:
+            self._driver.begin(self._setting.topic)
+            initial = self._stage.seen()
+            for step in self._script.steps:
+                try:
+                    self._take(step)
+                except (Parted, _Differ, NotSeen, Exited) as error:
+                    parted, reason = step, str(error)
+                    found = error.found if isinstance(error, _Differ) else ()
+                    break
+            if parted is not None:
+                self._go_on(parted)
+            return self._judge(initial, parted, reason, found, begun)
+        finally:
+            self._driver.producers.close()
+            self._driver.gates.lift()
+
+    def _take(self, step: ScriptStep) -> None:
+        begun = time.monotonic()
+        self._driver.perform(step)
+        taken = time.time_ns()
+        self._check_producers(step)
+        seen = self._compare(step, taken) if step.is_settled else None
+        self._note(step, seen, begun)
+
+    def _note(self, step: ScriptStep, seen: Seen | None, begun: float) -> None:
+        told = SeenStep(step, seen, self._offsets(), time.monotonic() - begun)
+        self._steps.append(told)
+        self._heed(told)
+
+    def _offsets(self) -> dict[int, int]:
+        return {record: answer.offset for record, answer in self._driver.producers.acknowledged.items()}
+
+    def _check_producers(self, step: ScriptStep) -> None:
+        """The producers have heard what those of the model have."""
+        producers = self._driver.producers
+        producers.hear()
+        for record, status in enumerate(step.after["producer"]["status"]):
+            if status == ACKED and not producers.await_acknowledgement(record, self._patience):
+                error = producers.refused.get(record)
+                why = f"is answered with {error_name(error)}" if error else "has no answer"
+                raise Parted(f"the producer of {value_of(record)} {why}, and in the model it is acknowledged")
+            if status != ACKED and record in producers.acknowledged and step.is_settled:
+                raise Parted(f"the producer of {value_of(record)} is acknowledged, and in the model it is not")
+
+    def _compare(self, step: ScriptStep, taken: int) -> Seen:
+        """What is seen as soon as it is what the model says; `_Differ` if it is not in time."""
+        last: list[tuple[Seen, tuple[Difference, ...]]] = []
+
+        def look() -> Seen | None:
+            seen = self._stage.seen()
+            found = differences(step.after, seen)
+            last[:] = [(seen, found)]
+            return None if found or not self._are_fresh(step, taken) else seen
+
+        try:
+            return wait_for(look, "what the model says", self._patience)
+        except NotSeen:
+            seen, found = last[0]
+            if not found:
+                return seen  # Checkpoints are as the model says, and were not written again.
+            raise _Differ(found) from None
+
+    def _are_fresh(self, step: ScriptStep, taken: int) -> bool:
+        """Whether every replica that has heard of a leader has written its high watermarks since a step was taken."""
+        if time.time_ns() - taken > _FRESH * 1e9:
+            return True
+        for broker in self._driver.replicas:
+            node = self._cluster.nodes[broker]
+            if node.is_running and step.after["broker"][broker]["leader_epoch"] is not None:
+                try:
+                    if (node.data / HIGH_WATERMARKS).stat().st_mtime_ns <= taken:
+                        return False
+                except FileNotFoundError:
+                    return False
+        return True
+
+    # -- after the brokers went another way -------------------------------------------------------------------------------
+
+    def _go_on(self, parted: ScriptStep) -> None:
+        """Takes what follows as far as the brokers let themselves be led, without comparing."""
+        self._driver.seconds = self._driver.producers.seconds = AFTER_PARTING
+        for step in self._script.steps[parted.index :]:
+            try:
+                self._driver.perform(step)
+                self._driver.producers.hear()
+            except (Parted, SystemFailure):
+                continue
+
+    def _judge(
+        self, initial: Seen, parted: ScriptStep | None, reason: str, found: tuple[Difference, ...], begun: float
+    ) -> Played:
+        self._driver.producers.hear()
+        last = self._stage.seen()
+        leader = _leader_of(last.partition)
+        acknowledged = self._offsets()
+        records = len(self._script.initial["producer"]["status"])
+        producers = self._driver.producers
+        return Played(
+            initial, tuple(self._steps), parted, reason, acknowledged, dict(producers.refused), leader, last,
+            lost(acknowledged, last, leader), forks(last.replicas), repeated(records, last, leader),
+            self._broken(acknowledged, records, last, leader), self._stage.words(), time.monotonic() - begun, found,
+        )  # fmt: skip
+
+
+    def _broken(self, acknowledged: Mapping[int, int], records: int, last: Seen, leader: int | None) -> dict[str, bool]:
+        reads, latest = self._driver.reads, self._driver.latest
+        return {
+            **broken(acknowledged, records, last, leader),
+            **({"ReadsStay": has_gone(reads, last, leader)} if reads else {}),
+            **({"LatestOffsetStays": latest != sorted(latest)} if latest else {}),
+        }
+
+
+class _Differ(Exception):
+    """What is seen is not what the model says."""
+
+    def __init__(self, found: tuple[Difference, ...]) -> None:
+        super().__init__("; ".join(map(str, found)))
+        self.found = found
+
+
+def _leader_of(partition: PartitionView | None) -> int | None:
+    return None if partition is None or partition.leader < 0 else partition.leader
+

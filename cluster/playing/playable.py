@@ -1,0 +1,225 @@
+"""Which runs of `partition` can be played on real brokers: actions that cannot be, and what a real cluster does at once.
+
+The model leaves open when somebody gets round to something; a controller elects at once, a leader asks for another ISR at
+once. Here that becomes further clauses of the actions, so a search finds the shortest run that can be played, and of a given
+run the first clause that is false is the reason why it cannot be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
+
+from acked.checker.errors import ConfigurationError
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run
+from acked.cluster.releases.release import Mode
+from acked.model.formulas.evaluate import Evaluator
+from acked.model.formulas.expr import Expr
+from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.quantify import each, truth
+from acked.model.language.semantics import Guard
+from acked.model.language.values import Bool
+from acked.model.partition.common import presumes_leadership
+from acked.model.partition.protocol import partition
+from acked.model.partition.settings import caught_up_stay
+from acked.model.partition.state import Replica, State
+
+_WAITS = "whether the high watermark waits for a follower outside the ISR depends on how long ago that one had caught up"
+_RACE = "it is a race inside one broker, which drops the connection when its role changes"
+_SESSION = "a live broker without a session gets another one by itself, at a moment that nothing outside it chooses"
+NOT_PLAYED: Mapping[str, str] = {
+    "ProduceWhileHwWaits": _WAITS,
+    "FetchWhileHwWaits": _WAITS,
+    "LearnIsrWhileHwWaits": _WAITS,
+    "ShrinkIsrWhileHwWaits": _WAITS,
+    "FetchDivergingLate": _RACE,
+    "LateAnswerCounts": _RACE,
+    "LateAnswerIsDropped": _RACE,
+    "ReadBeforeTruncation": _RACE,
+    "LoseSession": _SESSION,
+    "RegainSession": _SESSION,
+    "RestartUnnoticed": "a broker cannot register again before its former session has ended",
+    "LoseAnswer": "a leader asks again when its connection to the controller breaks",
+    "Halt": "the process ends, and starts again only by hand",
+    "MoveDirectory": "brokers here have one log directory each",
+    "ChangeConfiguration": "no step of the driver sets a topic's configuration",
+    "RestartProducer": "producers here have no producer id",
+    "RetryKnown": "producers here have no producer id",
+}
+"""By action why it is not played. All others are, if the clauses of `_Clauses` hold."""
+TIMED: Mapping[str, str] = dict.fromkeys(
+    ("ShrinkIsr", "AskToShrink"), "how slow is too slow is decided by the leader's clock (replica.lag.time.max.ms)"
+)
+"""Actions that are played, but end by time, so a search does without them if it can."""
+
+ELECTIONS = ("ElectLeader", "ElectUncleanly")
+HEARS = {"BecomeLeader": "leader", "BecomeFollower": "follower"}
+"""The actions by which a broker hears who leads, with the parameter that is this broker."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a run cannot be played: its step, counted from 1, the action, and the reason."""
+
+    index: int
+    label: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Clause:
+    """What must hold for a step to be played, beside its own guard, and what to say if it does not."""
+
+    reason: str
+    condition: Expr
+
+
+def playable(question: Question, mode: Mode, is_timed: bool = False) -> Question:
+    """The question about the runs that can be played: fewer actions, further clauses; `is_timed`: also those of `TIMED`."""
+    _check_protocol(question)
+    made = question.instance.protocol.instantiate(question.instance.constants, question.instance.dropped)
+    clauses = _Clauses(made, mode)
+    made.actions = tuple(
+        _with_clauses(made, step, clauses.of(step))
+        for step in made.actions
+        if step.action.name not in NOT_PLAYED and step.action.name != "FetchRecord"
+        and (is_timed or step.action.name not in TIMED)
+    )
+    return Question(made, question.properties)
+
+
+def as_asked(question: Question, found: Run) -> Run:
+    """A run of `playable`, with the actions of the question itself."""
+    steps = {step.label: step for step in question.instance.actions}
+    return Run(found.states, tuple(steps[step.label] for step in found.actions))
+
+
+def left_out(question: Question, is_timed: bool = False) -> dict[str, str]:
+    """The actions of a question that no run of `playable` has, each with the reason."""
+    names = dict.fromkeys(step.action.name for step in question.instance.actions)
+    reasons = dict(NOT_PLAYED) if is_timed else {**NOT_PLAYED, **TIMED}
+    return {name: reasons[name] for name in names if name in reasons}
+
+
+def refusal(question: Question, run: Run, mode: Mode) -> Refusal | None:
+    """The first step of a run that cannot be played; None if all can."""
+    _check_protocol(question)
+    clauses = _Clauses(question.instance, mode)
+    if run.loop is not None:
+        return Refusal(len(run.actions), run.actions[-1].label, "the trace goes on for ever")
+    for index, (step, words) in enumerate(zip(run.actions, run.states, strict=False), start=1):
+        name = step.action.name
+        if name in NOT_PLAYED:
+            return Refusal(index, step.label, NOT_PLAYED[name])
+        codes = question.instance.schema.unpack(words)
+        for clause in clauses.of(step):
+            if not Evaluator([clause.condition])(codes)[0]:
+                return Refusal(index, step.label, clause.reason)
+    return None
+
+
+def _check_protocol(question: Question) -> None:
+    found = question.instance.protocol
+    if found is not partition:
+        raise ConfigurationError(f"real brokers play traces of {partition.name}, and this one is of {found.name}")
+
+
+def _with_clauses(instance: Instance, step: ActionInstance, clauses: Iterable[_Clause]) -> ActionInstance:
+    guards = tuple(Guard(clause.reason, clause.condition, step.action.file, step.action.line) for clause in clauses)
+    return replace(
+        step,
+        guards=(*step.guards, *guards),
+        guard=instance.pool.all([step.guard, *(guard.condition for guard in guards)]),
+    )
+
+
+class _Clauses:
+    """The further clauses of steps, over the states of one instance."""
+
+    def __init__(self, instance: Instance, mode: Mode) -> None:
+        self._instance = instance
+        pool = instance.pool
+        steps = instance.actions
+        election = pool.any(step.guard for step in steps if step.action.name in ELECTIONS)
+        asked = pool.any(step.guard for step in steps if step.action.name == "AskToExpand")
+        heard = pool.any(self._heard_at_once(step) for step in steps if step.action.name in HEARS)
+        self._nobody_elected = _Clause("there is no leader, and a controller elects one at once", pool.not_(election))
+        self._nothing_asked = _Clause("a leader asks for a follower that has caught up at once", pool.not_(asked))
+        self._nothing_heard = _Clause(
+            "with KRaft a broker that restarts follows the metadata before it is in office, so it hears at once who leads",
+            pool.not_(heard),
+        )
+        self._is_kraft = mode is Mode.KRAFT
+
+    def of(self, step: ActionInstance) -> list[_Clause]:
+        """The clauses of a step."""
+        name = step.action.name
+        if name in ELECTIONS:
+            return []
+        clauses = [self._nobody_elected]
+        if name in HEARS:
+            return clauses
+        if self._is_kraft:
+            clauses.append(self._nothing_heard)
+        if name != "AskToExpand":
+            clauses.append(self._nothing_asked)
+        if name in TIMED:
+            reason = "a leader removes all at once that are too slow, which here are all followers that lag"
+            clauses.append(_Clause(reason, self._removes_all_too_slow(step)))
+        if name == "Read":
+            leads = self._of_state(lambda s, r: presumes_leadership(s, r), step.arguments["broker"])
+            clauses.append(_Clause("the driver's consumer reads from leaders only", leads))
+        return clauses + self._of_fetch(step)
+
+    def _removes_all_too_slow(self, step: ActionInstance) -> Expr:
+        leader, removed = step.arguments["leader"], cast(list[int], step.arguments["followers"])
+        others = [other for other in range(self._instance.constants["replicas"]) if other != leader]
+        slow = {other: self._of_state(partial(self._is_too_slow, other), leader) for other in others}
+        return self._instance.pool.all(
+            slow[other] if other in removed else self._instance.pool.not_(slow[other]) for other in others
+        )
+
+    def _is_too_slow(self, follower: int, s: State, leader: Replica) -> Bool:
+        """Whether a member of the leader's ISR lags; to 2.0 whoever does not fetch is too slow, caught up or not."""
+        other = each(Replica)[follower]
+        lags = s.known_end[leader][other] < s.log[leader].end
+        always = truth(not self._instance.constants[caught_up_stay.name])
+        return s.broker[leader].isr.contains(other) & (always | lags)
+
+    def _of_fetch(self, step: ActionInstance) -> list[_Clause]:
+        arguments, name = step.arguments, step.action.name
+        if name == "FetchAtOnce":
+            return [_Clause("a fetch brings one record here, which is how these brokers are set up", self._brings_one(step))]
+        if name == "FetchRecord":
+            # What it brings is the high watermark from after the fetch; a record that is there already comes at once.
+            pool, names = self._instance.pool, ("follower", "leader")
+            at_once = [
+                pool.and_(self._brings_one(twin), pool.eq(self._mark_after(step), self._mark_after(twin)))
+                for twin in self._instance.actions
+                if twin.action.name == "FetchAtOnce" and all(twin.arguments[key] == arguments[key] for key in names)
+            ]
+            reason = "the record is there before the fetch, so it is answered at once, with the high watermark from before"
+            return [_Clause(reason, pool.any(at_once))]
+        return []
+
+    def _brings_one(self, step: ActionInstance) -> Expr:
+        end = step.arguments["end"]
+        return self._of_state(lambda s, r: s.log[r].end + 1 == end, step.arguments["follower"])
+
+    def _mark_after(self, step: ActionInstance) -> Expr:
+        """The follower's high watermark after a fetch."""
+        names = [leaf.name for leaf in self._instance.schema.leaves]
+        at = names.index(f"broker[{step.arguments['follower']}].hw")
+        return dict(step.updates).get(at, self._instance.fields[at])
+
+    def _heard_at_once(self, step: ActionInstance) -> Expr:
+        """Whether the step is possible and its broker, which has restarted, knows of no leader epoch yet."""
+        broker = step.arguments[HEARS[step.action.name]]
+        unknown = self._of_state(lambda s, r: s.broker[r].leader_epoch.is_none, broker)
+        return self._instance.pool.and_(step.guard, unknown)
+
+    def _of_state(self, predicate: Callable[[Any, Replica], Bool], broker: Any) -> Expr:
+        return self._instance.state_predicate("playable", lambda s: predicate(s, each(Replica)[broker]))

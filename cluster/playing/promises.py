@@ -1,0 +1,63 @@
+"""Which promises of the model brokers have broken, by what is seen of them and by what producers were answered."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import combinations
+
+from acked.cluster.observe.disk import Replica
+from acked.cluster.playing.compare import value_of
+from acked.cluster.stories.seen import Seen
+
+
+def lost(acknowledged: Collection[int], seen: Seen, leader: int | None) -> tuple[int, ...]:
+    """The acknowledged records that the leader's log lacks; none where nobody leads."""
+    if leader is None:
+        return ()
+    return tuple(sorted(record for record in acknowledged if value_of(record) not in _replica(seen, leader).values))
+
+
+def forks(replicas: Collection[Replica]) -> tuple[int, ...]:
+    """The offsets below two replicas' high watermarks at which they have different records."""
+    found = set()
+    for one, other in combinations(replicas, 2):
+        for offset in range(min(one.high_watermark or 0, other.high_watermark or 0)):
+            if one.log[offset : offset + 1] != other.log[offset : offset + 1]:
+                found.add(offset)
+    return tuple(sorted(found))
+
+
+def repeated(records: int, seen: Seen, leader: int | None) -> tuple[int, ...]:
+    """The records that the leader's log has more than once."""
+    log = () if leader is None else _replica(seen, leader).values
+    return tuple(record for record in range(records) if log.count(value_of(record)) > 1)
+
+
+def has_gone(reads: Collection[tuple[int, str]], seen: Seen, leader: int | None) -> bool:
+    """Whether the leader's log does not have, at its offset, something that a consumer has read."""
+    log = () if leader is None else _replica(seen, leader).values
+    return leader is not None and any(log[offset : offset + 1] != (value,) for offset, value in reads)
+
+
+def broken(acknowledged: Mapping[int, int], records: int, seen: Seen, leader: int | None) -> dict[str, bool]:
+    """By name of a promise that is decided here, whether it is broken."""
+    isr = () if seen.partition is None else seen.partition.isr
+    values = [value_of(record) for record in acknowledged]
+    held = {value for one in seen.replicas for value in one.values}
+    return {
+        "AckedRecordsSurvive": bool(lost(acknowledged, seen, leader)),
+        "AckedRecordsInIsr": any(value not in _replica(seen, member).values for member in isr for value in values),
+        "AckedRecordsExist": any(value not in held for value in values),
+        "CommittedInIsr": leader is not None and any(not _has_committed(seen, leader, member) for member in isr),
+        "LogsAgreeBelowHw": bool(forks(seen.replicas)),
+        "NoDuplicates": bool(repeated(records, seen, leader)),
+    }
+
+
+def _has_committed(seen: Seen, leader: int, member: int) -> bool:
+    end = _replica(seen, leader).high_watermark or 0
+    return _replica(seen, member).log[:end] == _replica(seen, leader).log[:end]
+
+
+def _replica(seen: Seen, broker: int) -> Replica:
+    return next(one for one in seen.replicas if one.broker == broker)

@@ -1,0 +1,137 @@
+"""One run on one release: what is started for it, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from acked.checker.errors import ConfigurationError
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run
+from acked.cluster.nodes.archive import with_archive
+from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.nodes.leadership import MOVES_BY_REQUESTS
+from acked.cluster.nodes.plan import Plan, make_plan
+from acked.cluster.playing.play import Played, SeenStep, play
+from acked.cluster.playing.playable import Refusal
+from acked.cluster.playing.script import NotPlayable, Script, script_of
+from acked.cluster.playing.setting import OtherRule, Setting, other_rules, setting_of
+from acked.cluster.releases.release import Mode, Release, mode_of, release
+
+TOPIC = "played"
+
+
+@dataclass(frozen=True)
+class Brokers:
+    """Which brokers play: a release, its mode (None: the release's own), and where its jars are (None: the cache).
+
+    `sessions_expire`: the controller notices by itself, after seconds, that a broker is dead; only with KRaft.
+    """
+
+    version: str
+    mode: Mode | None = None
+    home: Path | None = None
+    sessions_expire: bool = False
+
+    @property
+    def chosen_mode(self) -> Mode:
+        """The mode in which they run; `ConfigurationError` for a release or a mode that there is not."""
+        return mode_of(release(self.version), self.mode)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What is another in a control: the release, or one setting; the other is None."""
+
+    version: str | None = None
+    setting: tuple[str, str] | None = None
+
+    def __str__(self) -> str:
+        return f"Kafka {self.version}" if self.version is not None else "=".join(self.setting or ())
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A run ready to be played: everything that can be refused has been."""
+
+    question: Question
+    run: Run
+    script: Script
+    setting: Setting
+    brokers: Brokers
+    others: tuple[OtherRule, ...]
+
+    def control(self, changed: Changed) -> Prepared:
+        """The same steps on another release or with another setting."""
+        brokers, setting = self.brokers, self.setting
+        if changed.version is not None:
+            mode = brokers.chosen_mode
+            kept = mode if mode in release(changed.version).modes else None
+            brokers = Brokers(changed.version, kept, sessions_expire=brokers.sessions_expire)
+            setting = replace(setting, has_eligible_leaders=None)  # The release is the control, as it is.
+        if changed.setting is not None:
+            setting = setting.changed(*changed.setting)
+        others = other_rules(self.question, release(brokers.version), brokers.chosen_mode)
+        return Prepared(self.question, self.run, self.script, setting, brokers, others)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """How a run was played, on what, and what it took. `folder` is left if the brokers' files were to be kept."""
+
+    prepared: Prepared
+    mode: Mode
+    played: Played
+    start_seconds: float
+    folder: Path | None
+
+
+@dataclass(frozen=True)
+class Heed:
+    """Who is told how it goes: lines while brokers start, and every step that was taken."""
+
+    said: Callable[[str], None] = lambda line: None
+    took: Callable[[SeenStep], None] = lambda step: None
+
+
+def prepare(question: Question, run: Run, brokers: Brokers) -> Prepared:
+    """Checks that a run can be played; `ConfigurationError` with the step and the reason if it cannot."""
+    mode = brokers.chosen_mode
+    if brokers.sessions_expire and mode is not Mode.KRAFT:
+        raise ConfigurationError("sessions in ZooKeeper outlast every run here; leave --expire out, or use KRaft")
+    script = script_of(question, run, mode)
+    chosen = release(brokers.version)
+    _check_moves(script, chosen, mode)
+    setting = setting_of(question)
+    setting = setting.timed() if script.is_timed else setting
+    return Prepared(question, run, script, setting, brokers, other_rules(question, chosen, mode))
+
+
+def _check_moves(script: Script, chosen: Release, mode: Mode) -> None:
+    """To 2.3 leadership is moved by a reassignment, which waits until all replicas are in sync."""
+    if mode is Mode.KRAFT or chosen.number >= MOVES_BY_REQUESTS:
+        return
+    for step in script.steps:
+        if step.action == "MoveLeadership" and len(step.before["controller"]["isr"]) < len(step.before["log"]):
+            reason = f"Kafka {chosen.version} moves leadership by a reassignment, which waits for all replicas to be in sync"
+            raise NotPlayable(Refusal(step.index, step.label, reason), len(script.steps))
+
+
+def reproduce(prepared: Prepared, keep: bool = False, heed: Heed | None = None) -> Reproduction:
+    """Starts brokers, plays the run, and ends them; `SystemFailure` if they do not start."""
+    heed = heed or Heed()
+    plan = _plan(prepared, keep, heed)
+    with Cluster(plan, heed.said) as cluster:
+        setting = replace(prepared.setting, sessions_expire=prepared.brokers.sessions_expire)
+        played = play(prepared.script, cluster, TOPIC, setting, heed.took)
+        return Reproduction(prepared, plan.mode, played, cluster.seconds, cluster.folder if keep else None)
+
+
+def _plan(prepared: Prepared, keep: bool, heed: Heed) -> Plan:
+    brokers, setting = prepared.brokers, prepared.setting
+    plan = make_plan(
+        brokers.version, brokers.chosen_mode, brokers.home, range(setting.replicas), setting.brokers,
+        setting.features(release(brokers.version)), keep, heed.said, has_witness=True,
+    )  # fmt: skip
+    return with_archive(plan, heed.said)

@@ -1,0 +1,110 @@
+"""What a question is played with: replicas, Kafka's settings, and in which rules its spec is not like the release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from acked.checker.audit.keys import release as rules_of
+from acked.checker.errors import ConfigurationError
+from acked.checker.question.question import Question
+from acked.cluster.releases.release import Mode, Release
+from acked.cluster.wire.client import ALL_REPLICAS
+from acked.model.partition.settings import (
+    ACKS_0,
+    ACKS_1,
+    RULES,
+    acks,
+    eligible_leader_replicas,
+    idempotence,
+    min_insync_replicas,
+    unclean_election,
+)
+from acked.model.partition.versions import profile
+
+FOR_PLAYING: Mapping[str, str] = {
+    "replica.fetch.max.bytes": "1",  # A fetch brings the first batch, however large, and no other.
+    "replica.high.watermark.checkpoint.interval.ms": "100",
+}
+"""What makes steps of brokers as small as those of the model."""
+
+LAG_SECONDS = 10
+"""After so long a follower is too slow, where a leader of the run removes one, else never. A run takes less until then."""
+_ELIGIBLE_LEADERS, _FIRST_WITH_ELIGIBLE_LEADERS, _ON_BY_DEFAULT = "eligible.leader.replicas.version", (4,), (4, 1)
+_ACKS = {ACKS_0: 0, ACKS_1: 1}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is asked of brokers and producers. `topic` are settings of the topic, `brokers` of all nodes.
+
+    `has_eligible_leaders`: whether the feature of KIP-966 is on, of releases that have it; None: as the release has it.
+    `sessions_expire`: nobody tells the controller that a broker is dead.
+    """
+
+    replicas: int
+    acks: int
+    topic: Mapping[str, str]
+    brokers: Mapping[str, str] = field(default_factory=lambda: dict(FOR_PLAYING))
+    has_eligible_leaders: bool | None = None
+    sessions_expire: bool = False
+
+    def changed(self, key: str, value: str) -> Setting:
+        """The same with another setting of the topic, or other acks; `ConfigurationError` for what acks cannot be."""
+        if key == acks.name:
+            known = {"0": 0, "1": 1, "all": ALL_REPLICAS, "-1": ALL_REPLICAS}
+            if value not in known:
+                raise ConfigurationError(f"acks={value} is not a setting of producers; it is 0, 1 or all")
+            return replace(self, acks=known[value])
+        return replace(self, topic={**self.topic, key: value})
+
+    def timed(self) -> Setting:
+        """The same with leaders that remove followers from the ISR which are too slow."""
+        return replace(self, brokers={**self.brokers, "replica.lag.time.max.ms": str(1000 * LAG_SECONDS)})
+
+    def features(self, chosen: Release) -> dict[str, int]:
+        """KRaft's features, as far as they are not the release's own."""
+        is_on = chosen.number >= _ON_BY_DEFAULT
+        if chosen.number < _FIRST_WITH_ELIGIBLE_LEADERS or self.has_eligible_leaders in (None, is_on):
+            return {}
+        return {_ELIGIBLE_LEADERS: int(self.has_eligible_leaders)}
+
+
+@dataclass(frozen=True)
+class OtherRule:
+    """A rule that the spec has in another way than the release: the constant and both values in words."""
+
+    constant: str
+    spec: str
+    release: str
+
+
+def setting_of(question: Question) -> Setting:
+    """What a question's constants are to Kafka; `ConfigurationError` for what the driver's producers do not do."""
+    constants = question.instance.constants
+    if constants[idempotence.name]:
+        raise ConfigurationError(
+            "the trace is one of an idempotent producer, and the producers that play it have no producer id; "
+            "add -c idempotence=false, or see the stories of `make test-real`"
+        )
+    topic = {
+        "min.insync.replicas": str(constants[min_insync_replicas.name]),
+        "unclean.leader.election.enable": "true" if constants[unclean_election.name] else "false",
+    }
+    return Setting(constants["replicas"], _ACKS.get(constants[acks.name], ALL_REPLICAS), topic,
+                   has_eligible_leaders=bool(constants[eligible_leader_replicas.name]))  # fmt: skip
+
+
+def other_rules(question: Question, chosen: Release, mode: Mode) -> tuple[OtherRule, ...]:
+    """The rules in which the spec is not like the release that plays it."""
+    has = profile(rules_of(chosen.version).rules, mode.value)
+    constants = question.instance.constants
+    found = []
+    for rule in RULES:
+        if rule is eligible_leader_replicas and chosen.number >= _FIRST_WITH_ELIGIBLE_LEADERS:
+            continue  # A feature, which is switched as the trace has it.
+        if rule.name in has and has[rule.name].value != constants[rule.name]:
+            found.append(
+                OtherRule(rule.name, str(rule.show(constants[rule.name])), str(rule.show(has[rule.name].value)))
+            )
+    return tuple(found)

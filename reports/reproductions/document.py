@@ -1,0 +1,101 @@
+"""A reproduction as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acked.cluster.playing.compare import value_of
+from acked.cluster.playing.reproduce import Reproduction
+from acked.cluster.stories.seen import Seen
+from acked.reports.reproductions.words import Answer
+from acked.reports.runs.view import steps_of
+
+FORMAT = "acked-reproduction/1"
+
+
+def answer_document(answer: Answer, left_out: dict[str, str]) -> dict[str, Any]:
+    """The whole answer. `left_out` are the actions that the search left out, with the reasons."""
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "title": answer.title,
+        "verdict": answer.verdict.value,
+        "exit_code": int(answer.exit_code),
+        "property": None if answer.promise is None else answer.promise.name,
+        "left_out": left_out,
+        **_reproduction(answer.first),
+    }
+    if answer.control is not None:
+        document["control"] = {
+            "changed": str(answer.changed),
+            "keeps": answer.control_keeps,
+            **_reproduction(answer.control),
+        }
+    return document
+
+
+def _reproduction(one: Reproduction) -> dict[str, Any]:
+    played, prepared = one.played, one.prepared
+    taken = {step.step.index: step for step in played.steps}
+    steps = []
+    for view in steps_of(prepared.question, prepared.run)[1:]:
+        done = taken.get(view.index)
+        steps.append(
+            {
+                "index": view.index,
+                "action": view.action,
+                "params": dict(view.arguments),
+                "sentence": view.sentence,
+                "taken": done is not None,
+                "seen": None if done is None or done.seen is None else _seen(done.seen, prepared.setting.replicas),
+                "seconds": None if done is None else round(done.seconds, 3),
+            }
+        )
+    parted = played.parted
+    return {
+        "kafka": prepared.brokers.version,
+        "control_plane": one.mode.value,
+        "other_rules": [
+            {"constant": rule.constant, "trace": rule.spec, "release": rule.release} for rule in prepared.others
+        ],
+        "settings": {"acks": prepared.setting.acks, **prepared.setting.topic},
+        "assignment": list(prepared.script.order),
+        "parted": None
+        if parted is None
+        else {
+            "step": parted.index,
+            "reason": played.reason,
+            "differences": [{"what": it.what, "model": it.model, "real": it.real} for it in played.differences],
+        },
+        "acknowledged": {value_of(record): offset for record, offset in sorted(played.acknowledged.items())},
+        "refused": {value_of(record): error for record, error in sorted(played.refused.items())},
+        "leader": played.leader,
+        "lost": [value_of(record) for record in played.lost],
+        "forks": list(played.forks),
+        "broken": sorted(name for name, is_broken in played.broken.items() if is_broken),
+        "repeated": [value_of(record) for record in played.repeated],
+        "before": _seen(played.initial, prepared.setting.replicas),
+        "after": _seen(played.last, prepared.setting.replicas),
+        "lines": list(played.lines),
+        "start_seconds": round(one.start_seconds, 1),
+        "seconds": round(played.seconds, 1),
+        "steps": steps,
+        **({} if one.folder is None else {"folder": str(one.folder)}),
+    }
+
+
+def _seen(seen: Seen, replicas: int) -> dict[str, Any]:
+    partition = seen.partition
+    return {
+        "leader": None if partition is None or partition.leader < 0 else partition.leader,
+        "leader_epoch": None if partition is None else partition.epoch,
+        "isr": [] if partition is None else sorted(partition.isr),
+        "brokers": [
+            {
+                "log": [{"value": record.text, "epoch": record.epoch} for record in one.log],
+                "high_watermark": one.high_watermark,
+                "running": one.broker in seen.running,
+            }
+            for one in seen.replicas
+            if one.broker < replicas
+        ],
+    }

@@ -1,0 +1,158 @@
+"""Playing on real brokers in words: verdicts, what an answer was, and one line for what a broker, or the controller, has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from typing import Any
+
+from acked.checker.errors import ExitCode
+from acked.cluster.playing.compare import value_of
+from acked.cluster.playing.producers import NO_OFFSET
+from acked.cluster.playing.reproduce import Changed, Reproduction
+from acked.cluster.releases.release import Mode
+from acked.cluster.stories.seen import Seen
+from acked.cluster.wire.apis import error_name
+from acked.invariants.property import Property
+from acked.model.language.words import says_list, says_set
+
+MODES = {Mode.ZOOKEEPER: "ZooKeeper", Mode.KRAFT: "KRaft"}
+
+
+@unique
+class Verdict(StrEnum):
+    """What a reproduction says."""
+
+    REPRODUCED = "reproduced"
+    KEPT = "kept"
+    PARTED = "parted"
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """12 for a promise that is broken on the real thing, 0 for one that is kept, 1 where model and brokers part."""
+        codes = {Verdict.REPRODUCED: ExitCode.INVARIANT, Verdict.KEPT: ExitCode.HOLDS}
+        return codes.get(self, ExitCode.UNMET_EXPECTATION)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A run that was played, the promise that it breaks (None: none), and its control, if there is one."""
+
+    title: str
+    promise: Property | None
+    first: Reproduction
+    changed: Changed | None = None
+    control: Reproduction | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the run itself."""
+        if self.first.played.parted is not None:
+            return Verdict.PARTED
+        return Verdict.KEPT if self.promise is None else Verdict.REPRODUCED
+
+    @property
+    def control_keeps(self) -> bool:
+        """Whether the control goes another way, and keeps the promise."""
+        played = None if self.control is None else self.control.played
+        if played is None or played.parted is None:
+            return False
+        return not played.breaks("" if self.promise is None else self.promise.name)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """That of the verdict; one that was reproduced counts with a control only if that keeps the promise."""
+        if self.verdict is Verdict.REPRODUCED and self.control is not None and not self.control_keeps:
+            return ExitCode.UNMET_EXPECTATION
+        return self.verdict.exit_code
+
+
+def brokers_in_words(reproduction: Reproduction) -> str:
+    """`Kafka 4.1.0 with KRaft`."""
+    return f"Kafka {reproduction.prepared.brokers.version} with {MODES[reproduction.mode]}"
+
+
+def replica_in_words(values: Iterable[str], mark: int | None, is_down: bool) -> str:
+    """`r0 r1 | hw 1`."""
+    held = " ".join(values) or "-"
+    return f"{held} | hw {mark or 0}{', down' if is_down else ''}"
+
+
+def modelled(state: Mapping[str, Any]) -> list[str]:
+    """What every broker of the model has, and the controller."""
+    found = []
+    for log, broker in zip(state["log"], state["broker"], strict=True):
+        values = [value_of(record["id"]) for record in log["records"][: log["end"]]]
+        found.append(replica_in_words(values, broker["hw"], bool(broker.get("down"))))
+    controller = state["controller"]
+    return [*found, _controller(controller["leader"], controller["isr"])]
+
+
+def real(seen: Seen, replicas: int) -> list[str]:
+    """What every real broker has, and the controller."""
+    found = []
+    for broker in range(replicas):
+        one = next(replica for replica in seen.replicas if replica.broker == broker)
+        found.append(replica_in_words(one.values, one.high_watermark, broker not in seen.running))
+    partition = seen.partition
+    leader = None if partition is None or partition.leader < 0 else partition.leader
+    return [*found, _controller(leader, () if partition is None else partition.isr)]
+
+
+def acknowledged_in_words(reproduction: Reproduction) -> str:
+    """What the producer was answered: `r0 was acknowledged at offset 0`."""
+    played = reproduction.played
+    kept, refused = sorted(played.acknowledged.items()), sorted(played.refused.items())
+    said = [
+        f"{value_of(record)} was acknowledged at offset {offset}"
+        if offset != NO_OFFSET
+        else f"{value_of(record)} was taken for written without an answer"
+        for record, offset in kept
+    ]
+    said += [f"{value_of(record)} was answered with {error_name(error)}" for record, error in refused]
+    return says_list(said) if said else "the producer was answered nothing"
+
+
+def end_in_words(reproduction: Reproduction, promise: Property | None) -> str:
+    """What has become of what was acknowledged, or of the promise that the trace is about."""
+    played = reproduction.played
+    if promise is not None and not played.broken.get(promise.name, True) and any(played.broken.values()):
+        return f"{promise.name} holds"
+    if played.lost and (promise is None or played.broken.get(promise.name) is None or promise.name.startswith("Acked")):
+        lost = says_list([value_of(record) for record in played.lost])
+        verb = "is" if len(played.lost) == 1 else "are"
+        return f"{lost}, acknowledged, {verb} not in the log of broker {played.leader}, the leader"
+    if played.forks:
+        return f"replicas have different records below their high watermarks, at offset {played.forks[0]}"
+    if played.repeated:
+        there = says_list([value_of(record) for record in played.repeated])
+        return f"{there} is in the log of broker {played.leader}, the leader, more than once"
+    if promise is not None and played.broken.get(promise.name):
+        return f"{promise.name} does not hold of them"
+    if not played.acknowledged:
+        return "nothing was acknowledged, so nothing was lost"
+    if played.leader is None:
+        return "there is no leader, and nothing that was acknowledged is lost"
+    return f"broker {played.leader}, the leader, has everything that was acknowledged"
+
+
+def parting_in_words(reproduction: Reproduction) -> str:
+    """`the model and Kafka 3.9.1 with KRaft part at step 7 of 11: …`."""
+    played = reproduction.played
+    assert played.parted is not None
+    steps = len(reproduction.prepared.script.steps)
+    return f"the model and {brokers_in_words(reproduction)} part at step {played.parted.index} of {steps}: {played.reason}"
+
+
+def rules_in_words(reproduction: Reproduction) -> str:
+    """In which rules the spec is not like the release; empty if in none."""
+    others = reproduction.prepared.others
+    if not others:
+        return ""
+    said = ", ".join(f"{rule.constant} is {rule.spec} (in the release {rule.release})" for rule in others)
+    return f"the rules of the trace are not those of Kafka {reproduction.prepared.brokers.version}: {said}"
+
+
+def _controller(leader: int | None, isr: Sequence[int]) -> str:
+    return f"{'nobody' if leader is None else leader}, ISR {says_set(sorted(isr))}"

@@ -1,0 +1,104 @@
+"""Which runs can be played on real brokers, and why others cannot."""
+
+from __future__ import annotations
+
+import pytest
+
+from acked.asking.specs import find_spec
+from acked.checker.errors import ConfigurationError
+from acked.checker.search.local import search
+from acked.cluster.playing.driver import ACTIONS
+from acked.cluster.playing.playable import NOT_PLAYED, as_asked, left_out, playable, refusal
+from acked.cluster.playing.script import NotPlayable, script_of
+from acked.cluster.releases.release import Mode
+from acked.model.partition.protocol import partition
+from tests.cluster.playing.runs import question, run
+
+SENT = "Produce(leader=0, record=0, answered=True)"
+
+
+def test_every_action_has_a_driver_step_or_a_reason_why_it_has_none() -> None:
+    names = {action.name for action in partition.actions}
+    assert names == ACTIONS | NOT_PLAYED.keys()
+    assert not ACTIONS & NOT_PLAYED.keys()
+
+
+def test_the_shortest_playable_run_is_a_run_of_the_question_itself() -> None:
+    asked = question("2.1", replicas=2, acks="1")
+    found = search(playable(asked, Mode.ZOOKEEPER)).violations[0].run
+    again = run(asked, [step.label for step in as_asked(asked, found).actions])
+    assert again.states == found.states
+    assert refusal(asked, again, Mode.ZOOKEEPER) is None
+
+
+def test_what_is_left_out_of_the_search_is_named_with_its_reason() -> None:
+    assert "replica.lag.time.max.ms" in left_out(question("3.9", "kraft"))["AskToShrink"]
+    assert "AskToShrink" not in left_out(question("2.1"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "index", "reason"),
+    [
+        (["AskToShrink(leader=0, followers=[1])"], 1, "all at once that are too slow"),
+        (["Crash(broker=0, log_end=0, checkpoint=0)", "Restart(broker=0, is_clean=True)"], 2, "elects one at once"),
+        (
+            ["Crash(broker=1, log_end=0, checkpoint=0)", "LearnIsr(leader=0)", "Restart(broker=1, is_clean=True)", SENT],
+            4,
+            "hears at once who leads",
+        ),
+        ([SENT, "FetchAtOnce(follower=1, leader=0, end=1)", "FetchAtOnce(follower=1, leader=0, end=1)"], 3, "brings one"),
+    ],
+)
+def test_a_run_that_cannot_be_played_is_refused_with_the_step_and_the_reason(
+    labels: list[str], index: int, reason: str
+) -> None:
+    asked = question("3.9", "kraft")
+    refused = refusal(asked, run(asked, labels), Mode.KRAFT)
+    assert refused is not None
+    assert (refused.index, refused.label) == (index, labels[index - 1])
+    assert reason in refused.reason
+    with pytest.raises(NotPlayable, match=f"step {index} of {len(labels)}"):
+        script_of(asked, run(asked, labels), Mode.KRAFT)
+
+
+def test_who_lags_is_removed_by_the_clock_and_only_if_nothing_else_breaks_the_promise() -> None:
+    asked = question("3.9", "kraft")
+    labels = [SENT, "FetchAtOnce(follower=1, leader=0, end=1)", "FetchNothingNew(follower=1, leader=0)",
+              "AskToShrink(leader=0, followers=[2])"]  # fmt: skip
+    assert refusal(asked, run(asked, labels), Mode.KRAFT) is None
+    assert script_of(asked, run(asked, labels), Mode.KRAFT).is_timed
+    assert not script_of(asked, run(asked, labels[:3]), Mode.KRAFT).is_timed
+    names = {step.action.name for step in playable(asked, Mode.KRAFT).instance.actions}
+    timed = {step.action.name for step in playable(asked, Mode.KRAFT, is_timed=True).instance.actions}
+    assert timed - names == {"AskToShrink"}
+
+
+def test_with_zookeeper_a_broker_may_be_back_and_hear_nothing() -> None:
+    asked = question("2.1")
+    labels = ["Crash(broker=1, log_end=0, checkpoint=0)", "Restart(broker=1, is_clean=True)", "BecomeLeader(leader=0)", SENT]
+    assert refusal(asked, run(asked, labels), Mode.ZOOKEEPER) is None
+
+
+def test_a_record_that_is_there_before_the_fetch_brings_the_high_watermark_from_before() -> None:
+    asked = question("3.9", "kraft")
+    assert refusal(asked, run(asked, [SENT, "FetchRecord(follower=1, leader=0)"]), Mode.KRAFT) is None
+    asked = question("3.9", "kraft", replicas=2, log_size=2, records=2)
+    labels = [SENT, "FetchAtOnce(follower=1, leader=0, end=1)", SENT.replace("record=0", "record=1")]
+    refused = refusal(asked, run(asked, [*labels, "FetchRecord(follower=1, leader=0)"]), Mode.KRAFT)
+    assert refused is not None
+    assert (refused.index, "high watermark from before" in refused.reason) == (4, True)
+
+
+def test_traces_of_other_protocols_are_refused() -> None:
+    asked = find_spec("kip320").question()
+    with pytest.raises(ConfigurationError, match="real brokers play traces of partition"):
+        playable(asked, Mode.KRAFT)
+
+
+def test_consumers_read_from_leaders_only() -> None:
+    asked = question("3.9", "kraft", consumer="followers", acks="1", replicas=2)
+    labels = [SENT, "FetchAtOnce(follower=1, leader=0, end=1)", "FetchNothingNew(follower=1, leader=0)"]
+    assert refusal(asked, run(asked, [*labels, "Read(broker=0, offset=0)"]), Mode.KRAFT) is None
+    refused = refusal(asked, run(asked, [*labels, "Read(broker=1, offset=0)"]), Mode.KRAFT)
+    assert refused is not None
+    assert (refused.index, refused.reason) == (4, "the driver's consumer reads from leaders only")

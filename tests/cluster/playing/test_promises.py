@@ -1,0 +1,49 @@
+"""Which promises are broken, by what is seen."""
+
+from __future__ import annotations
+
+from acked.cluster.observe.disk import Replica
+from acked.cluster.playing.promises import broken, forks, has_gone, lost, repeated
+from acked.cluster.stories.seen import Seen
+from acked.cluster.wire.client import PartitionView
+from acked.cluster.wire.records import Record
+
+
+def replica(broker: int, mark: int, *values: str) -> Replica:
+    return Replica(broker, tuple(Record(at, 0, value.encode()) for at, value in enumerate(values)), None, mark)
+
+
+def seen(leader: int, isr: tuple[int, ...], *replicas: Replica) -> Seen:
+    return Seen(PartitionView(0, leader, (0, 1), isr, 0), replicas, (0, 1))
+
+
+LOST = seen(1, (0, 1), replica(0, 1, "r0"), replica(1, 0))
+DIFFER = seen(0, (0,), replica(0, 1, "r1"), replica(1, 1, "r0"))
+
+
+def test_what_the_leader_lacks_is_lost_and_what_a_member_of_the_isr_lacks_may_be() -> None:
+    assert lost([0], LOST, 1) == (0,)
+    assert lost([0], LOST, None) == ()
+    found = broken({0: 0}, 1, LOST, 1)
+    assert [name for name, is_broken in found.items() if is_broken] == ["AckedRecordsSurvive", "AckedRecordsInIsr"]
+    assert not any(broken({0: 0}, 1, seen(0, (0,), replica(0, 1, "r0"), replica(1, 0)), 0).values())
+    assert broken({1: 0}, 2, LOST, 1)["AckedRecordsExist"]
+
+
+def test_different_records_below_both_high_watermarks_are_a_fork() -> None:
+    assert forks(DIFFER.replicas) == (0,)
+    assert forks((replica(0, 1, "r1"), replica(1, 0, "r0"))) == ()
+    assert broken({}, 2, DIFFER, 0)["LogsAgreeBelowHw"]
+    assert not broken({}, 2, DIFFER, 0)["CommittedInIsr"], "who differs is not in the ISR"
+    assert broken({}, 2, seen(0, (0, 1), *DIFFER.replicas), 0)["CommittedInIsr"]
+
+
+def test_a_record_that_is_there_twice_is_repeated() -> None:
+    assert repeated(2, seen(0, (0,), replica(0, 3, "r0", "r1", "r0"), replica(1, 0)), 0) == (0,)
+
+
+def test_what_was_read_is_gone_if_it_is_not_where_it_was_read() -> None:
+    assert not has_gone([(0, "r1")], DIFFER, 0)
+    assert has_gone([(0, "r1")], DIFFER, 1)
+    assert has_gone([(1, "r1")], DIFFER, 0)
+    assert not has_gone([(0, "r1")], DIFFER, None)

@@ -1,0 +1,66 @@
+"""Counterexamples on real brokers: each is reproduced, and its control goes another way at the step of the fix."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from acked.asking.playable import playable_run
+from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare, reproduce
+from acked.cluster.releases.release import Mode
+from tests.cluster.conftest import real_plan
+from tests.places import CHECKOUT
+
+pytestmark = [pytest.mark.real, pytest.mark.slow]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A spec on a release, and a control with the step at which it goes another way."""
+
+    spec: str
+    kafka: str
+    control: str = ""
+    parts: int = 0
+    row: int = 0
+    control_plane: str | None = None
+    ci: bool = False
+    constants: Mapping[str, int | str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.spec}-{self.kafka}"
+
+    def prepared(self) -> Prepared:
+        mode = None if self.control_plane is None else Mode(self.control_plane)
+        brokers = Brokers(self.kafka, mode)
+        found, _ = playable_run(self.spec, self.constants, brokers.chosen_mode, quiet=True)
+        return prepare(found.question, found.run, brokers)
+
+    def changed(self) -> Changed:
+        key, is_setting, value = self.control.partition("=")
+        return Changed(setting=(key, value)) if is_setting else Changed(version=self.control)
+
+
+CASES = [Case(**one) for one in tomllib.loads((CHECKOUT / "docs/real_brokers.toml").read_text("utf-8"))["case"]]
+
+
+@pytest.mark.parametrize("case", [pytest.param(one, marks=[pytest.mark.ci] if one.ci else []) for one in CASES], ids=str)
+def test_a_counterexample_is_played_on_real_brokers(case: Case, users_cache: None) -> None:
+    real_plan(case.kafka, {})  # Skips where there are none, and fetches the jars.
+    prepared = case.prepared()
+    found = reproduce(prepared)
+    assert found.played.parted is None, told(found)
+    assert found.played.breaks(prepared.question.properties[0].name), told(found)
+    assert [step.step.index for step in found.played.steps] == list(range(1, len(prepared.script.steps) + 1))
+    if case.control:
+        control = reproduce(prepared.control(case.changed()))
+        assert control.played.parted is not None, told(control)
+        assert control.played.parted.index == case.parts, told(control)
+        assert not control.played.breaks(prepared.question.properties[0].name), told(control)
+
+
+def told(found: Reproduction) -> str:
+    return f"{found.played.reason}: {found.played.last}"

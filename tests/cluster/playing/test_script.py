@@ -1,0 +1,68 @@
+"""Scripts: the orders of replicas by which elections come, what real brokers do at once, and how crashes are played."""
+
+from __future__ import annotations
+
+import pytest
+
+from acked.checker.errors import ConfigurationError
+from acked.cluster.playing.reproduce import Brokers, prepare
+from acked.cluster.playing.script import NotPlayable, script_of
+from acked.cluster.releases.release import Mode
+from tests.cluster.playing.runs import question, run
+
+CRASH = "Crash(broker={}, log_end=0, checkpoint=0)"
+
+
+def test_the_order_of_replicas_leads_to_every_election() -> None:
+    asked = question("2.1")
+    steps = [CRASH.format(0), "ElectLeader(broker=2)", CRASH.format(2), "ElectLeader(broker=1)"]
+    assert script_of(asked, run(asked, steps), Mode.ZOOKEEPER).order == (0, 2, 1)
+    steps = [CRASH.format(0), "ElectLeader(broker=1)"]
+    assert script_of(asked, run(asked, steps), Mode.ZOOKEEPER).order == (0, 1, 2)
+
+
+def test_a_move_of_leadership_gives_the_replicas_another_order() -> None:
+    asked = question("2.1", leadership_moves=True)
+    steps = ["MoveLeadership(broker=1)", CRASH.format(1), "ElectLeader(broker=2)"]
+    script = script_of(asked, run(asked, steps), Mode.ZOOKEEPER)
+    assert (script.order, script.steps[0].order) == ((0, 1, 2), (1, 2, 0))
+
+
+def test_an_election_to_which_no_order_leads_is_refused() -> None:
+    asked = question("2.1")
+    steps = [CRASH.format(0), "ElectLeader(broker=1)", "BecomeLeader(leader=1)", "Restart(broker=0, is_clean=True)",
+             "BecomeFollower(follower=0, leader=1)", "TruncateByEpoch(follower=0, leader=1)",
+             "FetchNothingNew(follower=0, leader=1)", CRASH.format(1), "ElectLeader(broker=2)"]  # fmt: skip
+    with pytest.raises(NotPlayable, match=r"step 9 of 9, ElectLeader\(broker=2\): a controller elects the first candidate"):
+        script_of(asked, run(asked, steps), Mode.ZOOKEEPER)
+
+
+def test_what_brokers_do_at_once_is_compared_after_it() -> None:
+    asked = question("3.9", "kraft")
+    steps = [CRASH.format(1), "LearnIsr(leader=0)", "Restart(broker=1, is_clean=True)",
+             "BecomeFollower(follower=1, leader=0)", "FetchNothingNew(follower=1, leader=0)",
+             "AskToExpand(leader=0, follower=1)", "CommitAlterPartition(leader=0)"]  # fmt: skip
+    script = script_of(asked, run(asked, steps), Mode.KRAFT)
+    assert [step.is_settled for step in script.steps] == [True, True, False, True, False, True, True]
+
+
+def test_a_broker_that_comes_back_as_eligible_leader_was_shut_down_in_order() -> None:
+    asked = question("4.1", min_insync_replicas=2)
+    down = [CRASH.format(1), CRASH.format(2), CRASH.format(0)]
+    shut_down = script_of(asked, run(asked, [*down, "Restart(broker=2, is_clean=True)"]), Mode.KRAFT).shut_down
+    killed = script_of(asked, run(asked, [*down, "Restart(broker=2, is_clean=False)"]), Mode.KRAFT).shut_down
+    assert (shut_down, killed) == ({2}, frozenset())
+
+
+def test_leadership_moves_without_all_replicas_in_sync_only_since_2_4() -> None:
+    asked = question("2.1", leadership_moves=True)
+    found = run(asked, [CRASH.format(2), "BecomeLeader(leader=0)", "MoveLeadership(broker=1)"])
+    with pytest.raises(NotPlayable, match=r"step 3 of 3, MoveLeadership\(broker=1\): Kafka 2\.1\.1 moves"):
+        prepare(asked, found, Brokers("2.1.1"))
+    assert prepare(asked, found, Brokers("2.4.1")).script.steps[2].order == (1, 0, 2)
+
+
+def test_sessions_expire_with_kraft_alone() -> None:
+    asked = question("2.1")
+    with pytest.raises(ConfigurationError, match="outlast every run"):
+        prepare(asked, run(asked, [CRASH.format(2)]), Brokers("2.1.1", sessions_expire=True))
