@@ -25,7 +25,10 @@ from acked.model.partition.state import ACKED, Offset, RecordId, Replica, State
 
 
 def eligible_only_where_too_few(s: State) -> Bool:
-    """There are eligible leaders beside the ISR only while the ISR is smaller than min.insync.replicas."""
+    """There are eligible leaders beside the ISR only while the ISR is smaller than min.insync.replicas.
+
+    So a leader that may commit need not count them (KIP-966). Without it LearnIsr breaks IsrIsCounted (2, 1, 1).
+    """
     if not eligible_leader_replicas.on:
         return truth(True)
     return s.controller.elr.is_empty | ~enough_in_sync(s.controller.isr)
@@ -34,7 +37,9 @@ def eligible_only_where_too_few(s: State) -> Bool:
 def known_end_is_held(s: State) -> Bool:
     """As far as a leader knows a broker of its own epoch, and the newest leader anybody, their logs do not disagree.
 
-    Who may be elected or may yet join the ISR has as much as is known of it; only others can have lost a suffix.
+    Who may be elected or may yet join the ISR has as much as is known of it; only others can have lost a suffix. Of a stale
+    leader it speaks about those who follow it still: who has left may have truncated to the next leader. This is what makes
+    a high watermark mean something. Without it LearnIsr breaks CommitQuorum (2, 1, 1).
     """
 
     def held(leader: Replica, f: Replica) -> Bool:
@@ -52,9 +57,11 @@ def known_end_is_held(s: State) -> Bool:
 
 
 def late_follower_is_unknown(s: State) -> Bool:
-    """Of a broker that is in an older epoch a leader knows nothing, and does not ask to take it into the ISR.
+    """Of a broker that is in an older epoch a leader knows nothing.
 
-    So it is from when a leader that takes office again forgets what it knew (`reelection_forgets_ends`).
+    Such a broker may still truncate to the leader that it has; whatever were known of it could be wrong at any time. Leaders
+    have to forget what they knew when they take office again (`reelection_forgets_ends`). Without it Produce breaks
+    KnownEndIsHeld (2, 1, 1).
     """
     if not reelection_forgets_ends.on:
         return truth(True)
@@ -62,16 +69,17 @@ def late_follower_is_unknown(s: State) -> Bool:
     def unknown(leader: Replica, f: Replica) -> Bool:
         mine, theirs = s.broker[leader], s.broker[f].leader_epoch
         is_late = presumes_leadership(s, leader) & theirs.is_some & (theirs < mine.leader_epoch)
-        nothing = s.known_end[leader][f].is_none
-        if asynchronous_isr.on:
-            nothing &= ~mine.pending.contains(f) | mine.isr.contains(f)
-        return implies(is_late, nothing)
+        return implies(is_late, s.known_end[leader][f].is_none)
 
     return every(Replica, lambda a: every(Replica, lambda f: unknown(a, f)))
 
 
 def hw_in_epoch(s: State) -> Bool:
-    """What is committed anywhere and is of the newest leader's epoch, is committed at that leader."""
+    """What is committed anywhere and is of the newest leader's epoch, is committed at that leader.
+
+    So who has reached the leader's high watermark and its epoch's start holds all that is committed (KAFKA-7128). Without
+    it CommitAlterPartition breaks CommitQuorum (3, 1, 1).
+    """
 
     def known(leader: Replica, r: Replica) -> Bool:
         own, theirs = s.broker[leader].leader_epoch, s.log[r]
@@ -84,7 +92,11 @@ def hw_in_epoch(s: State) -> Bool:
 
 
 def pending_has_caught_up(s: State) -> Bool:
-    """Whom the newest leader asks to take into the ISR, and may yet get, has reached its high watermark and its epoch."""
+    """Whom the newest leader asks to take into the ISR, and may yet get, has reached its high watermark and its epoch.
+
+    "May yet get" is KIP-903: a request that names a broker which has crashed since is refused. Without it
+    CommitAlterPartition breaks CommitQuorum (2, 1, 1).
+    """
     if not asynchronous_isr.on:
         return truth(True)
 
@@ -96,7 +108,10 @@ def pending_has_caught_up(s: State) -> Bool:
 
 
 def isr_is_counted(s: State) -> Bool:
-    """The newest leader counts every member of the controller's ISR, and while it may commit every electable broker."""
+    """The newest leader counts every member of the controller's ISR, and while it may commit every electable broker.
+
+    So what it commits whoever is elected next holds. Without it Produce breaks CommitQuorum (2, 1, 1).
+    """
 
     def counts(leader: Replica) -> Bool:
         members = counted_isr(s, leader)
@@ -110,7 +125,8 @@ def stale_leader(s: State) -> Bool:
     """What a stale leader may yet commit every heeded broker holds, or is counted by it and follows it still.
 
     It may yet commit at an offset if everybody whom it counts is in its epoch still, or known to it to be beyond the offset.
-    Nobody enters an epoch that is not the newest: who has left, however that was, will never tell it more.
+    Nobody enters an epoch that is not the newest: who has left, however that was, will never tell it more. Without it Produce
+    breaks AckedInPlace, CommitQuorum (2, 1, 1).
     """
 
     def held(leader: Replica) -> Bool:
@@ -131,7 +147,10 @@ def stale_leader(s: State) -> Bool:
 
 
 def commit_quorum(s: State) -> Bool:
-    """What any broker takes for committed, every heeded one holds."""
+    """What any broker takes for committed, every heeded one holds.
+
+    This is what elections rest on. Without it BecomeLeader breaks AckedInPlace (2, 1, 1).
+    """
 
     def held(r: Replica) -> Bool:
         return every_heeded(
@@ -145,7 +164,8 @@ def commit_quorum(s: State) -> Bool:
 def acked_in_place(s: State) -> Bool:
     """Every acknowledged record has an offset at which all heeded brokers hold it, and the newest leader knows that.
 
-    It knows that it is committed there, if it is of its own epoch.
+    It knows that it is committed there, if it is of its own epoch. A retry may have put the record at other offsets too.
+    Without it ElectLeader breaks AckedRecordsInIsr (2, 1, 1).
     """
 
     def placed(i: RecordId, o: Offset) -> Bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -34,15 +36,23 @@ THREE: dict[str, Any] = {"replicas": 3, "log_size": 1, "records": 1, "min_insync
 PAGE = CHECKOUT / "docs" / "partition_proof.md"
 
 
-def latest(*parts: dict[str, Any]) -> Instance:
-    constants = {name: setting.value for name, setting in partition.profile(LATEST, None).items()}
-    for part in (CLEAN, *parts):
+def latest(*parts: Mapping[str, Any]) -> Instance:
+    return of_release(LATEST, *parts)
+
+
+def of_release(version: str, *parts: Mapping[str, Any]) -> Instance:
+    constants = {name: setting.value for name, setting in partition.profile(version, None).items()}
+    for part in (CLEAN, {"unclean_election": False}, *parts):
         constants |= part
     return partition.instantiate(constants)
 
 
 def attempt(lemmas: Sequence[Property], *parts: dict[str, Any]) -> ProofResult:
-    return prove_by_induction(Question(latest(*parts), PROMISES), lemmas, LIMITS, Options(every_claim=True))
+    return prove(latest(*parts), lemmas)
+
+
+def prove(instance: Instance, lemmas: Sequence[Property]) -> ProofResult:
+    return prove_by_induction(Question(instance, PROMISES), lemmas, LIMITS, Options(every_claim=True))
 
 
 def broken(result: ProofResult) -> dict[str, set[str]]:
@@ -52,6 +62,41 @@ def broken(result: ProofResult) -> dict[str, set[str]]:
         action.name: {"domains" if name.endswith("domain") else name for name in action.broken}
         for action in result.induction.actions
     }
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a lemma's text says of its absence: a step of this action breaks these claims, in an instance that small."""
+
+    lemma: str
+    action: str
+    claims: frozenset[str]
+    size: tuple[int, int, int]
+    version: str
+
+    def instance(self) -> Instance:
+        """The instance, with this one action."""
+        replicas, log_size, records = self.size
+        sizes = {"replicas": replicas, "log_size": log_size, "records": records, "min_insync_replicas": replicas - 1}
+        made = of_release(self.version, sizes, STALE if self.version == LATEST else {})
+        made.actions = tuple(item for item in made.actions if item.action.name == self.action)
+        made.action_rules = tuple(item for item in made.action_rules if item.name == self.action)
+        return made
+
+
+NEED = re.compile(r"Without it (\w+) breaks ([\w, ]+) \((\d), (\d), (\d)(?:, Kafka ([\d.]+))?\)")
+
+
+def need_of(lemma: Property) -> Need:
+    found = NEED.search(" ".join(str(lemma.predicate.__doc__).split()))
+    assert found, lemma.name
+    action, claims, *size, version = found.groups()
+    replicas, log_size, records = map(int, size)
+    return Need(lemma.name, action, frozenset(claims.split(", ")), (replicas, log_size, records), version or LATEST)
+
+
+NEEDS = [need_of(item) for item in PARTITION_LEMMAS]
+QUICK = ("StaleLeader", "LateFollower", "HwInEpoch", "LeaderInOffice", "TruncatedFollower")
 
 
 def told() -> dict[str, set[str]]:
@@ -96,3 +141,28 @@ def test_the_latest_release_keeps_its_promises_in_runs_of_any_length(parts: tupl
 
 def test_the_page_lists_what_each_action_breaks_without_lemmas() -> None:
     assert broken(attempt((), SMALL, STALE)) == told()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "need", [pytest.param(item, id=item.lemma, marks=() if item.lemma in QUICK else pytest.mark.long) for item in NEEDS]
+)
+def test_without_the_lemma_the_step_that_its_text_names_breaks_what_it_says(need: Need) -> None:
+    result = prove(need.instance(), [item for item in PARTITION_LEMMAS if item.name != need.lemma])
+    assert broken(result)[need.action] >= need.claims
+
+
+def test_the_page_says_of_each_lemma_what_its_text_says() -> None:
+    lines = PAGE.read_text("utf-8").splitlines()
+    begin = next(at for at, line in enumerate(lines) if line.startswith("| lemma | what it is for"))
+    rows: dict[str, list[str]] = {}
+    for line in lines[begin + 2 :]:
+        if not line.startswith("|"):
+            break
+        name, *cells = line.strip("| ").split(" | ")
+        rows[name] = cells[-2:]
+    assert list(rows) == [item.lemma for item in NEEDS]
+    for need in NEEDS:
+        breaks, at = rows[need.lemma]
+        assert breaks == f"{need.action}: {', '.join(sorted(need.claims))}"
+        assert at == ", ".join(map(str, need.size)) + ("" if need.version == LATEST else f", Kafka {need.version}")
