@@ -18,7 +18,8 @@ from acked.invariants.property import Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
 from acked.invariants.replication.properties import PROPERTIES
 from acked.model.firstorder.query import Query, Questions
-from acked.model.firstorder.reading import FunctionStore, Reading
+from acked.model.firstorder.reading import Reading
+from acked.model.firstorder.store import FunctionStore
 from acked.model.firstorder.terms import Term
 from acked.model.language.protocol import Protocol
 

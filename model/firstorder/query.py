@@ -14,7 +14,8 @@ from functools import cached_property
 from itertools import product
 
 from acked.model.firstorder.normal import Clause, Normaliser, marked
-from acked.model.firstorder.reading import Family, Reading
+from acked.model.firstorder.reading import Reading
+from acked.model.firstorder.store import Family
 from acked.model.firstorder.terms import INT, Op, Symbol, Term
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.language.domain import LeafDomain, OptionalDomain, Range
@@ -72,11 +73,11 @@ class Questions:
         seen: set[Symbol] = set()
         while todo:
             for node in evaluation_order([todo.pop()]):
-                found = self._logic.definitions.get(node.value) if node.op is Op.APPLY else None
-                if found is not None and found.symbol not in seen:
-                    seen.add(found.symbol)
-                    todo += found.axioms
-                    yield from found.axioms
+                if node.op is Op.APPLY and node.value not in seen:
+                    seen.add(node.value)
+                    axioms = self._logic.axioms_of(node.value)
+                    todo += axioms
+                    yield from axioms
 
     def _normal(self, formula: Term) -> tuple[Clause, ...]:
         known = self._clauses.get(formula.id)
@@ -120,14 +121,18 @@ class Questions:
     @cached_property
     def _numbers(self) -> list[tuple[Family, str]]:
         """The families of numbers, with their units."""
-        families = self._reading.families.values()
-        return [(family, unit) for family in families if (unit := _unit(family.domain)) is not None]
+        return [(family, unit) for family in self._families if (unit := _unit(family.domain)) is not None]
 
     @cached_property
     def _choices(self) -> list[Family]:
         """The families of optional ids."""
-        families = self._reading.families.values()
+        families = self._families
         return [item for item in families if isinstance(item.domain, OptionalDomain) and issubclass(item.domain.item, Id)]
+
+    @cached_property
+    def _families(self) -> list[Family]:
+        """Those that hold something."""
+        return [family for family in self._reading.families.values() if not family.is_absent]
 
 
 def _unit(domain: LeafDomain) -> str | None:

@@ -12,7 +12,7 @@ or, not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Any, NoReturn, TypeAlias, cast
@@ -124,10 +124,13 @@ class Term:
     def __sub__(self, offset: int) -> Term:
         return self.logic.add(self, self.logic.int(-offset))
 
+    def __bool__(self) -> bool:
+        return True if self in self.logic.positive else self._unknown()
+
     def _unknown(self, *_: object) -> NoReturn:
         raise ModelError("a constant is not known in the first-order reading; quantify instead of counting up to it")
 
-    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __bool__ = _unknown
+    __lt__ = __le__ = __gt__ = __ge__ = __index__ = _unknown
 
     def __repr__(self) -> str:
         return to_text(self)
@@ -146,11 +149,12 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A set of ids of one sort, by what is in it."""
+    """A set of ids of one sort, by what is in it; `reaches` says whether its size reaches a threshold of the `Logic`."""
 
     pool: Logic
     sort: Sort
     member: Callable[[Term], Term]
+    reaches: Callable[[Hashable], Term]
 
     is_const = False
 
@@ -179,6 +183,21 @@ class Definition:
     claims: tuple[Claim, ...]
 
 
+@dataclass(frozen=True)
+class Measure:
+    """A truth value that says whether the size of a set reaches a threshold; first-order logic cannot count.
+
+    `relation` is the set, which depends on the variables. The axioms are true of sizes and do not say all that is: what is
+    proved with them holds whatever the threshold is, as long as it is above 0.
+    """
+
+    symbol: Symbol
+    variables: tuple[Variable, ...]
+    relation: Relation
+    threshold: Hashable
+    axioms: tuple[Term, ...]
+
+
 _CONNECTIVES: dict[Connective, Op] = {"not": Op.NOT, "and": Op.AND, "or": Op.OR}
 _Bool: TypeAlias = bool  # `Logic` has a method of this name.
 
@@ -186,9 +205,16 @@ _Bool: TypeAlias = bool  # `Logic` has a method of this name.
 class Logic(Connectives[Term]):
     """Makes and interns terms, folding what is decided."""
 
-    def __init__(self) -> None:
-        self._variables = 0
+    def __init__(self, thresholds: tuple[Hashable, ...] = ()) -> None:
+        self._variables = self._fresh = 0
+        self.thresholds = thresholds
+        """What sizes of sets are compared with: equal sets reach the same ones."""
+        self.positive: set[Term] = set()
+        """Unknown constants that are never 0."""
         self.definitions: dict[Symbol, Definition] = {}
+        self.measures: dict[Symbol, Measure] = {}
+        self.everything: dict[Sort, Relation] = {}
+        """The set of all ids of a sort: one, so that it reaches a threshold wherever it stands or nowhere."""
         self.units: dict[Symbol, str] = {}
         """The type that a constant of an action or a definition is of: a hint for solvers."""
         self._names: dict[int, Term] = {}
@@ -211,6 +237,11 @@ class Logic(Connectives[Term]):
             wanted = ", ".join(sort.name for sort in symbol.arguments)
             raise ModelError(f"{symbol.name} takes ({wanted}), not ({', '.join(item.sort.name for item in given)})")
         return self._intern(Op.APPLY, symbol.result, given, symbol)
+
+    def fresh(self, name: str) -> str:
+        """A name for a symbol that no other symbol has."""
+        self._fresh += 1
+        return f"{name}{self._fresh}"
 
     def variable(self, sort: Sort, hint: str) -> Term:
         """A variable that nothing else uses."""
@@ -260,7 +291,8 @@ class Logic(Connectives[Term]):
             same = self.and_(a.is_some, self.and_(b.is_some, self.eq(a.value, b.value)))
             return self.or_(both_none, same)
         if isinstance(a, Relation):
-            return self.every(a.sort, a.sort.name, lambda x: self.eq(a.member(x), b.member(x)))
+            same = self.every(a.sort, a.sort.name, lambda x: self.eq(a.member(x), b.member(x)))
+            return self.all((same, *(self.eq(a.reaches(bound), b.reaches(bound)) for bound in self.thresholds)))
         if a is b:
             return self.true
         if a.sort is not b.sort and a.sort != b.sort:
@@ -276,6 +308,8 @@ class Logic(Connectives[Term]):
                 return self.and_(self.or_(self.not_(a), b), self.or_(a, self.not_(b)))
         if b.is_const and a.op is Op.ADD and a.args[1].is_const:
             return self.eq(a.args[0], self.int(b.value - a.args[1].value))
+        if b.is_const and a.op is Op.ITE and a.args[1].is_const and a.args[2].is_const:
+            return cast(Term, self.ite(a.args[0], self.eq(a.args[1], b), self.eq(a.args[2], b)))
         if not b.is_const and a.id > b.id:
             a, b = b, a
         return self._intern(Op.EQ, BOOL, (a, b))
@@ -300,7 +334,12 @@ class Logic(Connectives[Term]):
             return Choice(self, self.ite(condition, then.is_some, other.is_some), value)
         condition = self.named(condition)
         if isinstance(then, Relation):
-            return Relation(self, then.sort, lambda x: self.ite(condition, then.member(x), other.member(x)))
+            return Relation(
+                self,
+                then.sort,
+                lambda x: self.ite(condition, then.member(x), other.member(x)),
+                lambda bound: self.ite(condition, then.reaches(bound), other.reaches(bound)),
+            )
         if condition.op is Op.NOT:
             condition, then, other = condition.args[0], other, then
         if then.is_bool:
@@ -342,7 +381,7 @@ class Logic(Connectives[Term]):
             return self.not_(self.named(formula.args[0]))
         known = self._names.get(formula.id)
         if known is None:
-            variables = tuple(item.value for item in _free_variables(formula))
+            variables = tuple(item.value for item in free_variables(formula))
             symbol = Symbol(f"named{len(self.definitions)}", tuple(item.sort for item in variables), BOOL)
             known = self.apply(symbol, map(self.bound, variables))
             self._names[formula.id] = known
@@ -357,12 +396,35 @@ class Logic(Connectives[Term]):
         claims: tuple[Claim, ...] = (),
     ) -> None:
         """Records what a symbol stands for; the meaning speaks of it applied to the variables."""
-        closed = meaning
-        for item in reversed(variables):
-            if item.sort is INT:
-                raise ModelError("a definition below a quantifier over numbers has no first-order reading; state it outside")
-            closed = tuple(self._intern(Op.EVERY, BOOL, (axiom,), item) for axiom in closed)
+        closed = tuple(self.closed(axiom, variables) for axiom in meaning)
         self.definitions[symbol] = Definition(symbol, variables, meaning, closed, claims)
+
+    def closed(self, formula: Term, variables: Iterable[Variable]) -> Term:
+        """That the formula holds for all values of the variables, of numbers for all integers.
+
+        Only what solvers are told as it is may be so, such as a definition: it has no value where everything is finite.
+        """
+        for item in reversed(tuple(variables)):
+            formula = self._intern(Op.EVERY, BOOL, (formula,), item)
+        return formula
+
+    def measure(
+        self, symbol: Symbol, variables: tuple[Variable, ...], relation: Relation, threshold: Hashable, facts: Iterable[Term]
+    ) -> Term:
+        """Whether the size of a set reaches a threshold, which is above 0: a new truth value, and what is said of it.
+
+        The facts speak of the symbol applied to the variables; that an empty set does not reach the threshold is another.
+        """
+        term = self.apply(symbol, map(self.bound, variables))
+        somebody = self.some(relation.sort, relation.sort.name, relation.member)
+        axioms = tuple(self.closed(fact, variables) for fact in (*facts, self.or_(self.not_(term), somebody)))
+        self.measures[symbol] = Measure(symbol, variables, relation, threshold, axioms)
+        return term
+
+    def axioms_of(self, symbol: Symbol) -> tuple[Term, ...]:
+        """What is said of a symbol wherever it stands: what it is defined to be, or what is true of the size it compares."""
+        found = self.definitions.get(symbol) or self.measures.get(symbol)
+        return () if found is None else found.axioms
 
     def extreme(
         self, hint: str, holds: Callable[[Term], Term], otherwise: Term, lo: Term, hi: Term, is_greatest: _Bool
@@ -465,7 +527,8 @@ class Logic(Connectives[Term]):
         return node
 
 
-def _free_variables(term: Term) -> Iterator[Term]:
+def free_variables(term: Term) -> Iterator[Term]:
+    """The variables of a term that none of its quantifiers binds."""
     return (node for node in evaluation_order([term]) if node.op is Op.VARIABLE and node.value.number in term.free)
 
 

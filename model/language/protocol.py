@@ -28,7 +28,7 @@ from acked.model.language.semantics import Guard, Trace, tracing
 from acked.model.language.state import Struct
 from acked.model.language.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words, named_parameters, sort_of
-from acked.model.language.values import Bool, Id
+from acked.model.language.values import Bool, Id, IntLike
 
 
 def require(label: str, condition: Bool | bool) -> None:
@@ -159,7 +159,10 @@ class Protocol:
     under which other constants, if any, a run is shown to people: the same actions without what shortens the search. `settle`
     says what becomes of settings that go against each other. `symmetric` names the sorts of ids that are meant to be
     interchangeable; whether they are is checked before anything rests on it. `budgets` are the labels of the clauses that
-    only keep the model finite: a run that they end would go on in a cluster. `pictures` draws the states, if the author has
+    only keep the model finite: a run that they end would go on in a cluster. `sizes` are the constants that a proof for all
+    constants leaves open, each with its least value there, all of them if not said; the others are switches, and such a proof
+    is about one setting of them. `thresholds` are the numbers, above 0, that sizes of sets are compared with (`reaches`).
+    `pictures` draws the states, if the author has
     something that does (a `Provider` of `acked.reports.pictures.picture`; nothing here knows more of it).
 
     >>> still = Protocol("still", State, title="nothing happens", source="acked", constants=(brokers, records),
@@ -183,6 +186,8 @@ class Protocol:
         settle: Settle | None = None,
         symmetric: Sequence[type[Id]] = (),
         budgets: Sequence[str] = (),
+        sizes: Mapping[Constant, int] | None = None,
+        thresholds: Sequence[IntLike] = (),
         pictures: object | None = None,
     ) -> None:
         self.name = name
@@ -199,6 +204,9 @@ class Protocol:
         self._settle = settle
         self.symmetric = tuple(symmetric)
         self.budgets = frozenset(budgets)
+        open_constants = {item: item.lo for item in constants} if sizes is None else sizes
+        self.sizes = {item.name: least for item, least in open_constants.items()}
+        self.thresholds = tuple(thresholds)
         self.pictures = pictures
         for constant in constants:
             if not is_name(constant.name):

@@ -45,6 +45,12 @@ class Semantics(Protocol):
     def each(self, over: type[V]) -> list[V]:
         """Every value of a type; `ModelError` where values are not enumerated."""
 
+    def for_each(self, over: type[V], assign: Callable[[V], None]) -> None:
+        """Runs an assignment for every value of a type."""
+
+    def one_of(self, over: type[I]) -> I:
+        """Some id, always the same one."""
+
     def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
         """Whether the consequent holds or the antecedent does not."""
 
