@@ -1,0 +1,162 @@
+"""The lemmas of `partition` about leaders, epochs and logs: what stands by itself, whatever is committed.
+
+Who knows which epoch and which leader, what an ISR is known to, and how logs agree. Each says what it is for, and which
+action breaks which claim if it is left out (at the constants given: brokers, offsets, records).
+"""
+
+from __future__ import annotations
+
+from acked.invariants.partition.lemmas_words import leads_in_newest_epoch
+from acked.model.language.quantify import every, implies, truth
+from acked.model.language.values import Bool
+from acked.model.partition.common import holds, presumes_leadership
+from acked.model.partition.settings import asynchronous_isr, leadership_moves, waits, zombies
+from acked.model.partition.state import SENT, Epoch, Offset, RecordId, Replica, State
+
+
+def epoch_sent(s: State) -> Bool:
+    """No broker knows a leader epoch that the controller has not used."""
+
+    def is_known(r: Replica) -> Bool:
+        epoch = s.broker[r].leader_epoch
+        return epoch.is_none | (epoch <= s.controller.leader_epoch)
+
+    return every(Replica, is_known)
+
+
+def record_epoch(s: State) -> Bool:
+    """No log holds a record of a leader epoch that the controller has not used, or that its broker has not reached."""
+
+    def reached(r: Replica, epoch: Epoch) -> Bool:
+        known = s.broker[r].leader_epoch
+        return (epoch <= s.controller.leader_epoch) & (known.is_none | (known >= epoch))
+
+    return every(Replica, lambda r: every(Offset, lambda o: implies(s.log[r].has(o), reached(r, s.log[r].at(o).epoch))))
+
+
+def hw_in_log(s: State) -> Bool:
+    """No high watermark is beyond its log."""
+    return every(Replica, lambda r: s.broker[r].hw <= s.log[r].end)
+
+
+def knows_leader(s: State) -> Bool:
+    """Brokers of one leader epoch agree on its leader, and in the newest they agree with the controller."""
+
+    def agree(a: Replica, b: Replica) -> Bool:
+        known = s.broker[a].leader_epoch
+        return implies(known.is_some & (known == s.broker[b].leader_epoch), s.broker[a].leader == s.broker[b].leader)
+
+    def as_elected(r: Replica) -> Bool:
+        is_newest = s.broker[r].leader_epoch == s.controller.leader_epoch
+        return implies(is_newest & s.controller.leader.is_some, s.broker[r].leader == s.controller.leader)
+
+    return every(Replica, as_elected) & every(Replica, lambda a: every(Replica, lambda b: agree(a, b)))
+
+
+def epoch_has_leader(s: State) -> Bool:
+    """A broker with a leader epoch has a leader."""
+    return every(Replica, lambda r: implies(s.broker[r].leader_epoch.is_some, s.broker[r].leader.is_some))
+
+
+def quorum_isr_has_leader(s: State) -> Bool:
+    """The controller's leader is in its ISR."""
+    return every(Replica, lambda r: implies(s.controller.leader == r, s.controller.isr.contains(r)))
+
+
+def only_leaders_know_isr(s: State) -> Bool:
+    """Who does not presume leadership keeps no ISR, no change of it and no follower's log end; a leader is in its own ISR."""
+
+    def keeps(r: Replica) -> Bool:
+        mine = s.broker[r]
+        blank = mine.isr.is_empty & every(Replica, lambda f: s.known_end[r][f].is_none)
+        full = mine.isr.contains(r)
+        if asynchronous_isr.on:
+            blank &= mine.pending.is_empty & ~mine.outdated
+            full &= mine.pending.is_empty | mine.pending.contains(r)
+        return implies(presumes_leadership(s, r), full) & implies(~presumes_leadership(s, r), blank)
+
+    return every(Replica, keeps)
+
+
+def log_matching(s: State) -> Bool:
+    """Two logs that hold records of one leader epoch at an offset hold the same records there and below."""
+
+    def same_up_to(a: Replica, b: Replica, o: Offset) -> Bool:
+        here, there = s.log[a], s.log[b]
+        is_met = here.has(o) & there.has(o) & (here.at(o).epoch == there.at(o).epoch)
+        return implies(is_met, every(Offset, lambda p: implies(p <= o, here.same_record_at(there, p))))
+
+    return every(Replica, lambda a: every(Replica, lambda b: every(Offset, lambda o: same_up_to(a, b, o))))
+
+
+def written_by_leader(s: State) -> Bool:
+    """Who takes itself for the leader, rightly or not, holds every record of its own epoch that anybody holds."""
+
+    def holds_its_own(leader: Replica, r: Replica) -> Bool:
+        own, mine, theirs = s.broker[leader].leader_epoch, s.log[leader], s.log[r]
+        return every(
+            Offset, lambda o: implies(theirs.has(o) & (own == theirs.at(o).epoch), theirs.same_record_at(mine, o))
+        )
+
+    return every(
+        Replica, lambda a: implies(presumes_leadership(s, a), every(Replica, lambda r: holds_its_own(a, r)))
+    )
+
+
+def true_leader_isr(s: State) -> Bool:
+    """The current leader in the newest epoch knows the committed ISR, or there is news for it."""
+    if not asynchronous_isr.on:
+        return truth(True)
+
+    def knows(r: Replica) -> Bool:
+        is_told = leads_in_newest_epoch(s, r) & (s.controller.leader == r) & ~s.broker[r].outdated
+        return implies(is_told, s.broker[r].isr == s.controller.isr)
+
+    return every(Replica, knows)
+
+
+def leader_in_office(s: State) -> Bool:
+    """Who takes itself for the leader leads in the newest epoch, and the controller has no other: where none is deposed."""
+    if zombies.on or leadership_moves.on:
+        return truth(True)
+    return every(
+        Replica,
+        lambda r: implies(
+            presumes_leadership(s, r),
+            leads_in_newest_epoch(s, r) & (s.controller.leader == r),
+        ),
+    )
+
+
+def vacant_epoch_is_unwritten(s: State) -> Bool:
+    """Until an elected leader takes office there is no record of its epoch."""
+
+    def unwritten(r: Replica) -> Bool:
+        return every(Offset, lambda o: ~(s.log[r].has(o) & (s.log[r].at(o).epoch == s.controller.leader_epoch)))
+
+    def is_vacant(leader: Replica) -> Bool:
+        return (s.controller.leader == leader) & ~leads_in_newest_epoch(s, leader)
+
+    return every(Replica, lambda a: implies(is_vacant(a), every(Replica, unwritten)))
+
+
+def epochs_ascend(s: State) -> Bool:
+    """In a log, records of later epochs are at later offsets."""
+
+    def ascend(r: Replica, o: Offset, p: Offset) -> Bool:
+        log = s.log[r]
+        return implies((p < o) & log.has(o), log.at(p).epoch <= log.at(o).epoch)
+
+    return every(Replica, lambda r: every(Offset, lambda o: every(Offset, lambda p: ascend(r, o, p))))
+
+
+def waiting_is_sent(s: State) -> Bool:
+    """Who waits for an answer, waits at a leader that holds the record, for a record that has been sent."""
+    if not waits.value:
+        return truth(True)
+
+    def held(i: RecordId, r: Replica) -> Bool:
+        is_sent = s.producer.status[i] == SENT
+        return implies(s.producer.waits_at[i] == r, presumes_leadership(s, r) & is_sent & holds(s, r, i))
+
+    return every(RecordId, lambda i: every(Replica, lambda r: held(i, r)))

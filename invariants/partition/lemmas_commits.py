@@ -1,0 +1,160 @@
+"""The lemmas of `partition` about what is committed: who holds it, who may yet commit, and who is counted.
+
+What a leader knows of its followers, which brokers it counts, and what stale leaders may yet do. Each says what it is for,
+and which action breaks which claim if it is left out (at the constants given: brokers, offsets, records).
+"""
+
+from __future__ import annotations
+
+from acked.invariants.partition.lemmas_words import (
+    every_electable,
+    every_heeded,
+    is_electable,
+    is_heeded,
+    leads_in_newest_epoch,
+    may_commit,
+    may_yet_join,
+    reaches_own_epoch,
+)
+from acked.model.language.quantify import every, implies, some, truth
+from acked.model.language.values import Bool
+from acked.model.partition.common import counted_isr, enough_in_sync, in_one_epoch, presumes_leadership
+from acked.model.partition.settings import asynchronous_isr, eligible_leader_replicas
+from acked.model.partition.state import ACKED, Offset, RecordId, Replica, State
+
+
+def eligible_where_empty(s: State) -> Bool:
+    """An empty ISR leaves a replica to elect: the last leader. Without KIP-966 no ISR is empty."""
+    empty = s.controller.isr.is_empty
+    return implies(empty, s.controller.last_leader.is_some) if eligible_leader_replicas.on else ~empty
+
+
+def eligible_only_where_too_few(s: State) -> Bool:
+    """There are eligible leaders beside the ISR only while the ISR is smaller than min.insync.replicas."""
+    if not eligible_leader_replicas.on:
+        return truth(True)
+    return s.controller.elr.is_empty | ~enough_in_sync(s.controller.isr)
+
+
+def known_end_is_held(s: State) -> Bool:
+    """As far as a leader knows a broker of its own epoch, and the newest leader anybody, their logs do not disagree.
+
+    Who may be elected or may yet join the ISR has as much as is known of it; only others can have lost a suffix.
+    """
+
+    def held(leader: Replica, f: Replica) -> Bool:
+        known, mine, theirs = s.known_end[leader][f], s.log[leader], s.log[f]
+        agree = every(Offset, lambda o: implies((known > o) & theirs.has(o), theirs.same_record_at(mine, o)))
+        is_told = leads_in_newest_epoch(s, leader) | (presumes_leadership(s, leader) & in_one_epoch(s, leader, f))
+        keeps = is_electable(s, f)
+        if asynchronous_isr.on:
+            keeps |= may_yet_join(s, leader, f)
+        return implies(is_told & (leader != f), agree & implies(keeps, known <= theirs.end))
+
+    return every(Replica, lambda a: every(Replica, lambda f: held(a, f)))
+
+
+def late_follower_is_unknown(s: State) -> Bool:
+    """Of a broker that is in an older epoch a leader knows nothing, and does not ask to take it into the ISR."""
+
+    def unknown(leader: Replica, f: Replica) -> Bool:
+        mine, theirs = s.broker[leader], s.broker[f].leader_epoch
+        is_late = presumes_leadership(s, leader) & theirs.is_some & (theirs < mine.leader_epoch)
+        nothing = s.known_end[leader][f].is_none
+        if asynchronous_isr.on:
+            nothing &= ~mine.pending.contains(f) | mine.isr.contains(f)
+        return implies(is_late, nothing)
+
+    return every(Replica, lambda a: every(Replica, lambda f: unknown(a, f)))
+
+
+def hw_in_epoch(s: State) -> Bool:
+    """What is committed anywhere and is of the newest leader's epoch, is committed at that leader."""
+
+    def known(leader: Replica, r: Replica) -> Bool:
+        own, theirs = s.broker[leader].leader_epoch, s.log[r]
+        return every(
+            Offset,
+            lambda o: implies((o < s.broker[r].hw) & (own == theirs.at(o).epoch), o < s.broker[leader].hw),
+        )
+
+    return every(Replica, lambda a: implies(leads_in_newest_epoch(s, a), every(Replica, lambda r: known(a, r))))
+
+
+def pending_has_caught_up(s: State) -> Bool:
+    """Whom the newest leader asks to take into the ISR, and may yet get, has reached its high watermark and its epoch."""
+    if not asynchronous_isr.on:
+        return truth(True)
+
+    def has(leader: Replica, f: Replica) -> Bool:
+        joins = may_yet_join(s, leader, f) & ~s.broker[leader].isr.contains(f)
+        return implies(joins, reaches_own_epoch(s, leader, f))
+
+    return every(Replica, lambda a: every(Replica, lambda f: has(a, f)))
+
+
+def isr_is_counted(s: State) -> Bool:
+    """The newest leader counts every member of the controller's ISR, and while it may commit every electable broker."""
+
+    def counts(leader: Replica) -> Bool:
+        members = counted_isr(s, leader)
+        in_sync = every(s.controller.isr, lambda r: members.contains(r))
+        return in_sync & implies(may_commit(s, leader), every_electable(s, lambda r: members.contains(r)))
+
+    return every(Replica, lambda a: implies(leads_in_newest_epoch(s, a), counts(a)))
+
+
+def stale_leader(s: State) -> Bool:
+    """What a stale leader may yet commit every heeded broker holds, or is counted by it and follows it still.
+
+    It may yet commit at an offset if everybody whom it counts is in its epoch still, or known to it to be beyond the offset.
+    Nobody enters an epoch that is not the newest: who has left, however that was, will never tell it more.
+    """
+
+    def held(leader: Replica) -> Bool:
+        mine, members = s.log[leader], counted_isr(s, leader)
+
+        def may_yet(o: Offset) -> Bool:
+            return every(members, lambda m: in_one_epoch(s, leader, m) | (s.known_end[leader][m] > o))
+
+        def has(r: Replica, o: Offset) -> Bool:
+            return mine.same_record_at(s.log[r], o) | (members.contains(r) & in_one_epoch(s, leader, r))
+
+        return every_heeded(s, lambda r: every(Offset, lambda o: implies(may_yet(o), has(r, o))))
+
+    def is_stale(leader: Replica) -> Bool:
+        return presumes_leadership(s, leader) & ~leads_in_newest_epoch(s, leader) & may_commit(s, leader)
+
+    return every(Replica, lambda a: implies(is_stale(a), held(a)))
+
+
+def commit_quorum(s: State) -> Bool:
+    """What any broker takes for committed, every heeded one holds."""
+
+    def held(r: Replica) -> Bool:
+        return every_heeded(
+            s,
+            lambda m: every(Offset, lambda o: implies(o < s.broker[r].hw, s.log[r].same_record_at(s.log[m], o))),
+        )
+
+    return every(Replica, held)
+
+
+def acked_in_place(s: State) -> Bool:
+    """Every acknowledged record has an offset at which all heeded brokers hold it, and the newest leader knows that.
+
+    It knows that it is committed there, if it is of its own epoch.
+    """
+
+    def placed(i: RecordId, o: Offset) -> Bool:
+        there = every_heeded(s, lambda a: s.log[a].has(o) & (s.log[a].at(o).id == i))
+        alike = every_heeded(s, lambda a: every_heeded(s, lambda b: s.log[a].same_record_at(s.log[b], o)))
+
+        def is_known(leader: Replica) -> Bool:
+            own = s.broker[leader].leader_epoch
+            of_own = some(Replica, lambda a: is_heeded(s, a) & (own == s.log[a].at(o).epoch))
+            return implies(leads_in_newest_epoch(s, leader) & of_own, o < s.broker[leader].hw)
+
+        return there & alike & every(Replica, is_known)
+
+    return every(RecordId, lambda i: implies(s.producer.status[i] == ACKED, some(Offset, lambda o: placed(i, o))))

@@ -1,0 +1,73 @@
+"""What the lemmas of `partition` speak of: whose log counts, who may commit, who is about to join the ISR.
+
+Predicates that are said once and used by several lemmas, `every_heeded` above all; docs/partition_proof.md explains them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from acked.model.language.quantify import every, implies, some, truth
+from acked.model.language.values import Bool
+from acked.model.partition.common import enough_in_sync, in_one_epoch, presumes_leadership
+from acked.model.partition.settings import eligible_leader_replicas, strict_min_isr
+from acked.model.partition.state import Offset, Replica, State
+
+
+def leads_in_newest_epoch(s: State, r: Replica) -> Bool:
+    """r presumes leadership in the newest leader epoch."""
+    return presumes_leadership(s, r) & (s.broker[r].leader_epoch == s.controller.leader_epoch)
+
+
+def is_electable(s: State, r: Replica) -> Bool:
+    """A clean election may choose r, once alive: it is in the ISR, or with KIP-966 an eligible leader replica.
+
+    While the ISR is empty the last leader is one of them: it is elected if none is left.
+    """
+    chosen = s.controller.isr.contains(r)
+    if eligible_leader_replicas.on:
+        chosen |= s.controller.elr.contains(r)
+        chosen |= s.controller.isr.is_empty & (s.controller.last_leader == r)
+    return chosen
+
+
+def is_heeded(s: State, r: Replica) -> Bool:
+    """r's log counts: r may be elected, or it takes itself for the leader and somebody who may be elected is in its epoch.
+
+    An electable broker that has not heard of the newest epoch still truncates to the leader that it has, so that leader's
+    log decides what the electable one keeps.
+    """
+    is_followed = some(Replica, lambda m: is_electable(s, m) & in_one_epoch(s, r, m))
+    return is_electable(s, r) | (presumes_leadership(s, r) & is_followed)
+
+
+def every_electable(s: State, body: Callable[[Replica], Bool]) -> Bool:
+    """The body holds of everybody whom a clean election may choose."""
+    return every(Replica, lambda r: implies(is_electable(s, r), body(r)))
+
+
+def every_heeded(s: State, body: Callable[[Replica], Bool]) -> Bool:
+    """The body holds of everybody whose log counts."""
+    return every(Replica, lambda r: implies(is_heeded(s, r), body(r)))
+
+
+def may_commit(s: State, leader: Replica) -> Bool:
+    """The ISR that the leader knows is large enough for its high watermark to move."""
+    return enough_in_sync(s.broker[leader].isr) if strict_min_isr.on else truth(True)
+
+
+def may_yet_join(s: State, leader: Replica, f: Replica) -> Bool:
+    """The leader has asked for an ISR with f in it, and the controller may still commit that (AlterPartition only)."""
+    broker = s.broker[leader]
+    asked = broker.pending.contains(f) & ~broker.outdated
+    return asked & leads_in_newest_epoch(s, leader) & (s.controller.leader == leader)
+
+
+def reaches_own_epoch(s: State, leader: Replica, f: Replica) -> Bool:
+    """The leader knows that the follower has reached its high watermark and everything below its own epoch.
+
+    That is `has_caught_up` of what the leader knows, said without looking for the place where the epoch starts.
+    """
+    known, own, log = s.known_end[leader][f], s.broker[leader].leader_epoch, s.log[leader]
+    older = every(Offset, lambda o: implies(log.has(o) & ~(own == log.at(o).epoch), known > o))
+    return (known >= s.broker[leader].hw) & older
