@@ -97,6 +97,10 @@ class FirstOrder:
         """A disjunction."""
         return ~antecedent | consequent
 
+    def abbreviated(self, formula_: Bool) -> Bool:
+        """A predicate that is defined as the formula."""
+        return formula(self.logic.abbreviated(term_of(formula_)))
+
     def vacuously(self, holds: Bool, where: Bool) -> Bool:
         """The formula itself."""
         return holds

@@ -58,24 +58,28 @@ class Questions:
         for formula in formulas:
             if formula.id not in self._clauses:
                 self._normal(formula)
-                for axiom in self._definitions([formula]):
-                    self._normal(axiom)
+                for in_outline in (False, True):
+                    for axiom in self._definitions([formula], in_outline):
+                        self._normal(axiom)
 
-    def query(self, assumptions: Sequence[tuple[str, Term]], conclusion: Term) -> Query:
-        """That the conclusion follows from the labelled assumptions and from what its defined symbols mean."""
+    def query(self, assumptions: Sequence[tuple[str, Term]], conclusion: Term, in_outline: bool = False) -> Query:
+        """That the conclusion follows from the labelled assumptions and from what its defined symbols mean.
+
+        `in_outline` says less of them than there is to say, and so makes fewer conclusions follow, in less time.
+        """
         formulas = [*assumptions, ("", self._logic.not_(conclusion))]
-        formulas += [("", axiom) for axiom in self._definitions(formula for _, formula in formulas)]
+        formulas += [("", axiom) for axiom in self._definitions((formula for _, formula in formulas), in_outline)]
         parts = tuple(Part(label, formula, self._normal(formula)) for label, formula in formulas)
         return Query(parts, *self._hints(parts))
 
-    def _definitions(self, formulas: Iterable[Term]) -> Iterator[Term]:
+    def _definitions(self, formulas: Iterable[Term], in_outline: bool) -> Iterator[Term]:
         todo = list(formulas)
         seen: set[Symbol] = set()
         while todo:
             for node in evaluation_order([todo.pop()]):
                 if node.op is Op.APPLY and node.value not in seen:
                     seen.add(node.value)
-                    axioms = self._logic.axioms_of(node.value)
+                    axioms = self._logic.axioms_of(node.value, in_outline)
                     todo += axioms
                     yield from axioms
 

@@ -81,7 +81,8 @@ class Reading:
         self.logic = Logic(protocol.thresholds)
         self.sizes: dict[str, Term] = {name: self.logic.apply(Symbol(name, (), INT)) for name in protocol.sizes}
         self.logic.positive |= {self.sizes[name] for name, least in protocol.sizes.items() if least > 0}
-        self.constants: dict[str, Code] = {**self._switches(constants or {}), **self.sizes}
+        self.switches = self._settled(constants or {})
+        self.constants: dict[str, Code] = {**self.switches, **self.sizes}
         self._meaning = FirstOrder(self.logic, self.constants)
         self.families: dict[Key, Family] = {
             family.key: family for family in self._families(StructDomain(protocol.state), (), ())
@@ -120,7 +121,7 @@ class Reading:
 
     # -- internals ----------------------------------------------------------------------------------------------
 
-    def _switches(self, given: Mapping[str, object]) -> dict[str, int]:
+    def _settled(self, given: Mapping[str, object]) -> dict[str, int]:
         """The constants that are not sizes, checked."""
         sizes = self.protocol.sizes
         some = {item.name: item.hi for item in self.protocol.constants if item.name in sizes}

@@ -172,14 +172,16 @@ class Claim:
 class Definition:
     """A symbol that stands for something: `meaning` holds of the symbol, applied to the variables, and of nothing else.
 
-    `axioms` says so for all values of the variables. That there is one such thing, and no other, is what the claims say;
-    the name of a formula needs none.
+    `axioms` says so for all values of the variables; `outline`, which follows from them, is what suffices for most proofs: of
+    the greatest number such that …, that it is such a number, and not that it is the greatest. That there is one such thing,
+    and no other, is what the claims say; the name of a formula needs none.
     """
 
     symbol: Symbol
     variables: tuple[Variable, ...]
     meaning: tuple[Term, ...]
     axioms: tuple[Term, ...]
+    outline: tuple[Term, ...]
     claims: tuple[Claim, ...]
 
 
@@ -218,6 +220,7 @@ class Logic(Connectives[Term]):
         self.units: dict[Symbol, str] = {}
         """The type that a constant of an action or a definition is of: a hint for solvers."""
         self._names: dict[int, Term] = {}
+        self._abbreviations: dict[object, Symbol] = {}
         super().__init__()
 
     # -- leaves -------------------------------------------------------------------------------------------------
@@ -388,16 +391,33 @@ class Logic(Connectives[Term]):
             self.define(symbol, variables, (self.or_(self.not_(known), formula), self.or_(known, self.not_(formula))))
         return known
 
+    def abbreviated(self, formula: Term) -> Term:
+        """A predicate of the formula's free variables, defined as it: one for all formulas that differ in variables alone."""
+        if not formula.has_quantifier:
+            return formula
+        free: dict[int, Variable] = {}
+        shape = _shape(formula, {}, free)
+        variables = tuple(free.values())
+        symbol = self._abbreviations.get(shape)
+        if symbol is None:
+            symbol = Symbol(self.fresh("word"), tuple(item.sort for item in variables), BOOL)
+            self._abbreviations[shape] = symbol
+            known = self.apply(symbol, map(self.bound, variables))
+            self.define(symbol, variables, (self.or_(self.not_(known), formula), self.or_(known, self.not_(formula))))
+        return self.apply(symbol, map(self.bound, variables))
+
     def define(
         self,
         symbol: Symbol,
         variables: tuple[Variable, ...],
         meaning: tuple[Term, ...],
         claims: tuple[Claim, ...] = (),
+        outline: tuple[Term, ...] | None = None,
     ) -> None:
         """Records what a symbol stands for; the meaning speaks of it applied to the variables."""
         closed = tuple(self.closed(axiom, variables) for axiom in meaning)
-        self.definitions[symbol] = Definition(symbol, variables, meaning, closed, claims)
+        least = closed if outline is None else tuple(self.closed(axiom, variables) for axiom in outline)
+        self.definitions[symbol] = Definition(symbol, variables, meaning, closed, least, claims)
 
     def closed(self, formula: Term, variables: Iterable[Variable]) -> Term:
         """That the formula holds for all values of the variables, of numbers for all integers.
@@ -421,10 +441,14 @@ class Logic(Connectives[Term]):
         self.measures[symbol] = Measure(symbol, variables, relation, threshold, axioms)
         return term
 
-    def axioms_of(self, symbol: Symbol) -> tuple[Term, ...]:
+    def axioms_of(self, symbol: Symbol, in_outline: _Bool = False) -> tuple[Term, ...]:
         """What is said of a symbol wherever it stands: what it is defined to be, or what is true of the size it compares."""
-        found = self.definitions.get(symbol) or self.measures.get(symbol)
-        return () if found is None else found.axioms
+        if symbol in self.measures:
+            return self.measures[symbol].axioms
+        found = self.definitions.get(symbol)
+        if found is None:
+            return ()
+        return found.outline if in_outline else found.axioms
 
     def extreme(
         self, hint: str, holds: Callable[[Term], Term], otherwise: Term, lo: Term, hi: Term, is_greatest: _Bool
@@ -471,7 +495,8 @@ class Logic(Connectives[Term]):
             ),
         )
         term = self.apply(symbol)
-        self.define(symbol, (), is_it(term, lo, hi), claims)
+        is_such = self.all((self.le(lo, term), self.le(term, hi), holds(term)))
+        self.define(symbol, (), is_it(term, lo, hi), claims, (self.or_(self.eq(term, otherwise), is_such),))
         return term
 
     def bound(self, variable: Variable) -> Term:
@@ -530,6 +555,25 @@ class Logic(Connectives[Term]):
 def free_variables(term: Term) -> Iterator[Term]:
     """The variables of a term that none of its quantifiers binds."""
     return (node for node in evaluation_order([term]) if node.op is Op.VARIABLE and node.value.number in term.free)
+
+
+def _shape(term: Term, bound: dict[int, int], free: dict[int, Variable]) -> object:
+    """What a term has in common with all that differ from it in the numbers of variables alone; notes the free ones."""
+    if term.op is Op.VARIABLE:
+        number = term.value.number
+        if number in bound:
+            return bound[number]
+        free[number] = term.value
+        return "free", list(free).index(number), term.sort
+    if not term.args:
+        return term.id
+    if term.op in (Op.EVERY, Op.SOME):
+        *bounds, body = term.args
+        outside = tuple(_shape(item, bound, free) for item in bounds)
+        inside = _shape(body, {**bound, term.value.number: -1 - len(bound)}, free)
+        return term.op, term.value.sort, outside, inside
+    symbol = term.value if term.op is Op.APPLY else None
+    return term.op, symbol, tuple(_shape(arg, bound, free) for arg in term.args)
 
 
 def to_text(term: Term) -> str:

@@ -65,6 +65,10 @@ class Finite:
         """A disjunction."""
         return ~antecedent | consequent
 
+    def abbreviated(self, formula: Bool) -> Bool:
+        """The formula itself."""
+        return formula
+
     def vacuously(self, holds: Bool, where: Bool) -> Bool:
         """The formula itself."""
         return holds

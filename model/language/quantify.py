@@ -149,6 +149,11 @@ def implies(antecedent: Bool, consequent: Bool) -> Bool:
     return semantics().implies(antecedent, consequent)
 
 
+def abbreviated(formula: Bool) -> Bool:
+    """The formula itself. A proof for all constants speaks of it by a name, so one that quantifies is spelled out once."""
+    return semantics().abbreviated(formula)
+
+
 def vacuously(holds: Bool, where: Bool) -> Bool:
     """A formula that holds, of which it is known `where` it does so vacuously, as an implication's antecedent says."""
     return semantics().vacuously(holds, where)

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from acked.checker.allconstants.obligations import CLAUSES
+from acked.invariants.proofs import argument_of
 from acked.model.catalogue import FAMILY as PROTOCOLS
 from acked.model.firstorder.expand import Expansion
 from acked.model.firstorder.normal import Normaliser
@@ -24,6 +24,9 @@ from tests.model.firstorder.comparing import Comparison
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 LARGER = {"replicas": 3, "log_size": 3, "max_records": 2, "max_leader_epoch": 2}
 NAMES = list(PROTOCOLS)
+ARGUMENT = argument_of(PROTOCOLS["kip320"])
+assert ARGUMENT is not None
+CLAUSES = ARGUMENT.clauses
 
 
 @cache
