@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ class StepProof:
         unchanged = set(map(id, self.assumed))
         kept = [(name, expr) for name, expr in zip(names, after, strict=True) if id(expr) not in unchanged]
         self.goals = [(name, expr) for name, expr in kept if expr is not lowered.pool.true]
+        self.domains = [_in_domain(problem.fields[leaf].name) for leaf, _ in self.step.overflows]
         for leaf, row in self.step.overflows:
             inside = lowered.pool.not_(lowered.rows[row])
             self.goals.append((_in_domain(problem.fields[leaf].name), inside))
@@ -72,6 +73,7 @@ class StepProof:
         rest = self._left()
         while rest:
             solver = self._assuming()
+            solver.add(*self._inside([name for name in rest if name in self.domains]))
             solver.add(some_of(z3.Not(self.frames[-1].term(expr)) for expr in rest.values()))
             found, reason = check(solver)
             self._alive()
@@ -85,6 +87,10 @@ class StepProof:
                 break
             rest = {name: expr for name, expr in rest.items() if name not in item.claims}
         return self._result(broken, (), "", can_fire, {})
+
+    def _inside(self, but: Collection[str]) -> list[Term]:
+        """That no field leaves its domain, but for those that are asked about: else the step ends in no state."""
+        return [self.frames[-1].term(expr) for name, expr in self.goals if name in self.domains and name not in but]
 
     def _left(self) -> dict[str, Expr]:
         """The goals that their hints do not prove."""
@@ -224,8 +230,14 @@ class StepProof:
                 undecided.append(name)
                 why = reason
             else:
-                solver.add(*labels)
-                broken.append(self._broken(solver, {name: expr}))
+                solver.add(*labels, *self._inside(self.domains if name in self.domains else ()))
+                found, reason = check(solver)
+                self._alive()
+                if found == "sat":
+                    broken.append(self._broken(solver, {name: expr}))
+                elif found == "unknown":
+                    undecided.append(name)
+                    why = reason
             solver.pop()
         return self._result(broken, tuple(undecided), why, can_fire, used)
 

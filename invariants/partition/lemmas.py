@@ -19,7 +19,6 @@ def _lemma(name: str, predicate: object, text: str, origin: str) -> Property:
 
 PARTITION_LEMMAS: tuple[Property, ...] = (
     _lemma("LeaderHasEpoch", leader_has_epoch, "a broker without a leader epoch has no leader", "kip320's LeaderHasEpoch"),
-    _lemma("EpochHasLeader", basis.epoch_has_leader, "a broker with a leader epoch has a leader", "kip320's KnowsLeader"),
     EPOCHS_ARE_DENSE,
     _lemma("EpochSent", basis.epoch_sent, "no broker knows a leader epoch that was not used", "kip320's EpochSent"),
     _lemma("RecordEpoch", basis.record_epoch, "no record is of an epoch beyond its broker's", "kip320's RecordEpoch"),
@@ -35,10 +34,11 @@ PARTITION_LEMMAS: tuple[Property, ...] = (
     _lemma(
         "VacantEpoch", basis.vacant_epoch_is_unwritten, "no record of an epoch before its leader acts", "kip320's LeaderFirst"
     ),
+    _lemma(
+        "TruncatedFollower", basis.truncated_follower, "a truncated log is its leader's prefix", "kip320's FollowerPrefix"
+    ),
     _lemma("TrueLeaderIsr", basis.true_leader_isr, "the newest leader knows the committed ISR", "kip320's TrueLeaderIsr"),
     _lemma("LeaderInOffice", basis.leader_in_office, "where none is deposed who acts is the leader", "crashes"),
-    _lemma("WaitingIsSent", basis.waiting_is_sent, "a producer waits at a leader that has the record", "acks=all"),
-    _lemma("EligibleWhereEmpty", commits.eligible_where_empty, "an empty ISR leaves somebody to elect", "KIP-966"),
     _lemma(
         "EligibleOnlyWhereTooFew", commits.eligible_only_where_too_few, "eligible leaders only beside a small ISR", "KIP-966"
     ),

@@ -6,12 +6,12 @@ action breaks which claim if it is left out (at the constants given: brokers, of
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas_words import leads_in_newest_epoch
+from acked.invariants.partition.lemmas_words import leads_in_newest_epoch, may_be_deposed
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
-from acked.model.partition.common import holds, presumes_leadership
-from acked.model.partition.settings import asynchronous_isr, leadership_moves, waits, zombies
-from acked.model.partition.state import SENT, Epoch, Offset, RecordId, Replica, State
+from acked.model.partition.common import in_one_epoch, presumes_leadership
+from acked.model.partition.settings import alter_bumps_epoch, asynchronous_isr, shrink_bumps_epoch, truncates_by_request
+from acked.model.partition.state import Epoch, Offset, Replica, State
 
 
 def epoch_sent(s: State) -> Bool:
@@ -51,11 +51,6 @@ def knows_leader(s: State) -> Bool:
         return implies(is_newest & s.controller.leader.is_some, s.broker[r].leader == s.controller.leader)
 
     return every(Replica, as_elected) & every(Replica, lambda a: every(Replica, lambda b: agree(a, b)))
-
-
-def epoch_has_leader(s: State) -> Bool:
-    """A broker with a leader epoch has a leader."""
-    return every(Replica, lambda r: implies(s.broker[r].leader_epoch.is_some, s.broker[r].leader.is_some))
 
 
 def quorum_isr_has_leader(s: State) -> Bool:
@@ -116,16 +111,18 @@ def true_leader_isr(s: State) -> Bool:
 
 
 def leader_in_office(s: State) -> Bool:
-    """Who takes itself for the leader leads in the newest epoch, and the controller has no other: where none is deposed."""
-    if zombies.on or leadership_moves.on:
+    """Where nobody is deposed alive, who takes itself for the leader is the controller's, in the newest epoch.
+
+    To 3.5 the epoch may be newer: the controller takes another when a broker leaves the ISR, and the leader has yet to hear.
+    """
+    if may_be_deposed():
         return truth(True)
-    return every(
-        Replica,
-        lambda r: implies(
-            presumes_leadership(s, r),
-            leads_in_newest_epoch(s, r) & (s.controller.leader == r),
-        ),
-    )
+
+    def is_current(r: Replica) -> Bool:
+        is_leader = s.controller.leader == r
+        return is_leader if shrink_bumps_epoch.on or alter_bumps_epoch.on else is_leader & leads_in_newest_epoch(s, r)
+
+    return every(Replica, lambda r: implies(presumes_leadership(s, r), is_current(r)))
 
 
 def vacant_epoch_is_unwritten(s: State) -> Bool:
@@ -150,13 +147,20 @@ def epochs_ascend(s: State) -> Bool:
     return every(Replica, lambda r: every(Offset, lambda o: every(Offset, lambda p: ascend(r, o, p))))
 
 
-def waiting_is_sent(s: State) -> Bool:
-    """Who waits for an answer, waits at a leader that holds the record, for a record that has been sent."""
-    if not waits.value:
+def truncated_follower(s: State) -> Bool:
+    """Where truncation is a request (to 2.7): who has truncated in its leader's epoch holds nothing that the leader lacks.
+
+    And nobody has, in an epoch that its leader has not taken up.
+    """
+    if not truncates_by_request.value:
         return truth(True)
 
-    def held(i: RecordId, r: Replica) -> Bool:
-        is_sent = s.producer.status[i] == SENT
-        return implies(s.producer.waits_at[i] == r, presumes_leadership(s, r) & is_sent & holds(s, r, i))
+    def has(leader: Replica, f: Replica) -> Bool:
+        mine, theirs = s.log[leader], s.log[f]
+        is_told = presumes_leadership(s, leader) & (leader != f) & in_one_epoch(s, leader, f) & ~s.broker[f].truncating
+        within = every(Offset, lambda o: implies(theirs.has(o), theirs.same_record_at(mine, o)))
+        is_vacant = (s.controller.leader == leader) & ~leads_in_newest_epoch(s, leader)
+        is_newest = s.broker[f].leader_epoch == s.controller.leader_epoch
+        return implies(is_told, within) & implies(is_vacant & is_newest, s.broker[f].truncating)
 
-    return every(RecordId, lambda i: every(Replica, lambda r: held(i, r)))
+    return every(Replica, lambda a: every(Replica, lambda f: has(a, f)))

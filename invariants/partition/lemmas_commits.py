@@ -12,6 +12,7 @@ from acked.invariants.partition.lemmas_words import (
     is_electable,
     is_heeded,
     leads_in_newest_epoch,
+    may_be_deposed,
     may_commit,
     may_yet_join,
     reaches_own_epoch,
@@ -19,14 +20,8 @@ from acked.invariants.partition.lemmas_words import (
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import counted_isr, enough_in_sync, in_one_epoch, presumes_leadership
-from acked.model.partition.settings import asynchronous_isr, eligible_leader_replicas
+from acked.model.partition.settings import asynchronous_isr, eligible_leader_replicas, reelection_forgets_ends
 from acked.model.partition.state import ACKED, Offset, RecordId, Replica, State
-
-
-def eligible_where_empty(s: State) -> Bool:
-    """An empty ISR leaves a replica to elect: the last leader. Without KIP-966 no ISR is empty."""
-    empty = s.controller.isr.is_empty
-    return implies(empty, s.controller.last_leader.is_some) if eligible_leader_replicas.on else ~empty
 
 
 def eligible_only_where_too_few(s: State) -> Bool:
@@ -45,7 +40,9 @@ def known_end_is_held(s: State) -> Bool:
     def held(leader: Replica, f: Replica) -> Bool:
         known, mine, theirs = s.known_end[leader][f], s.log[leader], s.log[f]
         agree = every(Offset, lambda o: implies((known > o) & theirs.has(o), theirs.same_record_at(mine, o)))
-        is_told = leads_in_newest_epoch(s, leader) | (presumes_leadership(s, leader) & in_one_epoch(s, leader, f))
+        is_told = presumes_leadership(s, leader)
+        if may_be_deposed():
+            is_told &= leads_in_newest_epoch(s, leader) | in_one_epoch(s, leader, f)
         keeps = is_electable(s, f)
         if asynchronous_isr.on:
             keeps |= may_yet_join(s, leader, f)
@@ -55,7 +52,12 @@ def known_end_is_held(s: State) -> Bool:
 
 
 def late_follower_is_unknown(s: State) -> Bool:
-    """Of a broker that is in an older epoch a leader knows nothing, and does not ask to take it into the ISR."""
+    """Of a broker that is in an older epoch a leader knows nothing, and does not ask to take it into the ISR.
+
+    So it is from when a leader that takes office again forgets what it knew (`reelection_forgets_ends`).
+    """
+    if not reelection_forgets_ends.on:
+        return truth(True)
 
     def unknown(leader: Replica, f: Replica) -> Bool:
         mine, theirs = s.broker[leader], s.broker[f].leader_epoch

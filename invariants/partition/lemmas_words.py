@@ -10,8 +10,13 @@ from collections.abc import Callable
 from acked.model.language.quantify import abbreviated, every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import enough_in_sync, in_one_epoch, presumes_leadership
-from acked.model.partition.settings import eligible_leader_replicas, strict_min_isr
+from acked.model.partition.settings import eligible_leader_replicas, leadership_moves, strict_min_isr, zombies
 from acked.model.partition.state import Offset, Replica, State
+
+
+def may_be_deposed() -> bool:
+    """Whether another broker may be elected while the leader lives, so that there are stale leaders."""
+    return zombies.on or leadership_moves.on
 
 
 def leads_in_newest_epoch(s: State, r: Replica) -> Bool:
