@@ -23,7 +23,7 @@ from acked.invariants.property import Property
 from acked.model.firstorder.query import Query, Questions
 from acked.model.firstorder.reading import Reading
 from acked.model.firstorder.store import FunctionStore
-from acked.model.firstorder.terms import Term
+from acked.model.firstorder.terms import Detail, Term
 from acked.model.language.protocol import Protocol
 
 INITIAL = "initial state"
@@ -37,7 +37,7 @@ AFTERWARDS = "'"
 
 @dataclass(frozen=True)
 class Obligation:
-    """Where the subject's assumptions hold, so does the conclusion. `may_use` says whether clauses may be assumed.
+    """Where the subject's assumptions and guard hold, so does the conclusion. `may_use`: whether clauses may be assumed.
 
     `afterwards` are those clauses as they are after the subject's step, by their names, that may be assumed too.
     """
@@ -45,6 +45,7 @@ class Obligation:
     subject: str
     clause: str
     assumptions: tuple[Term, ...]
+    guard: tuple[Term, ...]
     conclusion: Term
     may_use: bool
     afterwards: Mapping[str, Term]
@@ -85,7 +86,8 @@ class Obligations:
         """Normalises what is asked ahead of all questions: then no query depends on which were made before."""
         self._questions.prepare(self.clauses.values())
         for obligation in self.all:
-            self._questions.prepare((*obligation.assumptions, self.reading.logic.not_(obligation.conclusion)))
+            denied = self.reading.logic.not_(obligation.conclusion)
+            self._questions.prepare((*obligation.assumptions, *obligation.guard, denied))
         for obligation in self.all:
             self._questions.prepare(obligation.afterwards.values())
 
@@ -95,15 +97,19 @@ class Obligations:
         for line in self.reading.logic.rows():
             text.update(line.encode())
         for item in self.all:
-            text.update(f"{item.key} {[term.id for term in item.assumptions]} {item.conclusion.id}\n".encode())
+            given = (*item.assumptions, *item.guard)
+            text.update(f"{item.key} {[term.id for term in given]} {item.conclusion.id}\n".encode())
         return text.hexdigest()
 
-    def query(self, obligation: Obligation, lemmas: Iterable[str], in_outline: bool = False) -> Query:
-        """The obligation with the named clauses assumed; see `Questions.query`."""
+    def query(
+        self, obligation: Obligation, lemmas: Iterable[str], detail: Detail = Detail.WHOLE, with_guard: bool = True
+    ) -> Query:
+        """The obligation with the named clauses assumed; see `Questions.query`. Less may be assumed than the guard says."""
         known = {**self.clauses, **obligation.afterwards} if obligation.may_use else {}
         named = [(name, known[name]) for name in lemmas if name in known]
-        given = [("", term) for term in obligation.assumptions]
-        return self._questions.query([*given, *named], obligation.conclusion, in_outline)
+        guard = obligation.guard if with_guard else ()
+        given = [("", term) for term in (*obligation.assumptions, *guard)]
+        return self._questions.query([*given, *named], obligation.conclusion, detail)
 
     def _clause(self, item: Property) -> Callable[[FunctionStore], Term]:
         return lambda store: self.reading.state_term(item.predicate, store)
@@ -111,17 +117,17 @@ class Obligations:
     def _make(self) -> Iterator[Obligation]:
         constants = self.reading.constants_in_range()
         for name, at in self._at.items():
-            yield Obligation(INITIAL, name, (constants,), at(self.reading.initial), False, {})
+            yield Obligation(INITIAL, name, (constants,), (), at(self.reading.initial), False, {})
         for step in self.reading.steps:
-            given = (constants, *(item.range for item in step.parameters), step.guard)
+            given = (constants, *(item.range for item in step.parameters))
             afterwards: dict[str, Term] = {}
             for name, at in self._at.items():
                 conclusion = at(step.after)
-                yield Obligation(step.name, name, given, conclusion, True, dict(afterwards))
+                yield Obligation(step.name, name, given, (step.guard,), conclusion, True, dict(afterwards))
                 if name in self.argument.afterwards:
                     afterwards[name + AFTERWARDS] = conclusion
         for promise in self.argument.promises:
-            yield Obligation(PROMISES, promise.name, (constants,), self._clause(promise)(self.reading.before), True, {})
+            yield Obligation(PROMISES, promise.name, (constants,), (), self._clause(promise)(self.reading.before), True, {})
         for definition in self.reading.logic.definitions.values():
             for claim in definition.claims:
-                yield Obligation(TERMS, claim.name, (constants, *claim.assumptions), claim.conclusion, False, {})
+                yield Obligation(TERMS, claim.name, (constants, *claim.assumptions), (), claim.conclusion, False, {})

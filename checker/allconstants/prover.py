@@ -20,27 +20,31 @@ from acked.checker.allconstants.obligations import Obligation, Obligations
 from acked.checker.solver.lemma_sets import Core
 from acked.checker.solver.queries import ask, bound
 from acked.model.firstorder.solve import Lowering
+from acked.model.firstorder.terms import Detail
 
 
 @dataclass(frozen=True)
 class Way:
     """How z3 is asked: its random seed, how eagerly it looks at what is not yet decided, and with how many hints.
 
-    `in_outline` is whether less is said of defined terms; `makes_models` lets z3 also guess a model and instantiate what is
-    false in it.
+    `detail` is how much is said of defined terms; `with_guard` whether it is said when the action may happen. `makes_models`
+    lets z3 also guess a model and instantiate what is false in it.
     """
 
     seed: int
     relevancy: int
     more_hints: bool
-    in_outline: bool = False
+    detail: Detail = Detail.WHOLE
     makes_models: bool = False
+    with_guard: bool = True
 
 
 WAYS: tuple[Way, ...] = (
     *(Way(seed, relevancy, more) for seed, relevancy in ((0, 2), (1, 1), (2, 2)) for more in (False, True)),
-    *(Way(seed, relevancy, False, True) for seed, relevancy in ((0, 2), (1, 1), (2, 2), (3, 0))),
-    *(Way(seed, 2, False, in_outline, True) for seed in (0, 1) for in_outline in (True, False)),
+    *(Way(seed, relevancy, False, Detail.OUTLINE) for seed, relevancy in ((0, 2), (1, 1), (2, 2), (3, 0))),
+    *(Way(seed, 2, False, detail, True) for seed in (0, 1) for detail in (Detail.OUTLINE, Detail.WHOLE)),
+    # For what follows from other clauses after the step.
+    *(Way(seed, relevancy, False, Detail.NAMES, False, False) for seed, relevancy in ((0, 2), (1, 1))),
 )
 """Tried one after the other; a proof by any of them is a proof."""
 
@@ -83,7 +87,7 @@ class Prover:
     ) -> tuple[str, ...] | None:
         """Of these lemmas those that z3's proof uses; None if it finds none, in any of the ways."""
         for way in WAYS if ways is None else [WAYS[number] for number in ways]:
-            query = self.obligations.query(obligation, lemmas, way.in_outline)
+            query = self.obligations.query(obligation, lemmas, way.detail, way.with_guard)
             lowering = Lowering()
             labels: dict[str, Any] = {}
             self._alive()
@@ -111,7 +115,7 @@ class Prover:
         """A solver that has been told what there is to refute."""
         way = WAYS[core.way]
         solver = solver_of(lowering, way, effort, self._seconds if effort else 0.0)
-        query = self.obligations.query(obligation, core.lemmas, way.in_outline)
+        query = self.obligations.query(obligation, core.lemmas, way.detail, way.with_guard)
         solver.add([lowering.clause(item) for item in query.clauses(way.more_hints)])
         return solver
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from acked.model.firstorder.definitions import abbreviated, extreme
 from acked.model.firstorder.store import Code, FunctionStore, empty
 from acked.model.firstorder.terms import INT, Choice, Logic, Sort, Symbol, Term
 from acked.model.firstorder.values import SymbolicOptional, SymbolicSet, code, derived, formula, sort_of, term_of
@@ -73,7 +74,7 @@ class FirstOrder:
         end = lo if is_greatest else hi
         fallback: Code = end if otherwise is None else over.lift(otherwise)
         return wrap(
-            self.logic.extreme(over.__name__, lambda x: term_of(body(wrap(x))), fallback, lo, hi, is_greatest)
+            extreme(self.logic, over.__name__, lambda x: term_of(body(wrap(x))), fallback, lo, hi, is_greatest)
         )
 
     def each(self, over: type[V]) -> list[V]:
@@ -99,7 +100,7 @@ class FirstOrder:
 
     def abbreviated(self, formula_: Bool) -> Bool:
         """A predicate that is defined as the formula."""
-        return formula(self.logic.abbreviated(term_of(formula_)))
+        return formula(abbreviated(self.logic, term_of(formula_)))
 
     def vacuously(self, holds: Bool, where: Bool) -> Bool:
         """The formula itself."""

@@ -16,7 +16,7 @@ from itertools import product
 from acked.model.firstorder.normal import Clause, Normaliser, marked
 from acked.model.firstorder.reading import Reading
 from acked.model.firstorder.store import Family
-from acked.model.firstorder.terms import INT, Op, Symbol, Term
+from acked.model.firstorder.terms import INT, Detail, Op, Symbol, Term
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.language.domain import LeafDomain, OptionalDomain, Range
 from acked.model.language.values import Id
@@ -58,28 +58,28 @@ class Questions:
         for formula in formulas:
             if formula.id not in self._clauses:
                 self._normal(formula)
-                for in_outline in (False, True):
-                    for axiom in self._definitions([formula], in_outline):
+                for detail in Detail:
+                    for axiom in self._definitions([formula], detail):
                         self._normal(axiom)
 
-    def query(self, assumptions: Sequence[tuple[str, Term]], conclusion: Term, in_outline: bool = False) -> Query:
+    def query(self, assumptions: Sequence[tuple[str, Term]], conclusion: Term, detail: Detail = Detail.WHOLE) -> Query:
         """That the conclusion follows from the labelled assumptions and from what its defined symbols mean.
 
-        `in_outline` says less of them than there is to say, and so makes fewer conclusions follow, in less time.
+        With less `detail` fewer conclusions follow, in less time.
         """
         formulas = [*assumptions, ("", self._logic.not_(conclusion))]
-        formulas += [("", axiom) for axiom in self._definitions((formula for _, formula in formulas), in_outline)]
+        formulas += [("", axiom) for axiom in self._definitions((formula for _, formula in formulas), detail)]
         parts = tuple(Part(label, formula, self._normal(formula)) for label, formula in formulas)
         return Query(parts, *self._hints(parts))
 
-    def _definitions(self, formulas: Iterable[Term], in_outline: bool) -> Iterator[Term]:
+    def _definitions(self, formulas: Iterable[Term], detail: Detail) -> Iterator[Term]:
         todo = list(formulas)
         seen: set[Symbol] = set()
         while todo:
             for node in evaluation_order([todo.pop()]):
                 if node.op is Op.APPLY and node.value not in seen:
                     seen.add(node.value)
-                    axioms = self._logic.axioms_of(node.value, in_outline)
+                    axioms = self._logic.axioms_of(node.value, detail)
                     todo += axioms
                     yield from axioms
 

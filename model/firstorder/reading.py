@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from acked.model.firstorder.definitions import measure
 from acked.model.firstorder.meaning import FirstOrder
 from acked.model.firstorder.store import Code, Content, Family, FunctionStore, Index, Key, zero
 from acked.model.firstorder.terms import BOOL, INT, Choice, Logic, Relation, Sort, Symbol, Term
@@ -193,7 +194,7 @@ class Reading:
         if symbol not in self.logic.measures:
             variables = tuple(self.logic.variable(index.sort, index.hint) for index in family.indices)
             relation = self.before.contents[family.key](variables)
-            self.logic.measure(symbol, tuple(item.value for item in variables), relation, threshold, ())
+            measure(self.logic, symbol, tuple(item.value for item in variables), relation, threshold, ())
         return self.logic.apply(symbol, at)
 
     def _in_domain(self, family: Family) -> Callable[[FunctionStore], Term]:

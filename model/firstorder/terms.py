@@ -124,11 +124,11 @@ class Term:
     def __sub__(self, offset: int) -> Term:
         return self.logic.add(self, self.logic.int(-offset))
 
-    def __bool__(self) -> bool:
-        return True if self in self.logic.positive else self._unknown()
-
     def _unknown(self, *_: object) -> NoReturn:
         raise ModelError("a constant is not known in the first-order reading; quantify instead of counting up to it")
+
+    def __bool__(self) -> bool:
+        return True if self in self.logic.positive else self._unknown()
 
     __lt__ = __le__ = __gt__ = __ge__ = __index__ = _unknown
 
@@ -157,6 +157,15 @@ class Relation:
     reaches: Callable[[Hashable], Term]
 
     is_const = False
+
+
+@unique
+class Detail(Enum):
+    """How much is said of defined terms: all, an outline, or only what names of formulas mean. Less is never wrong."""
+
+    WHOLE = "whole"
+    OUTLINE = "outline"
+    NAMES = "names"
 
 
 @dataclass(frozen=True)
@@ -189,8 +198,7 @@ class Definition:
 class Measure:
     """A truth value that says whether the size of a set reaches a threshold; first-order logic cannot count.
 
-    `relation` is the set, which depends on the variables. The axioms are true of sizes and do not say all that is: what is
-    proved with them holds whatever the threshold is, as long as it is above 0.
+    `relation` is the set, which depends on the variables. The axioms are true of sizes, whatever the threshold, and not all.
     """
 
     symbol: Symbol
@@ -205,22 +213,22 @@ _Bool: TypeAlias = bool  # `Logic` has a method of this name.
 
 
 class Logic(Connectives[Term]):
-    """Makes and interns terms, folding what is decided."""
+    """Makes and interns terms, folding what is decided.
+
+    `thresholds` are what sizes of sets are compared with, `positive` constants that are never 0, `everything` the set of all
+    ids of a sort, which is one, so that it is as large wherever it stands; `abbreviations` go by `definitions.abbreviated`.
+    """
 
     def __init__(self, thresholds: tuple[Hashable, ...] = ()) -> None:
         self._variables = self._fresh = 0
         self.thresholds = thresholds
-        """What sizes of sets are compared with: equal sets reach the same ones."""
         self.positive: set[Term] = set()
-        """Unknown constants that are never 0."""
         self.definitions: dict[Symbol, Definition] = {}
         self.measures: dict[Symbol, Measure] = {}
         self.everything: dict[Sort, Relation] = {}
-        """The set of all ids of a sort: one, so that it reaches a threshold wherever it stands or nowhere."""
-        self.units: dict[Symbol, str] = {}
-        """The type that a constant of an action or a definition is of: a hint for solvers."""
+        self.units: dict[Symbol, str] = {}  # The type that a constant is of: a hint for solvers.
         self._names: dict[int, Term] = {}
-        self._abbreviations: dict[object, Symbol] = {}
+        self.abbreviations: dict[object, Symbol] = {}
         super().__init__()
 
     # -- leaves -------------------------------------------------------------------------------------------------
@@ -391,21 +399,6 @@ class Logic(Connectives[Term]):
             self.define(symbol, variables, (self.or_(self.not_(known), formula), self.or_(known, self.not_(formula))))
         return known
 
-    def abbreviated(self, formula: Term) -> Term:
-        """A predicate of the formula's free variables, defined as it: one for all formulas that differ in variables alone."""
-        if not formula.has_quantifier:
-            return formula
-        free: dict[int, Variable] = {}
-        shape = _shape(formula, {}, free)
-        variables = tuple(free.values())
-        symbol = self._abbreviations.get(shape)
-        if symbol is None:
-            symbol = Symbol(self.fresh("word"), tuple(item.sort for item in variables), BOOL)
-            self._abbreviations[shape] = symbol
-            known = self.apply(symbol, map(self.bound, variables))
-            self.define(symbol, variables, (self.or_(self.not_(known), formula), self.or_(known, self.not_(formula))))
-        return self.apply(symbol, map(self.bound, variables))
-
     def define(
         self,
         symbol: Symbol,
@@ -428,76 +421,14 @@ class Logic(Connectives[Term]):
             formula = self._intern(Op.EVERY, BOOL, (formula,), item)
         return formula
 
-    def measure(
-        self, symbol: Symbol, variables: tuple[Variable, ...], relation: Relation, threshold: Hashable, facts: Iterable[Term]
-    ) -> Term:
-        """Whether the size of a set reaches a threshold, which is above 0: a new truth value, and what is said of it.
-
-        The facts speak of the symbol applied to the variables; that an empty set does not reach the threshold is another.
-        """
-        term = self.apply(symbol, map(self.bound, variables))
-        somebody = self.some(relation.sort, relation.sort.name, relation.member)
-        axioms = tuple(self.closed(fact, variables) for fact in (*facts, self.or_(self.not_(term), somebody)))
-        self.measures[symbol] = Measure(symbol, variables, relation, threshold, axioms)
-        return term
-
-    def axioms_of(self, symbol: Symbol, in_outline: _Bool = False) -> tuple[Term, ...]:
+    def axioms_of(self, symbol: Symbol, detail: Detail = Detail.WHOLE) -> tuple[Term, ...]:
         """What is said of a symbol wherever it stands: what it is defined to be, or what is true of the size it compares."""
-        if symbol in self.measures:
-            return self.measures[symbol].axioms
         found = self.definitions.get(symbol)
         if found is None:
+            return self.measures[symbol].axioms if symbol in self.measures else ()
+        if detail is Detail.NAMES and symbol.result is INT:
             return ()
-        return found.outline if in_outline else found.axioms
-
-    def extreme(
-        self, hint: str, holds: Callable[[Term], Term], otherwise: Term, lo: Term, hi: Term, is_greatest: _Bool
-    ) -> Term:
-        """The greatest (or least) number in lo..hi that `holds`, or `otherwise` if there is none.
-
-        Existence is an induction over the range, grown from its far end: for one number, and from n numbers to n + 1.
-        """
-        name = f"{'greatest' if is_greatest else 'least'}{len(self.definitions)}"
-        if self.every(INT, hint, holds, (lo, hi)).free | otherwise.free:
-            raise ModelError("greatest(…) and least(…) below a quantifier have no first-order reading; state them outside")
-
-        def is_it(x: Term, least: Term, greatest: Term) -> tuple[Term, ...]:
-            beyond = (x + 1, greatest) if is_greatest else (least, x - 1)
-            found = (
-                self.le(least, x),
-                self.le(x, greatest),
-                holds(x),
-                self.every(INT, hint, lambda y: self.not_(holds(y)), beyond),
-            )
-            if holds(lo if is_greatest else hi) is self.true:  # Then there always is one.
-                return found
-            none = self.every(INT, hint, lambda y: self.not_(holds(y)), (least, greatest))
-            return (self.or_(self.and_(none, self.eq(x, otherwise)), self.all(found)),)
-
-        # The claims must not speak of the symbol itself: its definition would come along.
-        symbol, *others = (Symbol(label, (), INT) for label in (name, f"{name}.a", f"{name}.b", f"{name}.n"))
-        self.units.update(dict.fromkeys((symbol, *others), hint))
-        one, other, at = map(self.apply, others)
-        start = lo if is_greatest else hi
-        grown = at + 1 if is_greatest else at - 1
-        before, after = ((lo, at), (lo, grown)) if is_greatest else ((at, hi), (grown, hi))
-        inside = (self.le(lo, at), self.lt(at, hi)) if is_greatest else (self.lt(lo, at), self.le(at, hi))
-        claims = (
-            Claim(f"{name} is unique", (*is_it(one, lo, hi), *is_it(other, lo, hi)), self.eq(one, other)),
-            Claim(f"{name} has a range", (), self.le(lo, hi)),
-            Claim(
-                f"{name} exists in one number", (), self.all(is_it(self.ite(holds(start), start, otherwise), start, start))
-            ),
-            Claim(
-                f"{name} exists in one number more",
-                (*inside, *is_it(one, *before)),
-                self.all(is_it(self.ite(holds(grown), grown, one), *after)),
-            ),
-        )
-        term = self.apply(symbol)
-        is_such = self.all((self.le(lo, term), self.le(term, hi), holds(term)))
-        self.define(symbol, (), is_it(term, lo, hi), claims, (self.or_(self.eq(term, otherwise), is_such),))
-        return term
+        return found.axioms if detail is Detail.WHOLE else found.outline
 
     def bound(self, variable: Variable) -> Term:
         """The term of a variable."""
@@ -511,24 +442,16 @@ class Logic(Connectives[Term]):
     def rebuild(self, node: Term, args: tuple[Term, ...]) -> Term:
         """A node like this one of other arguments, folded again."""
         match node.op:
-            case Op.ADD:
-                return self.add(*args)
-            case Op.SUB:
-                return self.sub(*args)
-            case Op.MUL:
-                return self.mul(*args)
-            case Op.EQ:
-                return self.eq(*args)
-            case Op.LT:
-                return self.lt(*args)
             case Op.NOT:
                 return self.not_(*args)
-            case Op.AND:
-                return self.and_(*args)
-            case Op.OR:
-                return self.or_(*args)
             case Op.ITE:
                 return cast(Term, self.ite(*args))
+            case Op.ADD | Op.SUB | Op.MUL | Op.EQ | Op.LT | Op.AND | Op.OR:
+                again: dict[Op, Callable[[Term, Term], Term]] = {
+                    Op.ADD: self.add, Op.SUB: self.sub, Op.MUL: self.mul, Op.EQ: self.eq, Op.LT: self.lt,
+                    Op.AND: self.and_, Op.OR: self.or_,
+                }  # fmt: skip
+                return again[node.op](*args)
         return self._intern(node.op, node.sort, args, node.value)
 
     # -- internals ----------------------------------------------------------------------------------------------
@@ -555,25 +478,6 @@ class Logic(Connectives[Term]):
 def free_variables(term: Term) -> Iterator[Term]:
     """The variables of a term that none of its quantifiers binds."""
     return (node for node in evaluation_order([term]) if node.op is Op.VARIABLE and node.value.number in term.free)
-
-
-def _shape(term: Term, bound: dict[int, int], free: dict[int, Variable]) -> object:
-    """What a term has in common with all that differ from it in the numbers of variables alone; notes the free ones."""
-    if term.op is Op.VARIABLE:
-        number = term.value.number
-        if number in bound:
-            return bound[number]
-        free[number] = term.value
-        return "free", list(free).index(number), term.sort
-    if not term.args:
-        return term.id
-    if term.op in (Op.EVERY, Op.SOME):
-        *bounds, body = term.args
-        outside = tuple(_shape(item, bound, free) for item in bounds)
-        inside = _shape(body, {**bound, term.value.number: -1 - len(bound)}, free)
-        return term.op, term.value.sort, outside, inside
-    symbol = term.value if term.op is Op.APPLY else None
-    return term.op, symbol, tuple(_shape(arg, bound, free) for arg in term.args)
 
 
 def to_text(term: Term) -> str:

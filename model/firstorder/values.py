@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar, cast
 
+from acked.model.firstorder.definitions import measure
 from acked.model.firstorder.terms import BOOL, Choice, Logic, Relation, Sort, Symbol, Term, free_variables
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
@@ -53,7 +54,7 @@ def derived(logic: Logic, sort: Sort, member: Callable[[Term], Term], facts: Fac
             symbol = Symbol(logic.fresh("reaches"), tuple(item.sort for item in free), BOOL)
             term = logic.apply(symbol, map(logic.bound, free))
             known = tuple(facts(term, lambda other: other.reaches(threshold)))
-            made[threshold] = logic.measure(symbol, free, relation, threshold, known)
+            made[threshold] = measure(logic, symbol, free, relation, threshold, known)
         return made[threshold]
 
     relation = Relation(logic, sort, member, reaches)
