@@ -6,8 +6,11 @@ Names, and the claim that with these lemmas a property is inductive, whatever th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
+from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
 from acked.invariants.partition.lemmas import PARTITION_LEMMAS
+from acked.invariants.partition.properties import PROPERTIES as PARTITION_PROPERTIES
 from acked.invariants.property import Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
 from acked.invariants.replication.properties import PROPERTIES
@@ -48,6 +51,59 @@ _BY_PROTOCOL: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "truncate-to-hw": {**_IN_EVERY_VARIANT, "CommittedRecordsStay": _ISRS},
     "kip320": _IN_KIP320,
 }
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What is proved of a protocol for all constants at once, and by which induction.
+
+    `clauses` are kept by every action, those at the bottom first; `promises` follow from them. `goals` are what it is all
+    for, by name. `afterwards` names clauses that the proofs of later ones may use as they are after a step. On the `small`
+    instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the lemma sets, below
+    `invariants/`.
+    """
+
+    clauses: tuple[Property, ...]
+    promises: tuple[Property, ...]
+    goals: tuple[str, ...]
+    small: tuple[Mapping[str, int], ...]
+    cores: str
+    afterwards: tuple[str, ...] = ()
+
+
+_ISR_GOALS = ("WeakIsr", "StrongIsr")
+
+_FAMILY_SIZES = ("replicas", "log_size", "max_records", "max_leader_epoch")
+_PARTITION_SIZES = ("replicas", "log_size", "records", "max_leader_epoch", "min_insync_replicas", "in_flight")
+
+_PARTITION_GOALS = ("AckedRecordsSurvive", "AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr")
+
+
+def _instances(names: tuple[str, ...], *sizes: tuple[int, ...]) -> tuple[Mapping[str, int], ...]:
+    return tuple(dict(zip(names, values, strict=True)) for values in sizes)
+
+
+def argument_of(protocol: Protocol) -> Argument | None:
+    """The argument for all constants; None if none is known."""
+    if protocol.state is PartitionState:
+        return Argument(
+            # Epochs by rank have no place where elections are bounded by an unknown number.
+            tuple(item for item in PARTITION_LEMMAS if item is not EPOCHS_ARE_DENSE),
+            tuple(item for item in PARTITION_PROPERTIES if item.name in _PARTITION_GOALS),
+            _PARTITION_GOALS,
+            _instances(_PARTITION_SIZES, (2, 1, 1, 2, 1, 5), (2, 2, 2, 3, 2, 5), (3, 1, 1, 3, 2, 5)),
+            "partition/partition_cores.json",
+            ("HwInEpoch", "CommitQuorum"),
+        )
+    if protocol.state is ReplicationState:
+        return Argument(
+            (*KIP320_LEMMAS, *(item for item in PROPERTIES if item.name in _ISR_GOALS)),
+            (),
+            _ISR_GOALS,
+            _instances(_FAMILY_SIZES, (2, 2, 2, 2), (3, 2, 2, 2), (3, 2, 2, 3)),
+            f"replication/{protocol.name.replace('-', '_')}_cores.json",
+        )
+    return None
 
 
 COUNTERPARTS: Mapping[str, str] = {

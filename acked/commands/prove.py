@@ -51,8 +51,8 @@ _chooses_program = collects(
     suggest=option("--suggest", is_flag=True, help="Where induction fails, suggest conjuncts that could complete the proof."),
     matrix=option("--matrix", is_flag=True, help="Instead of SPEC: every shipped variant against every named property."),
     all_constants=option("--all-constants", is_flag=True,
-                         help="Prove WeakIsr and StrongIsr of SPEC's protocol for any number of brokers, offsets, records "
-                         "and leader epochs."),
+                         help="Prove the main promises of SPEC's protocol, under SPEC's switches, for any number of brokers, "
+                         "offsets, records and leader epochs."),
     lemma_sets=option("--lemma-sets", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                       help="With --all-constants: use the lemma sets in this file, and write those that it lacks into it."),
 )  # fmt: skip
@@ -84,13 +84,14 @@ def prove(
     acked prove kip320                         induction with the lemmas that ship
     acked prove kip101 --depth 10              the shortest counterexample, by bmc
     acked prove kip320 --all-constants         for any number of brokers, offsets, records, epochs
+    acked prove acks-all-min-2-clean --all-constants  the same of Kafka as a spec configures it
     acked prove kip279 --all-constants         which of its rules break KIP-320's argument, and why
     acked prove kip320 --without LogMatching   what a lemma is needed for
     acked prove SPEC --suggest                 conjuncts that could complete a proof that fails
     acked prove SPEC --smt2 DIR                every query, for a solver of your own
     acked prove --matrix                       every variant against every named property
 
-    The lemma sets (unsat cores) of --all-constants are beside the lemmas, in invariants/replication/*_cores.json. When
+    The lemma sets (unsat cores) of --all-constants are beside the lemmas, in invariants/*/*_cores.json. When
     rules or lemmas have changed, --all-constants --lemma-sets FILE finds those that FILE lacks, all of them if there is no
     such file.
     """
@@ -107,7 +108,8 @@ def prove(
         raise click.UsageError("Missing argument 'SPEC'.")
     spec = asked.load()
     if program is Program.ALL_CONSTANTS:
-        return prove_for_all_constants(spec, options.smt2, programs.lemma_sets, limits, output)
+        names = [name for name, _ in asked.changes.constants]
+        return prove_for_all_constants(spec, names, options.smt2, programs.lemma_sets, limits, output)
     if not spec.properties:
         raise ConfigurationError(f"{spec.where('check')}the spec asks for nothing to prove; name invariants in [check]")
     trace_out.check()

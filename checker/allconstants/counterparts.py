@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from acked.checker.allconstants.obligations import GOALS
 from acked.checker.solver.lemma_sets import StepCounterexample
-from acked.invariants.proofs import COUNTERPARTS
+from acked.invariants.proofs import COUNTERPARTS, argument_of
 from acked.model.formulas.errors import DomainOverflow
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import ActionInstance, Instance, Protocol
@@ -72,7 +71,8 @@ def broken_rules(
         step = step_of(comparing[key].instance, item.step)
         made.setdefault(step.action.name, []).append((item, comparing[key].objection(step, item.codes)))
     rules = []
-    goals = {item.name for item in GOALS}
+    argument = argument_of(protocol)
+    goals = () if argument is None else argument.goals
     for action, items in made.items():
         telling = next((item for item, _ in items if item.breaks in goals), items[0][0])
         objections = [one for _, one in items if one is not None]

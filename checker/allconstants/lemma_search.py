@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from acked.checker.allconstants.obligations import CLAUSES, Obligation, Obligations
+from acked.checker.allconstants.obligations import PROMISES, Obligation, Obligations
 from acked.checker.allconstants.prover import Prover
 from acked.checker.allconstants.small_instances import SmallInstance
 from acked.checker.files import write_text
 from acked.checker.solver.lemma_sets import Core, StepCounterexample
 from acked.checker.solver.queries import OutOfTime
 from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
+from acked.invariants.proofs import argument_of
 from acked.model.catalogue import PROTOCOLS
 
 SEARCH_EFFORT = 4_000_000
@@ -25,10 +26,6 @@ SEARCH_EFFORT = 4_000_000
 
 FIRST_EFFORT = SEARCH_EFFORT // 20
 """The same for what is tried before a small instance is asked: most obligations need no more."""
-
-SMALL: tuple[tuple[int, int, int, int], ...] = ((2, 2, 2, 2), (3, 2, 2, 2), (3, 2, 2, 3))
-"""Instances on which lemma sets and counterexamples are looked for: replicas, log size, records, last leader epoch."""
-
 
 class CoreSearch:
     """Looks for lemma sets: small instances name candidates, z3's proof of the obligation itself says which it used."""
@@ -45,7 +42,8 @@ class CoreSearch:
         self._effort = effort
         self._seconds = seconds
         self._alive = alive
-        self._small: dict[tuple[int, ...], SmallInstance] = {}
+        self._small: dict[int, SmallInstance] = {}
+        self._sizes = self._obligations.argument.small
         self._ranges = tuple(name for name in self._obligations.clauses if name.startswith("Domain("))
 
     def find(self, obligation: Obligation, suspect: bool = False) -> Core | StepCounterexample | None:
@@ -56,17 +54,21 @@ class CoreSearch:
         """
         if not obligation.may_use:
             return self._verified(obligation, (), self._effort)
-        if suspect:
-            found = self._instance(SMALL[0]).lemmas_of_step(obligation.subject, obligation.clause)
+        if suspect and obligation.subject != PROMISES:
+            found = self._instance(0).lemmas_of_step(obligation.subject, obligation.clause)
             if isinstance(found, StepCounterexample):
                 return found
-        own = (obligation.clause,) if obligation.clause not in self._ranges else ()
+        is_clause = obligation.clause in self._obligations.clauses
+        own = (obligation.clause,) if is_clause and obligation.clause not in self._ranges else ()
         gathered = dict.fromkeys((*own, *self._ranges))
         for names in ((), own, tuple(gathered)):
             if (core := self._attempt(obligation, names, min(self._effort, FIRST_EFFORT))) is not None:
                 return core
-        for constants in SMALL:
-            found = self._instance(constants).lemmas_of_step(obligation.subject, obligation.clause)
+        everything = (*self._obligations.clauses, *obligation.afterwards)
+        if obligation.subject == PROMISES:
+            return self._attempt(obligation, everything, self._effort)
+        for number in range(len(self._sizes)):
+            found = self._instance(number).lemmas_of_step(obligation.subject, obligation.clause)
             if isinstance(found, StepCounterexample):
                 return found
             for lemmas in found or []:
@@ -77,20 +79,24 @@ class CoreSearch:
                         return core
             if (core := self._attempt(obligation, tuple(gathered), self._effort)) is not None:
                 return core
-        return self._attempt(obligation, tuple(self._obligations.clauses), self._effort)
+        return self._attempt(obligation, everything, self._effort)
 
     def can_fire(self, action: str) -> bool:
         """Whether the action is enabled in some state of a small instance in which every clause holds."""
-        return any(self._instance(constants).can_fire(action) for constants in SMALL[:2])
+        return any(self._instance(number).can_fire(action) for number in range(len(self._sizes)))
 
-    def _instance(self, constants: tuple[int, int, int, int]) -> SmallInstance:
-        if constants not in self._small:
+    def _instance(self, number: int) -> SmallInstance:
+        if number not in self._small:
             asked = self._obligations
-            given = dict(zip((item.name for item in asked.protocol.constants), constants, strict=True))
-            self._small[constants] = SmallInstance(
-                asked.protocol, given, asked.properties, asked.drop, self._seconds, self._alive
+            self._small[number] = SmallInstance(
+                asked.protocol,
+                {**asked.switches, **self._sizes[number]},
+                asked.argument.clauses,
+                asked.drop,
+                self._seconds,
+                self._alive,
             )
-        return self._small[constants]
+        return self._small[number]
 
     def _attempt(self, obligation: Obligation, names: Sequence[str], effort: int) -> Core | None:
         """What is left of `names` after dropping one lemma at a time; None if they do not suffice."""
@@ -126,7 +132,10 @@ class Engine:
 
     def __init__(self, problem: FirstOrderProblem, seconds: float) -> None:
         self._emit: Callable[[Any], None] = lambda _: None
-        self._obligations = Obligations(PROTOCOLS[problem.protocol], CLAUSES, problem.drop)
+        protocol = PROTOCOLS[problem.protocol]
+        argument = argument_of(protocol)
+        assert argument is not None
+        self._obligations = Obligations(protocol, argument, problem.drop, dict(problem.constants))
         self._prover = Prover(self._obligations, seconds, self._alive)
         self._search = CoreSearch(self._prover, SEARCH_EFFORT, seconds, self._alive)
 

@@ -3,44 +3,52 @@
 The clauses, the obligations (`Obligations`) and what is asked of a solver for each.
 
 A clause is a lemma, a promise, or that a field stays in its range. The obligations: every clause holds initially; every
-action keeps every clause, from states in which the clauses hold; and every term that stands for "the greatest such that"
-exists and is unique. If all are proved, every clause holds in every reachable state, whatever the constants. An obligation
-may use any subset of the clauses; with few of them a solver decides, with all it gets lost.
+action keeps every clause, from states in which the clauses hold; every promise that is no clause follows from the clauses in
+one and the same state; and every term that stands for "the greatest such that" exists and is unique. If all are proved,
+every clause and every promise holds in every reachable state, whatever the constants. An obligation may use any subset of the
+clauses; with few of them a solver decides, with all it gets lost.
+
+An action's obligation may also use what clauses before its own say after the step, as long as those are proved themselves:
+`CommitQuorum'` is that CommitQuorum holds then. No clause rests on itself so, for there is a first one.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from acked.invariants.proofs import Argument
 from acked.invariants.property import Property
-from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
-from acked.invariants.replication.properties import PROPERTIES
 from acked.model.firstorder.query import Query, Questions
-from acked.model.firstorder.reading import FunctionStore, Reading
-from acked.model.firstorder.terms import Term
+from acked.model.firstorder.reading import Reading
+from acked.model.firstorder.store import FunctionStore
+from acked.model.firstorder.terms import Detail, Term
 from acked.model.language.protocol import Protocol
-
-GOALS: tuple[Property, ...] = tuple(item for item in PROPERTIES if item.name in ("WeakIsr", "StrongIsr"))
-"""What is to be proved; the lemmas serve it."""
-
-CLAUSES: tuple[Property, ...] = (*KIP320_LEMMAS, *GOALS)
-"""Every clause that is not about a field's range."""
 
 INITIAL = "initial state"
 TERMS = "defined terms"
+PROMISES = "promises"
+"""Subjects of obligations that are about no action."""
+
+AFTERWARDS = "'"
+"""Ends the name of a clause that is meant to hold after the step."""
 
 
 @dataclass(frozen=True)
 class Obligation:
-    """Where the subject's assumptions hold, so does the conclusion. `may_use` says whether clauses may be assumed."""
+    """Where the subject's assumptions and guard hold, so does the conclusion. `may_use`: whether clauses may be assumed.
+
+    `afterwards` are those clauses as they are after the subject's step, by their names, that may be assumed too.
+    """
 
     subject: str
     clause: str
     assumptions: tuple[Term, ...]
+    guard: tuple[Term, ...]
     conclusion: Term
     may_use: bool
+    afterwards: Mapping[str, Term]
 
     @property
     def key(self) -> str:
@@ -49,25 +57,39 @@ class Obligation:
 
 
 class Obligations:
-    """The obligations over one protocol; `drop` names (action, label) guard clauses to leave out."""
+    """The obligations over one protocol under some setting of its switches, and the argument that is to be checked.
+
+    `drop` names (action, label) guard clauses to leave out.
+    """
 
     def __init__(
-        self, protocol: Protocol, clauses: Sequence[Property] = CLAUSES, drop: Iterable[tuple[str, str]] = ()
+        self,
+        protocol: Protocol,
+        argument: Argument,
+        drop: Iterable[tuple[str, str]] = (),
+        constants: Mapping[str, object] | None = None,
     ) -> None:
         self.protocol = protocol
-        self.properties = tuple(clauses)
+        self.argument = argument
         self.drop = tuple(drop)
-        self.reading = Reading(protocol, self.drop)
+        self.reading = Reading(protocol, self.drop, constants)
+        self.switches: Mapping[str, int] = self.reading.switches
         self._questions = Questions(self.reading)
         self._at: dict[str, Callable[[FunctionStore], Term]] = dict(self.reading.domains())
-        for item in clauses:
+        for item in argument.clauses:
             self._at[item.name] = self._clause(item)
         self.clauses: dict[str, Term] = {name: at(self.reading.before) for name, at in self._at.items()}
         self.all: tuple[Obligation, ...] = tuple(self._make())
         self.fingerprint = self._fingerprint()
+
+    def prepare(self) -> None:
+        """Normalises what is asked ahead of all questions: then no query depends on which were made before."""
         self._questions.prepare(self.clauses.values())
         for obligation in self.all:
-            self._questions.prepare((*obligation.assumptions, self.reading.logic.not_(obligation.conclusion)))
+            denied = self.reading.logic.not_(obligation.conclusion)
+            self._questions.prepare((*obligation.assumptions, *obligation.guard, denied))
+        for obligation in self.all:
+            self._questions.prepare(obligation.afterwards.values())
 
     def _fingerprint(self) -> str:
         """A hash of all that the proof is about, the protocol and the clauses as read; queries add terms of their own."""
@@ -75,14 +97,19 @@ class Obligations:
         for line in self.reading.logic.rows():
             text.update(line.encode())
         for item in self.all:
-            text.update(f"{item.key} {[term.id for term in item.assumptions]} {item.conclusion.id}\n".encode())
+            given = (*item.assumptions, *item.guard)
+            text.update(f"{item.key} {[term.id for term in given]} {item.conclusion.id}\n".encode())
         return text.hexdigest()
 
-    def query(self, obligation: Obligation, lemmas: Iterable[str]) -> Query:
-        """The obligation with the named clauses assumed."""
-        named = [(name, self.clauses[name]) for name in lemmas if name in self.clauses] if obligation.may_use else []
-        given = [("", term) for term in obligation.assumptions]
-        return self._questions.query([*given, *named], obligation.conclusion)
+    def query(
+        self, obligation: Obligation, lemmas: Iterable[str], detail: Detail = Detail.WHOLE, with_guard: bool = True
+    ) -> Query:
+        """The obligation with the named clauses assumed; see `Questions.query`. Less may be assumed than the guard says."""
+        known = {**self.clauses, **obligation.afterwards} if obligation.may_use else {}
+        named = [(name, known[name]) for name in lemmas if name in known]
+        guard = obligation.guard if with_guard else ()
+        given = [("", term) for term in (*obligation.assumptions, *guard)]
+        return self._questions.query([*given, *named], obligation.conclusion, detail)
 
     def _clause(self, item: Property) -> Callable[[FunctionStore], Term]:
         return lambda store: self.reading.state_term(item.predicate, store)
@@ -90,11 +117,17 @@ class Obligations:
     def _make(self) -> Iterator[Obligation]:
         constants = self.reading.constants_in_range()
         for name, at in self._at.items():
-            yield Obligation(INITIAL, name, (constants,), at(self.reading.initial), may_use=False)
+            yield Obligation(INITIAL, name, (constants,), (), at(self.reading.initial), False, {})
         for step in self.reading.steps:
-            given = (constants, *(item.range for item in step.parameters), step.guard)
+            given = (constants, *(item.range for item in step.parameters))
+            afterwards: dict[str, Term] = {}
             for name, at in self._at.items():
-                yield Obligation(step.name, name, given, at(step.after), may_use=True)
+                conclusion = at(step.after)
+                yield Obligation(step.name, name, given, (step.guard,), conclusion, True, dict(afterwards))
+                if name in self.argument.afterwards:
+                    afterwards[name + AFTERWARDS] = conclusion
+        for promise in self.argument.promises:
+            yield Obligation(PROMISES, promise.name, (constants,), (), self._clause(promise)(self.reading.before), True, {})
         for definition in self.reading.logic.definitions.values():
             for claim in definition.claims:
-                yield Obligation(TERMS, claim.name, (constants, *claim.assumptions), claim.conclusion, may_use=False)
+                yield Obligation(TERMS, claim.name, (constants, *claim.assumptions), (), claim.conclusion, False, {})

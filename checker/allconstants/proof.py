@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, unique
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from acked.checker.allconstants.obligations import CLAUSES, Obligation, Obligations
+from acked.checker.allconstants.obligations import Obligation, Obligations
 from acked.checker.errors import ExitCode
 from acked.checker.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file
 from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
+from acked.invariants.proofs import argument_of
+from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Protocol
 
 LEMMA_SEARCH = Service("acked.checker.allconstants.lemma_search:Engine", "solver", ("z3",))
@@ -67,11 +69,14 @@ class ObligationResult:
 class AllConstantsProof:
     """Every obligation with its verdict. `seconds` is the whole time, reading the protocol included.
 
+    `goals` are the promises that it is all for; `switches` the constants that are no sizes: the proof is about this setting.
     `vacuous` names actions that cannot happen where all clauses hold, `found` the obligations whose lemma sets were not known
     before or did not suffice. If `interrupted`, obligations are missing.
     """
 
     protocol: str
+    goals: tuple[str, ...]
+    switches: Mapping[str, int]
     drop: tuple[tuple[str, str], ...]
     fingerprint: str
     obligations: tuple[ObligationResult, ...]
@@ -114,6 +119,8 @@ class AllConstantsProof:
         """The proof as plain data for JSON."""
         return {
             "protocol": self.protocol,
+            "promises": list(self.goals),
+            "constants": dict(self.switches),
             "drop": [f"{action}: {label}" for action, label in self.drop],
             "method": "induction for all constants",
             "verdict": "holds" if self.holds else "incomplete",
@@ -175,8 +182,15 @@ def prove_all_constants(
     options: Options | None = None,
     drop: Iterable[tuple[str, str]] = (),
     on_result: Progress = lambda *_: None,
+    constants: Mapping[str, object] | None = None,
 ) -> AllConstantsProof:
-    """Every obligation of a shipped protocol with its verdict, decided by solver processes within the limits."""
+    """Every obligation of a shipped protocol with its verdict, decided by solver processes within the limits.
+
+    `constants` are the switches that it is proved under. `ModelError` for a protocol without an argument for all constants.
+    """
+    argument = argument_of(protocol)
+    if argument is None:
+        raise ModelError(f"no argument for all constants is known of {protocol.name}")
     chosen = options or Options()
     started = time.perf_counter()
     results: dict[int, ObligationResult] = {}
@@ -184,11 +198,13 @@ def prove_all_constants(
     interrupted = False
     dropped = tuple(drop)
     asked: Obligations | None = None
-    known = CoreFile.load(shipped_file(protocol.name)) if chosen.cores is None else chosen.cores
+    switches: Mapping[str, int] = {}
+    known = CoreFile.load(shipped_file(argument)) if chosen.cores is None else chosen.cores
     try:
         with ProcessPool(limits, LEMMA_SEARCH) as pool:
-            pool.load(FirstOrderProblem(protocol.name, dropped))
-            asked = Obligations(protocol, CLAUSES, dropped)
+            asked = Obligations(protocol, argument, dropped, constants)
+            switches = asked.switches
+            pool.load(FirstOrderProblem(protocol.name, dropped, tuple(switches.items())))
             tasks = [_task(number, item, known, chosen) for number, item in enumerate(asked.all)]
             for reply in pool.run(tasks):
                 if not isinstance(reply, Note):
@@ -205,6 +221,8 @@ def prove_all_constants(
     )
     return AllConstantsProof(
         protocol.name,
+        argument.goals,
+        switches,
         dropped,
         "" if asked is None else asked.fingerprint,
         made,

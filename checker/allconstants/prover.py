@@ -19,23 +19,37 @@ import z3
 from acked.checker.allconstants.obligations import Obligation, Obligations
 from acked.checker.solver.lemma_sets import Core
 from acked.checker.solver.queries import ask, bound
-from acked.model.firstorder.query import Query
 from acked.model.firstorder.solve import Lowering
+from acked.model.firstorder.terms import Detail
 
 
 @dataclass(frozen=True)
 class Way:
-    """How z3 is asked: its random seed, how eagerly it looks at what is not yet decided, and with how many hints."""
+    """How z3 is asked: its random seed, how eagerly it looks at what is not yet decided, and with how many hints.
+
+    `detail` is how much is said of defined terms; `with_guard` whether it is said when the action may happen. `makes_models`
+    lets z3 also guess a model and instantiate what is false in it.
+    """
 
     seed: int
     relevancy: int
     more_hints: bool
+    detail: Detail = Detail.WHOLE
+    makes_models: bool = False
+    with_guard: bool = True
 
 
-WAYS: tuple[Way, ...] = tuple(
-    Way(seed, relevancy, more) for seed, relevancy in ((0, 2), (1, 1), (2, 2)) for more in (False, True)
+WAYS: tuple[Way, ...] = (
+    *(Way(seed, relevancy, more) for seed, relevancy in ((0, 2), (1, 1), (2, 2)) for more in (False, True)),
+    *(Way(seed, relevancy, False, Detail.OUTLINE) for seed, relevancy in ((0, 2), (1, 1), (2, 2), (3, 0))),
+    *(Way(seed, 2, False, detail, True) for seed in (0, 1) for detail in (Detail.OUTLINE, Detail.WHOLE)),
+    # For what follows from other clauses after the step.
+    *(Way(seed, relevancy, False, Detail.NAMES, False, False) for seed, relevancy in ((0, 2), (1, 1))),
 )
 """Tried one after the other; a proof by any of them is a proof."""
+
+OTHER_WAYS = 4
+"""By how much less is tried in ways that are not known to lead to a proof."""
 
 
 class Prover:
@@ -46,34 +60,34 @@ class Prover:
 
     def __init__(self, obligations: Obligations, seconds: float = 0.0, alive: Callable[[], None] = lambda: None) -> None:
         self.obligations = obligations
+        obligations.prepare()
         self._seconds = seconds
         self._alive = alive
 
     def solve(self, obligation: Obligation, lemmas: Sequence[str], effort: int, first: int = 0) -> int | None:
         """The number of the first way in which z3 proves the obligation with these lemmas; None if none leads to a proof.
 
-        Way `first` is tried before the others. `effort` bounds each way in z3's own count of steps.
+        Way `first` is tried before the others, which get a part of its effort. That is in z3's own count of steps.
         """
-        query = self.obligations.query(obligation, lemmas)
-        order = [first, *(number for number in range(len(WAYS)) if number != first)]
-        return next((number for number in order if self._effort(query, number, effort) is not None), None)
+        used = tuple(lemmas)
+        limits = {first: effort, **{number: effort // OTHER_WAYS for number in range(len(WAYS)) if number != first}}
+        tried = (at for at, limit in limits.items() if self.effort(obligation, Core(used, at), limit) is not None)
+        return next(tried, None)
 
     def effort(self, obligation: Obligation, core: Core, limit: int) -> int | None:
         """How many steps z3 needs for the proof with these lemmas, in the one way; None if it needs more than the limit."""
-        return self._effort(self.obligations.query(obligation, core.lemmas), core.way, limit)
-
-    def _effort(self, query: Query, way: int, effort: int) -> int | None:
         self._alive()
         lowering = Lowering()
-        solver = solver_of(lowering, WAYS[way], effort, self._seconds)
-        solver.add([lowering.clause(item) for item in query.clauses(WAYS[way].more_hints)])
+        solver = self._asked(lowering, obligation, core, limit)
         before = _steps(solver)
         return _steps(solver) - before if ask(solver, self._seconds) == z3.unsat else None
 
-    def core(self, obligation: Obligation, lemmas: Sequence[str], effort: int) -> tuple[str, ...] | None:
-        """Of these lemmas those that z3's proof uses; None if it finds none."""
-        query = self.obligations.query(obligation, lemmas)
-        for way in WAYS:
+    def core(
+        self, obligation: Obligation, lemmas: Sequence[str], effort: int, ways: Sequence[int] | None = None
+    ) -> tuple[str, ...] | None:
+        """Of these lemmas those that z3's proof uses; None if it finds none, in any of the ways."""
+        for way in WAYS if ways is None else [WAYS[number] for number in ways]:
+            query = self.obligations.query(obligation, lemmas, way.detail, way.with_guard)
             lowering = Lowering()
             labels: dict[str, Any] = {}
             self._alive()
@@ -95,10 +109,15 @@ class Prover:
     def smt2(self, obligation: Obligation, core: Core) -> str:
         """The obligation as a standalone SMT-LIB text: unsatisfiable exactly if it holds."""
         lowering = Lowering()
-        solver = solver_of(lowering, WAYS[core.way])
-        query = self.obligations.query(obligation, core.lemmas)
-        solver.add([lowering.clause(item) for item in query.clauses(WAYS[core.way].more_hints)])
-        return self.text(obligation, core, "UFLIA", solver)
+        return self.text(obligation, core, "UFLIA", self._asked(lowering, obligation, core))
+
+    def _asked(self, lowering: Lowering, obligation: Obligation, core: Core, effort: int = 0) -> Any:
+        """A solver that has been told what there is to refute."""
+        way = WAYS[core.way]
+        solver = solver_of(lowering, way, effort, self._seconds if effort else 0.0)
+        query = self.obligations.query(obligation, core.lemmas, way.detail, way.with_guard)
+        solver.add([lowering.clause(item) for item in query.clauses(way.more_hints)])
+        return solver
 
     def text(self, obligation: Obligation, core: Core, logic: str, solver: z3.Solver) -> str:
         """What a solver was asked about an obligation, as a standalone SMT-LIB text."""
@@ -114,7 +133,7 @@ class Prover:
 def solver_of(lowering: Lowering, way: Way, effort: int = 0, seconds: float = 0.0) -> Any:
     """A solver in a context of its own, so that nothing asked before has a say in what it finds."""
     solver = z3.SimpleSolver(ctx=lowering.context)
-    solver.set("mbqi", False)
+    solver.set("mbqi", way.makes_models)
     solver.set("auto_config", False)
     solver.set("random_seed", way.seed)
     solver.set("relevancy", way.relevancy)

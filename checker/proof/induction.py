@@ -38,7 +38,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Violation, Words
 from acked.checker.question.symmetry import Symmetry, check_symmetry
 from acked.checker.solver.conjuncts import Pieces, hints
-from acked.checker.solver.lemma_sets import CoreFile, shipped_file
+from acked.checker.solver.lemma_sets import shipped_sets
 from acked.checker.solver.problem import conditions, make_problem
 from acked.checker.solver.tasks import SOLVER, InitialTask, StepAnswer, StepTask
 from acked.invariants.property import Kind, Property
@@ -90,7 +90,7 @@ class _Attempt:
         self.roots: list[Expr] = []
         # Which lemmas a goal needs is not what --minimize and k-induction ask.
         plain = options.k == 1 and not options.minimize and lemmas
-        self._sets = CoreFile.load(shipped_file(question.instance.protocol.name)).cores if plain else {}
+        self._sets = shipped_sets(question.instance.protocol).cores if plain else {}
 
     def run(self) -> ProofResult:
         begin = time.perf_counter()

@@ -12,14 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from acked.checker.files import PACKAGE, open_file, write_text
+from acked.invariants.proofs import Argument, argument_of
+from acked.model.language.protocol import Protocol
 
-LEMMA_SETS = PACKAGE / "invariants" / "replication"
-"""Where the lemma sets are that ship."""
+
+def shipped_file(argument: Argument) -> Path:
+    """The file of an argument's lemma sets that ships, beside the lemmas."""
+    return PACKAGE / "invariants" / argument.cores
 
 
-def shipped_file(protocol: str) -> Path:
-    """The file of a protocol's lemma sets, beside the lemmas."""
-    return LEMMA_SETS / f"{protocol.replace('-', '_')}_cores.json"
+def shipped_sets(protocol: Protocol) -> CoreFile:
+    """The lemma sets that ship for a protocol; none if no argument for all constants is known of it."""
+    argument = argument_of(protocol)
+    return CoreFile() if argument is None else CoreFile.load(shipped_file(argument))
 
 
 @dataclass(frozen=True)

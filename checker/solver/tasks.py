@@ -112,10 +112,14 @@ class BoundedAnswer:
 
 @dataclass(frozen=True)
 class FirstOrderProblem:
-    """A shipped protocol, read as first-order logic; `drop` names (action, label) guard clauses to leave out."""
+    """A shipped protocol, read as first-order logic; `drop` names (action, label) guard clauses to leave out.
+
+    `constants` are its switches, by name.
+    """
 
     protocol: str
     drop: tuple[tuple[str, str], ...] = ()
+    constants: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)

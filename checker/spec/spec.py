@@ -116,6 +116,11 @@ class Spec:
         return dict(self.asked.constants)
 
     @property
+    def switches(self) -> dict[str, int]:
+        """The constants in effect that a proof for all constants keeps: all but the sizes."""
+        return {name: value for name, value in self.asked.constants if name not in self.protocol.sizes}
+
+    @property
     def drop(self) -> frozenset[tuple[str, str]]:
         """Guard clauses, as (action, label), that it leaves out of the protocol to show what they protect."""
         return frozenset(self.asked.drop)

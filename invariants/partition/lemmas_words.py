@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from acked.model.language.quantify import every, implies, some, truth
+from acked.model.language.quantify import abbreviated, every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import enough_in_sync, in_one_epoch, presumes_leadership
 from acked.model.partition.settings import eligible_leader_replicas, leadership_moves, strict_min_isr, zombies
@@ -33,7 +33,7 @@ def is_electable(s: State, r: Replica) -> Bool:
     if eligible_leader_replicas.on:
         chosen |= s.controller.elr.contains(r)
         chosen |= s.controller.isr.is_empty & (s.controller.last_leader == r)
-    return chosen
+    return abbreviated(chosen)
 
 
 def is_heeded(s: State, r: Replica) -> Bool:
@@ -43,7 +43,7 @@ def is_heeded(s: State, r: Replica) -> Bool:
     log decides what the electable one keeps.
     """
     is_followed = some(Replica, lambda m: is_electable(s, m) & in_one_epoch(s, r, m))
-    return is_electable(s, r) | (presumes_leadership(s, r) & is_followed)
+    return abbreviated(is_electable(s, r) | (presumes_leadership(s, r) & is_followed))
 
 
 def every_electable(s: State, body: Callable[[Replica], Bool]) -> Bool:

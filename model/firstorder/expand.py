@@ -9,39 +9,54 @@ A defined term is expanded by its definition: the value of which its axioms hold
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
-from acked.model.firstorder.reading import Family, FunctionStore, Reading
-from acked.model.firstorder.terms import INT, Choice, Definition, Op, Relation, Symbol, Term
+from acked.model.firstorder.meaning import one_of
+from acked.model.firstorder.reading import Reading
+from acked.model.firstorder.store import Family, FunctionStore
+from acked.model.firstorder.terms import INT, Choice, Definition, Measure, Op, Relation, Symbol, Term
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import Context, active, resolve
-from acked.model.language.domain import OptionalDomain, SetDomain
+from acked.model.language.domain import OptionalDomain, Plain, SetDomain
 from acked.model.language.protocol import Instance
 from acked.model.language.store import Store
-from acked.model.language.values import Id
+from acked.model.language.values import Id, IntLike
 
 Environment = Mapping[int, Expr]
 """The value of every bound variable in scope, by its number."""
 
 
 class Expansion:
-    """Terms of a reading as expressions of an instance of the same protocol; `parameters` are an action's arguments."""
+    """Terms of a reading as expressions of an instance of the same protocol; `parameters` are an action's arguments.
 
-    def __init__(self, reading: Reading, instance: Instance, parameters: Mapping[Symbol, int]) -> None:
+    A measure is expanded by what it measures: the size of the set, compared with the threshold.
+    """
+
+    def __init__(self, reading: Reading, instance: Instance, parameters: Mapping[Symbol, Plain]) -> None:
         self._reading = reading
         self._instance = instance
         self._pool = instance.pool
         self._store = Store(instance.schema, list(instance.fields))
-        self._known: dict[Symbol, Expr] = {symbol: self._pool.int(code) for symbol, code in parameters.items()}
+        self._known: dict[Symbol, Expr] = {}
+        self._chosen: dict[Symbol, int] = {}
+        for symbol, value in parameters.items():
+            if isinstance(value, list):
+                self._chosen[symbol] = sum(1 << member for member in value)
+            elif value is not None:
+                self._known[symbol] = self._pool.bool(value) if isinstance(value, bool) else self._pool.int(value)
         for name, value in instance.constants.items():
             self._known[Symbol(name, (), INT)] = self._pool.int(value)
         self._families: dict[str, Family] = {family.name: family for family in reading.families.values()}
         self._sizes = {sort: resolve(item.size, instance.constants) for sort, item in reading.sorts.items()}
+        self._known.update({one_of(sort): self._pool.int(0) for sort in self._sizes})
         self._made: dict[tuple[int, tuple[int, ...]], Expr] = {}
         self.unique: list[Expr] = []
         """For every defined term so far: that exactly one value satisfies its definition."""
+        self.facts: list[Expr] = []
+        """For every measure so far: that what is said of it is true."""
+        self._told: set[Symbol] = set()
 
     def expr(self, term: Term) -> Expr:
         """The expansion of a closed term."""
@@ -72,17 +87,20 @@ class Expansion:
             value = pool.add(self._expand(content.value, env), pool.int(1))
             return pool.ite(self._expand(content.is_some, env), value, pool.int(0))
         if isinstance(content, Relation):
-            member = self._reading.logic.variable(content.sort, content.sort.name)
-            inside = content.member(member)
-            bits = [
-                pool.ite(self._expand(inside, {**env, member.value.number: pool.int(k)}), pool.int(1 << k), pool.int(0))
-                for k in range(self._sizes[content.sort])
-            ]
-            total = pool.int(0)
-            for bit in bits:
-                total = pool.add(total, bit)
-            return total
-        return self._expand(content, env)
+            return self._sum(content, env, lambda k: 1 << k)
+        value = self._expand(content, env)
+        return pool.ite(value, pool.int(1), pool.int(0)) if value.is_bool else value
+
+    def _sum(self, relation: Relation, env: Environment, weight: Callable[[int], int]) -> Expr:
+        """The sum of the weights of a set's members."""
+        pool = self._pool
+        member = self._reading.logic.variable(relation.sort, relation.sort.name)
+        inside = relation.member(member)
+        total = pool.int(0)
+        for k in range(self._sizes[relation.sort]):
+            holds = self._expand(inside, {**env, member.value.number: pool.int(k)})
+            total = pool.add(total, pool.ite(holds, pool.int(weight(k)), pool.int(0)))
+        return total
 
     def _expand(self, term: Term, env: Environment) -> Expr:
         key = (term.id, tuple(env[number].id for number in sorted(term.free)))
@@ -130,6 +148,11 @@ class Expansion:
         pool = self._pool
         if symbol in self._known:
             return self._known[symbol]
+        if symbol in self._chosen:
+            return self._is_member(pool.int(self._chosen[symbol]), args[0])
+        measure = self._reading.logic.measures.get(symbol)
+        if measure is not None:
+            return self._measured(measure, args)
         definition = self._reading.logic.definitions.get(symbol)
         if definition is not None:
             return self._defined(definition, args)
@@ -138,11 +161,24 @@ class Expansion:
         if isinstance(family.domain, SetDomain):
             *args, member = args
             mask = self._store.read(self._path(family, args))
-            return pool.not_(pool.eq(pool.bitand(mask, pool.shl(pool.int(1), member)), pool.int(0)))
+            return self._is_member(mask, member)
         code = self._store.read(self._path(family, args))
         if isinstance(family.domain, OptionalDomain) and issubclass(family.domain.item, Id):
             return pool.not_(pool.eq(code, pool.int(0))) if name != symbol.name else pool.sub(code, pool.int(1))
-        return code
+        return pool.eq(code, pool.int(1)) if family.is_truth else code
+
+    def _is_member(self, mask: Expr, member: Expr) -> Expr:
+        pool = self._pool
+        return pool.not_(pool.eq(pool.bitand(mask, pool.shl(pool.int(1), member)), pool.int(0)))
+
+    def _measured(self, measure: Measure, args: list[Expr]) -> Expr:
+        """Whether the set has as many members as the threshold says."""
+        if measure.symbol not in self._told:
+            self._told.add(measure.symbol)
+            self.facts += [self._expand(axiom, {}) for axiom in measure.axioms]
+        env = {item.number: value for item, value in zip(measure.variables, args, strict=True)}
+        threshold = resolve(cast(IntLike, measure.threshold), self._instance.constants)
+        return self._pool.le(self._pool.int(threshold), self._sum(measure.relation, env, lambda _: 1))
 
     def _defined(self, definition: Definition, args: list[Expr]) -> Expr:
         """The value of which the meaning holds: a truth value, or a number that the constants bound."""

@@ -7,11 +7,14 @@ clauses together are satisfiable exactly if the formula is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from acked.model.firstorder.terms import BOOL, INT, Logic, Op, Symbol, Term, Variable
 from acked.model.formulas.connectives import evaluation_order
+
+MOST_ROWS = 8
+"""Clauses that one disjunction may become for the sake of what it denies."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,9 @@ class Normaliser:
         if term.op is Op.NOT:
             return self._literal(term.args[0], not holds)
         if term.op in (Op.AND, Op.OR):
-            parts = [self._literal(arg, holds) for arg in term.args]
             if (term.op is Op.AND) is holds:
-                return [literals for part in parts for literals in part]
-            left, right = ([(self._joined(part),)] if len(part) > 1 else part for part in parts)
-            return [tuple(dict.fromkeys((*a, *b))) for a in left for b in right]
+                return [literals for arg in term.args for literals in self._literal(arg, holds)]
+            return self._one_of(_alternatives(logic, term, holds))
         if term.op is Op.EQ and term.args[0].is_bool:
             a, b = term.args[0], _signed(logic, term.args[1], holds)
             return [*self._literal(logic.or_(logic.not_(a), b), True), *self._literal(logic.or_(a, logic.not_(b)), True)]
@@ -88,16 +89,31 @@ class Normaliser:
 
     def _disjunction(self, parts: list[Term], universal: tuple[Term, ...]) -> list[tuple[Term, ...]]:
         """One of the parts holds; of several with quantifiers each gets a name, so that no clause mixes their variables."""
-        plain = self._logic.any(part for part in parts if not part.has_quantifier)
         quantified = [part for part in parts if part.has_quantifier]
-        left = self._literal(plain, True)
-        if len(left) > 1:
-            left = [(self._joined(left),)]
-        if not left:
+        rows = self._one_of([part for part in parts if not part.has_quantifier])
+        if not rows:
             return []
         if len(quantified) == 1:
-            return [(*left[0], *literals) for literals in self._split(quantified[0], True, universal)]
-        return [(*left[0], *(self._name(part, universal) for part in quantified))]
+            found = self._split(quantified[0], True, universal)
+            return [(*row, *literals) for row in rows for literals in found]
+        names = [self._name(part, universal) for part in quantified]
+        return [(*row, *names) for row in rows]
+
+    def _one_of(self, parts: Sequence[Term]) -> list[tuple[Term, ...]]:
+        """One of the parts holds, none of which has a quantifier.
+
+        A part that denies several things, such as that x is in one of two sets, gives a clause for each: where one of them is
+        known, a solver then has something to go by (`_pattern`). Other conjunctions stay one literal.
+        """
+        rows: list[tuple[Term, ...]] = [()]
+        for part in parts:
+            found = self._literal(part, True)
+            if not found:
+                return []
+            if len(found) > 1 and not (_only_denies(found) and len(rows) * len(found) <= MOST_ROWS):
+                found = [(self._joined(found),)]
+            rows = [tuple(dict.fromkeys((*row, *literals))) for row in rows for literals in found]
+        return rows
 
     def _name(self, part: Term, universal: tuple[Term, ...]) -> Term:
         """A predicate that implies the part."""
@@ -190,6 +206,12 @@ class Normaliser:
             if a.op is Op.VARIABLE and a.value.number not in b.free:
                 return a.value, b if a.sort is not INT else b - shift
         return None
+
+
+def _only_denies(clauses: Sequence[tuple[Term, ...]]) -> bool:
+    """Whether every clause is one negated application."""
+    literals = [literal for clause in clauses for literal in clause]
+    return len(literals) == len(clauses) and all(item.op is Op.NOT and item.args[0].op is Op.APPLY for item in literals)
 
 
 def _signed(logic: Logic, term: Term, holds: bool) -> Term:

@@ -14,8 +14,9 @@ from functools import cached_property
 from itertools import product
 
 from acked.model.firstorder.normal import Clause, Normaliser, marked
-from acked.model.firstorder.reading import Family, Reading
-from acked.model.firstorder.terms import INT, Op, Symbol, Term
+from acked.model.firstorder.reading import Reading
+from acked.model.firstorder.store import Family
+from acked.model.firstorder.terms import INT, Detail, Op, Symbol, Term
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.language.domain import LeafDomain, OptionalDomain, Range
 from acked.model.language.values import Id
@@ -57,26 +58,30 @@ class Questions:
         for formula in formulas:
             if formula.id not in self._clauses:
                 self._normal(formula)
-                for axiom in self._definitions([formula]):
-                    self._normal(axiom)
+                for detail in Detail:
+                    for axiom in self._definitions([formula], detail):
+                        self._normal(axiom)
 
-    def query(self, assumptions: Sequence[tuple[str, Term]], conclusion: Term) -> Query:
-        """That the conclusion follows from the labelled assumptions and from what its defined symbols mean."""
+    def query(self, assumptions: Sequence[tuple[str, Term]], conclusion: Term, detail: Detail = Detail.WHOLE) -> Query:
+        """That the conclusion follows from the labelled assumptions and from what its defined symbols mean.
+
+        With less `detail` fewer conclusions follow, in less time.
+        """
         formulas = [*assumptions, ("", self._logic.not_(conclusion))]
-        formulas += [("", axiom) for axiom in self._definitions(formula for _, formula in formulas)]
+        formulas += [("", axiom) for axiom in self._definitions((formula for _, formula in formulas), detail)]
         parts = tuple(Part(label, formula, self._normal(formula)) for label, formula in formulas)
         return Query(parts, *self._hints(parts))
 
-    def _definitions(self, formulas: Iterable[Term]) -> Iterator[Term]:
+    def _definitions(self, formulas: Iterable[Term], detail: Detail) -> Iterator[Term]:
         todo = list(formulas)
         seen: set[Symbol] = set()
         while todo:
             for node in evaluation_order([todo.pop()]):
-                found = self._logic.definitions.get(node.value) if node.op is Op.APPLY else None
-                if found is not None and found.symbol not in seen:
-                    seen.add(found.symbol)
-                    todo += found.axioms
-                    yield from found.axioms
+                if node.op is Op.APPLY and node.value not in seen:
+                    seen.add(node.value)
+                    axioms = self._logic.axioms_of(node.value, detail)
+                    todo += axioms
+                    yield from axioms
 
     def _normal(self, formula: Term) -> tuple[Clause, ...]:
         known = self._clauses.get(formula.id)
@@ -120,14 +125,18 @@ class Questions:
     @cached_property
     def _numbers(self) -> list[tuple[Family, str]]:
         """The families of numbers, with their units."""
-        families = self._reading.families.values()
-        return [(family, unit) for family in families if (unit := _unit(family.domain)) is not None]
+        return [(family, unit) for family in self._families if (unit := _unit(family.domain)) is not None]
 
     @cached_property
     def _choices(self) -> list[Family]:
         """The families of optional ids."""
-        families = self._reading.families.values()
+        families = self._families
         return [item for item in families if isinstance(item.domain, OptionalDomain) and issubclass(item.domain.item, Id)]
+
+    @cached_property
+    def _families(self) -> list[Family]:
+        """Those that hold something."""
+        return [family for family in self._reading.families.values() if not family.is_absent]
 
 
 def _unit(domain: LeafDomain) -> str | None:

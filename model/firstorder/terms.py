@@ -12,7 +12,7 @@ or, not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Any, NoReturn, TypeAlias, cast
@@ -127,7 +127,10 @@ class Term:
     def _unknown(self, *_: object) -> NoReturn:
         raise ModelError("a constant is not known in the first-order reading; quantify instead of counting up to it")
 
-    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __bool__ = _unknown
+    def __bool__(self) -> bool:
+        return True if self in self.logic.positive else self._unknown()
+
+    __lt__ = __le__ = __gt__ = __ge__ = __index__ = _unknown
 
     def __repr__(self) -> str:
         return to_text(self)
@@ -146,13 +149,23 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """A set of ids of one sort, by what is in it."""
+    """A set of ids of one sort, by what is in it; `reaches` says whether its size reaches a threshold of the `Logic`."""
 
     pool: Logic
     sort: Sort
     member: Callable[[Term], Term]
+    reaches: Callable[[Hashable], Term]
 
     is_const = False
+
+
+@unique
+class Detail(Enum):
+    """How much is said of defined terms: all, an outline, or only what names of formulas mean. Less is never wrong."""
+
+    WHOLE = "whole"
+    OUTLINE = "outline"
+    NAMES = "names"
 
 
 @dataclass(frozen=True)
@@ -168,15 +181,31 @@ class Claim:
 class Definition:
     """A symbol that stands for something: `meaning` holds of the symbol, applied to the variables, and of nothing else.
 
-    `axioms` says so for all values of the variables. That there is one such thing, and no other, is what the claims say;
-    the name of a formula needs none.
+    `axioms` says so for all values of the variables; `outline`, which follows from them, is what suffices for most proofs: of
+    the greatest number such that …, that it is such a number, and not that it is the greatest. That there is one such thing,
+    and no other, is what the claims say; the name of a formula needs none.
     """
 
     symbol: Symbol
     variables: tuple[Variable, ...]
     meaning: tuple[Term, ...]
     axioms: tuple[Term, ...]
+    outline: tuple[Term, ...]
     claims: tuple[Claim, ...]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A truth value that says whether the size of a set reaches a threshold; first-order logic cannot count.
+
+    `relation` is the set, which depends on the variables. The axioms are true of sizes, whatever the threshold, and not all.
+    """
+
+    symbol: Symbol
+    variables: tuple[Variable, ...]
+    relation: Relation
+    threshold: Hashable
+    axioms: tuple[Term, ...]
 
 
 _CONNECTIVES: dict[Connective, Op] = {"not": Op.NOT, "and": Op.AND, "or": Op.OR}
@@ -184,14 +213,22 @@ _Bool: TypeAlias = bool  # `Logic` has a method of this name.
 
 
 class Logic(Connectives[Term]):
-    """Makes and interns terms, folding what is decided."""
+    """Makes and interns terms, folding what is decided.
 
-    def __init__(self) -> None:
-        self._variables = 0
+    `thresholds` are what sizes of sets are compared with, `positive` constants that are never 0, `everything` the set of all
+    ids of a sort, which is one, so that it is as large wherever it stands; `abbreviations` go by `definitions.abbreviated`.
+    """
+
+    def __init__(self, thresholds: tuple[Hashable, ...] = ()) -> None:
+        self._variables = self._fresh = 0
+        self.thresholds = thresholds
+        self.positive: set[Term] = set()
         self.definitions: dict[Symbol, Definition] = {}
-        self.units: dict[Symbol, str] = {}
-        """The type that a constant of an action or a definition is of: a hint for solvers."""
+        self.measures: dict[Symbol, Measure] = {}
+        self.everything: dict[Sort, Relation] = {}
+        self.units: dict[Symbol, str] = {}  # The type that a constant is of: a hint for solvers.
         self._names: dict[int, Term] = {}
+        self.abbreviations: dict[object, Symbol] = {}
         super().__init__()
 
     # -- leaves -------------------------------------------------------------------------------------------------
@@ -211,6 +248,11 @@ class Logic(Connectives[Term]):
             wanted = ", ".join(sort.name for sort in symbol.arguments)
             raise ModelError(f"{symbol.name} takes ({wanted}), not ({', '.join(item.sort.name for item in given)})")
         return self._intern(Op.APPLY, symbol.result, given, symbol)
+
+    def fresh(self, name: str) -> str:
+        """A name for a symbol that no other symbol has."""
+        self._fresh += 1
+        return f"{name}{self._fresh}"
 
     def variable(self, sort: Sort, hint: str) -> Term:
         """A variable that nothing else uses."""
@@ -260,7 +302,8 @@ class Logic(Connectives[Term]):
             same = self.and_(a.is_some, self.and_(b.is_some, self.eq(a.value, b.value)))
             return self.or_(both_none, same)
         if isinstance(a, Relation):
-            return self.every(a.sort, a.sort.name, lambda x: self.eq(a.member(x), b.member(x)))
+            same = self.every(a.sort, a.sort.name, lambda x: self.eq(a.member(x), b.member(x)))
+            return self.all((same, *(self.eq(a.reaches(bound), b.reaches(bound)) for bound in self.thresholds)))
         if a is b:
             return self.true
         if a.sort is not b.sort and a.sort != b.sort:
@@ -276,6 +319,8 @@ class Logic(Connectives[Term]):
                 return self.and_(self.or_(self.not_(a), b), self.or_(a, self.not_(b)))
         if b.is_const and a.op is Op.ADD and a.args[1].is_const:
             return self.eq(a.args[0], self.int(b.value - a.args[1].value))
+        if b.is_const and a.op is Op.ITE and a.args[1].is_const and a.args[2].is_const:
+            return cast(Term, self.ite(a.args[0], self.eq(a.args[1], b), self.eq(a.args[2], b)))
         if not b.is_const and a.id > b.id:
             a, b = b, a
         return self._intern(Op.EQ, BOOL, (a, b))
@@ -300,7 +345,12 @@ class Logic(Connectives[Term]):
             return Choice(self, self.ite(condition, then.is_some, other.is_some), value)
         condition = self.named(condition)
         if isinstance(then, Relation):
-            return Relation(self, then.sort, lambda x: self.ite(condition, then.member(x), other.member(x)))
+            return Relation(
+                self,
+                then.sort,
+                lambda x: self.ite(condition, then.member(x), other.member(x)),
+                lambda bound: self.ite(condition, then.reaches(bound), other.reaches(bound)),
+            )
         if condition.op is Op.NOT:
             condition, then, other = condition.args[0], other, then
         if then.is_bool:
@@ -342,7 +392,7 @@ class Logic(Connectives[Term]):
             return self.not_(self.named(formula.args[0]))
         known = self._names.get(formula.id)
         if known is None:
-            variables = tuple(item.value for item in _free_variables(formula))
+            variables = tuple(item.value for item in free_variables(formula))
             symbol = Symbol(f"named{len(self.definitions)}", tuple(item.sort for item in variables), BOOL)
             known = self.apply(symbol, map(self.bound, variables))
             self._names[formula.id] = known
@@ -355,62 +405,30 @@ class Logic(Connectives[Term]):
         variables: tuple[Variable, ...],
         meaning: tuple[Term, ...],
         claims: tuple[Claim, ...] = (),
+        outline: tuple[Term, ...] | None = None,
     ) -> None:
         """Records what a symbol stands for; the meaning speaks of it applied to the variables."""
-        closed = meaning
-        for item in reversed(variables):
-            if item.sort is INT:
-                raise ModelError("a definition below a quantifier over numbers has no first-order reading; state it outside")
-            closed = tuple(self._intern(Op.EVERY, BOOL, (axiom,), item) for axiom in closed)
-        self.definitions[symbol] = Definition(symbol, variables, meaning, closed, claims)
+        closed = tuple(self.closed(axiom, variables) for axiom in meaning)
+        least = closed if outline is None else tuple(self.closed(axiom, variables) for axiom in outline)
+        self.definitions[symbol] = Definition(symbol, variables, meaning, closed, least, claims)
 
-    def extreme(
-        self, hint: str, holds: Callable[[Term], Term], otherwise: Term, lo: Term, hi: Term, is_greatest: _Bool
-    ) -> Term:
-        """The greatest (or least) number in lo..hi that `holds`, or `otherwise` if there is none.
+    def closed(self, formula: Term, variables: Iterable[Variable]) -> Term:
+        """That the formula holds for all values of the variables, of numbers for all integers.
 
-        Existence is an induction over the range, grown from its far end: for one number, and from n numbers to n + 1.
+        Only what solvers are told as it is may be so, such as a definition: it has no value where everything is finite.
         """
-        name = f"{'greatest' if is_greatest else 'least'}{len(self.definitions)}"
-        if self.every(INT, hint, holds, (lo, hi)).free | otherwise.free:
-            raise ModelError("greatest(…) and least(…) below a quantifier have no first-order reading; state them outside")
+        for item in reversed(tuple(variables)):
+            formula = self._intern(Op.EVERY, BOOL, (formula,), item)
+        return formula
 
-        def is_it(x: Term, least: Term, greatest: Term) -> tuple[Term, ...]:
-            beyond = (x + 1, greatest) if is_greatest else (least, x - 1)
-            found = (
-                self.le(least, x),
-                self.le(x, greatest),
-                holds(x),
-                self.every(INT, hint, lambda y: self.not_(holds(y)), beyond),
-            )
-            if holds(lo if is_greatest else hi) is self.true:  # Then there always is one.
-                return found
-            none = self.every(INT, hint, lambda y: self.not_(holds(y)), (least, greatest))
-            return (self.or_(self.and_(none, self.eq(x, otherwise)), self.all(found)),)
-
-        # The claims must not speak of the symbol itself: its definition would come along.
-        symbol, *others = (Symbol(label, (), INT) for label in (name, f"{name}.a", f"{name}.b", f"{name}.n"))
-        self.units.update(dict.fromkeys((symbol, *others), hint))
-        one, other, at = map(self.apply, others)
-        start = lo if is_greatest else hi
-        grown = at + 1 if is_greatest else at - 1
-        before, after = ((lo, at), (lo, grown)) if is_greatest else ((at, hi), (grown, hi))
-        inside = (self.le(lo, at), self.lt(at, hi)) if is_greatest else (self.lt(lo, at), self.le(at, hi))
-        claims = (
-            Claim(f"{name} is unique", (*is_it(one, lo, hi), *is_it(other, lo, hi)), self.eq(one, other)),
-            Claim(f"{name} has a range", (), self.le(lo, hi)),
-            Claim(
-                f"{name} exists in one number", (), self.all(is_it(self.ite(holds(start), start, otherwise), start, start))
-            ),
-            Claim(
-                f"{name} exists in one number more",
-                (*inside, *is_it(one, *before)),
-                self.all(is_it(self.ite(holds(grown), grown, one), *after)),
-            ),
-        )
-        term = self.apply(symbol)
-        self.define(symbol, (), is_it(term, lo, hi), claims)
-        return term
+    def axioms_of(self, symbol: Symbol, detail: Detail = Detail.WHOLE) -> tuple[Term, ...]:
+        """What is said of a symbol wherever it stands: what it is defined to be, or what is true of the size it compares."""
+        found = self.definitions.get(symbol)
+        if found is None:
+            return self.measures[symbol].axioms if symbol in self.measures else ()
+        if detail is Detail.NAMES and symbol.result is INT:
+            return ()
+        return found.axioms if detail is Detail.WHOLE else found.outline
 
     def bound(self, variable: Variable) -> Term:
         """The term of a variable."""
@@ -424,24 +442,16 @@ class Logic(Connectives[Term]):
     def rebuild(self, node: Term, args: tuple[Term, ...]) -> Term:
         """A node like this one of other arguments, folded again."""
         match node.op:
-            case Op.ADD:
-                return self.add(*args)
-            case Op.SUB:
-                return self.sub(*args)
-            case Op.MUL:
-                return self.mul(*args)
-            case Op.EQ:
-                return self.eq(*args)
-            case Op.LT:
-                return self.lt(*args)
             case Op.NOT:
                 return self.not_(*args)
-            case Op.AND:
-                return self.and_(*args)
-            case Op.OR:
-                return self.or_(*args)
             case Op.ITE:
                 return cast(Term, self.ite(*args))
+            case Op.ADD | Op.SUB | Op.MUL | Op.EQ | Op.LT | Op.AND | Op.OR:
+                again: dict[Op, Callable[[Term, Term], Term]] = {
+                    Op.ADD: self.add, Op.SUB: self.sub, Op.MUL: self.mul, Op.EQ: self.eq, Op.LT: self.lt,
+                    Op.AND: self.and_, Op.OR: self.or_,
+                }  # fmt: skip
+                return again[node.op](*args)
         return self._intern(node.op, node.sort, args, node.value)
 
     # -- internals ----------------------------------------------------------------------------------------------
@@ -465,7 +475,8 @@ class Logic(Connectives[Term]):
         return node
 
 
-def _free_variables(term: Term) -> Iterator[Term]:
+def free_variables(term: Term) -> Iterator[Term]:
+    """The variables of a term that none of its quantifiers binds."""
     return (node for node in evaluation_order([term]) if node.op is Op.VARIABLE and node.value.number in term.free)
 
 

@@ -6,13 +6,14 @@ They have the methods of `OptionalValue` and `SetValue`, so a protocol does not 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar, cast
 
-from acked.model.firstorder.terms import Choice, Relation, Sort, Term
+from acked.model.firstorder.definitions import measure
+from acked.model.firstorder.terms import BOOL, Choice, Logic, Relation, Sort, Symbol, Term, free_variables
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
-from acked.model.language.values import Bool, Count, Id, OptionalValue, SetValue, Value
+from acked.model.language.values import Bool, Count, Id, IntLike, OptionalValue, SetValue, Value
 
 V = TypeVar("V", bound=Value)
 I = TypeVar("I", bound=Id)  # noqa: E741
@@ -36,6 +37,28 @@ def term_of(value: Bool | bool) -> Term:
 def sort_of(item: type[Id]) -> Sort:
     """The uninterpreted sort of an id type."""
     return Sort(item.__name__)
+
+
+Facts = Callable[[Term, Callable[[Relation], Term]], Iterable[Term]]
+"""What is true of a new set, given whether it reaches a threshold, and a function that says whether another one does."""
+
+
+def derived(logic: Logic, sort: Sort, member: Callable[[Term], Term], facts: Facts) -> Relation:
+    """A set that is made of others. Whether it reaches a threshold is open, but for the facts, which are true of all sets."""
+    made: dict[Hashable, Term] = {}
+
+    def reaches(threshold: Hashable) -> Term:
+        if threshold not in made:
+            probe = logic.variable(sort, sort.name)
+            free = tuple(item.value for item in free_variables(member(probe)) if item is not probe)
+            symbol = Symbol(logic.fresh("reaches"), tuple(item.sort for item in free), BOOL)
+            term = logic.apply(symbol, map(logic.bound, free))
+            known = tuple(facts(term, lambda other: other.reaches(threshold)))
+            made[threshold] = measure(logic, symbol, free, relation, threshold, known)
+        return made[threshold]
+
+    relation = Relation(logic, sort, member, reaches)
+    return relation
 
 
 class SymbolicOptional(OptionalValue[V]):
@@ -89,8 +112,9 @@ class SymbolicSet(SetValue[I]):
     def _id(self, member: I | OptionalValue[I]) -> Term:
         return cast(Term, self.item.lift(member))
 
-    def _make(self, member: Callable[[Term], Term]) -> SymbolicSet[I]:
-        return SymbolicSet(code(Relation(self._relation.pool, self._relation.sort, member)), self.item)
+    def _make(self, member: Callable[[Term], Term], facts: Facts) -> SymbolicSet[I]:
+        """A set that is made of others; `facts` compare its size with theirs."""
+        return SymbolicSet(code(derived(self._relation.pool, self._relation.sort, member, facts)), self.item)
 
     def _every(self, body: Callable[[Term], Term]) -> Bool:
         return formula(self._relation.pool.every(self._relation.sort, self.item.__name__, body))
@@ -105,8 +129,13 @@ class SymbolicSet(SetValue[I]):
     def size(self) -> Count:
         """Not a number: how many ids there are is unknown."""
         raise ModelError(
-            f"the number of {self.item.type_name}s in a set cannot be said in first-order logic; compare sets instead"
+            f"the number of {self.item.type_name}s in a set cannot be said in first-order logic; compare sets instead, or "
+            "ask whether it reaches(…) a threshold that the protocol declares"
         )
+
+    def reaches(self, threshold: IntLike) -> Bool:
+        """Whether the set has at least so many members: a truth value that is kept beside the set."""
+        return formula(self._relation.reaches(threshold))
 
     def contains(self, member: I | OptionalValue[I]) -> Bool:
         """Whether `member` is in the set."""
@@ -115,12 +144,24 @@ class SymbolicSet(SetValue[I]):
     def add(self, member: I | OptionalValue[I]) -> SymbolicSet[I]:
         """The set with `member`."""
         logic, relation, new = self._relation.pool, self._relation, self._id(member)
-        return self._make(lambda x: logic.or_(relation.member(x), logic.eq(x, new)))
+        return self._make(
+            lambda x: logic.or_(relation.member(x), logic.eq(x, new)),
+            lambda more, of: (
+                logic.or_(logic.not_(of(relation)), more),
+                logic.any((logic.not_(relation.member(new)), logic.not_(more), of(relation))),
+            ),
+        )
 
     def remove(self, member: I | OptionalValue[I]) -> SymbolicSet[I]:
         """The set without `member`."""
         logic, relation, old = self._relation.pool, self._relation, self._id(member)
-        return self._make(lambda x: logic.and_(relation.member(x), logic.not_(logic.eq(x, old))))
+        return self._make(
+            lambda x: logic.and_(relation.member(x), logic.not_(logic.eq(x, old))),
+            lambda less, of: (
+                logic.or_(logic.not_(less), of(relation)),
+                logic.any((relation.member(old), logic.not_(of(relation)), less)),
+            ),
+        )
 
     def is_only(self, member: I | OptionalValue[I]) -> Bool:
         """Whether `member` is the only one in the set."""
@@ -134,14 +175,23 @@ class SymbolicSet(SetValue[I]):
 
     def __or__(self, other: SetValue[I]) -> SymbolicSet[I]:
         logic, mine, theirs = self._relation.pool, self._relation, self._of(other)
-        return self._make(lambda x: logic.or_(mine.member(x), theirs.member(x)))
+        return self._make(
+            lambda x: logic.or_(mine.member(x), theirs.member(x)),
+            lambda both, of: (logic.or_(logic.not_(of(part)), both) for part in (mine, theirs)),
+        )
 
     def __and__(self, other: SetValue[I]) -> SymbolicSet[I]:
         logic, mine, theirs = self._relation.pool, self._relation, self._of(other)
-        return self._make(lambda x: logic.and_(mine.member(x), theirs.member(x)))
+        return self._make(
+            lambda x: logic.and_(mine.member(x), theirs.member(x)),
+            lambda common, of: (logic.or_(logic.not_(common), of(part)) for part in (mine, theirs)),
+        )
 
     def __sub__(self, other: SetValue[I]) -> SymbolicSet[I]:
         logic, mine, theirs = self._relation.pool, self._relation, self._of(other)
-        return self._make(lambda x: logic.and_(mine.member(x), logic.not_(theirs.member(x))))
+        return self._make(
+            lambda x: logic.and_(mine.member(x), logic.not_(theirs.member(x))),
+            lambda rest, of: (logic.or_(logic.not_(rest), of(mine)),),
+        )
 
     __hash__ = Value.__hash__

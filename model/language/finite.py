@@ -52,9 +52,22 @@ class Finite:
         domain = as_leaf(over)
         return [cast(V, domain.wrap(literal(code))) for code in range(domain.cardinality(current().constants))]
 
+    def for_each(self, over: type[V], assign: Callable[[V], None]) -> None:
+        """One assignment after the other, in the order of codes."""
+        for value in self.each(over):
+            assign(value)
+
+    def one_of(self, over: type[I]) -> I:
+        """The first."""
+        return over(literal(0))
+
     def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
         """A disjunction."""
         return ~antecedent | consequent
+
+    def abbreviated(self, formula: Bool) -> Bool:
+        """The formula itself."""
+        return formula
 
     def vacuously(self, holds: Bool, where: Bool) -> Bool:
         """The formula itself."""

@@ -28,7 +28,7 @@ from acked.model.language.semantics import Guard, Trace, tracing
 from acked.model.language.state import Struct
 from acked.model.language.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words, named_parameters, sort_of
-from acked.model.language.values import Bool, Id
+from acked.model.language.values import Bool, Id, IntLike
 
 
 def require(label: str, condition: Bool | bool) -> None:
@@ -160,7 +160,10 @@ class Protocol:
     to people: the same actions without what makes the search shorter. `settle` resolves settings that contradict each
     other. `symmetric` names the sorts of ids that are meant to be interchangeable, which is checked before it is relied on.
     `budgets` are the labels of clauses that only keep the model finite: where they end a trace, a cluster would go on.
-    `pictures` draws the states (a `Provider` of `acked.reports.pictures.picture`); without it they are shown by field.
+    `sizes` are the constants that a proof for all constants leaves open, each with its least value there, all of them if
+    not said; the others are switches, and such a proof is about one setting of them. `thresholds` are the numbers, above 0,
+    that sizes of sets are compared with (`reaches`). `pictures` draws the states (a `Provider` of
+    `acked.reports.pictures.picture`); without it they are shown by field.
 
     >>> still = Protocol("still", State, title="nothing happens", source="acked", constants=(brokers, records),
     ...                  initial=lambda s: None)
@@ -183,6 +186,8 @@ class Protocol:
         settle: Settle | None = None,
         symmetric: Sequence[type[Id]] = (),
         budgets: Sequence[str] = (),
+        sizes: Mapping[Constant, int] | None = None,
+        thresholds: Sequence[IntLike] = (),
         pictures: object | None = None,
     ) -> None:
         self.name = name
@@ -199,6 +204,9 @@ class Protocol:
         self._settle = settle
         self.symmetric = tuple(symmetric)
         self.budgets = frozenset(budgets)
+        open_constants = {item: item.lo for item in constants} if sizes is None else sizes
+        self.sizes = {item.name: least for item, least in open_constants.items()}
+        self.thresholds = tuple(thresholds)
         self.pictures = pictures
         for constant in constants:
             if not is_name(constant.name):

@@ -41,6 +41,34 @@ def each(over: type[V]) -> list[V]:
     return semantics().each(over)
 
 
+def for_each(over: type[V], assign: Callable[[V], None]) -> None:
+    """Assigns something for every value of a type; unlike a loop over `each`, however many values there are.
+
+    What is assigned has the value as an index, and of what is assigned only that element is read: no order matters.
+
+    >>> @action()
+    ... def lose_everything(s: State) -> None:
+    ...     def lose(b: Broker) -> None:
+    ...         s.end[b] = 0
+    ...     for_each(Broker, lose)
+    >>> lose_everything.name
+    'LoseEverything'
+    """
+    semantics().for_each(over, assign)
+
+
+def one_of(over: type[I]) -> I:
+    """Some id of a sort, always the same: which one it is must not matter, as long as ids are interchangeable.
+
+    >>> @invariant
+    ... def somebody_is_there(s: State) -> Bool:
+    ...     return some(Broker, lambda b: b == one_of(Broker))
+    >>> check(ask(toylog, somebody_is_there, brokers=2, records=1)).verdict.value
+    'holds'
+    """
+    return semantics().one_of(over)
+
+
 @overload
 def every(over: type[V], body: Callable[[V], Bool]) -> Bool: ...
 @overload
@@ -119,6 +147,11 @@ def implies(antecedent: Bool, consequent: Bool) -> Bool:
     'holds'
     """
     return semantics().implies(antecedent, consequent)
+
+
+def abbreviated(formula: Bool) -> Bool:
+    """The formula itself. A proof for all constants speaks of it by a name, so one that quantifies is spelled out once."""
+    return semantics().abbreviated(formula)
 
 
 def vacuously(holds: Bool, where: Bool) -> Bool:

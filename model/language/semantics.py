@@ -45,8 +45,17 @@ class Semantics(Protocol):
     def each(self, over: type[V]) -> list[V]:
         """Every value of a type; `ModelError` where values are not enumerated."""
 
+    def for_each(self, over: type[V], assign: Callable[[V], None]) -> None:
+        """Runs an assignment for every value of a type."""
+
+    def one_of(self, over: type[I]) -> I:
+        """Some id, always the same one."""
+
     def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
         """Whether the consequent holds or the antecedent does not."""
+
+    def abbreviated(self, formula: Bool) -> Bool:
+        """The formula, by a name of its own where that helps."""
 
     def vacuously(self, holds: Bool, where: Bool) -> Bool:
         """A formula that holds, of which it is known `where` it does so vacuously."""

@@ -57,6 +57,16 @@ class StateStore(Protocol):
     def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr) -> None:
         """Blanks the fields of every slot of a log, of which there are `count`, from `cut` on."""
 
+    def copy(
+        self,
+        slots: SymbolicPath,
+        source: SymbolicPath,
+        fields: Sequence[tuple[Path, LeafDomain]],
+        count: int,
+        between: tuple[Expr, Expr],
+    ) -> None:
+        """Writes to the slots of a log, from the first offset up to and without the second, what another log has there."""
+
     def slot(self, offset: int | Expr, size: IntLike) -> int | Expr | None:
         """The index of the slot that an offset of a log of `size` slots reads from; None if the log has no slots."""
 
@@ -119,6 +129,22 @@ class Store:
                     self._set(self.schema.by_path[path], literal(0), dropped)
                 else:
                     self._write_each(path, at, index, lambda _: literal(0), dropped)
+
+    def copy(
+        self,
+        slots: SymbolicPath,
+        source: SymbolicPath,
+        fields: Sequence[tuple[Path, LeafDomain]],
+        count: int,
+        between: tuple[Expr, Expr],
+    ) -> None:
+        """Writes to the slots of a log, from the first offset up to and without the second, what another log has there."""
+        first, stop = between
+        pool = first.pool
+        for slot in range(count):
+            taken = pool.and_(pool.le(first, literal(slot)), pool.lt(literal(slot), stop))
+            for path, _ in fields:
+                self.write((*slots, slot, *path), self.read((*source, slot, *path)), taken)
 
     def slot(self, offset: int | Expr, size: IntLike) -> int | Expr | None:
         """The offset itself; of a known one beyond the log the last slot."""
@@ -183,6 +209,16 @@ class _Apart:
         """Nothing changes here."""
 
     def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr) -> None:
+        """There are no logs."""
+
+    def copy(
+        self,
+        slots: SymbolicPath,
+        source: SymbolicPath,
+        fields: Sequence[tuple[Path, LeafDomain]],
+        count: int,
+        between: tuple[Expr, Expr],
+    ) -> None:
         """There are no logs."""
 
     def slot(self, offset: int | Expr, size: IntLike) -> int | Expr | None:

@@ -393,6 +393,13 @@ class SetValue(Value, Generic[I]):
             total = pool.add(total, pool.ite(self.contains(self.item(literal(k))).expr, literal(1), literal(0)))
         return Count(total)
 
+    def reaches(self, threshold: IntLike) -> Bool:
+        """Whether the set has at least so many members.
+
+        Where sizes are unknown, this can be said of the thresholds that a protocol declares, and nothing else of a size.
+        """
+        return self.size >= threshold
+
     def contains(self, member: I | OptionalValue[I]) -> Bool:
         """Whether `member` is in the set; false of none."""
         pool = self.expr.pool

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acked.model.language.protocol import require
-from acked.model.language.quantify import each, every, greatest, implies, ite, least, some, truth
+from acked.model.language.quantify import each, every, for_each, greatest, implies, ite, least, some, truth
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, SetValue
@@ -21,13 +21,12 @@ from acked.model.partition.settings import (
     begins_again,
     dies_uncleanly,
     eligible_leader_replicas,
+    enough_replicas,
     expand_in_own_epoch,
     fenced_stay_out,
     keeps_empty_epochs,
     max_leader_epoch,
     maximal_isr,
-    min_insync_replicas,
-    replicas,
     retries,
     shrink_bumps_epoch,
     strict_min_isr,
@@ -122,8 +121,7 @@ def has_reached(s: State, leader: Replica, replica: Replica, end: Offset) -> Boo
 
 def enough_in_sync(members: SetValue[Replica]) -> Bool:
     """The ISR has min.insync.replicas members (from 3.7: or all replicas, if there are fewer)."""
-    wanted = min_insync_replicas.value
-    return members.size >= (min(wanted, replicas.value) if strict_min_isr.on else wanted)
+    return members.reaches(enough_replicas)
 
 
 Advance = Callable[[State, Replica], None]
@@ -180,10 +178,13 @@ def answer_waiting(s: State, leader: Replica) -> None:
         return
     hw = s.broker[leader].hw
     enough = enough_in_sync(counted_isr(s, leader))
-    for record in each(RecordId):
+
+    def answer(record: RecordId) -> None:
         due = (s.producer.waits_at[record] == leader) & all_below(s, leader, record, hw)
         s.producer.status[record] = ite(due, ite(enough, status(ACKED), without_success()), s.producer.status[record])
         s.producer.waits_at[record] = ite(due, None, s.producer.waits_at[record])
+
+    for_each(RecordId, answer)
 
 
 def all_below(s: State, broker: Replica, record: RecordId, hw: Offset) -> Bool:
@@ -196,10 +197,13 @@ def stop_waiting(s: State, broker: Replica) -> None:
     """Whoever waits at the broker gets no answer: it crashed or no longer leads."""
     if acks.value != ACKS_ALL:
         return
-    for record in each(RecordId):
+
+    def disappoint(record: RecordId) -> None:
         disappointed = s.producer.waits_at[record] == broker
         s.producer.status[record] = ite(disappointed, without_success(), s.producer.status[record])
         s.producer.waits_at[record] = ite(disappointed, None, s.producer.waits_at[record])
+
+    for_each(RecordId, disappoint)
 
 
 def without_success() -> Status:
@@ -265,8 +269,11 @@ def take_out(s: State, replica: Replica) -> None:
 
 def note_change(s: State, changed: Bool) -> None:
     """The controller's partition state moved on: the change of the ISR that its leader may have asked for will be refused."""
-    for r in each(Replica):
+
+    def note(r: Replica) -> None:
         s.broker[r].outdated = s.broker[r].outdated | (changed & is_true_leader(s, r))
+
+    for_each(Replica, note)
 
 
 def elect(s: State, leader: Replica, isr: SetValue[Replica]) -> None:

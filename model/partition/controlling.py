@@ -8,7 +8,7 @@ Which of several candidates is elected is left open, which covers every order of
 from __future__ import annotations
 
 from acked.model.language.protocol import action, require
-from acked.model.language.quantify import each, implies, ite, some, truth
+from acked.model.language.quantify import for_each, implies, ite, some, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling
 from acked.model.language.values import Bool
@@ -202,8 +202,11 @@ def forget(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> No
 def refuse_stale_changes(s: State, broker: Replica) -> None:
     """With KIP-903 an ISR change in flight that names the broker's present incarnation will be refused."""
     if asynchronous_isr.on and isr_checks_broker_epoch.on:
-        for r in each(Replica):
+
+        def refuse(r: Replica) -> None:
             s.broker[r].outdated = s.broker[r].outdated | s.broker[r].pending.contains(broker)
+
+        for_each(Replica, refuse)
 
 
 def _says_restart(t: Telling) -> str:

@@ -9,7 +9,7 @@ so it carries the high watermark from before; one for which the fetch waited at 
 from __future__ import annotations
 
 from acked.model.language.protocol import action, require
-from acked.model.language.quantify import each, ite, least, smaller, some, truth
+from acked.model.language.quantify import for_each, ite, least, smaller, some, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling
 from acked.model.language.values import Bool
@@ -120,8 +120,11 @@ def resign(s: State, broker: Replica) -> None:
     s.broker[broker].outdated = False
     s.broker[broker].unanswered = False
     s.broker[broker].began = 0
-    for r in each(Replica):
+
+    def forget(r: Replica) -> None:
         s.known_end[broker][r] = known_as(None)
+
+    for_each(Replica, forget)
 
 
 def drop_late_answer(s: State, follower: Replica) -> None:

@@ -7,7 +7,7 @@ Becoming leader, taking a follower out of the ISR, and taking one in where that 
 from __future__ import annotations
 
 from acked.model.language.protocol import action, require
-from acked.model.language.quantify import each, every, ite, truth
+from acked.model.language.quantify import every, for_each, ite, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Fault, Telling
 from acked.model.language.values import Bool, SetValue
@@ -74,8 +74,11 @@ def become_leader(s: State, leader: Replica) -> None:
     require("has a session", has_session(s, leader))
     require("newer leader epoch", s.broker[leader].leader_epoch < s.controller.leader_epoch)
     led = presumes_leadership(s, leader) & ~truth(reelection_forgets_ends.on)
-    for r in each(Replica):
+
+    def forget(r: Replica) -> None:
         s.known_end[leader][r] = ite(led, s.known_end[leader][r], None)
+
+    for_each(Replica, forget)
     if answer_names_epoch.on:
         drop_late_answer(s, leader)
     broker = s.broker[leader]

@@ -8,7 +8,7 @@ give a record up, and producers that restart. The answer that acks=all waits for
 from __future__ import annotations
 
 from acked.model.language.protocol import action, require
-from acked.model.language.quantify import each, every, implies, ite, least, some, truth
+from acked.model.language.quantify import every, for_each, implies, ite, least, some, truth
 from acked.model.language.telling import PRODUCER, Fault, Telling
 from acked.model.language.values import Bool
 from acked.model.partition.common import (
@@ -293,10 +293,13 @@ def restart_producer(s: State) -> None:
     """
     require("a restart is left", s.producer.session < producer_restarts)
     s.producer.session = s.producer.session + 1
-    for record in each(RecordId):
+
+    def forget(record: RecordId) -> None:
         is_open = s.producer.status[record] == SENT
         s.producer.status[record] = ite(is_open, without_success(), s.producer.status[record])
         s.producer.waits_at[record] = waiting_at(None)
+
+    for_each(RecordId, forget)
     if numbers_anew.value:
         s.producer.first = least(RecordId, lambda r: (r + 1 == records) | (s.producer.status[r] < ACKED))
 

@@ -6,7 +6,16 @@ from acked.model.language.protocol import Protocol
 from acked.model.language.ranks import told_without_ranks
 from acked.model.partition import consuming, controlling, fetching, leading, producing
 from acked.model.partition.conflicts import settle
-from acked.model.partition.settings import CONSTANTS, max_leader_epoch
+from acked.model.partition.settings import (
+    CONSTANTS,
+    enough_replicas,
+    in_flight,
+    log_size,
+    max_leader_epoch,
+    min_insync_replicas,
+    records,
+    replicas,
+)
 from acked.model.partition.state import Replica, State, initial
 from acked.model.partition.versions import profile
 
@@ -23,4 +32,7 @@ partition = Protocol(
     settle=settle,
     symmetric=(Replica,),
     budgets=("a leader epoch is left", "a lossy crash is left", "a restart is left", "room in the log"),
+    # A bound of elections that may be any number is as good as none (`docs/abstractions.md`).
+    sizes={replicas: 1, log_size: 1, records: 1, in_flight: 1, min_insync_replicas: 1, max_leader_epoch: 1},
+    thresholds=(enough_replicas,),
 )

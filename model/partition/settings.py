@@ -347,6 +347,15 @@ def _highest_epoch(constants: Mapping[str, int]) -> int:
 highest_epoch = Computed(_highest_epoch)
 """The greatest leader epoch, or rank of one."""
 
+enough_replicas = Computed(
+    lambda constants: (
+        min(constants["min_insync_replicas"], constants["replicas"])
+        if constants["strict_min_isr"]
+        else constants["min_insync_replicas"]
+    )
+)
+"""How large an ISR must be: min.insync.replicas, from 3.7 no more than there are replicas."""
+
 waits = Computed(lambda constants: int(constants["acks"] == ACKS_ALL))
 """Whether a producer waits for the high watermark."""
 

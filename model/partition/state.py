@@ -7,8 +7,8 @@ and why that is sound, is in `docs/abstractions.md`.
 from __future__ import annotations
 
 from acked.model.language.context import literal
-from acked.model.language.quantify import each
-from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field
+from acked.model.language.quantify import for_each, one_of
+from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field, maybe
 from acked.model.language.values import Bool, Id, Int, OptionalValue
 from acked.model.partition.settings import (
     asks_in_epoch,
@@ -75,14 +75,12 @@ def status(value: int) -> Status:
 
 def waiting_at(broker: Replica | None) -> OptionalValue[Replica]:
     """Where a producer waits, as an element of an array."""
-    nowhere: OptionalValue[Replica] = OptionalValue(literal(0), Replica)
-    return OptionalValue(nowhere.code_of(broker), Replica)
+    return maybe(Replica, broker)
 
 
 def known_as(end: Offset | None) -> OptionalValue[Offset]:
     """What a leader knows of a log end, as an element of an array."""
-    unknown: OptionalValue[Offset] = OptionalValue(literal(0), Offset)
-    return OptionalValue(unknown.code_of(end), Offset)
+    return maybe(Offset, end)
 
 
 def offset(value: int) -> Offset:
@@ -174,10 +172,13 @@ class State(Struct):
 
 def initial(s: State) -> None:
     """Broker 0 leads in epoch 0, everyone follows it, is in sync and holds nothing."""
-    first = each(Replica)[0]
-    for broker in each(Replica):
+    first = one_of(Replica)
+
+    def follow(broker: Replica) -> None:
         s.broker[broker].leader_epoch = s.controller.leader_epoch
         s.broker[broker].leader = first
+
+    for_each(Replica, follow)
     s.broker[first].isr = all_of(Replica)
     s.controller.leader = first
     s.controller.isr = all_of(Replica)

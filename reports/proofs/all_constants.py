@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acked.checker.allconstants.counterparts import BrokenRule, states_of, step_of
-from acked.checker.allconstants.obligations import CLAUSES
 from acked.checker.allconstants.proof import AllConstantsProof, Verdict
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Run
 from acked.checker.solver.lemma_sets import StepCounterexample
+from acked.invariants.proofs import argument_of
 from acked.model.language.protocol import Protocol
 from acked.reports import units
 from acked.reports.console import Glyphs, glyphs_of, put, put_paragraph
@@ -40,8 +40,10 @@ def print_all_constants(
     for rule in rules:
         print_trace(console, step_view(protocol, proof, rule.example))
         put(console, [])
-    title = f"{proof.protocol}, for any number of brokers, offsets, records and leader epochs"
-    put_paragraph(console, title, "bold underline")
+    put_paragraph(console, f"{proof.protocol}, {_any_number_of(protocol)}", "bold underline")
+    put_paragraph(console, f"promises: {', '.join(proof.goals)}", "dim")
+    if shown := _setting(protocol, proof):
+        put_paragraph(console, f"under {shown}", "dim")
     if proof.drop:
         put_paragraph(console, "without " + "; ".join(f"{action}: {label}" for action, label in proof.drop), "dim")
     _print_verdict(console, proof, glyphs)
@@ -52,7 +54,7 @@ def print_all_constants(
     for rule in rules:
         _print_rule(console, rule, glyphs)
     if rules:
-        words = f"whether a trace of {proof.protocol} violates the properties: ask acked check or acked prove --method bmc"
+        words = f"whether a trace of {proof.protocol} violates the promises: ask acked check or acked prove --method bmc"
         put_paragraph(console, words, "dim")
     left = [item for item in proof.open if item.verdict is Verdict.UNKNOWN]
     for subject, reason in dict.fromkeys((item.subject, item.reason) for item in left):
@@ -65,6 +67,24 @@ def print_all_constants(
     if proof.found:
         text = f"lemma sets found anew for {units.plural(len(proof.found), 'obligation')}; --lemma-sets FILE keeps them"
         put_paragraph(console, text, "dim")
+
+
+def _any_number_of(protocol: Protocol) -> str:
+    """For which sizes the proof is."""
+    text = "for any number of brokers, offsets, records and leader epochs"
+    others = [name for name in protocol.sizes if name in ("min_insync_replicas", "in_flight")]
+    return f"{text}, and any {' and '.join(others)}" if others else text
+
+
+def _setting(protocol: Protocol, proof: AllConstantsProof) -> str:
+    """The switches that are not at their defaults, as specs write them."""
+    constants = [item for item in protocol.constants if item.name in proof.switches]
+    told = [item for item in constants if proof.switches[item.name] != item.default]
+    return ", ".join(f"{item.name} = {_plain(item.show(proof.switches[item.name]))}" for item in told)
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _print_verdict(console: Console, proof: AllConstantsProof, glyphs: Glyphs) -> None:
@@ -114,10 +134,12 @@ def step_view(protocol: Protocol, proof: AllConstantsProof, found: StepCounterex
     instance = protocol.instantiate(found.constants, proof.drop)
     states = states_of(instance, found)
     run = Run(states, (step_of(instance, found.step),) if len(states) > 1 else ())
-    broken = next((item for item in CLAUSES if item.name == found.breaks), None)
+    argument = argument_of(protocol)
+    broken = next((item for item in argument.clauses if item.name == found.breaks), None) if argument is not None else None
     question = Question(instance, () if broken is None else (broken,))
     view = view_of(Counterexample(protocol.title, question, run, broken if run.actions else None))
-    words = "a state in which every lemma and both properties hold; it may be unreachable"
+    promises = "the promises" if len(proof.goals) > 2 else "both properties"
+    words = f"a state in which every lemma and {promises} hold; it may be unreachable"
     first = replace(view.steps[0], sentence=words)
     heading = f"{found.step} breaks {found.breaks}"
     return replace(view, title=heading, steps=(first, *view.steps[1:]))

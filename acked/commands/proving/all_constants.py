@@ -1,9 +1,13 @@
-"""`acked prove SPEC --all-constants`: a protocol's proof for any number of brokers, offsets, records and leader epochs."""
+"""`acked prove SPEC --all-constants`: a protocol's proof for any number of brokers, offsets, records and leader epochs.
+
+Of the spec's constants it keeps the switches; sizes are open.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,32 +21,44 @@ from acked.commands.proving.request import make_query_folder
 if TYPE_CHECKING:
     from acked.checker.processes import Limits
     from acked.checker.solver.lemma_sets import CoreFile
+    from acked.invariants.proofs import Argument
 
 
 def prove_for_all_constants(
-    spec: Spec, smt2: Path | None, lemma_sets: Path | None, limits: Limits, output: Output
+    spec: Spec, changed: Iterable[str], smt2: Path | None, lemma_sets: Path | None, limits: Limits, output: Output
 ) -> int:
-    """Proves the spec's protocol, prints the answer and returns the exit code; writes the file of lemma sets, if any."""
+    """Proves the spec's protocol, prints the answer and returns the exit code; writes the file of lemma sets, if any.
+
+    `changed` are the constants that the command line sets: they must be switches.
+    """
     from acked.checker.allconstants.counterparts import broken_rules
     from acked.checker.allconstants.proof import ObligationResult, Options, prove_all_constants
     from acked.checker.observer import ProofProgress
-    from acked.model.replication.state import State
+    from acked.invariants.proofs import argument_of
     from acked.reports.proofs.all_constants import all_constants_document, print_all_constants
     from acked.reports.proofs.proof import ProofReporter
 
-    if spec.protocol.state is not State:
+    argument = argument_of(spec.protocol)
+    if argument is None:
         raise ConfigurationError(
-            f"--all-constants has lemmas for the replication family (kip320 and its ancestors), not for {spec.protocol.name}"
+            "--all-constants has lemmas for partition and for the replication family (kip320 and its ancestors), not for "
+            + spec.protocol.name
+        )
+    if sizes := [name for name in changed if name in spec.protocol.sizes]:
+        raise ConfigurationError(
+            f"--all-constants is about every value of the constants {', '.join(spec.protocol.sizes)}; leave -c "
+            f"{' and -c '.join(sizes)} out"
         )
     make_query_folder(smt2)
-    known = _lemma_sets(spec, lemma_sets)
+    known = _lemma_sets(argument, lemma_sets)
     with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
 
         def report(result: ObligationResult, done: int, total: int) -> None:
             subject = f"{result.subject}: {result.clause}"
             observer.decided(ProofProgress(subject, result.verdict.value, result.seconds, done, total))
 
-        proof = prove_all_constants(spec.protocol, limits, Options(cores=known, smt2=smt2), spec.drop, report)
+        options = Options(cores=known, smt2=smt2)
+        proof = prove_all_constants(spec.protocol, limits, options, spec.drop, report, spec.switches)
         rules = broken_rules(
             spec.protocol, spec.drop, [item.counterexample for item in proof.refuted if item.counterexample is not None]
         )
@@ -56,12 +72,12 @@ def prove_for_all_constants(
     return int(proof.exit_code)
 
 
-def _lemma_sets(spec: Spec, path: Path | None) -> CoreFile:
+def _lemma_sets(argument: Argument, path: Path | None) -> CoreFile:
     """The lemma sets of the user's file, or those that ship; what is not such a file must not be overwritten."""
     from acked.checker.solver.lemma_sets import CoreFile, shipped_file
 
     if path is None:
-        return CoreFile.load(shipped_file(spec.protocol.name))
+        return CoreFile.load(shipped_file(argument))
     check_writable(path, "lemma sets")
     known = CoreFile.load(path)
     if path.exists() and not known.fingerprint:

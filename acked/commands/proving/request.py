@@ -40,7 +40,6 @@ REFUSED: tuple[tuple[Program | Method, tuple[str, ...], str], ...] = (
      "--matrix proves every shipped variant; leave SPEC, -c and --kafka-version out"),
     (Program.MATRIX, (*_OF_ONE_INSTANCE, "--smt2", "--all-constants", "--lemma-sets"),
      "{given} cannot be combined with --matrix; leave one of them out"),
-    (Program.ALL_CONSTANTS, ("--constant",), "--all-constants is about every value of the constants; leave -c out"),
     (Program.ALL_CONSTANTS, _OF_ONE_INSTANCE, "{given} cannot be combined with --all-constants; leave one of them out"),
     (Program.SUGGEST, ("--method", "--depth", "--k", "--minimize", "--symmetry", "--smt2", "--trace-out"),
      "{given} cannot be combined with --suggest; leave one of them out"),

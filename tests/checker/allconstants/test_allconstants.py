@@ -15,7 +15,7 @@ import pytest
 
 from acked.checker.allconstants.counterparts import broken_rules
 from acked.checker.allconstants.lemma_search import FIRST_EFFORT, SEARCH_EFFORT, CoreSearch, Engine
-from acked.checker.allconstants.obligations import CLAUSES, TERMS, Obligations
+from acked.checker.allconstants.obligations import TERMS, Obligations
 from acked.checker.allconstants.proof import (
     PROOF_EFFORT,
     AllConstantsProof,
@@ -27,9 +27,9 @@ from acked.checker.allconstants.proof import (
 from acked.checker.allconstants.prover import Prover
 from acked.checker.allconstants.small_instances import SmallInstance
 from acked.checker.processes import Limits
-from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file
+from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, shipped_sets
 from acked.checker.solver.tasks import FirstOrderProblem, ObligationAnswer, ObligationTask
-from acked.invariants.proofs import COUNTERPARTS
+from acked.invariants.proofs import COUNTERPARTS, argument_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Action, Protocol, require
 from acked.model.language.quantify import every
@@ -50,7 +50,7 @@ from tests.proofs.grounded import grounded
 pytestmark = pytest.mark.slow
 
 LIMITS = Limits(2, 600.0)
-SHIPPED = CoreFile.load(shipped_file("kip320"))
+SHIPPED = shipped_sets(kip320)
 VARIANTS = [name for name, item in PROTOCOLS.items() if item.state is State and item is not kip320]
 
 
@@ -74,9 +74,15 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[AllConstantsProof
     return prove_all_constants(kip320, LIMITS, Options(smt2=folder), on_result=tell), folder
 
 
+def obligations(protocol: Protocol, drop: Iterable[tuple[str, str]] = ()) -> Obligations:
+    argument = argument_of(protocol)
+    assert argument is not None
+    return Obligations(protocol, argument, drop)
+
+
 @cache
 def prover() -> Prover:
-    return Prover(Obligations(kip320))
+    return Prover(obligations(kip320))
 
 
 def test_kip320_holds_for_all_constants(written: tuple[AllConstantsProof, Path]) -> None:
@@ -99,21 +105,23 @@ def test_every_clause_is_an_obligation_of_the_initial_state_and_of_every_action(
 
 @pytest.mark.parametrize("name", ["kip320", *VARIANTS])
 def test_the_shipped_lemma_sets_are_of_the_shipped_protocol_and_small(name: str) -> None:
-    shipped = CoreFile.load(shipped_file(name))
-    again = f"found for other rules; run: acked prove {name} --all-constants --lemma-sets {shipped_file(name)}"
-    assert shipped.fingerprint == Obligations(PROTOCOLS[name]).fingerprint, again
+    shipped, asked = shipped_sets(PROTOCOLS[name]), obligations(PROTOCOLS[name])
+    again = f"found for other rules; run: acked prove {name} --all-constants --lemma-sets {shipped_file(asked.argument)}"
+    assert shipped.fingerprint == asked.fingerprint, again
     assert max(len(core.lemmas) for core in shipped.cores.values()) <= 16
     assert {name for core in shipped.cores.values() for name in core.lemmas} <= {
-        *(item.name for item in CLAUSES),
-        *(name for name in Obligations(PROTOCOLS[name]).clauses if name.startswith("Domain(")),
+        *(item.name for item in asked.argument.clauses),
+        *(name for name in asked.clauses if name.startswith("Domain(")),
     }
 
 
 def test_a_changed_rule_or_lemma_has_another_fingerprint() -> None:
-    same = Obligations(kip320).fingerprint
-    assert Obligations(kip320).fingerprint == same
-    assert Obligations(kip320, drop=[("FencedLeaderExpandIsr", "HW in this epoch")]).fingerprint != same
-    assert Obligations(kip320, CLAUSES[1:]).fingerprint != same
+    same = obligations(kip320).fingerprint
+    assert obligations(kip320).fingerprint == same
+    assert obligations(kip320, drop=[("FencedLeaderExpandIsr", "HW in this epoch")]).fingerprint != same
+    argument = argument_of(kip320)
+    assert argument is not None
+    assert Obligations(kip320, replace(argument, clauses=argument.clauses[1:])).fingerprint != same
 
 
 def test_the_proof_is_plain_data_that_names_what_it_used(written: tuple[AllConstantsProof, Path]) -> None:
@@ -257,7 +265,7 @@ WEAKENED = [
 def test_a_weakened_protocol_is_refused_with_a_step_of_a_small_instance(
     action: str, function: Callable[..., None], broken: tuple[str, ...]
 ) -> None:
-    weakened = Prover(Obligations(replaced(action, function)))
+    weakened = Prover(obligations(replaced(action, function)))
     search = CoreSearch(weakened)
     for obligation in weakened.obligations.all:
         if obligation.subject == action and obligation.clause in broken:

@@ -14,7 +14,7 @@ from acked.checker.question.symmetry import check_symmetry
 from acked.checker.solver import step_proof
 from acked.checker.solver.conjuncts import Pieces, hints, pieces_of
 from acked.checker.solver.engine import SolverProcess
-from acked.checker.solver.lemma_sets import CoreFile, shipped_file
+from acked.checker.solver.lemma_sets import shipped_sets
 from acked.checker.solver.problem import conditions, ids_of, make_problem
 from acked.checker.solver.tasks import StepAnswer, StepTask
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
@@ -25,7 +25,7 @@ from acked.model.language.protocol import Instance
 from tests.checker.proof.test_induction import GOALS, renamed
 
 CLAIMS = (*GOALS, *KIP320_LEMMAS)
-SETS = CoreFile.load(shipped_file("kip320")).cores
+SETS = shipped_sets(PROTOCOLS["kip320"]).cores
 NAMES = [item.name for item in CLAIMS]
 
 

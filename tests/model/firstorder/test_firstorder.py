@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from acked.checker.allconstants.obligations import CLAUSES
+from acked.invariants.proofs import argument_of
 from acked.model.catalogue import FAMILY as PROTOCOLS
 from acked.model.firstorder.expand import Expansion
 from acked.model.firstorder.normal import Normaliser
@@ -16,14 +16,17 @@ from acked.model.firstorder.terms import BOOL, INT, Logic, Op, Sort, Symbol, Ter
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.formulas.expr import Expr
 from acked.model.language.context import Constant
 from acked.model.language.protocol import Instance, Protocol
 from acked.model.replication.state import CONSTANTS, Replica, State
+from tests.model.firstorder.comparing import Comparison
 
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 LARGER = {"replicas": 3, "log_size": 3, "max_records": 2, "max_leader_epoch": 2}
 NAMES = list(PROTOCOLS)
+ARGUMENT = argument_of(PROTOCOLS["kip320"])
+assert ARGUMENT is not None
+CLAUSES = ARGUMENT.clauses
 
 
 @cache
@@ -95,39 +98,9 @@ def test_every_clause_has_the_protocols_value_in_every_state(name: str, of: int)
             assert found[2 * number] == found[2 * number + 1], (clause, codes)
 
 
-def steps(name: str, is_larger: bool = False) -> list[tuple[str, Expr, list[Expr], list[Expr]]]:
-    """(label, guard, codes of every leaf afterwards, uniqueness of defined terms) of the expanded reading."""
-    made, read = instance(name, is_larger), reading(name)
-    found = []
-    for step in made.actions:
-        symbolic = next(item for item in read.steps if item.name == step.action.name)
-        symbols = {item.name: item.term.value for item in symbolic.parameters}
-        expansion = Expansion(read, made, {symbols[key]: value for key, value in step.arguments.items()})
-        guard = expansion.expr(symbolic.guard)
-        found.append((step.label, guard, expansion.codes(symbolic.after), expansion.unique))
-    return found
-
-
 def compare_steps(name: str, is_larger: bool, states: list[list[int]]) -> None:
-    made = instance(name, is_larger)
-    read = steps(name, is_larger)
-    both = list(zip(made.actions, read, strict=True))
-    guards = Evaluator([expr for item, (_, guard, _, _) in both for expr in (item.guard, guard)])
-    updates = [Evaluator([*(code for _, code in item.updates), *after]) for item, (_, _, after, _) in both]
-    unique = Evaluator([expr for _, _, _, items in read for expr in items])
-    fired = 0
-    for codes in states:
-        enabled = guards(codes)
-        assert all(unique(codes))
-        for number, step in enumerate(made.actions):
-            assert enabled[2 * number] == enabled[2 * number + 1], (step.label, codes)
-            if enabled[2 * number]:
-                found = updates[number](codes)
-                after = list(codes)
-                for (leaf, _), value in zip(step.updates, found, strict=False):
-                    after[leaf] = value
-                assert found[len(step.updates) :] == after, (step.label, codes)
-                fired += 1
+    compared = Comparison(reading(name), instance(name, is_larger))
+    fired = sum(1 for codes in states for _ in compared.steps(codes))
     assert fired > len(states) // 10
 
 

@@ -1,0 +1,115 @@
+"""Symbols that stand for something: abbreviations of formulas, greatest and least numbers, and comparisons of sizes.
+
+Each is recorded in the `Logic` with what it means, which questions then bring along wherever the symbol stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+
+from acked.model.firstorder.terms import BOOL, INT, Claim, Logic, Measure, Op, Relation, Symbol, Term, Variable
+from acked.model.formulas.errors import ModelError
+
+
+def abbreviated(logic: Logic, formula: Term) -> Term:
+    """A predicate of the formula's free variables, defined as it: one for all formulas that differ in variables alone."""
+    if not formula.has_quantifier:
+        return formula
+    free: dict[int, Variable] = {}
+    shape = _shape(formula, {}, free)
+    variables = tuple(free.values())
+    symbol = logic.abbreviations.get(shape)
+    if symbol is None:
+        symbol = Symbol(logic.fresh("word"), tuple(item.sort for item in variables), BOOL)
+        logic.abbreviations[shape] = symbol
+        known = logic.apply(symbol, map(logic.bound, variables))
+        logic.define(symbol, variables, (logic.or_(logic.not_(known), formula), logic.or_(known, logic.not_(formula))))
+    return logic.apply(symbol, map(logic.bound, variables))
+
+
+def measure(
+    logic: Logic,
+    symbol: Symbol,
+    variables: tuple[Variable, ...],
+    relation: Relation,
+    threshold: Hashable,
+    facts: Iterable[Term],
+) -> Term:
+    """Whether the size of a set reaches a threshold, which is above 0: a new truth value, and what is said of it.
+
+    The facts speak of the symbol applied to the variables; that an empty set does not reach the threshold is another.
+    """
+    term = logic.apply(symbol, map(logic.bound, variables))
+    somebody = logic.some(relation.sort, relation.sort.name, relation.member)
+    axioms = tuple(logic.closed(fact, variables) for fact in (*facts, logic.or_(logic.not_(term), somebody)))
+    logic.measures[symbol] = Measure(symbol, variables, relation, threshold, axioms)
+    return term
+
+
+def extreme(
+    logic: Logic, hint: str, holds: Callable[[Term], Term], otherwise: Term, lo: Term, hi: Term, is_greatest: bool
+) -> Term:
+    """The greatest (or least) number in lo..hi that `holds`, or `otherwise` if there is none.
+
+    Existence is an induction over the range, grown from its far end: for one number, and from n numbers to n + 1.
+    """
+    name = f"{'greatest' if is_greatest else 'least'}{len(logic.definitions)}"
+    if logic.every(INT, hint, holds, (lo, hi)).free | otherwise.free:
+        raise ModelError("greatest(…) and least(…) below a quantifier have no first-order reading; state them outside")
+
+    def is_it(x: Term, least: Term, greatest: Term) -> tuple[Term, ...]:
+        beyond = (x + 1, greatest) if is_greatest else (least, x - 1)
+        found = (
+            logic.le(least, x),
+            logic.le(x, greatest),
+            holds(x),
+            logic.every(INT, hint, lambda y: logic.not_(holds(y)), beyond),
+        )
+        if holds(lo if is_greatest else hi) is logic.true:  # Then there always is one.
+            return found
+        none = logic.every(INT, hint, lambda y: logic.not_(holds(y)), (least, greatest))
+        return (logic.or_(logic.and_(none, logic.eq(x, otherwise)), logic.all(found)),)
+
+    # The claims must not speak of the symbol itself: its definition would come along.
+    symbol, *others = (Symbol(label, (), INT) for label in (name, f"{name}.a", f"{name}.b", f"{name}.n"))
+    logic.units.update(dict.fromkeys((symbol, *others), hint))
+    one, other, at = map(logic.apply, others)
+    start = lo if is_greatest else hi
+    grown = at + 1 if is_greatest else at - 1
+    before, after = ((lo, at), (lo, grown)) if is_greatest else ((at, hi), (grown, hi))
+    inside = (logic.le(lo, at), logic.lt(at, hi)) if is_greatest else (logic.lt(lo, at), logic.le(at, hi))
+    claims = (
+        Claim(f"{name} is unique", (*is_it(one, lo, hi), *is_it(other, lo, hi)), logic.eq(one, other)),
+        Claim(f"{name} has a range", (), logic.le(lo, hi)),
+        Claim(
+            f"{name} exists in one number", (), logic.all(is_it(logic.ite(holds(start), start, otherwise), start, start))
+        ),
+        Claim(
+            f"{name} exists in one number more",
+            (*inside, *is_it(one, *before)),
+            logic.all(is_it(logic.ite(holds(grown), grown, one), *after)),
+        ),
+    )
+    term = logic.apply(symbol)
+    is_such = logic.all((logic.le(lo, term), logic.le(term, hi), holds(term)))
+    logic.define(symbol, (), is_it(term, lo, hi), claims, (logic.or_(logic.eq(term, otherwise), is_such),))
+    return term
+
+
+def _shape(term: Term, bound: dict[int, int], free: dict[int, Variable]) -> object:
+    """What a term has in common with all that differ from it in the numbers of variables alone; notes the free ones."""
+    if term.op is Op.VARIABLE:
+        number = term.value.number
+        if number in bound:
+            return bound[number]
+        free[number] = term.value
+        return "free", list(free).index(number), term.sort
+    if not term.args:
+        return term.id
+    if term.op in (Op.EVERY, Op.SOME):
+        *bounds, body = term.args
+        outside = tuple(_shape(item, bound, free) for item in bounds)
+        inside = _shape(body, {**bound, term.value.number: -1 - len(bound)}, free)
+        return term.op, term.value.sort, outside, inside
+    symbol = term.value if term.op is Op.APPLY else None
+    return term.op, symbol, tuple(_shape(arg, bound, free) for arg in term.args)

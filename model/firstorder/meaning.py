@@ -1,0 +1,125 @@
+"""What the language's free functions mean in the first-order reading: `FirstOrder`, a `Semantics` of terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from acked.model.firstorder.definitions import abbreviated, extreme
+from acked.model.firstorder.store import Code, FunctionStore, empty
+from acked.model.firstorder.terms import INT, Choice, Logic, Sort, Symbol, Term
+from acked.model.firstorder.values import SymbolicOptional, SymbolicSet, code, derived, formula, sort_of, term_of
+from acked.model.formulas.errors import ModelError
+from acked.model.language.context import resolve
+from acked.model.language.domain import IdDomain, Range, as_leaf
+from acked.model.language.values import Bool, Id, Int, OptionalValue, SetValue, Value
+
+V = TypeVar("V", bound=Value)
+N = TypeVar("N", bound=Int)
+I = TypeVar("I", bound=Id)  # noqa: E741
+
+
+class FirstOrder:
+    """Terms over some constants, known or not; `store` is what is written to, while something may be."""
+
+    def __init__(self, logic: Logic, constants: Mapping[str, Code], store: FunctionStore | None = None) -> None:
+        self.logic = logic
+        self.constants = constants
+        self._store = store
+
+    def optional_value(self, code: Code, item: type[V]) -> OptionalValue[V]:
+        """An optional value of what a family holds."""
+        return SymbolicOptional(code, item) if issubclass(item, Id) else OptionalValue(code, item)
+
+    def no_value(self, item: type[V]) -> OptionalValue[V]:
+        """An optional value that is none."""
+        none = Choice(self.logic, self.logic.false, None) if issubclass(item, Id) else self.logic.int(0)
+        return self.optional_value(none, item)
+
+    def set_value(self, code: Code, item: type[I]) -> SymbolicSet[I]:
+        """A set of what a family holds."""
+        return SymbolicSet(code, item)
+
+    def uniform_set(self, item: type[I], everything: bool) -> SymbolicSet[I]:
+        """The set of all ids, or the empty one."""
+        logic, sort = self.logic, sort_of(item)
+        if not everything:
+            return SymbolicSet(code(empty(logic, sort)), item)
+        if sort not in logic.everything:
+            logic.everything[sort] = derived(logic, sort, lambda _: logic.true, lambda *_: ())
+        return SymbolicSet(code(logic.everything[sort]), item)
+
+    def every(self, over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> Bool:
+        """A universal quantifier."""
+        if isinstance(over, SetValue):
+            inside, item = over.contains, over.item
+            return self.every(item, lambda x: ~inside(x) | body(x))
+        wrap, sort, bounds = self.range_of(over)
+        return formula(self.logic.every(sort, over.__name__, lambda x: term_of(body(wrap(x))), bounds))
+
+    def some(self, over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> Bool:
+        """An existential quantifier."""
+        if isinstance(over, SetValue):
+            inside, item = over.contains, over.item
+            return self.some(item, lambda x: inside(x) & body(x))
+        wrap, sort, bounds = self.range_of(over)
+        return formula(self.logic.some(sort, over.__name__, lambda x: term_of(body(wrap(x))), bounds))
+
+    def extreme(self, over: type[N], body: Callable[[N], Bool], otherwise: N | None, is_greatest: bool) -> N:
+        """The greatest or least value for which the body holds, by its defining properties."""
+        wrap, sort, bounds = self.range_of(over)
+        if sort is not INT or bounds is None:
+            raise ModelError("greatest(…) and least(…) need an Int type")
+        lo, hi = bounds
+        end = lo if is_greatest else hi
+        fallback: Code = end if otherwise is None else over.lift(otherwise)
+        return wrap(
+            extreme(self.logic, over.__name__, lambda x: term_of(body(wrap(x))), fallback, lo, hi, is_greatest)
+        )
+
+    def each(self, over: type[V]) -> list[V]:
+        """Refused: there may be any number."""
+        raise ModelError("each(…) needs finitely many values; quantify with every(…) or some(…)")
+
+    def for_each(self, over: type[V], assign: Callable[[V], None]) -> None:
+        """One assignment to whole families: its element stands for every value at once."""
+        if self._store is None:
+            raise ModelError("for_each(…) assigns to a state and belongs in an action or an initial state")
+        wrap, sort, _ = self.range_of(over)
+        element = self.logic.variable(sort, over.__name__)
+        with self._store.for_each(element):
+            assign(wrap(element))
+
+    def one_of(self, over: type[I]) -> I:
+        """An id of which nothing is said."""
+        return over(code(self.logic.apply(one_of(sort_of(over)))))
+
+    def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
+        """A disjunction."""
+        return ~antecedent | consequent
+
+    def abbreviated(self, formula_: Bool) -> Bool:
+        """A predicate that is defined as the formula."""
+        return formula(abbreviated(self.logic, term_of(formula_)))
+
+    def vacuously(self, holds: Bool, where: Bool) -> Bool:
+        """The formula itself."""
+        return holds
+
+    def range_of(self, over: type[V]) -> tuple[Callable[[Term], V], Sort, tuple[Term, Term] | None]:
+        """How a value of a type is made of a term, the sort of that, and its bounds if it is a number."""
+        domain = as_leaf(over)
+        if isinstance(domain, IdDomain):
+            return lambda x: over(code(x)), sort_of(domain.item), None
+        if isinstance(domain, Range):
+            return lambda x: over(code(x)), INT, self.bounds(domain)
+        raise ModelError("only Int and Id types can be quantified over in the first-order reading")
+
+    def bounds(self, domain: Range) -> tuple[Term, Term]:
+        """The least and the greatest number of a domain."""
+        return self.logic.int(resolve(domain.lo, self.constants)), self.logic.int(resolve(domain.hi, self.constants))
+
+
+def one_of(sort: Sort) -> Symbol:
+    """The constant that stands for some id of a sort, such as the first leader."""
+    return Symbol(f"one.{sort.name}", (), sort)

@@ -1,0 +1,228 @@
+"""What stands behind structs in the first-order reading: every family of fields as a function of its indices.
+
+`Family`, all leaves of a state that differ only in indices, and `FunctionStore`, what every family holds while a function is
+traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from acked.model.firstorder.normal import substitute
+from acked.model.firstorder.terms import Choice, Logic, Op, Relation, Sort, Term
+from acked.model.firstorder.values import sort_of
+from acked.model.formulas.errors import ModelError
+from acked.model.language.domain import BoolDomain, IdDomain, LeafDomain, OptionalDomain, Path, SetDomain
+from acked.model.language.store import SymbolicPath
+from acked.model.language.values import Id, IntLike, Value
+
+Key = tuple[str | None, ...]
+"""A path whose indices are None."""
+Code = Any
+"""A term, a `Choice` or a `Relation`, where the language's types say `Expr` (see `values.py`)."""
+Content = Callable[[tuple[Term, ...]], Code]
+"""What a family holds, by index: a formula, a number, an id, a `Choice` or a `Relation`."""
+
+
+@dataclass(frozen=True)
+class Index:
+    """What a family is indexed by: ids of a sort, or the integers within bounds."""
+
+    sort: Sort
+    item: type[Value]
+    bounds: tuple[Term, Term] | None
+
+    @property
+    def hint(self) -> str:
+        """The name of the type, which variables and marks carry."""
+        return self.item.__name__
+
+
+@dataclass(frozen=True)
+class Family:
+    """All leaves of a state that differ only in indices, such as the high watermark of every replica.
+
+    One that the constants leave out (`Present`) reads as zero, and what is assigned to it goes nowhere.
+    """
+
+    key: Key
+    domain: LeafDomain
+    indices: tuple[Index, ...]
+    is_absent: bool = False
+
+    @property
+    def name(self) -> str:
+        """`replica[].hw`."""
+        return "".join("[]" if part is None else f".{part}" for part in self.key).lstrip(".")
+
+    @property
+    def is_truth(self) -> bool:
+        """Whether it holds truth values: its content is a formula, which the language codes as 0 or 1."""
+        return isinstance(self.domain, BoolDomain)
+
+
+class FunctionStore:
+    """What every family holds while one action is traced; assignments take effect at once, as substitutions.
+
+    It keeps no history: what a finite instance of a protocol refuses (`model/language/state.py`) is not asked here again.
+    """
+
+    changes = ()
+
+    def __init__(self, logic: Logic, families: Mapping[Key, Family], contents: Mapping[Key, Content]) -> None:
+        self.logic = logic
+        self.contents = dict(contents)
+        self._families = families
+        self._loop: _Loop | None = None
+
+    def read(self, path: SymbolicPath, moment: int | None = None) -> Code:
+        """What stands at a path."""
+        key, at = self._split(path)
+        if self._loop is not None:
+            self._loop.read.append((key, at))
+        content = self.contents[key](at)
+        return self.logic.ite(content, self.logic.int(1), self.logic.int(0)) if self._families[key].is_truth else content
+
+    def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
+        """Nothing to note."""
+
+    def write(self, path: SymbolicPath, code: Code, when: Code = None) -> None:
+        """Replaces what stands at a path, where a condition holds."""
+        key, at = self._split(path)
+        where = self.logic.true if when is None else when
+        content = self.logic.eq(code, self.logic.int(1)) if self._families[key].is_truth else code
+        if self._loop is not None:
+            self._loop.note(key, at)
+        self._replace(key, lambda index: self.logic.and_(self._is_at(index, at), where), lambda _: content)
+
+    def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Code) -> None:
+        """Blanks the fields of every slot of a log from `cut` on."""
+        log, at = self._split(slots)
+        for path, _ in fields:
+            key = (*log, None, *_key(path))
+            blank = zero(self.logic, self._families[key].domain)
+            self._replace(
+                key,
+                lambda index: self.logic.and_(self._is_at(index[:-1], at), self.logic.le(cut, index[-1])),
+                lambda _, blank=blank: blank,  # type: ignore[misc]
+            )
+
+    def copy(
+        self,
+        slots: SymbolicPath,
+        source: SymbolicPath,
+        fields: Sequence[tuple[Path, LeafDomain]],
+        count: int,
+        between: tuple[Code, Code],
+    ) -> None:
+        """Writes to the slots of a log, from the first offset up to and without the second, what another log has there."""
+        log, at = self._split(slots)
+        other, there = self._split(source)
+        first, stop = between
+        for path, _ in fields:
+            taken = self.contents[*other, None, *_key(path)]
+            self._replace(
+                (*log, None, *_key(path)),
+                lambda index: self.logic.all((
+                    self._is_at(index[:-1], at), self.logic.le(first, index[-1]), self.logic.lt(index[-1], stop)
+                )),
+                lambda index, taken=taken: taken((*there, index[-1])),  # type: ignore[misc]
+            )
+
+    def slot(self, offset: Code, size: IntLike) -> Code:
+        """The offset itself: a log is a function of offsets, whatever its size."""
+        return offset
+
+    def leaves(self) -> NoReturn:
+        """There are none: a field is a function."""
+        raise ModelError("a predicate written in a spec is about given constants and has no meaning for all of them")
+
+    @contextmanager
+    def for_each(self, element: Term) -> Iterator[None]:
+        """What is written within the block is written for every value of the variable `element`.
+
+        `ModelError` if what is written does not have it as an index, or if it matters in which order values are taken.
+        """
+        if self._loop is not None:
+            raise ModelError("for_each(…) within for_each(…) has no first-order reading; assign to one family at a time")
+        loop = self._loop = _Loop(element)
+        yield
+        self._loop = None
+        for key, at in loop.read:
+            if key in loop.places and at[loop.places[key]] is not element:
+                raise ModelError(
+                    f"for_each(…) assigns {self._families[key].name} and reads an element of it that is not the one in hand; "
+                    "take what it was before into a variable"
+                )
+        for key, place in loop.places.items():
+            self.contents[key] = self._of_every(self.contents[key], element, place)
+
+    def _of_every(self, made: Content, element: Term, place: int) -> Content:
+        return lambda index: with_value(self.logic, made(index), element, index[place])
+
+    def _replace(self, key: Key, where: Callable[[tuple[Term, ...]], Term], content: Content) -> None:
+        if self._families[key].is_absent:
+            return
+        before = self.contents[key]
+        self.contents[key] = lambda index: self.logic.ite(where(index), content(index), before(index))
+
+    def _is_at(self, index: tuple[Term, ...], at: tuple[Term, ...]) -> Term:
+        return self.logic.all(self.logic.eq(a, b) for a, b in zip(index, at, strict=True))
+
+    def _split(self, path: SymbolicPath) -> tuple[Key, tuple[Term, ...]]:
+        return _key(path), tuple(self.logic.int(part) for part in path if not isinstance(part, str))
+
+
+class _Loop:
+    """What the body of a `for_each` has read so far, and for every family that it wrote which index is the element's."""
+
+    def __init__(self, element: Term) -> None:
+        self.element = element
+        self.read: list[tuple[Key, tuple[Term, ...]]] = []
+        self.places: dict[Key, int] = {}
+
+    def note(self, key: Key, at: tuple[Term, ...]) -> None:
+        """An element of a family is written."""
+        places = [number for number, item in enumerate(at) if item is self.element]
+        if len(places) != 1 or self.places.setdefault(key, places[0]) != places[0]:
+            raise ModelError("for_each(…) assigns only what has the value in hand as one of its indices, always the same one")
+
+
+def with_value(logic: Logic, content: Code, variable: Term, value: Term) -> Code:
+    """What a family holds, with a variable replaced."""
+    assert variable.op is Op.VARIABLE
+    replaced = {variable.value: value}
+    if isinstance(content, Choice):
+        held = None if content.value is None else substitute(logic, content.value, replaced)
+        return Choice(logic, substitute(logic, content.is_some, replaced), held)
+    if isinstance(content, Relation):
+        return Relation(
+            logic,
+            content.sort,
+            lambda x: substitute(logic, content.member(x), replaced),
+            lambda bound: substitute(logic, content.reaches(bound), replaced),
+        )
+    return substitute(logic, content, replaced)
+
+
+def _key(path: SymbolicPath) -> Key:
+    return tuple(part if isinstance(part, str) else None for part in path)
+
+
+def zero(logic: Logic, domain: LeafDomain) -> Code:
+    """What a family of this domain holds before anything is assigned: code 0."""
+    if isinstance(domain, SetDomain):
+        return empty(logic, sort_of(domain.item))
+    if isinstance(domain, OptionalDomain) and issubclass(domain.item, Id):
+        return Choice(logic, logic.false, None)
+    if isinstance(domain, IdDomain):
+        raise ModelError(f"no {domain.item.type_name} is the first one in the first-order reading; make the field Optional")
+    return logic.false if isinstance(domain, BoolDomain) else logic.int(0)
+
+
+def empty(logic: Logic, sort: Sort) -> Relation:
+    """The set of nothing, which has not even one member."""
+    return Relation(logic, sort, lambda _: logic.false, lambda _: logic.false)

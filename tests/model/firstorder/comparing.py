@@ -1,0 +1,68 @@
+"""The steps of a first-order reading, expanded over an instance, beside the instance's own."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from acked.model.firstorder.expand import Expansion
+from acked.model.firstorder.reading import Reading
+from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.protocol import ActionInstance, Instance
+
+Codes = list[int]
+
+
+class Comparison:
+    """Fires every step of an instance twice: as the protocol says, and as the reading does."""
+
+    def __init__(self, reading: Reading, instance: Instance) -> None:
+        self.instance = instance
+        by_name = {item.name: item for item in reading.steps}
+        guards, self._updates, unique, facts = [], [], [], []
+        for step in instance.actions:
+            symbolic = by_name[step.action.name]
+            expansion = Expansion(reading, instance, {item.symbol: step.arguments[item.name] for item in symbolic.parameters})
+            guards += [step.guard, expansion.expr(symbolic.guard)]
+            after = expansion.codes(symbolic.after)
+            self._updates.append(Evaluator([*(code for _, code in step.updates), *after]))
+            unique += expansion.unique
+            facts += expansion.facts
+        self._guards, self._true = Evaluator(guards), Evaluator([*unique, *facts])
+        self.facts = len(facts)
+        self.fired: dict[str, int] = {}
+
+    def steps(self, codes: Codes) -> Iterator[tuple[ActionInstance, Codes]]:
+        """The steps from a state and what they lead to; `AssertionError` where the two do not say the same."""
+        enabled = self._guards(codes)
+        assert all(self._true(codes)), "a defined term is not unique, or a fact about sizes is false"
+        for number, step in enumerate(self.instance.actions):
+            assert enabled[2 * number] == enabled[2 * number + 1], (step.label, codes)
+            if enabled[2 * number]:
+                found = self._updates[number](codes)
+                after = list(codes)
+                for (leaf, _), value in zip(step.updates, found, strict=False):
+                    after[leaf] = value
+                assert found[len(step.updates) :] == after, (step.label, codes)
+                self.fired[step.action.name] = self.fired.get(step.action.name, 0) + 1
+                yield step, after
+
+    def walk(self, width: int | None = None, seed: int = 20) -> list[Codes]:
+        """Every reachable state or, with a width, so many of each depth, drawn from what the last ones lead to."""
+        source = random.Random(seed)
+        schema = self.instance.schema
+        seen = set(self.instance.initial)
+        level = [schema.unpack(words) for words in self.instance.initial]
+        walked = []
+        while level:
+            found = {}
+            for codes in level:
+                for _, after in self.steps(codes):
+                    words = schema.pack(after)
+                    if words not in seen:
+                        seen.add(words)
+                        found[words] = after
+            walked += level
+            kept = list(found.values())
+            level = kept if width is None else source.sample(kept, min(width, len(kept)))
+        return walked
