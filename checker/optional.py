@@ -8,12 +8,17 @@ from contextlib import contextmanager
 from acked.checker.errors import SystemFailure
 
 _NEEDED_FOR = {
+    "hcl2": "Terraform's files",
+    "lark": "Terraform's files",
     "py4j": "Spark",
     "pyarrow": "tables of states and Parquet files",
     "pyspark": "Spark, which searches over several machines and answers SQL",
     "scipy": "liveness, which looks for strongly connected components",
 }
-"""By top-level module, which is also the name of the distribution."""
+"""By top-level module."""
+
+_DISTRIBUTIONS = {"hcl2": "python-hcl2"}
+"""Distributions that are not called as their module is."""
 
 
 @contextmanager
@@ -28,4 +33,5 @@ def optional_packages() -> Iterator[None]:
         name = (error.name or "").partition(".")[0]
         if name not in _NEEDED_FOR:
             raise
-        raise SystemFailure(f"{name} is needed for {_NEEDED_FOR[name]}; install it with `pip install {name}`") from None
+        package = _DISTRIBUTIONS.get(name, name)
+        raise SystemFailure(f"{package} is needed for {_NEEDED_FOR[name]}; install it with `pip install {package}`") from None
