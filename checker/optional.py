@@ -8,17 +8,19 @@ from contextlib import contextmanager
 from acked.checker.errors import SystemFailure
 
 _NEEDED_FOR = {
+    "hcl2": "Terraform's files",
     "kazoo": "real brokers",
     "kio": "real brokers",
+    "lark": "Terraform's files",
     "py4j": "Spark",
     "pyarrow": "tables of states and Parquet files",
     "pyspark": "Spark, which searches over several machines and answers SQL",
     "sqlglot": "counting states with SQL",
     "scipy": "liveness, which looks for strongly connected components",
 }
-"""By top-level module, which is also the name of the distribution."""
-_EXTRAS = {"kazoo": "'acked[cluster]'", "kio": "'acked[cluster]'"}
-"""What installs it together with what else is needed for the same."""
+"""By top-level module."""
+_DISTRIBUTIONS = {"hcl2": "python-hcl2", "kazoo": "'acked[cluster]'", "kio": "'acked[cluster]'"}
+"""What installs a module whose distribution is called otherwise, or that is needed together with others."""
 
 
 @contextmanager
@@ -33,5 +35,5 @@ def optional_packages() -> Iterator[None]:
         name = (error.name or "").partition(".")[0]
         if name not in _NEEDED_FOR:
             raise
-        what = _EXTRAS.get(name, name)
-        raise SystemFailure(f"{name} is needed for {_NEEDED_FOR[name]}; install it with `pip install {what}`") from None
+        package = _DISTRIBUTIONS.get(name, name)
+        raise SystemFailure(f"{name} is needed for {_NEEDED_FOR[name]}; install it with `pip install {package}`") from None

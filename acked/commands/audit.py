@@ -34,6 +34,7 @@ class ClusterFacts:
     version: str | None
     control_plane: str | None
     topic: str | None
+    entities: tuple[str, ...]
     overrides: tuple[tuple[str, str], ...]
     lenient: bool
 
@@ -42,15 +43,14 @@ class ClusterFacts:
         from acked.checker.audit.entry import OPTION, SettingEntry
         from acked.checker.audit.gather import gather
         from acked.checker.audit.keys import KEYS
-        from acked.checker.audit.read import read_settings
+        from acked.checker.audit.read import read_all
 
-        entries = [entry for file in files for entry in read_settings(file)]
+        entries = read_all(files)
         for key, _ in self.overrides:
             if key not in KEYS:  # In a file it may be none of our business; here it was typed for us.
                 raise ConfigurationError(f"--set: {key} is not a setting that the audit uses{near(key, KEYS)}")
-        return gather(
-            entries, self.topic, [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides], self.lenient
-        )
+        overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
+        return gather(entries, self.topic, overrides, self.lenient, self.entities)
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,8 @@ _describes_cluster = collects(
     control_plane=option("--control-plane", type=click.Choice(["kraft", "zookeeper"]),
                          help="Where the metadata is; default: what the files say, or both."),
     topic=option("--topic", help="The topic to audit, where the files describe several."),
+    entities=option("--entity", multiple=True, metavar="NAME",
+                    help="The cluster, node, service or profile to audit, where the files describe several that differ."),
     overrides=option("--set", type=KeyValue("replication.factor=3"), multiple=True,
                      help="A setting besides those of the files, or instead of one: replication.factor=3."),
     lenient=option("--lenient", is_flag=True, help="Warn of names that resemble settings instead of refusing them."),
@@ -144,7 +146,7 @@ _shows = collects(
 
 
 @click.command(short_help="Check what your own Kafka settings guarantee for acknowledged records.")
-@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @_describes_cluster
 @_assumes
 @_asks

@@ -11,6 +11,24 @@ REPLICATION_FACTOR = "replication.factor"
 IMAGE = "container image"
 """The release that the tag of a container image names, as a setting; Kafka has no key for it either."""
 
+STATED = "Kafka version"
+"""The release that a resource or a chart asks for by its number."""
+
+NODES = "brokers"
+"""How many brokers a resource asks for; it decides nothing here."""
+
+DESCRIBED = "is described"
+"""That something is described at all, so that one which sets nothing is not overlooked beside one that does."""
+
+IMPORTED = "imported file"
+"""A file (or a resource) that counts as well, and that has to be named too."""
+
+BESIDE = frozenset({NODES, DESCRIBED, IMPORTED})
+"""What readers note besides settings."""
+
+INSTEAD = "write the settings as properties (min.insync.replicas=2), one a line, or as JSON"
+"""What to do with settings in a form that is not read."""
+
 OPTION = "--set"
 """What stands for the file of a setting that was given on the command line."""
 
@@ -30,7 +48,8 @@ class Scope(Enum):
 class SettingEntry:
     """One setting as it was found: `line` counts from 1; `entity` is the topic or broker it is of, if it says so.
 
-    `instead_of` are the settings of files that it takes the place of, because somebody asks what would be.
+    `instead_of` are the settings of files that it takes the place of, because somebody asks what would be. `means` is a
+    setting that a name stands for, perhaps, in a place where it is not read. `default_of` is the client whose default it is.
     """
 
     key: str
@@ -40,6 +59,8 @@ class SettingEntry:
     scope: Scope | None = None
     entity: str | None = None
     instead_of: tuple[SettingEntry, ...] = ()
+    means: str | None = None
+    default_of: str = ""
 
     @property
     def where(self) -> str:
@@ -49,6 +70,8 @@ class SettingEntry:
     @property
     def source(self) -> str:
         """`server.properties:12`, or `--set, instead of 1 (server.properties:12)`."""
+        if self.default_of:
+            return f"{self.default_of}'s default ({self.where})"
         if not self.instead_of:
             return self.where
         return f"{self.where}, instead of {' and '.join(f'{old.value} ({old.where})' for old in self.instead_of)}"

@@ -5,17 +5,18 @@ Recognising and refusing names, precedence, settings that stand for others.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, unique
+from pathlib import PurePath
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
-from acked.checker.audit.foreign import INSTEAD
+from acked.checker.audit.entry import IMPORTED, INSTEAD, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.checker.audit.keys import KEYS
 from acked.checker.audit.names import DECIDING, MAX_UNKNOWN, is_known, meant, named_within
+from acked.checker.audit.variants import of_one_topic, of_one_variant, stays_the_same
 from acked.checker.errors import ConfigurationError, SpecUnreadable
-from acked.checker.names import near
 
 
 @unique
@@ -69,19 +70,24 @@ def gather(
     topic: str | None = None,
     overrides: Iterable[SettingEntry] = (),
     is_lenient: bool = False,
+    entities: Collection[str] = (),
 ) -> Given:
     """The entry that counts for each known key: a topic's before a broker's, the later of two in one file, overrides first.
 
     A name that nobody knows and that resembles a setting which decides an answer is an error, or a warning if `is_lenient`;
-    a file in which no name is known is one always.
+    a file in which no name is known is one always. `entities` are the clusters, services or profiles that are meant, where
+    the files describe several.
     """
     entries = list(entries)
     findings: list[Remark] = []
     instead = _instead(overrides)
     _check_names(entries, findings, is_lenient)
-    known = [entry for found in entries if (entry := _recognised(found, findings, is_lenient)) is not None]
+    _check_imports(entries, findings, is_lenient)
     hidden = {*instead, *(_HIDES[key] for key in instead if key in _HIDES)}
-    known = _of_one_topic(known, topic, hidden)
+    # What is filled in later is not asked about where something else is set in its place.
+    read = [entry for entry in entries if not (entry.key in hidden and _TEMPLATE.search(entry.value))]
+    known = [entry for found in read if (entry := _recognised(found, findings, is_lenient)) is not None]
+    known = of_one_variant(of_one_topic(known, entries, topic, hidden), entries, entities, hidden)
     counted: dict[tuple[str, Scope], SettingEntry] = {}
     for entry in known:
         if entry.key in hidden:
@@ -99,6 +105,9 @@ def gather(
     return Given({key: entry for key, entry in chosen.items() if entry.value or key not in _UNSET_IF_EMPTY}, tuple(findings))
 
 
+_TEMPLATE = re.compile(r"\$\{|\$\(|\{\{|\{%|<%|^\$\w")
+"""What somebody else fills in: a shell, Helm, Terraform, Spring."""
+
 _UNSET_IF_EMPTY = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION)
 """Settings whose empty value says what leaving them out says."""
 
@@ -112,23 +121,29 @@ def _check_names(entries: Iterable[SettingEntry], findings: list[Remark], is_len
     of_files: dict[str, list[SettingEntry]] = {}
     for entry in entries:
         of_files.setdefault(entry.file, []).append(entry)
-        if not is_known(entry.key):
+        if entry.means is not None:
+            strange[entry.key] = entry
+        elif not is_known(entry.key):
             strange.setdefault(entry.key, entry)
     if len(strange) > MAX_UNKNOWN:
         entry = list(strange.values())[MAX_UNKNOWN]
         raise SpecUnreadable(f"{entry.where}: more than {MAX_UNKNOWN:,} names are not settings of Kafka; {INSTEAD}")
-    likely = {name: wanted for name in strange if (wanted := meant(name) or named_within(strange[name].value)) is not None}
+    likely = {name: wanted for name, entry in strange.items() if (wanted := _wanted(entry)) is not None}
     for file, found in of_files.items():
-        if not any(is_known(entry.key) for entry in found) and (is_lenient or not any(e.key in likely for e in found)):
+        is_understood = any(entry.means is None and is_known(entry.key) for entry in found)
+        if not is_understood and (is_lenient or not any(entry.key in likely for entry in found)):
             raise SpecUnreadable(f"{file} names no setting of Kafka's; the first that it seems to name is {found[0].key!r}; "
                                  f"{INSTEAD}")  # fmt: skip
     wrong = {name: wanted for name, wanted in likely.items() if wanted in DECIDING}
     if wrong and not is_lenient:
         name, wanted = next(iter(wrong.items()))
         more = f" ({len(wrong) - 1} more like it)" if len(wrong) > 1 else ""
+        entry = strange[name]
+        where = "stands where no setting is read" if entry.means is not None else "is not a setting of Kafka"
+        fix = "move it to where it counts" if entry.means is not None else "write that"
         raise ConfigurationError(
-            f"{strange[name].where}: {name} is not a setting of Kafka, and {wanted} seems to be meant{more}; "
-            "write that, or have it passed over with --lenient"
+            f"{entry.where}: {name} {where}, and {wanted} seems to be meant{more}; {fix}, or have it passed over with "
+            "--lenient"
         )
     for name, wanted in likely.items():
         by_wish = " (--lenient)" if name in wrong else ""
@@ -136,9 +151,27 @@ def _check_names(entries: Iterable[SettingEntry], findings: list[Remark], is_len
         findings.append(Remark("misspelt", Severity.WARNING, text, strange[name], name in wrong))
 
 
+def _wanted(entry: SettingEntry) -> str | None:
+    return entry.means or meant(entry.key) or named_within(entry.value)
+
+
+def _check_imports(entries: Iterable[SettingEntry], findings: list[Remark], is_lenient: bool) -> None:
+    """What a file takes from another has to be named as well: it may decide."""
+    entries = list(entries)
+    named = {PurePath(entry.file).name for entry in entries} | {entry.entity for entry in entries}
+    for entry in entries:
+        other = PurePath(entry.value.rpartition(":")[2]).name
+        if entry.key != IMPORTED or other in named:
+            continue
+        text = f"{entry.value} counts too, and is not among the files"
+        if not is_lenient:
+            raise ConfigurationError(f"{entry.where}: {text}; name it as well, or have it passed over with --lenient")
+        findings.append(Remark("not-named", Severity.WARNING, f"{text}; it is passed over (--lenient)", entry, True))
+
+
 def _recognised(entry: SettingEntry, findings: list[Remark], is_lenient: bool) -> SettingEntry | None:
     """The entry with its scope and its value in its usual form; None if it is passed over."""
-    key = KEYS.get(entry.key)
+    key = None if entry.means is not None else KEYS.get(entry.key)
     if key is None:
         if entry.key in ("include", "includeoptional"):
             text = f"Kafka does not read {entry.value}: its settings know no {entry.key}; name that file here if it counts"
@@ -159,6 +192,11 @@ def _value(entry: SettingEntry) -> str:
     try:
         return KEYS[entry.key].read(entry.value)
     except ValueError as error:
+        if _TEMPLATE.search(entry.value):
+            raise ConfigurationError(
+                f"{entry.where}: {entry.key} is {entry.value!r}, which is filled in elsewhere; name a file in which it is, "
+                f"or say its value with {OPTION} {entry.key}=…"
+            ) from None
         raise ConfigurationError(f"{entry.where}: {entry.key} is {entry.value!r} and must be {error}") from None
 
 
@@ -196,28 +234,9 @@ def _overridden(instead: Mapping[str, SettingEntry], chosen: Mapping[str, Settin
 # -- which of several counts --------------------------------------------------------------------------------------------
 
 
-def _of_one_topic(entries: list[SettingEntry], topic: str | None, hidden: Container[str]) -> list[SettingEntry]:
-    """Without the settings of other topics than the one that is meant; those that differ in `hidden` keys only are alike."""
-    topics = list(dict.fromkeys(e.entity for e in entries if e.scope is Scope.TOPIC and e.entity is not None))
-    if topic is not None and topic not in topics:
-        raise ConfigurationError(f"no file describes a topic {topic!r}{near(topic, topics)}; they describe {_list(topics)}")
-    if topic is None and len(topics) > 1:
-        shown = [entry for entry in entries if entry.key not in hidden]
-        settings = [frozenset((e.key, e.value) for e in shown if e.entity == name) for name in topics]
-        if len(set(settings)) > 1:
-            raise ConfigurationError(f"the files describe several topics; name one with --topic: {_list(topics)}")
-        topic = topics[0]
-    return [e for e in entries if e.scope is not Scope.TOPIC or e.entity is None or topic is None or e.entity == topic]
-
-
-def _list(names: Iterable[str]) -> str:
-    shown = list(names)
-    return ", ".join(shown[:8]) + (", …" if len(shown) > 8 else "") if shown else "none"
-
-
 def _later(before: SettingEntry, entry: SettingEntry, findings: list[Remark]) -> SettingEntry:
     """The one of two entries of a key and a scope that counts."""
-    if before.value == entry.value:
+    if before.value == entry.value or stays_the_same(before, entry):
         return before
     if entry.key == REPLICATION_FACTOR and before.file == entry.file and before.entity == entry.entity:
         raise ConfigurationError(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, Scope
+from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope
 from acked.checker.errors import ConfigurationError
 from acked.model.language.context import Constant
 from acked.model.partition import settings
@@ -262,6 +262,7 @@ KEYS: dict[str, Key] = {
         Key(IBP, _BROKER, _any, ()),
         Key(METADATA_VERSION, _BROKER, _any, ()),
         Key(IMAGE, _BROKER, _any, ()),
+        Key(STATED, _BROKER, _any, ()),
         Key(ROLES, _BROKER, _any, (), since="2.8"),
         Key(ZOOKEEPER_CONNECT, _BROKER, _any, ()),
     )

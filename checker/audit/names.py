@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR
+from acked.checker.audit.entry import BESIDE, IMAGE, REPLICATION_FACTOR, STATED
 from acked.checker.audit.keys import KEYS
 
 MAX_UNKNOWN = 1000
@@ -20,7 +21,7 @@ MAX_UNKNOWN = 1000
 SILENT = frozenset({keys.ISOLATION, keys.OFFSET_RESET, keys.AUTO_COMMIT, keys.GROUP_INSTANCE})
 """Settings that are read and change no answer: to misspell one of them costs a warning, not an answer."""
 
-DECIDING = tuple(key for key in KEYS if key not in SILENT and key != IMAGE)
+DECIDING = tuple(key for key in KEYS if key not in SILENT and key not in (IMAGE, STATED))
 """Settings that can turn an answer: misspelling one of them would yield a wrong answer."""
 
 _OTHER_WORDS = {
@@ -59,7 +60,7 @@ def known_names() -> frozenset[str]:
     """Names that Kafka has, as far as they could be mistaken for misspelt ones."""
     text = files("acked.checker.audit").joinpath("names.txt").read_text("utf-8")
     listed = {name for line in text.splitlines() if not line.startswith("#") for name in line.split()}
-    return frozenset(listed | KEYS.keys())
+    return frozenset(listed | KEYS.keys() | BESIDE)
 
 
 def is_known(name: str) -> bool:
@@ -83,6 +84,32 @@ def meant(name: str) -> str | None:
     return _ending(plain) or _near(plain)
 
 
+def meant_elsewhere(name: str, path: Sequence[str]) -> str | None:
+    """The setting that a name seems to mean which stands under the keys `path`, where settings are not read.
+
+    Names as short as `retries` mean Kafka's only where a part of the path is about Kafka or a producer.
+    """
+    plain = _plain(name)
+    if plain in known_names() and plain not in KEYS:
+        return None
+    for key in (*_IN_OTHERS, REPLICATION_FACTOR):
+        if plain == key or (key != REPLICATION_FACTOR and plain.endswith(f".{key}") and not plain.startswith(_NEVER)):
+            return key
+    about = " ".join((*path, name)).lower()
+    if "kafka" in about or "producer" in about:
+        for key in _PRODUCERS:
+            if plain == key or plain.endswith(f".{key}"):
+                return key
+        if plain in _OTHER_WORDS and plain != "replicas":
+            return _OTHER_WORDS[plain]
+    near = _near(plain) if _LIKELY.search(plain) else None
+    return near if near in _IN_OTHERS else None
+
+
+_LIKELY = re.compile("isr|sync|idempot|uncl|flight|flush|broker|leader|replic")
+"""What a name that is near one of `_IN_OTHERS` has in it; comparing all names of a large file would take long."""
+
+
 def _plain(name: str) -> str:
     """`KAFKA_MIN_ISR`, `"minInsyncReplicas"` and `min-insync-replicas` in lower case with dots."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", ".", name.strip().strip("\"'`"))
@@ -104,6 +131,7 @@ def _ending(plain: str) -> str | None:
 
 def _near(plain: str) -> str | None:
     edited = next((key for key in KEYS if _is_one_edit(plain, key)), None)
+    edited = edited or next((key for name, key in _OTHER_WORDS.items() if len(name) > 8 and _is_one_edit(plain, name)), None)
     if edited is not None:
         return edited
     close = difflib.get_close_matches(plain, KEYS, n=1, cutoff=_LIKENESS)
@@ -129,6 +157,17 @@ def _naming() -> re.Pattern[str]:
     variables = "|".join(sorted((key.replace(".", "_").upper() for key in DECIDING), key=len, reverse=True))
     prefixes = r"(?:[A-Z]+_)*(?:KAFKA_(?:CFG_)?|PRODUCER_)"
     return re.compile(rf"(?<![\w.])(?:(?P<name>{words})|{prefixes}(?P<variable>{variables}))[\"'`]?\s*[=:]")
+
+
+@cache
+def _anywhere() -> re.Pattern[str]:
+    words = {key for key in (*_IN_OTHERS, REPLICATION_FACTOR) if key != keys.SELECTOR}
+    return re.compile("|".join(re.sub(r"\\\.", "[._-]?", re.escape(word)) for word in sorted(words)), re.IGNORECASE)
+
+
+def names_setting(text: str) -> bool:
+    """Whether the name of a setting that decides stands anywhere in a text, in any spelling."""
+    return _anywhere().search(text) is not None or named_within(text) is not None
 
 
 def named_within(text: str) -> str | None:

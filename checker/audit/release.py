@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import IMAGE, SettingEntry
+from acked.checker.audit.entry import IMAGE, STATED, SettingEntry
 from acked.checker.audit.gather import Given
 from acked.checker.audit.keys import ReleaseNumber, release
 from acked.checker.errors import ConfigurationError
@@ -128,14 +128,14 @@ def contexts(given: Given, version: str | None = None, plane: str | None = None)
 
 def _releases_said(given: Given, version: str | None) -> list[_Said]:
     said = [] if version is None else [_Said(release(version), "--kafka-version", True)]
-    for key in (IMAGE, keys.METADATA_VERSION, keys.IBP):
+    for key in (STATED, IMAGE, keys.METADATA_VERSION, keys.IBP):
         entry = given.entries.get(key)
         if entry is None:
             continue
         spoken = spoken_release(entry)
         is_removed = key == keys.IBP and said and said[0].release.since("4.0")
         if not is_removed:  # Kafka 4.0 has no such setting and passes a forgotten one over.
-            said.append(_Said(spoken, f"{key}={entry.value} ({entry.where})", key == IMAGE))
+            said.append(_Said(spoken, f"{key}={entry.value} ({entry.where})", key in (STATED, IMAGE)))
     return said
 
 

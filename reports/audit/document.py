@@ -8,7 +8,7 @@ from typing import Any
 from acked.checker.audit import keys
 from acked.checker.audit.advice import VERSION_KEY, SettingsChange
 from acked.checker.audit.audit import Answer, Audit
-from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, SettingEntry
+from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, STATED, SettingEntry
 from acked.checker.audit.faults import Faults, not_asked
 from acked.checker.audit.keys import KEYS
 from acked.checker.audit.questions import AuditQuestion, AuditVerdict
@@ -22,7 +22,7 @@ FORMAT = "acked-audit/2"
 Document = Mapping[str, Any]
 """An audit, or a part of it, as JSON has it; what every other format is made from."""
 
-_HIDDEN = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION, keys.DEFAULT_FACTOR, IMAGE)
+_HIDDEN = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION, keys.DEFAULT_FACTOR, IMAGE, STATED)
 """Settings that are shown in other ways."""
 
 _ONLY_IF_SET = (keys.FLUSH_MESSAGES, keys.ISOLATION)

@@ -18,58 +18,23 @@ from acked.checker.errors import AckedError, ConfigurationError, SpecUnreadable
 
 HARMLESS = SettingEntry("log.dirs", "/data", "f", 9)
 
-COMPOSE = """\
-services:
-  kafka:
-    image: apache/kafka:3.9.0
-    environment:
-      KAFKA_DEFAULT_REPLICATION_FACTOR: 3
-      KAFKA_MIN_INSYNC_REPLICAS: 1
-      KAFKA_UNCLEAN_LEADER_ELECTION_ENABLE: "true"
-"""
-COMPOSE_LIST = """\
-services:
-  kafka:
-    environment:
-      - KAFKA_MIN_INSYNC_REPLICAS=1
-      - KAFKA_UNCLEAN_LEADER_ELECTION_ENABLE=true
-"""
-TERRAFORM = """\
-resource "kafka_topic" "orders" {
-  name               = "orders"
-  replication_factor = 2
-  config = {
-    "min.insync.replicas"            = "1"
-    "unclean.leader.election.enable" = "true"
-  }
-}
-"""
-CONFIG_MAP = """\
-apiVersion: v1
-kind: ConfigMap
-data:
-  server.properties: |
-    min.insync.replicas=1
-    log.dirs=/data
-"""
 NOT_READ: dict[str, tuple[str, str]] = {
-    "docker-compose.yml": (COMPOSE, "is YAML"),
-    "compose": (COMPOSE, "looks like YAML at line 1"),
-    "compose.yaml": (COMPOSE_LIST, "is YAML"),
-    "compose-list": (COMPOSE_LIST, "looks like YAML at line 1"),
     "items": ("- KAFKA_MIN_INSYNC_REPLICAS=1\n- KAFKA_LOG_DIRS=/data\n", "a list of YAML"),
-    "config-map": (CONFIG_MAP, "looks like YAML at line 1"),
     "two-documents": ("acks=all\n---\nacks=1\n", "YAML at line 2"),
-    "main.tf": (TERRAFORM, "is Terraform"),
-    "terraform": (TERRAFORM, "looks like HCL"),
-    "prod.env": ("KAFKA_MIN_INSYNC_REPLICAS=1\n", "environment variables"),
-    ".env.local": ("KAFKA_MIN_INSYNC_REPLICAS=1\n", "environment variables"),
-    "exports": ("export KAFKA_MIN_INSYNC_REPLICAS=1\n", "environment variables"),
+    "template": ("acks=all\n{{- if .Values.safe }}\nmin.insync.replicas=2\n{{- end }}\n", "a template"),
+    "half.yaml": ("acks=all\n---\nmin.insync.replicas=1\n", "a second document has settings too"),
+    "empty.yaml": ("# nothing\n---\n", "has no setting in it"),
+    "foreign.yaml": ("foo: {bar: 1}\n", "has no setting in it"),
+    "broken.yaml": ("broker: [1\n", ":2: no valid YAML"),
+    "broken.tf": ('resource "kafka_topic" {{\n', ":1: no valid HCL"),
+    "empty.tf": ("# nothing\n", "has no setting in it"),
+    "foreign.tf": ('resource "random_id" "x" {\n  byte_length = 4\n}\n', "has no setting in it"),
+    "broken.env": ("KAFKA_NODE_ID=1\nnot a line\n", ":2: 'not a line' is not NAME=value"),
+    "settings.tfvars": ("min_isr = 1\n", "a file of Terraform's variables"),
     "dockerfile": ("ENV KAFKA_MIN_INSYNC_REPLICAS=1\n", "environment variables"),
     "settings.toml": ("acks = 1\n", "TOML"),
     "sections": ("[producer]\nacks=1\n", "INI or TOML"),
     "markup": ("<configuration>\n<acks>1</acks>\n", "XML"),
-    "template": ("acks=all\n{{- if .Values.safe }}\nmin.insync.replicas=2\n{{- end }}\n", "a template"),
     "empty.properties": ("", "has no setting in it"),
     "blank.properties": (" \n\n\t\n", "has no setting in it"),
     "comments.properties": ("# acks=1\n! acks=1\n", "has no setting in it"),

@@ -1,0 +1,4 @@
+module "kafka" {
+  source              = "./kafka"
+  min_insync_replicas = 1
+}
