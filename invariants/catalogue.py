@@ -7,16 +7,19 @@ from acked.invariants.partition.properties import PROPERTIES as PARTITION
 from acked.invariants.partition.writes import PROPERTIES as PARTITION_WRITES
 from acked.invariants.property import Property
 from acked.invariants.replication.properties import PROPERTIES as REPLICATION
+from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS
 from acked.model.language.protocol import Protocol
 from acked.model.language.state import Struct
 from acked.model.majority.state import State as MajorityState
 from acked.model.partition.state import State as PartitionState
 from acked.model.replication.state import State as ReplicationState
+from acked.model.transactions.state import State as TransactionsState
 
 _SHIPPED: dict[type[Struct], tuple[Property, ...]] = {
     ReplicationState: REPLICATION,
     PartitionState: (*PARTITION, *PARTITION_WRITES),
     MajorityState: MAJORITY,
+    TransactionsState: TRANSACTIONS,
 }
 
 

@@ -10,11 +10,15 @@ from acked.model.replication.kip279 import kip279
 from acked.model.replication.kip320 import kip320
 from acked.model.replication.kip320_first_try import kip320_first_try
 from acked.model.replication.truncate_to_hw import truncate_to_hw
+from acked.model.transactions.protocol import transactions
 
 FAMILY: dict[str, Protocol] = {
     protocol.name: protocol for protocol in (truncate_to_hw, kip101, kip279, kip320_first_try, kip320)
 }
 """The replication family, in historical order."""
 
-PROTOCOLS: dict[str, Protocol] = {**FAMILY, partition.name: partition, majority.name: majority}
+PROTOCOLS: dict[str, Protocol] = {
+    **FAMILY,
+    **{protocol.name: protocol for protocol in (partition, majority, transactions)},
+}
 """Every shipped protocol."""

@@ -8,8 +8,9 @@ from acked.reports.pictures.majority import MAJORITY
 from acked.reports.pictures.partition import PARTITION
 from acked.reports.pictures.picture import Pictures, Provider
 from acked.reports.pictures.replication import REPLICATION
+from acked.reports.pictures.transactions import TRANSACTIONS
 
-PROVIDERS: tuple[Provider, ...] = (REPLICATION, PARTITION, MAJORITY)
+PROVIDERS: tuple[Provider, ...] = (REPLICATION, PARTITION, MAJORITY, TRANSACTIONS)
 """The providers of shipped protocols, and of those that have the same fields."""
 
 LANES_ALONE: Provider = Pictures()

@@ -22,6 +22,8 @@ _INK, _SOFT, _LINE, _CHANGE, _BAD = "#16191d", "#4c545e", "#c9ced6", "#8a3ffc", 
 _MOST = 60
 """Letters of one name or badge; the whole text is in its tooltip."""
 
+_ABOVE = {place: number for number, place in enumerate((MarkerKind.OTHER, MarkerKind.HIGH_WATERMARK, MarkerKind.LOG_END))}
+"""In which order names of markers stand that are at one offset."""
 _SHORT = {MarkerKind.HIGH_WATERMARK: "HW", MarkerKind.LOG_END: "LEO"}
 
 
@@ -174,8 +176,8 @@ class _Drawing:
             ends = {"x1": f"{x:.1f}", "x2": f"{x:.1f}", "y1": f"{top:.1f}", "y2": f"{top + _ROW - 4:.1f}"}
             ET.SubElement(self._root, "line", {**ends, "stroke": _INK, "stroke-width": f"{thick:g}"})
             name = _SHORT.get(place, marker.name)
-            shift = 26 if place is MarkerKind.LOG_END and row.at(MarkerKind.HIGH_WATERMARK) == marker.offset else 4
-            self._put(x + shift, top + 11, name, 9, _INK, weight="bold")
+            before = [other for other in row.markers if other.offset == marker.offset and _ABOVE[other.place] < _ABOVE[place]]
+            self._put(x + 4 + 22 * len(before), top + 11, name, 9, _INK, weight="bold")
 
     def _badges(self, row: Row, differs: Differences, top: float) -> float:
         x, y = float(self._grid_end), top + 4

@@ -21,6 +21,12 @@ function editOf(old, cell) {
   return cell[0] === null ? "removed" : "replaced";
 }
 
+// What the tick at a record means, as the legend says it.
+function acked(look) {
+  const entry = look.legend.find(([sign]) => sign === "acked");
+  return entry ? entry[1] : "acknowledged";
+}
+
 function cellElement(look, row, old, offset) {
   const cell = row.cells[offset];
   if (!cell) return el("td", { class: "cell" });
@@ -34,7 +40,7 @@ function cellElement(look, row, old, offset) {
   const parts = [];
   if (record !== null) {
     parts.push(el("span", { class: "record" }, recordText(look, record, epoch)));
-    if (flags & 2) parts.push(el("span", { class: "ack", title: "acknowledged" }, "✓", hidden(" acknowledged")));
+    if (flags & 2) parts.push(el("span", { class: "ack", title: acked(look) }, "✓", hidden(` ${acked(look)}`)));
   } else if (edit === "removed" && !lost) {
     parts.push(el("span", { class: "gone" }, "×"));
   }

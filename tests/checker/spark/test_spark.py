@@ -69,6 +69,7 @@ def test_counts_actions_and_traces_equal_those_of_the_local_search(
     for make in (
         lambda: spec("kip320-3221"),
         lambda: spec("kip101"),
+        lambda: spec("kafka19446-bug"),
         lambda: ask(counters(3, 5), every_step("Twice", lambda before, after: (before.n1 < 4) | (after.n0 < 3))),
         lambda: ask(traveller(), always("Anywhere", lambda s: s.place == s.place)),
     ):
@@ -88,15 +89,15 @@ def test_with_symmetry_spark_tells_the_same_run(driver: SparkDriver, tmp_path: P
 
 
 def matrix() -> list[Any]:
-    """Every spec of the family and every twelfth of partition's, of which there are many, each with one choice in turn."""
+    """Every spec of the family and every twelfth of the others', of which there are many, each with one choice in turn."""
     choices = itertools.cycle(itertools.product((1, 2, 7), (1, 2)))
     found = []
     for number, path in enumerate(sorted(SPECS.rglob("*.toml"))):
         item = load_spec(path)
         if any(asked.kind in GRAPH_KINDS for asked in item.properties):
             continue  # Spark refuses them.
-        is_left_out = item.protocol.name == "partition" and number % 12
-        if not is_left_out and not item.slow and path.stem not in ("kip320-large", "partition"):
+        is_left_out = item.protocol.name in ("partition", "transactions") and number % 12
+        if not is_left_out and not item.slow and path.stem not in ("kip320-large", "partition", "transactions"):
             # A control is another protocol only by one guard: two thirds of them say no more of Spark than the others do.
             is_long = path.parent.name == "controls" and number % 3
             marks = [pytest.mark.long] if is_long else []

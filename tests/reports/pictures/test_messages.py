@@ -46,14 +46,24 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
         (None, {"replicas": 3, "log_size": 2, "records": 2, "crashes": "lossy"}),
         (None, {"replicas": 3, "log_size": 2, "records": 2, "votes": "one by one", "max_term": 3}),
     ],
+    "transactions": [
+        ("latest", {}),
+        ("2.4", {"client_bumps_epoch": 1}),
+    ],
 }  # fmt: skip
 """By protocol the releases and constants under which, together, all of its actions happen."""
 
-RARE = {
-    "Halt": ("2.0", {**ONE, "crashes": "lossy", "acks": "1"}),
-    "RefuseAlterPartition": ("3.9", {**ONE, "crashes": "none", "zombies": 1, "acks": "1"}),
+RARE: dict[str, dict[str, tuple[str | None, dict[str, Any]]]] = {
+    "partition": {
+        "Halt": ("2.0", {**ONE, "crashes": "lossy", "acks": "1"}),
+        "RefuseAlterPartition": ("3.9", {**ONE, "crashes": "none", "zombies": 1, "acks": "1"}),
+    },
+    "transactions": {
+        "VerifyAnotherCopy": ("3.6", {"guard_unique": 0, "partitions": 1, "producers": 1, "transactions": 1, "timeouts": 0}),
+        "AbortBeforeBump": ("3.9", {"partitions": 1, "producers": 1, "transactions": 1, "timeouts": 0, "late_end": 0}),
+    },
 }
-"""Where a broker halts, and where a fenced broker is refused: random runs do not come to it."""
+"""What random runs do not come to."""
 
 STEPS, RUNS, TOLD = 40, 40, 5
 
@@ -68,6 +78,10 @@ TWO_PARTIES: dict[str, set[str]] = {
         *("Read", "QueryLatestOffset"),
     },
     "majority": {"Elect", "Vote", "HearOfTerm", "Write", "Replicate", "Heartbeat"},
+    "transactions": {
+        *("AddPartitionToTxn", "DelayAdd", "LateAddArrives", "Produce", "ProduceAgain", "DelayProduce"),
+        *("WriteMarker", "DelayMarker"),
+    },
 }
 """Actions that are known to be of two parties, so that the test of them cannot come to see none."""
 
@@ -146,10 +160,9 @@ def walked(name: str) -> tuple[Walked, ...]:
             # Telling a run takes longer than finding it: some are told, and those that show something new.
             if number < TOLD or len(seen) > known:
                 found.append((instance, run))
-    if name == "partition":
-        for rare, way in RARE.items():
-            instance = configured(name, *way)
-            found.append((instance, shortest_to(instance, rare)))
+    for rare, way in RARE.get(name, {}).items():
+        instance = configured(name, *way)
+        found.append((instance, shortest_to(instance, rare)))
     happened = {step.action.name for _, run in found for step in run.actions}
     assert happened == {item.name for item in PROTOCOLS[name].actions}
     return tuple(Walked(instance, run, steps_of(Question(instance, ()), run)) for instance, run in found)

@@ -1,0 +1,167 @@
+"""The promises of `transactions`: what applications that use a transactional id, and their consumers, rely on.
+
+A record is *readable* where a consumer in read_committed gets it: it stands below the last stable offset, and the next marker
+after it is a COMMIT. It is *hidden* where that marker is an ABORT.
+"""
+
+from __future__ import annotations
+
+from acked.invariants.property import Kind, Property
+from acked.model.language.quantify import every, implies, some
+from acked.model.language.values import Bool
+from acked.model.transactions.common import is_decided, is_hidden, is_in_log, is_open, is_readable, is_record
+from acked.model.transactions.state import (
+    ABORTED,
+    COMMITTED,
+    COMMITTING,
+    NEW,
+    Offset,
+    Partition,
+    Producer,
+    State,
+    Txn,
+)
+
+_KIP_98 = "KIP-98"
+
+
+def atomic_transactions(s: State) -> Bool:
+    """Of a transaction that the application was told is committed every record is in its partition, and none is hidden."""
+
+    def kept(txn: Txn, p: Partition) -> Bool:
+        return is_in_log(s, p, txn) & ~is_hidden(s, p, txn)
+
+    return every(Txn, lambda n: implies(s.txn[n].fate == COMMITTED, every(Partition, lambda p: kept(n, p))))
+
+
+def no_aborted_read(s: State) -> Bool:
+    """Of a transaction that the application was told is aborted no record is readable."""
+    return every(
+        Txn, lambda n: implies(s.txn[n].fate == ABORTED, every(Partition, lambda p: ~is_readable(s, p, n)))
+    )
+
+
+def no_torn_transaction(s: State) -> Bool:
+    """Where one record of a transaction is readable, no other is hidden."""
+
+    def readable(txn: Txn) -> Bool:
+        return some(Partition, lambda p: is_readable(s, p, txn))
+
+    def hidden(txn: Txn) -> Bool:
+        return some(Partition, lambda p: is_hidden(s, p, txn))
+
+    return every(Txn, lambda n: implies(readable(n), ~hidden(n)))
+
+
+def no_record_of_another(s: State) -> Bool:
+    """A readable record is of a transaction that its application asked to commit."""
+
+    def asked(txn: Txn) -> Bool:
+        return (s.txn[txn].fate == COMMITTING) | (s.txn[txn].fate == COMMITTED)
+
+    return every(
+        Partition, lambda p: every(Txn, lambda n: implies(is_readable(s, p, n), asked(n)))
+    )
+
+
+def no_duplicates(s: State) -> Bool:
+    """No partition shows a record twice."""
+
+    def shown(p: Partition, o: Offset) -> Bool:
+        return s.log[p].at(o).txn.is_some & is_decided(s, p, o, True)
+
+    def once(p: Partition, o: Offset) -> Bool:
+        again = some(
+            Offset, lambda other: (o < other) & is_record(s, p, other, s.log[p].at(o).txn.value) & shown(p, other)
+        )
+        return implies(s.log[p].has(o) & shown(p, o), ~again)
+
+    return every(Partition, lambda p: every(Offset, lambda o: once(p, o)))
+
+
+def zombie_fenced(before: State, after: State) -> Bool:
+    """After an instance was initialised, no further record of one before it becomes readable."""
+
+    def is_old(i: Producer) -> Bool:
+        mine = before.producer[i]
+        newer = some(
+            Producer, lambda j: (before.producer[j].phase != NEW) & (mine.epoch < before.producer[j].epoch)
+        )
+        return (mine.phase != NEW) & newer
+
+    def appears(txn: Txn) -> Bool:
+        return some(Partition, lambda p: ~is_readable(before, p, txn) & is_readable(after, p, txn))
+
+    def is_of_old(txn: Txn) -> Bool:
+        return some(Producer, lambda i: (before.txn[txn].owner == i) & is_old(i))
+
+    return every(Txn, lambda n: implies(is_of_old(n), ~appears(n)))
+
+
+def no_hanging_transaction(s: State) -> Bool:
+    """A transaction that is open in a partition is one whose partitions the coordinator will have write a marker."""
+    return every(Partition, lambda p: implies(is_open(s, p), s.coordinator.partitions.contains(p)))
+
+
+PROPERTIES: tuple[Property, ...] = (
+    Property(
+        "AtomicTransactions",
+        Kind.STATE,
+        atomic_transactions,
+        "if an application was told that its transaction is committed, consumers in read_committed get all of its records, "
+        "in every partition, as soon as the last stable offset passes them",
+        _KIP_98,
+        "0.11.0.2 where no request is late; transaction.version=2 of 4.2 in any case",
+    ),
+    Property(
+        "NoAbortedRead",
+        Kind.STATE,
+        no_aborted_read,
+        "if an application was told that its transaction is aborted, no consumer in read_committed gets a record of it",
+        _KIP_98,
+        "as for AtomicTransactions",
+    ),
+    Property(
+        "NoTornTransaction",
+        Kind.STATE,
+        no_torn_transaction,
+        "a transaction is never readable in one partition and aborted in another",
+        _KIP_98,
+        "as for AtomicTransactions",
+    ),
+    Property(
+        "NoRecordOfAnother",
+        Kind.STATE,
+        no_record_of_another,
+        "consumers in read_committed get only records of transactions that their application asked to commit: none that went "
+        "into another one, and none of a transaction that is still open",
+        "KIP-890",
+        "as for AtomicTransactions",
+    ),
+    Property(
+        "NoDuplicates",
+        Kind.STATE,
+        no_duplicates,
+        "a record that was sent once is readable once",
+        _KIP_98,
+        "2.4.1 (KAFKA-9144)",
+    ),
+    Property(
+        "ZombieFenced",
+        Kind.STEP,
+        zombie_fenced,
+        "once a restarted application is initialised, no further record of the instance before it becomes readable",
+        _KIP_98,
+        "2.4.1 (KAFKA-9144)",
+    ),
+    Property(
+        "NoHangingTransaction",
+        Kind.STATE,
+        no_hanging_transaction,
+        "a transaction that is open in a partition is known to the coordinator, which will end it; one that is not hangs, "
+        "and consumers in read_committed get nothing beyond it",
+        "KIP-664, KIP-890",
+        "3.6 (KIP-890 part 1)",
+    ),
+)
+"""Every promise of the protocol."""

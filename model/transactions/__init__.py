@@ -1,0 +1,1 @@
+"""Transactions: one transactional id with its coordinator, the partitions it writes to, and requests that are late."""

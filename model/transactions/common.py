@@ -1,0 +1,230 @@
+"""The vocabulary of `transactions`: predicates and updates that initialising, producing, ending and marking share.
+
+What the coordinator accepts, what a partition's leader accepts and appends, what read_committed shows, and how transactions
+are prepared and completed. Sources: `TransactionCoordinator`, `TransactionMetadata`, `ProducerAppendInfo`, `UnifiedLog`.
+"""
+
+from __future__ import annotations
+
+from acked.model.language.context import literal
+from acked.model.language.protocol import require
+from acked.model.language.quantify import every, ite, some, truth
+from acked.model.language.state import none_of
+from acked.model.language.values import Bool, OptionalValue
+from acked.model.transactions.settings import (
+    TV2,
+    log_size,
+    marker_epoch_above,
+    marker_retry_taken,
+    transaction_version,
+    unknown_producers_accepted,
+    verifies,
+)
+from acked.model.transactions.state import (
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    EMPTY,
+    ONGOING,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+    CoordinatorEpoch,
+    Entry,
+    Epoch,
+    Offset,
+    Partition,
+    Producer,
+    Sequence,
+    State,
+    Txn,
+    epoch,
+    sequence,
+    txn_state,
+)
+
+
+def no_txn() -> OptionalValue[Txn]:
+    """No transaction."""
+    return OptionalValue(literal(0), Txn)
+
+
+# -- the coordinator --------------------------------------------------------------------------------------------------
+
+
+def is_state(s: State, value: int) -> Bool:
+    """The coordinator's state of the id is this one."""
+    return s.coordinator.state == value
+
+
+def is_preparing(s: State) -> Bool:
+    """A transaction is decided, and its markers are on their way."""
+    return is_state(s, PREPARE_COMMIT) | is_state(s, PREPARE_ABORT)
+
+
+def is_complete(s: State) -> Bool:
+    """No transaction is open, and none waits for its markers."""
+    return is_state(s, EMPTY) | is_state(s, COMPLETE_COMMIT) | is_state(s, COMPLETE_ABORT)
+
+
+def may_add(s: State, of: Epoch) -> Bool:
+    """The coordinator adds partitions for this epoch (`handleAddPartitionsToTransaction`)."""
+    return (of == s.coordinator.epoch) & ~is_preparing(s)
+
+
+def add_partition(s: State, p: Partition) -> None:
+    """The partition belongs to the transaction, which is open from its first one on."""
+    s.coordinator.state = txn_state(ONGOING)
+    s.coordinator.partitions = s.coordinator.partitions.add(p)
+
+
+def prepare(s: State, commits: Bool) -> None:
+    """The end is decided and committed in the coordinator's log; every partition is to get a marker."""
+    coordinator = s.coordinator
+    coordinator.state = ite(commits, txn_state(PREPARE_COMMIT), txn_state(PREPARE_ABORT))
+    coordinator.awaiting = coordinator.partitions
+
+
+def fence(s: State) -> None:
+    """An open transaction is aborted under an epoch that nobody is told (`prepareFenceProducerEpoch`)."""
+    coordinator = s.coordinator
+    coordinator.epoch = coordinator.epoch + 1
+    coordinator.last_epoch = epoch(-1)
+    prepare(s, truth(False))
+
+
+def acknowledge(s: State, p: Partition) -> None:
+    """A partition has its marker; with the last one the transaction is complete."""
+    coordinator = s.coordinator
+    left = coordinator.awaiting.remove(p)
+    completed = ite(is_state(s, PREPARE_COMMIT), txn_state(COMPLETE_COMMIT), txn_state(COMPLETE_ABORT))
+    coordinator.state = ite(left.is_empty, completed, coordinator.state)
+    coordinator.partitions = ite(left.is_empty, none_of(Partition), coordinator.partitions)
+    coordinator.awaiting = left
+
+
+# -- a partition's leader ---------------------------------------------------------------------------------------------
+
+
+def is_open(s: State, p: Partition) -> Bool:
+    """The last entry of the partition's log is a record whose transaction has not ended there."""
+    return s.partition[p].lso < s.log[p].end
+
+
+def is_ongoing(s: State, p: Partition, of: Epoch) -> Bool:
+    """A transaction is open in the partition under this very epoch (`UnifiedLog.hasOngoingTransaction`)."""
+    return is_open(s, p) & (s.partition[p].epoch == of)
+
+
+def is_known(s: State, p: Partition, of: Epoch, number: Sequence) -> Bool:
+    """It is one of the last batches under this epoch: answered as the first time, and not appended (KIP-98)."""
+    mine = s.partition[p]
+    return (mine.epoch == of) & (number <= mine.last_seq)
+
+
+def is_next(s: State, p: Partition, of: Epoch, number: Sequence) -> Bool:
+    """Neither its epoch nor its sequence number speaks against the record (`checkProducerEpoch`, `checkSequence`)."""
+    mine = s.partition[p]
+    unknown = truth(True) if unknown_producers_accepted.on else number == 0
+    fits = ite(mine.epoch == of, number == mine.last_seq + 1, number == 0)
+    return ite(mine.epoch == -1, unknown, (mine.epoch <= of) & fits)
+
+
+def is_verified(s: State, p: Partition, of: Epoch) -> Bool:
+    """The coordinator says that the partition belongs to this epoch's transaction (`handleVerifyPartitionsInTransaction`).
+
+    With transaction_version 2 it adds the partition if it can.
+    """
+    if transaction_version.value == TV2:
+        return may_add(s, of)
+    return may_add(s, of) & s.coordinator.partitions.contains(p)
+
+
+def opens_rightly(s: State, p: Partition, of: Epoch) -> Bool:
+    """A record may go into the partition's open transaction, or the coordinator lets it open one (KIP-890)."""
+    return is_ongoing(s, p, of) | is_verified(s, p, of) if verifies.value else truth(True)
+
+
+def require_room(s: State, p: Partition) -> None:
+    """There is room for a record and the marker that ends its transaction."""
+    require("room in the log", s.log[p].end + 2 <= log_size)
+
+
+def append_record(s: State, p: Partition, txn: Txn, of: Epoch, number: Sequence) -> None:
+    """The leader appends a record; with transaction_version 2 it has added the partition to the transaction before."""
+    mine = s.partition[p]
+    if transaction_version.value == TV2:
+        asks = ~is_ongoing(s, p, of)
+        s.coordinator.partitions = ite(asks, s.coordinator.partitions.add(p), s.coordinator.partitions)
+        s.coordinator.state = ite(asks, txn_state(ONGOING), s.coordinator.state)
+    s.log[p].append(Entry(txn=txn, commits=truth(False)))
+    mine.epoch = of
+    mine.last_seq = number
+    forget_verified(s, p)
+
+
+def takes_marker(s: State, p: Partition, of: Epoch, by: CoordinatorEpoch) -> Bool:
+    """Neither the marker's epoch nor its coordinator's speaks against it (`appendEndTxnMarker`)."""
+    mine = s.partition[p]
+    fits = mine.epoch <= of
+    if transaction_version.value == TV2 and marker_epoch_above.on:
+        again = (mine.epoch == of) & ~is_open(s, p)
+        fits = (mine.epoch < of) | again if marker_retry_taken.on else mine.epoch < of
+    return fits & (mine.coordinator_epoch <= by)
+
+
+def append_marker(s: State, p: Partition, of: Epoch, by: CoordinatorEpoch, commits: Bool) -> None:
+    """The marker ends the partition's open transaction, if there is one; a newer epoch forgets the sequence numbers."""
+    mine, log = s.partition[p], s.log[p]
+    kept = ite(is_open(s, p), log.end + 1, log.end)
+    mine.last_seq = ite(mine.epoch == of, mine.last_seq, sequence(-1))
+    mine.epoch = of
+    mine.coordinator_epoch = by
+    log.append(Entry(txn=no_txn(), commits=commits))
+    log.truncate(kept)
+    mine.lso = log.end
+    forget_verified(s, p)
+
+
+def forget_verified(s: State, p: Partition) -> None:
+    """What the coordinator said to requests that wait at this leader counts no more (`clearVerificationStateEntry`)."""
+    s.partition[p].verifying = False
+
+
+# -- what consumers read ----------------------------------------------------------------------------------------------
+
+
+def is_record(s: State, p: Partition, o: Offset, txn: Txn) -> Bool:
+    """The record of that transaction stands at this offset of the partition."""
+    log = s.log[p]
+    return log.has(o) & (log.at(o).txn == txn)
+
+
+def ends_at(s: State, p: Partition, o: Offset, marker: Offset) -> Bool:
+    """The first marker after an offset stands at `marker`."""
+    log = s.log[p]
+    between = some(Offset, lambda m: (o < m) & (m < marker) & log.has(m) & log.at(m).txn.is_none)
+    return (o < marker) & log.has(marker) & log.at(marker).txn.is_none & ~between
+
+
+def is_decided(s: State, p: Partition, o: Offset, commits: bool) -> Bool:
+    """The transaction to which the record at this offset belongs in the partition ended so; it is below the LSO then."""
+    return some(Offset, lambda m: ends_at(s, p, o, m) & (s.log[p].at(m).commits if commits else ~s.log[p].at(m).commits))
+
+
+def is_readable(s: State, p: Partition, txn: Txn) -> Bool:
+    """A consumer in read_committed gets the record of that transaction from the partition."""
+    return some(Offset, lambda o: is_record(s, p, o, txn) & is_decided(s, p, o, True))
+
+
+def is_hidden(s: State, p: Partition, txn: Txn) -> Bool:
+    """The record of that transaction is in an aborted range of the partition."""
+    return some(Offset, lambda o: is_record(s, p, o, txn) & is_decided(s, p, o, False))
+
+
+def is_in_log(s: State, p: Partition, txn: Txn) -> Bool:
+    """The record of that transaction was appended to the partition."""
+    return some(Offset, lambda o: is_record(s, p, o, txn))
+
+
+def all_acked(s: State, i: Producer) -> Bool:
+    """Every partition has acknowledged the transaction's record."""
+    return every(Partition, lambda p: s.producer[i].acked.contains(p))

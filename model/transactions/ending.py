@@ -1,0 +1,308 @@
+"""Ending: an instance commits or aborts its transaction, or the coordinator aborts it because it takes too long.
+
+EndTxn, answered at once or late, under both transaction versions, and the timeout. Source:
+`TransactionCoordinator.endTransaction` (to 3.9 and with older clients `endTransactionWithTV1`), `abortTimedOutTransactions`.
+"""
+
+from __future__ import annotations
+
+from acked.model.language.context import literal
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import each, ite, truth
+from acked.model.language.state import none_of
+from acked.model.language.telling import Fault, Telling, Tells
+from acked.model.language.values import Bool
+from acked.model.transactions.common import all_acked, fence, is_complete, is_state, no_txn, prepare
+from acked.model.transactions.settings import (
+    TV2,
+    aborts,
+    adds_partitions,
+    bumps,
+    late_end,
+    numbers_records,
+    timeout_bumps_epoch,
+    timeouts,
+    transaction_version,
+)
+from acked.model.transactions.state import (
+    ABORTED,
+    ABORTING,
+    BUMPING,
+    COMMITTED,
+    COMMITTING,
+    COMPLETE_ABORT,
+    COMPLETE_COMMIT,
+    IN_TXN,
+    ONGOING,
+    OPEN,
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+    READY,
+    Epoch,
+    Fate,
+    Partition,
+    Phase,
+    Producer,
+    Sequence,
+    State,
+    Txn,
+    epoch,
+    txn_state,
+)
+from acked.model.transactions.words import (
+    COORDINATOR,
+    END,
+    LATE_END_SENDER,
+    arrives,
+    departs,
+    end_text,
+    is_lost,
+    result,
+    txn_of,
+)
+
+# -- what the coordinator makes of an EndTxn --------------------------------------------------------------------------
+
+
+def ends_open(s: State, of: Epoch) -> Bool:
+    """It ends the open transaction."""
+    return is_state(s, ONGOING) & (of == s.coordinator.epoch)
+
+
+def ends_nothing(s: State, of: Epoch) -> Bool:
+    """With transaction_version 2 an ABORT is taken where nothing is open, so that a record without an answer is fenced."""
+    if transaction_version.value != TV2:
+        return truth(False)
+    return is_complete(s) & (of == s.coordinator.epoch)
+
+
+def is_repeated(s: State, of: Epoch, commits: bool) -> Bool:
+    """It has been done already: the answer is the same again.
+
+    Under transaction_version 1 the state decides, so that the end of one transaction passes for that of the next.
+    """
+    done = is_state(s, COMPLETE_COMMIT if commits else COMPLETE_ABORT)
+    if transaction_version.value == TV2:
+        return done & (s.coordinator.epoch == of + 1)
+    return done & (s.coordinator.epoch == of)
+
+
+# -- EndTxn ------------------------------------------------------------------------------------------------------------
+
+
+def _says_end(t: Telling, commits: bool) -> str:
+    before, after = t.before.coordinator, t.after.coordinator
+    what = "commits" if commits else "aborts"
+    text = f"producer {t.producer} {what} its transaction {txn_of(t)}"
+    if before.state == after.state and before.epoch == after.epoch:
+        return f"{text}, and is told that this was done already"
+    if after.state not in (PREPARE_COMMIT, PREPARE_ABORT):
+        return f"{text}, of which the coordinator knows nothing; it goes on with producer epoch {after.epoch}"
+    news = f", and goes on with producer epoch {after.epoch}" if after.epoch != before.epoch else ""
+    return f"{text}; the coordinator prepares the {result(commits)} and says so{news}"
+
+
+def _own_text(t: Telling, commits: bool) -> str:
+    return end_text(t.before.producer[t.producer].epoch, commits)
+
+
+def _answer(t: Telling) -> str:
+    epoch = t.after.coordinator.epoch
+    return "done" if t.before.producer[t.producer].epoch == epoch else f"epoch {epoch}"
+
+
+def leave_txn(s: State, i: Producer, fate: int) -> None:
+    """The application is told; the instance may begin the next transaction."""
+    mine = s.producer[i]
+    s.txn[mine.txn].fate = Fate(literal(fate))
+    mine.phase = Phase(literal(READY))
+    if transaction_version.value == TV2:
+        mine.epoch = s.coordinator.epoch
+    mine.txn = Txn(literal(0))
+    mine.added = none_of(Partition)
+    mine.unanswered = none_of(Partition)
+    mine.acked = none_of(Partition)
+
+
+@action(
+    says=lambda t: _says_end(t, True), actor="producer",
+    messages=(Tells("producer", COORDINATOR, lambda t: _own_text(t, True)), Tells(COORDINATOR, "producer", _answer)),
+)
+def commit(s: State, producer: Producer) -> None:
+    """The application commits once every record was acknowledged, for the first time or again, and is told that it did."""
+    mine = s.producer[producer]
+    fate = s.txn[mine.txn].fate
+    require("in a transaction", mine.phase == IN_TXN)
+    require("commits", ((fate == OPEN) & all_acked(s, producer)) | (fate == COMMITTING))
+    opened = ends_open(s, mine.epoch)
+    require("the coordinator accepts", opened | is_repeated(s, mine.epoch, True))
+    _end_if(s, opened, True)
+    leave_txn(s, producer, COMMITTED)
+
+
+def _end_if(s: State, opened: Bool, commits: bool) -> None:
+    """The end of the open transaction is prepared, if it is that that the request ends."""
+    coordinator = s.coordinator
+    if transaction_version.value == TV2:
+        coordinator.epoch = ite(opened, coordinator.epoch + 1, coordinator.epoch)
+    coordinator.awaiting = ite(opened, coordinator.partitions, coordinator.awaiting)
+    coordinator.state = ite(opened, txn_state(PREPARE_COMMIT if commits else PREPARE_ABORT), coordinator.state)
+
+
+def has_sent(s: State, i: Producer) -> Bool:
+    """There is something to abort: a partition was added, or, where clients add none, a record was sent."""
+    mine = s.producer[i]
+    return ~mine.added.is_empty if adds_partitions.value else ~(mine.unanswered | mine.acked).is_empty
+
+
+@action(
+    says=lambda t: _says_end(t, False), when=lambda: aborts.on, actor="producer",
+    messages=(Tells("producer", COORDINATOR, lambda t: _own_text(t, False)), Tells(COORDINATOR, "producer", _answer)),
+)
+def abort(s: State, producer: Producer) -> None:
+    """The application aborts, for the first time or again, and is told so; records without an answer are given up."""
+    mine = s.producer[producer]
+    fate = s.txn[mine.txn].fate
+    require("in a transaction", mine.phase == IN_TXN)
+    require("aborts", ((fate == OPEN) & has_sent(s, producer)) | (fate == ABORTING))
+    opened, nothing = ends_open(s, mine.epoch), ends_nothing(s, mine.epoch)
+    require("the coordinator accepts", opened | nothing | is_repeated(s, mine.epoch, False))
+    _end_if(s, opened, False)
+    if transaction_version.value == TV2:
+        s.coordinator.epoch = ite(nothing, s.coordinator.epoch + 1, s.coordinator.epoch)
+        s.coordinator.state = ite(nothing, txn_state(COMPLETE_ABORT), s.coordinator.state)
+    given_up = mine.unanswered
+    if bumps.value:
+        for p in each(Partition):
+            mine.sequence[p] = ite(given_up.is_empty, mine.sequence[p], Sequence(literal(0)))
+    elif numbers_records.value:
+        for p in each(Partition):
+            mine.sequence[p] = ite(given_up.contains(p), mine.sequence[p] + 1, mine.sequence[p])
+    leave_txn(s, producer, ABORTED)
+    if bumps.value:
+        mine.phase = ite(given_up.is_empty, Phase(literal(READY)), Phase(literal(BUMPING)))
+
+
+# -- a request that is late --------------------------------------------------------------------------------------------
+
+
+def _delayed_text(t: Telling) -> str:
+    return end_text(t.after.late.end.epoch, t.after.late.end.commits)
+
+
+def _late_text(t: Telling) -> str:
+    return end_text(t.before.late.end.epoch, t.before.late.end.commits)
+
+
+@action(
+    says=lambda t: f"producer {t.producer} commits its transaction {txn_of(t)}; the request is late, and it will ask again",
+    when=lambda: late_end.on,
+    actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _delayed_text, END),),
+)
+def delay_commit(s: State, producer: Producer) -> None:
+    """An EndTxn with COMMIT is late; the instance asks again."""
+    mine = s.producer[producer]
+    fate = s.txn[mine.txn].fate
+    require("in a transaction", mine.phase == IN_TXN)
+    require("commits", ((fate == OPEN) & all_acked(s, producer)) | (fate == COMMITTING))
+    _send_late(s, producer, True)
+    s.txn[mine.txn].fate = Fate(literal(COMMITTING))
+
+
+@action(
+    says=lambda t: f"producer {t.producer} aborts its transaction {txn_of(t)}; the request is late, and it will ask again",
+    when=lambda: late_end.on and aborts.on,
+    actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _delayed_text, END),),
+)
+def delay_abort(s: State, producer: Producer) -> None:
+    """An EndTxn with ABORT is late; the instance asks again."""
+    mine = s.producer[producer]
+    fate = s.txn[mine.txn].fate
+    require("in a transaction", mine.phase == IN_TXN)
+    require("aborts", ((fate == OPEN) & has_sent(s, producer)) | (fate == ABORTING))
+    _send_late(s, producer, False)
+    s.txn[mine.txn].fate = Fate(literal(ABORTING))
+
+
+def _send_late(s: State, i: Producer, commits: bool) -> None:
+    mine, late = s.producer[i], s.late.end
+    require("no other is late", late.txn.is_none)
+    late.txn = mine.txn
+    late.epoch = mine.epoch
+    late.commits = commits
+
+
+def _end_late_end(s: State) -> None:
+    s.late.end.txn = no_txn()
+    s.late.end.epoch = epoch(-1)
+    s.late.end.commits = False
+
+
+def _says_late_end(t: Telling) -> str:
+    late = t.before.late.end
+    after, before = t.after.coordinator, t.before.coordinator
+    news = f" under producer epoch {after.epoch}" if after.epoch != before.epoch else ""
+    if before.state != ONGOING:
+        return f"the late ABORT of transaction {late.txn} arrives where nothing is open{news}"
+    return (
+        f"the late {result(late.commits)} of transaction {late.txn} arrives, and the coordinator prepares the "
+        f"{result(late.commits)} of the transaction that is open{news}"
+    )
+
+
+@action(
+    says=_says_late_end,
+    when=lambda: late_end.on,
+    actor=COORDINATOR, messages=(arrives(LATE_END_SENDER, COORDINATOR, _late_text, END),),
+)
+def late_end_arrives(s: State) -> None:
+    """A late EndTxn ends the transaction that is open under its epoch, whichever that is; the answer reaches nobody.
+
+    Where nothing is open the partitions are none, and an ABORT that is taken awaits no marker.
+    """
+    late = s.late.end
+    require("one is on its way", late.txn.is_some)
+    opened = ends_open(s, late.epoch)
+    nothing = ~late.commits & ends_nothing(s, late.epoch)
+    require("it ends something", opened | nothing)
+    coordinator = s.coordinator
+    if transaction_version.value == TV2:
+        coordinator.epoch = coordinator.epoch + 1
+    coordinator.awaiting = coordinator.partitions
+    prepared = ite(late.commits, txn_state(PREPARE_COMMIT), txn_state(PREPARE_ABORT))
+    coordinator.state = ite(opened, prepared, txn_state(COMPLETE_ABORT))
+    _end_late_end(s)
+
+
+@action(
+    says=lambda t: f"the late {result(t.before.late.end.commits)} of transaction {t.before.late.end.txn} is lost or refused",
+    when=lambda: late_end.on,
+    actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(LATE_END_SENDER, COORDINATOR, _late_text, END),),
+)
+def late_end_is_lost(s: State) -> None:
+    """A late EndTxn is lost, refused, or repeats what was done."""
+    require("one is on its way", s.late.end.txn.is_some)
+    _end_late_end(s)
+
+
+# -- the coordinator ends it -------------------------------------------------------------------------------------------
+
+
+def _says_timeout(t: Telling) -> str:
+    after = t.after.coordinator
+    how = f"under producer epoch {after.epoch}, which nobody is told" if after.epoch != t.before.coordinator.epoch else ""
+    how = how or "under the producer epoch that it has"
+    return f"the open transaction takes too long, and the coordinator prepares to abort it {how}"
+
+
+@action(says=_says_timeout, when=lambda: timeouts.on, actor=COORDINATOR, fault=Fault.UNHEARD)
+def time_out(s: State) -> None:
+    """A transaction that is not ended within its timeout is aborted, and its producer fenced (KAFKA-6119)."""
+    require("a transaction is open", is_state(s, ONGOING))
+    if timeout_bumps_epoch.on:
+        fence(s)
+    else:
+        prepare(s, truth(False))
+
+
+ACTIONS = (commit, abort, delay_commit, delay_abort, late_end_arrives, late_end_is_lost, time_out)

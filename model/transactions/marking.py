@@ -1,0 +1,153 @@
+"""Marking: the coordinator has every partition of a decided transaction write a marker, and may move meanwhile.
+
+WriteTxnMarkers, answered at once or late, and a new coordinator that sends them again. Sources:
+`TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHandler`, `ProducerAppendInfo.appendEndTxnMarker`,
+`TransactionStateManager` (loading).
+"""
+
+from __future__ import annotations
+
+from acked.model.language.context import literal
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import ite
+from acked.model.language.state import none_of
+from acked.model.language.telling import Fault, Telling, Tells
+from acked.model.language.values import Bool, OptionalValue
+from acked.model.language.words import says_list
+from acked.model.transactions.common import (
+    acknowledge,
+    append_marker,
+    is_preparing,
+    is_state,
+    takes_marker,
+)
+from acked.model.transactions.settings import coordinator_moves, late_marker
+from acked.model.transactions.state import (
+    PREPARE_ABORT,
+    PREPARE_COMMIT,
+    CoordinatorEpoch,
+    Partition,
+    State,
+    epoch,
+)
+from acked.model.transactions.words import (
+    COORDINATOR,
+    LATE_MARKER_PARTITION,
+    MARKER,
+    arrives,
+    departs,
+    is_lost,
+    marker_text,
+    result,
+)
+
+
+def _commits(s: State) -> Bool:
+    return is_state(s, PREPARE_COMMIT)
+
+
+def _text(t: Telling) -> str:
+    coordinator = t.before.coordinator
+    return marker_text(coordinator.epoch, coordinator.coordinator_epoch, coordinator.state == PREPARE_COMMIT)
+
+
+def _says_written(t: Telling, commits: bool) -> str:
+    p = t.partition
+    if t.before.log[p].end == t.after.log[p].end:
+        return f"partition {p} writes the {result(commits)} marker, with no transaction open there"
+    records = [f"r{entry.txn}" for entry in t.before.log[p].records[t.before.partition[p].lso :]]
+    seen = ("is" if len(records) == 1 else "are") + (" readable" if commits else " aborted")
+    return f"partition {p} writes the {result(commits)} marker, by which {says_list(records)} {seen}"
+
+
+def _says_marker(t: Telling) -> str:
+    done = "; the transaction is complete" if t.after.coordinator.state not in (PREPARE_COMMIT, PREPARE_ABORT) else ""
+    return _says_written(t, t.before.coordinator.state == PREPARE_COMMIT) + done
+
+
+@action(
+    says=_says_marker, actor=COORDINATOR,
+    messages=(Tells(COORDINATOR, "partition", _text), Tells("partition", COORDINATOR, "written")),
+)
+def write_marker(s: State, partition: Partition) -> None:
+    """A partition writes the marker of the transaction and says so; with the last one the transaction is complete."""
+    coordinator = s.coordinator
+    require("awaits its marker", coordinator.awaiting.contains(partition))
+    require(
+        "the partition accepts it", takes_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch)
+    )
+    append_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch, _commits(s))
+    acknowledge(s, partition)
+
+
+@action(
+    says=lambda t: f"the marker for partition {t.partition} is late; the coordinator will send it again",
+    when=lambda: late_marker.on,
+    actor=COORDINATOR, fault=Fault.LATE, messages=(departs(COORDINATOR, "partition", _text, MARKER),),
+)
+def delay_marker(s: State, partition: Partition) -> None:
+    """A WriteTxnMarkers is late; the coordinator sends it again."""
+    coordinator, late = s.coordinator, s.late.marker
+    require("awaits its marker", coordinator.awaiting.contains(partition))
+    require("no other is late", late.partition.is_none)
+    late.partition = partition
+    late.epoch = coordinator.epoch
+    late.coordinator_epoch = coordinator.coordinator_epoch
+    late.commits = _commits(s)
+
+
+def _end_late_marker(s: State) -> None:
+    late = s.late.marker
+    late.partition = OptionalValue(literal(0), Partition)
+    late.epoch = epoch(-1)
+    late.coordinator_epoch = CoordinatorEpoch(literal(0))
+    late.commits = False
+
+
+def _late_text(t: Telling) -> str:
+    late = t.before.late.marker
+    return marker_text(late.epoch, late.coordinator_epoch, late.commits)
+
+
+@action(
+    says=lambda t: f"a late marker arrives: {_says_written(t, t.before.late.marker.commits)}",
+    when=lambda: late_marker.on,
+    actor="partition", messages=(arrives(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),),
+)
+def late_marker_arrives(s: State, partition: Partition) -> None:
+    """A late marker ends the transaction that is open in the partition, whichever that is; nobody waits for the answer."""
+    late = s.late.marker
+    require("one is on its way", late.partition == partition)
+    require("the partition accepts it", takes_marker(s, partition, late.epoch, late.coordinator_epoch))
+    append_marker(s, partition, late.epoch, late.coordinator_epoch, late.commits)
+    _end_late_marker(s)
+
+
+@action(
+    says=lambda t: f"the late marker for partition {t.before.late.marker.partition} is lost or refused",
+    when=lambda: late_marker.on,
+    actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),),
+)
+def late_marker_is_lost(s: State) -> None:
+    """A late marker is lost, or refused."""
+    require("one is on its way", s.late.marker.partition.is_some)
+    _end_late_marker(s)
+
+
+@action(
+    says=lambda t: (
+        f"another broker becomes the coordinator, with coordinator epoch {t.after.coordinator.coordinator_epoch}"
+        + ("; it sends all markers again" if t.before.coordinator.state in (PREPARE_COMMIT, PREPARE_ABORT) else "")
+    ),
+    when=lambda: coordinator_moves.value > 0,
+    actor=COORDINATOR, fault=Fault.RESTARTS,
+)
+def move_coordinator(s: State) -> None:
+    """Another broker leads the id's partition of `__transaction_state`: it reads the state and sends all markers again."""
+    coordinator = s.coordinator
+    require("a move is left", coordinator.coordinator_epoch < coordinator_moves)
+    coordinator.coordinator_epoch = coordinator.coordinator_epoch + 1
+    coordinator.awaiting = ite(is_preparing(s), coordinator.partitions, none_of(Partition))
+
+
+ACTIONS = (write_marker, delay_marker, late_marker_arrives, late_marker_is_lost, move_coordinator)

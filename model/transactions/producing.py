@@ -1,0 +1,373 @@
+"""Producing: an instance begins a transaction, adds partitions to it, and sends one record to each.
+
+AddPartitionsToTxn and Produce, answered at once or late. Sources: `TransactionCoordinator.handleAddPartitionsToTransaction`
+and `handleVerifyPartitionsInTransaction`, `ProducerAppendInfo`, `UnifiedLog.analyzeAndValidateProducerState`, KIP-890.
+"""
+
+from __future__ import annotations
+
+from acked.model.language.context import literal
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import every, implies, truth
+from acked.model.language.telling import Fault, Telling, Tells
+from acked.model.language.values import Bool, OptionalValue
+from acked.model.transactions.common import (
+    add_partition,
+    append_record,
+    is_known,
+    is_next,
+    is_ongoing,
+    is_open,
+    is_verified,
+    may_add,
+    no_txn,
+    opens_rightly,
+    require_room,
+)
+from acked.model.transactions.settings import (
+    adds_late,
+    adds_partitions,
+    late_produce,
+    marker_time_kept,
+    numbers_records,
+    shares_guard,
+)
+from acked.model.transactions.state import (
+    IN_TXN,
+    OPEN,
+    READY,
+    UNBEGUN,
+    CoordinatorEpoch,
+    Fate,
+    Partition,
+    Phase,
+    Producer,
+    Sequence,
+    State,
+    Txn,
+    epoch,
+    sequence,
+)
+from acked.model.transactions.words import (
+    ADD,
+    COORDINATOR,
+    LATE_ADD_SENDER,
+    LATE_PRODUCE_SENDER,
+    PRODUCE,
+    add_text,
+    arrives,
+    departs,
+    is_lost,
+    produce_text,
+    says_opened,
+    txn_of,
+)
+
+
+@action(says=lambda t: f"producer {t.producer} begins transaction {t.txn}", actor="producer")
+def begin(s: State, producer: Producer, txn: Txn) -> None:
+    """An instance begins the next transaction; nobody else is told."""
+    mine = s.producer[producer]
+    require("may begin a transaction", mine.phase == READY)
+    require("those before were begun", every(Txn, lambda other: implies(other < txn, s.txn[other].fate != UNBEGUN)))
+    require("a transaction is left", s.txn[txn].fate == UNBEGUN)
+    s.txn[txn].owner = producer
+    s.txn[txn].fate = Fate(literal(OPEN))
+    mine.phase = Phase(literal(IN_TXN))
+    mine.txn = txn
+
+
+def in_open_txn(s: State, i: Producer) -> Bool:
+    """It is in a transaction and has asked for no end so far."""
+    return (s.producer[i].phase == IN_TXN) & (s.txn[s.producer[i].txn].fate == OPEN)
+
+
+# -- AddPartitionsToTxn ------------------------------------------------------------------------------------------------
+
+
+def _add_text(t: Telling) -> str:
+    return add_text(t.before.producer[t.producer].epoch, t.partition)
+
+
+@action(
+    says=lambda t: f"producer {t.producer} adds partition {t.partition} to its transaction {txn_of(t)}{says_opened(t)}",
+    when=lambda: bool(adds_partitions.value),
+    actor="producer", messages=(Tells("producer", COORDINATOR, _add_text), Tells(COORDINATOR, "producer", "added")),
+)
+def add_partition_to_txn(s: State, producer: Producer, partition: Partition) -> None:
+    """An instance adds a partition to its transaction before it sends a record there (transaction_version 1)."""
+    mine = s.producer[producer]
+    require("in a transaction", in_open_txn(s, producer))
+    require("not added yet", ~mine.added.contains(partition))
+    require("the coordinator adds it", may_add(s, mine.epoch))
+    add_partition(s, partition)
+    mine.added = mine.added.add(partition)
+
+
+@action(
+    says=lambda t: f"producer {t.producer} asks to add partition {t.partition}, and the request is late; it will ask again",
+    when=lambda: bool(adds_late.value),
+    actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _add_text, ADD),),
+)
+def delay_add(s: State, producer: Producer, partition: Partition) -> None:
+    """An AddPartitionsToTxn is late; the instance asks again."""
+    mine, late = s.producer[producer], s.late.add
+    require("in a transaction", in_open_txn(s, producer))
+    require("not added yet", ~mine.added.contains(partition))
+    require("no other is late", late.txn.is_none)
+    late.txn = mine.txn
+    late.partition = partition
+    late.epoch = mine.epoch
+
+
+def _end_late_add(s: State) -> None:
+    s.late.add.txn = no_txn()
+    s.late.add.partition = OptionalValue(literal(0), Partition)
+    s.late.add.epoch = epoch(-1)
+
+
+def _late_add_text(t: Telling) -> str:
+    late = t.before.late.add
+    return add_text(late.epoch, late.partition)
+
+
+@action(
+    says=lambda t: (
+        f"the late request of transaction {t.before.late.add.txn} to add partition {t.partition} arrives"
+        f"{says_opened(t) or '; the partition belongs to the open transaction now'}"
+    ),
+    when=lambda: bool(adds_late.value),
+    actor=COORDINATOR, messages=(arrives(LATE_ADD_SENDER, COORDINATOR, _late_add_text, ADD),),
+)
+def late_add_arrives(s: State, partition: Partition) -> None:
+    """A late AddPartitionsToTxn opens a transaction, or adds to the one that is open; the answer reaches nobody."""
+    late = s.late.add
+    require("one is on its way", late.txn.is_some)
+    require("it names the partition", late.partition == partition)
+    require("the coordinator adds it", may_add(s, late.epoch))
+    add_partition(s, partition)
+    _end_late_add(s)
+
+
+@action(
+    says=lambda t: f"the late request of transaction {t.before.late.add.txn} to add a partition is lost or refused",
+    when=lambda: bool(adds_late.value),
+    actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(LATE_ADD_SENDER, COORDINATOR, _late_add_text, ADD),),
+)
+def late_add_is_lost(s: State) -> None:
+    """A late AddPartitionsToTxn is lost, or refused."""
+    require("one is on its way", s.late.add.txn.is_some)
+    _end_late_add(s)
+
+
+# -- Produce -----------------------------------------------------------------------------------------------------------
+
+
+def number_of(s: State, i: Producer, p: Partition) -> Sequence:
+    """The sequence number of the instance's record; under an epoch for each transaction it is always 0."""
+    return s.producer[i].sequence[p] if numbers_records.value else sequence(0)
+
+
+def require_may_send(s: State, producer: Producer, partition: Partition) -> None:
+    """The instance has a record for the partition that was not acknowledged so far."""
+    mine = s.producer[producer]
+    require("in a transaction", in_open_txn(s, producer))
+    if adds_partitions.value:
+        require("partition was added", mine.added.contains(partition))
+    require("not acknowledged yet", ~mine.acked.contains(partition))
+
+
+def note_ack(s: State, producer: Producer, partition: Partition) -> None:
+    """The instance hears that its record is in the log."""
+    mine = s.producer[producer]
+    mine.unanswered = mine.unanswered.remove(partition)
+    mine.acked = mine.acked.add(partition)
+    if numbers_records.value:
+        mine.sequence[partition] = mine.sequence[partition] + 1
+
+
+def _produce_text(t: Telling) -> str:
+    return produce_text(txn_of(t), t.before.producer[t.producer].epoch)
+
+
+def _says_appended(t: Telling) -> str:
+    end = t.before.log[t.partition].end
+    opens = ", where it opens a transaction" if t.before.partition[t.partition].lso == end else ""
+    return f"which appends it at offset {end}{opens}{says_opened(t)}"
+
+
+@action(
+    says=lambda t: f"producer {t.producer} sends r{txn_of(t)} to partition {t.partition}, {_says_appended(t)}",
+    actor="producer", messages=(Tells("producer", "partition", _produce_text), Tells("partition", "producer", "ack")),
+)
+def produce(s: State, producer: Producer, partition: Partition) -> None:
+    """A record is appended and acknowledged; before a partition's leader opens a transaction it asks the coordinator."""
+    require_may_send(s, producer, partition)
+    mine = s.producer[producer]
+    number = number_of(s, producer, partition)
+    require("not known to the leader", ~is_known(s, partition, mine.epoch, number))
+    require("epoch and sequence number fit", is_next(s, partition, mine.epoch, number))
+    require("the coordinator knows the transaction", opens_rightly(s, partition, mine.epoch))
+    require_room(s, partition)
+    append_record(s, partition, mine.txn, mine.epoch, number)
+    note_ack(s, producer, partition)
+
+
+@action(
+    says=lambda t: f"producer {t.producer} sends r{txn_of(t)} to partition {t.partition} again, which has it already",
+    when=lambda: late_produce.on,
+    actor="producer", messages=(Tells("producer", "partition", _produce_text), Tells("partition", "producer", "ack")),
+)
+def produce_again(s: State, producer: Producer, partition: Partition) -> None:
+    """A record that the leader has already is acknowledged and not appended again (KIP-98)."""
+    require_may_send(s, producer, partition)
+    require(
+        "known to the leader",
+        is_known(s, partition, s.producer[producer].epoch, number_of(s, producer, partition)),
+    )
+    note_ack(s, producer, partition)
+
+
+@action(
+    says=lambda t: f"producer {t.producer} sends r{txn_of(t)} to partition {t.partition}; the request is late",
+    when=lambda: late_produce.on,
+    actor="producer", fault=Fault.LATE, messages=(departs("producer", "partition", _produce_text, PRODUCE),),
+)
+def delay_produce(s: State, producer: Producer, partition: Partition) -> None:
+    """A Produce request is late; the client may send it again, or give it up and abort."""
+    require_may_send(s, producer, partition)
+    mine, late = s.producer[producer], s.late.produce
+    require("no other is late", late.txn.is_none)
+    late.txn = mine.txn
+    late.partition = partition
+    late.epoch = mine.epoch
+    late.sequence = number_of(s, producer, partition)
+    mine.unanswered = mine.unanswered.add(partition)
+
+
+def _end_late_produce(s: State) -> None:
+    late = s.late.produce
+    late.txn = no_txn()
+    late.partition = OptionalValue(literal(0), Partition)
+    late.epoch = epoch(-1)
+    late.sequence = sequence(-1)
+    late.verified = False
+
+
+def _late_produce_text(t: Telling) -> str:
+    late = t.before.late.produce
+    return produce_text(late.txn, late.epoch)
+
+
+def _counts_as_verified(s: State, partition: Partition) -> Bool:
+    """The coordinator's answer is at hand, and some request of the producer waits for one (without KAFKA-14884)."""
+    if not shares_guard.value:
+        return truth(False)
+    return s.late.produce.verified & s.partition[partition].verifying
+
+
+@action(
+    says=lambda t: f"the late r{t.before.late.produce.txn} reaches partition {t.partition}, {_says_appended(t)}",
+    when=lambda: late_produce.on,
+    actor="partition", messages=(arrives(LATE_PRODUCE_SENDER, "partition", _late_produce_text, PRODUCE),),
+)
+def late_produce_arrives(s: State, partition: Partition) -> None:
+    """A late Produce request is appended; nobody waits for the answer."""
+    late = s.late.produce
+    require("one is on its way", late.txn.is_some)
+    require("to this partition", late.partition == partition)
+    require("not known to the leader", ~is_known(s, partition, late.epoch, late.sequence))
+    require("epoch and sequence number fit", is_next(s, partition, late.epoch, late.sequence))
+    at_hand = _counts_as_verified(s, partition)
+    require("the coordinator knows the transaction", opens_rightly(s, partition, late.epoch) | at_hand)
+    require_room(s, partition)
+    append_record(s, partition, late.txn.value, late.epoch, late.sequence)
+    _end_late_produce(s)
+
+
+@action(
+    says=lambda t: f"the late r{t.before.late.produce.txn} for partition {t.partition} is lost or refused",
+    when=lambda: late_produce.on,
+    actor="partition", fault=Fault.LOST,
+    messages=(is_lost(LATE_PRODUCE_SENDER, "partition", _late_produce_text, PRODUCE),),
+)
+def late_produce_is_lost(s: State, partition: Partition) -> None:
+    """A late Produce request is lost, refused, or known to the leader already."""
+    require("one is on its way", s.late.produce.txn.is_some)
+    require("to this partition", s.late.produce.partition == partition)
+    _end_late_produce(s)
+
+
+# -- what verification was before KAFKA-14884 --------------------------------------------------------------------------
+
+
+@action(
+    says=lambda t: (
+        f"the late r{t.before.late.produce.txn} reaches partition {t.partition}, whose leader is told by the coordinator "
+        "that the transaction is open; the record is yet to be appended"
+    ),
+    when=lambda: bool(shares_guard.value),
+    actor="partition",
+    messages=(Tells("partition", COORDINATOR, "verify"), Tells(COORDINATOR, "partition", "the transaction is open")),
+)
+def verify_late_produce(s: State, partition: Partition) -> None:
+    """The coordinator's answer for a late request is at hand; appending it takes a while longer."""
+    late = s.late.produce
+    require("one is on its way", late.txn.is_some)
+    require("to this partition", late.partition == partition)
+    require("not verified yet", ~late.verified)
+    require("no transaction open here", ~is_ongoing(s, partition, late.epoch))
+    require("the coordinator knows the transaction", is_verified(s, partition, late.epoch))
+    late.verified = True
+    s.partition[partition].verifying = True
+
+
+@action(
+    says=lambda t: (
+        f"another copy of the request reaches partition {t.partition}, whose leader asks the coordinator; the copy will be "
+        "refused"
+    ),
+    when=lambda: bool(shares_guard.value),
+    actor="partition", messages=(Tells("partition", COORDINATOR, "verify"),),
+)
+def verify_another_copy(s: State, partition: Partition) -> None:
+    """A further copy of a request waits for the coordinator; all that matters of it is that it waits."""
+    require("one is verified", s.late.produce.verified & (s.late.produce.partition == partition))
+    require("none waits here", ~s.partition[partition].verifying)
+    require("no transaction open here", ~is_open(s, partition))
+    s.partition[partition].verifying = True
+
+
+# -- a partition forgets a producer ------------------------------------------------------------------------------------
+
+
+@action(
+    says=lambda t: f"partition {t.partition} forgets the producer, with its epoch and sequence numbers",
+    when=lambda: not marker_time_kept.on,
+    actor="partition", fault=Fault.UNHEARD,
+)
+def forget_producer(s: State, partition: Partition) -> None:
+    """A leader forgets a producer whose last record is long ago, although its marker is new (to 2.4.0, KAFKA-9144)."""
+    mine = s.partition[partition]
+    require("knows it", mine.epoch != -1)
+    require("no transaction open here", ~is_open(s, partition))
+    mine.epoch = epoch(-1)
+    mine.last_seq = sequence(-1)
+    mine.coordinator_epoch = CoordinatorEpoch(literal(0))
+
+
+ACTIONS = (
+    begin,
+    add_partition_to_txn,
+    delay_add,
+    late_add_arrives,
+    late_add_is_lost,
+    produce,
+    produce_again,
+    delay_produce,
+    late_produce_arrives,
+    late_produce_is_lost,
+    verify_late_produce,
+    verify_another_copy,
+    forget_producer,
+)

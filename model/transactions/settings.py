@@ -1,0 +1,152 @@
+"""The constants of `transactions`: sizes, what may go wrong, and the rules that Kafka's releases changed.
+
+Each constant with its range, its default and one line of documentation. The default of a rule is that of the newest release
+with every known fix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from acked.model.language.context import Computed, Constant, choice, switch
+
+# -- sizes ------------------------------------------------------------------------------------------------------------
+
+partitions = Constant("partitions", 1, 2, "partitions that every transaction writes one record to", 2)
+producers = Constant("producers", 1, 2, "instances of the application with the one transactional.id", 2)
+transactions = Constant("transactions", 1, 3, "transactions that the instances begin, all together", 2)
+
+# -- what may go wrong ------------------------------------------------------------------------------------------------
+
+coordinator_moves = Constant("coordinator_moves", 0, 2, "how often another broker becomes the transaction coordinator", 1)
+aborts = switch("aborts", "the application may abort a transaction", default=True)
+timeouts = switch(
+    "timeouts", "transaction.timeout.ms may pass: the coordinator aborts a transaction that is not ended in it", default=True
+)
+late_init = switch("late_init", "one InitProducerId request, of all that are sent, may be late", default=True)
+late_add = switch("late_add", "one AddPartitionsToTxn request at a time may be late", default=True)
+late_produce = switch("late_produce", "one Produce request at a time may be late", default=True)
+late_end = switch("late_end", "one EndTxn request at a time may be late", default=True)
+late_marker = switch("late_marker", "one WriteTxnMarkers request at a time may be late", default=True)
+
+# -- rules that releases changed --------------------------------------------------------------------------------------
+
+TV1, TV2 = range(2)
+transaction_version = choice(
+    "transaction_version",
+    ("1", "2"),
+    "1: AddPartitionsToTxn by the client, one producer epoch for many transactions (KIP-98); 2: the partition's leader adds "
+    "it, and the end of every transaction takes a new producer epoch (4.0 with clients of 4.0, KIP-890 part 2)",
+    "2",
+)
+timeout_bumps_epoch = switch(
+    "timeout_bumps_epoch",
+    "a transaction that times out is aborted under a new producer epoch (0.11.0.2, KAFKA-6119)",
+    default=True,
+)
+marker_time_kept = switch(
+    "marker_time_kept",
+    "a marker counts as news of its producer, so that a partition's leader does not forget the producer, its epoch and its "
+    "sequence numbers, while requests may still be on their way (2.4.1, KAFKA-9144)",
+    default=True,
+)
+unknown_producers_accepted = switch(
+    "unknown_producers_accepted",
+    "a leader that knows nothing of a producer takes any sequence number, not only 0 (2.5, KIP-360)",
+    default=True,
+)
+client_bumps_epoch = switch(
+    "client_bumps_epoch",
+    "a client that aborted while a record had no answer asks for a new producer epoch first (clients of 2.5, KIP-360; "
+    "without effect with transaction_version 2, which does so always)",
+    default=True,
+)
+verification = switch(
+    "verification",
+    "a leader that is to open a transaction in its partition asks the coordinator whether there is one (3.6, KIP-890 part 1; "
+    "transaction_version 2 always asks)",
+    default=True,
+)
+guard_unique = switch(
+    "guard_unique",
+    "the coordinator's answer counts for the one request for which it was asked, and not after a marker (3.6, KAFKA-14884; "
+    "only with verification and transaction_version 1)",
+    default=True,
+)
+marker_epoch_above = switch(
+    "marker_epoch_above",
+    "with transaction_version 2 a marker must have a higher producer epoch than the records that it ends (4.2, KAFKA-19446)",
+    default=True,
+)
+marker_retry_taken = switch(
+    "marker_retry_taken",
+    "with marker_epoch_above: a marker with the same epoch is taken where no transaction is open, since it is a marker sent "
+    "again (4.2, KAFKA-19999)",
+    default=True,
+)
+
+SIZES: tuple[Constant, ...] = (partitions, producers, transactions)
+CIRCUMSTANCES: tuple[Constant, ...] = (
+    coordinator_moves,
+    aborts,
+    timeouts,
+    late_init,
+    late_add,
+    late_produce,
+    late_end,
+    late_marker,
+)
+RULES: tuple[Constant, ...] = (
+    transaction_version,
+    timeout_bumps_epoch,
+    marker_time_kept,
+    unknown_producers_accepted,
+    client_bumps_epoch,
+    verification,
+    guard_unique,
+    marker_epoch_above,
+    marker_retry_taken,
+)
+CONSTANTS: tuple[Constant, ...] = (*SIZES, *CIRCUMSTANCES, *RULES)
+
+# -- what follows from them -------------------------------------------------------------------------------------------
+
+
+def _is_v1(constants: Mapping[str, int]) -> bool:
+    return constants["transaction_version"] == TV1
+
+
+adds_partitions = Computed(lambda constants: int(_is_v1(constants)))
+"""Whether the client adds partitions to its transaction."""
+
+numbers_records = Computed(lambda constants: int(_is_v1(constants)))
+"""Whether sequence numbers go on from one transaction to the next; a new producer epoch for each begins with 0 again."""
+
+adds_late = Computed(lambda constants: int(_is_v1(constants) and constants["late_add"]))
+"""Whether there may be a late AddPartitionsToTxn."""
+
+bumps = Computed(lambda constants: int(_is_v1(constants) and constants["client_bumps_epoch"] and constants["aborts"]))
+"""Whether clients ask for another producer epoch, naming the one they have."""
+
+bumps_late = Computed(lambda constants: int(bool(bumps.make(constants) and constants["late_init"])))
+"""Whether a late InitProducerId may name a producer epoch."""
+
+verifies = Computed(lambda constants: int(not _is_v1(constants) or constants["verification"]))
+"""Whether a leader asks the coordinator before it opens a transaction."""
+
+shares_guard = Computed(
+    lambda constants: int(
+        bool(_is_v1(constants) and constants["verification"] and constants["late_produce"] and not constants["guard_unique"])
+    )
+)
+"""Whether an answer of the coordinator may count for another request than the one for which it was asked."""
+
+log_size = Computed(lambda constants: 2 * constants["transactions"] + int(not constants["marker_time_kept"]))
+"""Offsets of a partition: a record and a marker for every transaction, and a record that is appended twice, if one may be."""
+
+highest_epoch = Computed(lambda constants: 2 * (constants["producers"] + constants["transactions"]))
+"""More producer epochs than can be taken.
+
+A client is given one when it starts and one after each of its transactions, at most; each of these is fenced once at most;
+and one more goes to a late InitProducerId.
+"""

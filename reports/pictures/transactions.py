@@ -1,0 +1,283 @@
+"""The picture of `transactions`: the instances of the application, the coordinator, partitions with records and markers.
+
+Everything in the reports that knows what that protocol's fields mean; it works on decoded states, in which a part that the
+configuration turns off has no field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from acked.model.language.context import resolve
+from acked.model.language.protocol import Instance
+from acked.model.language.words import says_list, says_set
+from acked.model.transactions.protocol import transactions
+from acked.model.transactions.settings import log_size
+from acked.model.transactions.state import (
+    ABORTED,
+    ABORTING,
+    BUMPING,
+    COMMITTED,
+    COMMITTING,
+    IN_TXN,
+    NEW,
+    OPEN,
+)
+from acked.model.transactions.words import COORDINATOR, result
+from acked.reports.pictures.picture import (
+    Badge,
+    Box,
+    Cell,
+    Explained,
+    Fact,
+    Look,
+    Marker,
+    MarkerKind,
+    Moment,
+    Picture,
+    Pictures,
+    Row,
+    Sign,
+    State,
+    Tone,
+)
+
+STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
+FATES = {OPEN: "open", COMMITTING: "committing", COMMITTED: "committed", ABORTING: "aborting", ABORTED: "aborted"}
+
+
+def outcomes(state: State, partition: int) -> list[bool | None]:
+    """For every offset of a partition: how the transaction that its record stands in ended there; None if it did not."""
+    ended: list[bool | None] = []
+    end: bool | None = None
+    for entry in reversed(state["log"][partition]["records"]):
+        end = entry["commits"] if entry["txn"] is None else end
+        ended.append(end)
+    return ended[::-1]
+
+
+def _with_end(state: State, commits: bool) -> Iterator[tuple[int, int]]:
+    """(partition, transaction) of every record whose transaction ended so in its partition."""
+    for p, log in enumerate(state["log"]):
+        for entry, ended in zip(log["records"], outcomes(state, p), strict=True):
+            if entry["txn"] is not None and ended is commits:
+                yield p, entry["txn"]
+
+
+# -- rows and boxes ------------------------------------------------------------------------------------------------
+
+
+def _cells(state: State, partition: int, offsets: int) -> tuple[Cell, ...]:
+    log, ended, lso = state["log"][partition], outcomes(state, partition), state["partition"][partition]["lso"]
+
+    def cell(offset: int) -> Cell:
+        if offset >= log["end"]:
+            return Cell(offset, None, None)
+        entry = log["records"][offset]
+        label = result(entry["commits"]) if entry["txn"] is None else f"r{entry['txn']}"
+        return Cell(offset, label, None, offset < lso, entry["txn"] is not None and bool(ended[offset]))
+
+    return tuple(map(cell, range(offsets)))
+
+
+def _late(state: State, kind: str) -> Any:
+    return state.get("late", {}).get(kind, {})
+
+
+def _badges(state: State, partition: int) -> Iterator[Badge]:
+    mine = state["partition"][partition]
+    if mine["epoch"] < 0:
+        yield Badge("epoch", "knows no epoch", Tone.ABSENT)
+    else:
+        yield Badge("epoch", f"knows epoch {mine['epoch']}")
+    if mine["lso"] < state["log"][partition]["end"]:
+        is_known = partition in state["coordinator"]["partitions"]
+        yield Badge("open", "transaction open", Tone.PENDING) if is_known else Badge("open", "transaction hangs", Tone.WRONG)
+    if partition in state["coordinator"]["awaiting"]:
+        yield Badge("awaiting", "is to get a marker", Tone.PENDING)
+    if mine.get("verifying"):
+        yield Badge("verifying", "asks the coordinator", Tone.PENDING)
+    produce, marker = _late(state, "produce"), _late(state, "marker")
+    if produce.get("txn") is not None and produce["partition"] == partition:
+        is_verified = ", verified" if produce.get("verified") else ""
+        yield Badge("late", f"late r{produce['txn']} (epoch {produce['epoch']}{is_verified}) on its way", Tone.ASIDE)
+    if marker.get("partition") == partition:
+        text = f"late {result(marker['commits'])} marker (epoch {marker['epoch']}) on its way"
+        yield Badge("late marker", text, Tone.ASIDE)
+
+
+def _row(state: State, partition: int, offsets: int) -> Row:
+    end, lso = state["log"][partition]["end"], state["partition"][partition]["lso"]
+    return Row(
+        key=str(partition),
+        name=f"partition {partition}",
+        cells=_cells(state, partition, offsets),
+        markers=(
+            Marker(MarkerKind.OTHER, "LSO", lso),
+            Marker(MarkerKind.HIGH_WATERMARK, "high watermark", end),
+            Marker(MarkerKind.LOG_END, "log end", end),
+        ),
+        badges=tuple(_badges(state, partition)),
+    )
+
+
+def _coordinator(state: State) -> Box:
+    mine = state["coordinator"]
+    facts = [
+        Fact("state", STATES[mine["state"]]),
+        Fact("epoch", "no producer epoch" if mine["epoch"] < 0 else f"producer epoch {mine['epoch']}"),
+    ]
+    if mine["partitions"]:
+        facts.append(Fact("partitions", f"partitions {says_set(mine['partitions'])}"))
+    if mine["awaiting"]:
+        facts.append(Fact("awaiting", f"no marker yet in {says_set(mine['awaiting'])}"))
+    if mine.get("coordinator_epoch"):
+        facts.append(Fact("moved", f"coordinator epoch {mine['coordinator_epoch']}"))
+    facts += [Fact(kind, f"{text} on its way") for kind, text in _late_to_coordinator(state)]
+    return Box(COORDINATOR.name, COORDINATOR.name, None, tuple(facts))
+
+
+def _late_to_coordinator(state: State) -> Iterator[tuple[str, str]]:
+    init, add, end = (_late(state, kind) for kind in ("init", "add", "end"))
+    if init.get("sender") is not None:
+        yield "late init", f"late InitProducerId of producer {init['sender']}"
+    if add.get("txn") is not None:
+        yield "late add", f"late AddPartitionsToTxn of transaction {add['txn']} (epoch {add['epoch']})"
+    if end.get("txn") is not None:
+        yield "late end", f"late {result(end['commits'])} of transaction {end['txn']} (epoch {end['epoch']})"
+
+
+def _producer(state: State, number: int) -> Box:
+    mine = state["producer"][number]
+    name = f"producer {number}"
+    if mine["phase"] == NEW:
+        return Box(name, name, None, (Fact("phase", "not initialised"),))
+    facts = [Fact("epoch", f"epoch {mine['epoch']}")]
+    if mine["phase"] == BUMPING:
+        facts.append(Fact("phase", "asks for another epoch"))
+    if mine["phase"] == IN_TXN:
+        facts.append(Fact("phase", f"in transaction {mine['txn']}"))
+        for word in ("added", "unanswered", "acked"):
+            if mine.get(word):
+                facts.append(Fact(word, f"{word} {says_set(mine[word])}"))
+    for n, txn in enumerate(state["txn"]):
+        if txn["owner"] == number:
+            facts.append(Fact(f"transaction {n}", f"transaction {n}: {FATES[txn['fate']]}"))
+    return Box(name, name, None, tuple(facts))
+
+
+# -- what exactly violates a property -------------------------------------------------------------------------------
+
+
+def _not_atomic(state: State) -> Iterator[str]:
+    hidden = set(_with_end(state, False))
+    for n, txn in enumerate(state["txn"]):
+        if txn["fate"] == COMMITTED:
+            for p, log in enumerate(state["log"]):
+                if (p, n) in hidden:
+                    yield f"transaction {n} was committed, and its record in partition {p} is aborted"
+                elif all(entry["txn"] != n for entry in log["records"]):
+                    yield f"transaction {n} was committed, and partition {p} does not have its record"
+
+
+def _aborted_read(state: State) -> Iterator[str]:
+    for p, n in _with_end(state, True):
+        if state["txn"][n]["fate"] == ABORTED:
+            yield f"transaction {n} was aborted, and its record in partition {p} is readable"
+
+
+def _torn(state: State) -> Iterator[str]:
+    shown, hidden = set(_with_end(state, True)), set(_with_end(state, False))
+    for n in range(len(state["txn"])):
+        ways = [[str(p) for p, txn in sorted(found) if txn == n] for found in (shown, hidden)]
+        if all(ways):
+            shown_in, hidden_in = map(says_list, ways)
+            yield f"transaction {n} is readable in partition {shown_in} and aborted in partition {hidden_in}"
+
+
+def _of_another(state: State) -> Iterator[str]:
+    for p, n in sorted(set(_with_end(state, True))):
+        if state["txn"][n]["fate"] not in (COMMITTING, COMMITTED):
+            yield f"r{n} is readable in partition {p}, and nobody asked to commit transaction {n}"
+
+
+def _twice(state: State) -> Iterator[str]:
+    found = list(_with_end(state, True))
+    for p, n in sorted({item for item in found if found.count(item) > 1}):
+        yield f"r{n} is readable {found.count((p, n))} times in partition {p}"
+
+
+def _hangs(state: State) -> Iterator[str]:
+    for p, mine in enumerate(state["partition"]):
+        if mine["lso"] < state["log"][p]["end"] and p not in state["coordinator"]["partitions"]:
+            yield f"a transaction is open in partition {p}, and the coordinator knows of none: nobody will end it"
+
+
+def _of_zombie(before: State, after: State) -> Iterator[str]:
+    was = set(_with_end(before, True))
+    for p, n in sorted(set(_with_end(after, True)) - was):
+        owner = before["txn"][n]["owner"]
+        if owner is None or before["producer"][owner]["phase"] == NEW:
+            continue
+        mine = before["producer"][owner]["epoch"]
+        for j, other in enumerate(before["producer"]):
+            if other["phase"] != NEW and other["epoch"] > mine:
+                yield f"producer {j} was initialised, and now r{n} of producer {owner} is readable in partition {p}"
+
+
+_POINTS: dict[str, Callable[[State], Iterator[str]]] = {
+    "AtomicTransactions": _not_atomic,
+    "NoAbortedRead": _aborted_read,
+    "NoTornTransaction": _torn,
+    "NoRecordOfAnother": _of_another,
+    "NoDuplicates": _twice,
+    "NoHangingTransaction": _hangs,
+}
+
+
+class TransactionsPictures(Pictures):
+    """The provider of `transactions`."""
+
+    look = Look(
+        row="partition",
+        legend=(
+            Explained(Sign.RECORD, "record of transaction 0", "r0"),
+            Explained(Sign.ACKED, "readable in read_committed"),
+            Explained(Sign.LOG_END, "log end"),
+            Explained(Sign.HIGH_WATERMARK, "high watermark"),
+        ),
+        first_badge=len("knows no epoch"),
+    )
+
+    def recognises(self, instance: Instance) -> bool:
+        """Whether this is the protocol."""
+        return instance.protocol.state is transactions.state
+
+    def tells(self, field: str) -> bool:
+        """The picture shows all but sequence numbers, and by whom a request names its sender."""
+        return not any(part in field for part in ("seq", "last_epoch", "is_spent"))
+
+    def says_initial(self, state: State) -> str:
+        """One sentence about the state that a run starts from."""
+        return "initially every log is empty, and nobody is initialised"
+
+    def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, None]:
+        """The picture of a moment; nothing has to be remembered."""
+        state = moment.after
+        offsets = resolve(log_size, instance.constants)
+        rows = tuple(_row(state, p, offsets) for p in range(len(state["log"])))
+        producers = [_producer(state, i) for i in range(len(state["producer"]))]
+        boxes = (*producers, _coordinator(state))
+        return Picture(rows, boxes, (*(box.name for box in boxes), *(row.name for row in rows))), None
+
+    def disagreements(self, name: str, before: State | None, after: State) -> Sequence[str]:
+        """What exactly violates the property of that name; the properties are decided elsewhere, this only points."""
+        if name in _POINTS:
+            return list(_POINTS[name](after))
+        if name == "ZombieFenced" and before is not None:
+            return list(_of_zombie(before, after))
+        return ()
+
+
+TRANSACTIONS = TransactionsPictures()

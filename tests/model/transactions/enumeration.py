@@ -1,0 +1,423 @@
+"""Transactions once more, in plain Python, with nothing of ours: what is answered to each request, and every state.
+
+Written from the rules of the requests (KIP-98, KIP-360, KIP-890 and the answers of Kafka 3.9 and 4.x), not from the
+protocol in `model/transactions`: requests are handled one by one, and every handler says with which error it refuses.
+States are values of plain tuples and frozensets. `explore` counts them, and says at which depth each promise breaks first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+OK, AGAIN, FENCED, BAD_STATE = "NONE", "CONCURRENT_TRANSACTIONS", "PRODUCER_FENCED", "INVALID_TXN_STATE"
+NONE = -1
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Sizes, what may go wrong, and which rules there are; the names are those of the protocol's constants."""
+
+    partitions: int = 2
+    producers: int = 2
+    transactions: int = 2
+    coordinator_moves: int = 1
+    aborts: bool = True
+    timeouts: bool = True
+    late_init: bool = False
+    late_add: bool = False
+    late_produce: bool = False
+    late_end: bool = False
+    late_marker: bool = False
+    transaction_version: int = 2
+    timeout_bumps_epoch: bool = True
+    marker_time_kept: bool = True
+    unknown_producers_accepted: bool = True
+    client_bumps_epoch: bool = True
+    verification: bool = True
+    marker_epoch_above: bool = True
+    marker_retry_taken: bool = True
+
+    @property
+    def v2(self) -> bool:
+        return self.transaction_version == 2
+
+
+@dataclass(frozen=True)
+class Coordinator:
+    state: str = "Empty"
+    epoch: int = NONE
+    last: int = NONE
+    members: frozenset[int] = frozenset()
+    unmarked: frozenset[int] = frozenset()
+    generation: int = 0
+
+
+@dataclass(frozen=True)
+class Leader:
+    """A partition: its log, and its entry for the producer id, None if it has none."""
+
+    log: tuple[str, ...] = ()
+    epoch: int = NONE
+    seq: int = NONE
+    generation: int = 0
+
+    @property
+    def open(self) -> bool:
+        return bool(self.log) and self.log[-1].startswith("r")
+
+
+@dataclass(frozen=True)
+class Client:
+    doing: str = "start"
+    epoch: int = NONE
+    txn: int | None = None
+    added: frozenset[int] = frozenset()
+    waiting: frozenset[int] = frozenset()
+    acked: frozenset[int] = frozenset()
+    next: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class World:
+    coordinator: Coordinator
+    leaders: tuple[Leader, ...]
+    clients: tuple[Client, ...]
+    owners: tuple[int | None, ...]
+    fates: tuple[str, ...]
+    mail: frozenset[tuple[Any, ...]] = field(default_factory=frozenset)
+    init_spent: bool = False
+
+    def mailed(self, kind: str) -> tuple[Any, ...] | None:
+        return next((item for item in self.mail if item[0] == kind), None)
+
+    def post(self, *message: Any) -> World:
+        return replace(self, mail=self.mail | {message})
+
+    def drop(self, message: tuple[Any, ...]) -> World:
+        return replace(self, mail=self.mail - {message})
+
+    def client(self, i: int, **changes: Any) -> World:
+        return replace(self, clients=put(self.clients, i, replace(self.clients[i], **changes)))
+
+    def fate(self, n: int, word: str) -> World:
+        return replace(self, fates=put(self.fates, n, word))
+
+
+def put(items: tuple[Any, ...], at: int, item: Any) -> tuple[Any, ...]:
+    return (*items[:at], item, *items[at + 1 :])
+
+
+# -- what the coordinator answers -----------------------------------------------------------------------------------------
+
+
+def abort_under_new_epoch(c: Coordinator) -> Coordinator:
+    return replace(c, state="PrepareAbort", epoch=c.epoch + 1, last=NONE, unmarked=c.members)
+
+
+def on_init(c: Coordinator, named: int) -> tuple[str, Coordinator]:
+    if c.state.startswith("Prepare"):
+        return AGAIN, c
+    if c.state == "Ongoing":
+        return AGAIN, abort_under_new_epoch(c)
+    if named in (NONE, c.epoch):
+        return OK, replace(c, state="Empty", epoch=c.epoch + 1, last=named)
+    if named == c.last:
+        return OK, replace(c, state="Empty")
+    return FENCED, c
+
+
+def on_add(c: Coordinator, epoch: int, p: int) -> tuple[str, Coordinator]:
+    if epoch != c.epoch:
+        return FENCED, c
+    if c.state.startswith("Prepare"):
+        return AGAIN, c
+    return OK, replace(c, state="Ongoing", members=c.members | {p})
+
+
+def on_verify(c: Coordinator, epoch: int, p: int) -> str:
+    if epoch != c.epoch:
+        return FENCED
+    if c.state.startswith("Prepare"):
+        return AGAIN
+    return OK if p in c.members else "TRANSACTION_ABORTABLE"
+
+
+def on_end(rules: Rules, c: Coordinator, epoch: int, result: str) -> tuple[str, Coordinator]:
+    if not rules.v2:
+        if epoch != c.epoch:
+            return FENCED, c
+        if c.state == "Ongoing":
+            return OK, replace(c, state=f"Prepare{result}", unmarked=c.members)
+        if c.state == f"Complete{result}":
+            return OK, c
+        return (AGAIN if c.state == f"Prepare{result}" else BAD_STATE), c
+    retried = c.epoch == epoch + 1
+    if c.state == "Ongoing":
+        if epoch != c.epoch:
+            return FENCED, c
+        return OK, replace(c, state=f"Prepare{result}", epoch=c.epoch + 1, unmarked=c.members)
+    if c.state.startswith("Prepare"):
+        return (FENCED if not retried else AGAIN if c.state == f"Prepare{result}" else BAD_STATE), c
+    if retried and c.state != "Empty":
+        return (OK if c.state == f"Complete{result}" else BAD_STATE), c
+    if epoch != c.epoch:
+        return FENCED, c
+    if result == "Abort":
+        return OK, replace(c, state="CompleteAbort", epoch=c.epoch + 1)
+    return BAD_STATE, c
+
+
+def on_marked(c: Coordinator, p: int) -> Coordinator:
+    left = c.unmarked - {p}
+    if left:
+        return replace(c, unmarked=left)
+    return replace(c, state=c.state.replace("Prepare", "Complete"), members=frozenset(), unmarked=left)
+
+
+# -- what a partition's leader answers --------------------------------------------------------------------------------------
+
+
+def on_produce(rules: Rules, w: World, p: int, txn: int, epoch: int, seq: int) -> tuple[str, World]:
+    leader, c = w.leaders[p], w.coordinator
+    if leader.epoch == epoch and seq <= leader.seq:
+        return "DUPLICATE", w
+    if leader.epoch == NONE:
+        if seq != 0 and not rules.unknown_producers_accepted:
+            return "UNKNOWN_PRODUCER_ID", w
+    elif epoch < leader.epoch:
+        return "INVALID_PRODUCER_EPOCH", w
+    elif seq != (leader.seq + 1 if epoch == leader.epoch else 0):
+        return "OUT_OF_ORDER_SEQUENCE_NUMBER", w
+    if not (leader.open and leader.epoch == epoch):
+        if rules.v2:
+            error, c = on_add(c, epoch, p)
+        else:
+            error = on_verify(c, epoch, p) if rules.verification else OK
+        if error != OK:
+            return error, w
+    if len(leader.log) + 2 > 2 * rules.transactions + (not rules.marker_time_kept):
+        return "there is no room", w
+    written = replace(leader, log=(*leader.log, f"r{txn}"), epoch=epoch, seq=seq)
+    return OK, replace(w, coordinator=c, leaders=put(w.leaders, p, written))
+
+
+def on_marker(rules: Rules, leader: Leader, epoch: int, generation: int, result: str) -> tuple[str, Leader]:
+    if epoch < leader.epoch:
+        return "INVALID_PRODUCER_EPOCH", leader
+    again = rules.marker_retry_taken and not leader.open
+    if rules.v2 and rules.marker_epoch_above and epoch == leader.epoch and not again:
+        return "INVALID_PRODUCER_EPOCH", leader
+    if generation < leader.generation:
+        return "TRANSACTION_COORDINATOR_FENCED", leader
+    log = (*leader.log, result) if leader.open else leader.log
+    return OK, Leader(log, epoch, leader.seq if epoch == leader.epoch else NONE, generation)
+
+
+# -- what clients do ---------------------------------------------------------------------------------------------------
+
+
+def steps(rules: Rules, w: World) -> Iterator[World]:
+    for i in range(rules.producers):
+        yield from start(rules, w, i)
+        yield from transact(rules, w, i)
+    yield from deliver(rules, w)
+    yield from coordinate(rules, w)
+
+
+def start(rules: Rules, w: World, i: int) -> Iterator[World]:
+    me = w.clients[i]
+    if me.doing not in ("start", "bump"):
+        return
+    named = me.epoch if me.doing == "bump" else NONE
+    error, c = on_init(w.coordinator, named)
+    if error == OK:
+        zeros = (0,) * rules.partitions
+        yield replace(w, coordinator=c).client(i, doing="ready", epoch=c.epoch, next=zeros)
+    elif c != w.coordinator:
+        yield replace(w, coordinator=c)
+    if rules.late_init and not w.init_spent:
+        yield replace(w, init_spent=True).post("init", i, named)
+
+
+def transact(rules: Rules, w: World, i: int) -> Iterator[World]:
+    me = w.clients[i]
+    if me.doing == "ready" and "unbegun" in w.fates:
+        n = w.fates.index("unbegun")
+        yield replace(w.fate(n, "open"), owners=put(w.owners, n, i)).client(i, doing="txn", txn=n)
+    if me.doing != "txn":
+        return
+    assert me.txn is not None
+    fate = w.fates[me.txn]
+    if fate == "open":
+        for p in range(rules.partitions):
+            if not rules.v2 and p not in me.added:
+                yield from add(rules, w, i, p)
+            elif p not in me.acked:
+                yield from send(rules, w, i, p)
+    all_acked = len(me.acked) == rules.partitions
+    begun = bool(me.waiting | me.acked if rules.v2 else me.added)
+    if (fate == "open" and all_acked) or fate == "committing":
+        yield from end(rules, w, i, "Commit")
+    if rules.aborts and ((fate == "open" and begun) or fate == "aborting"):
+        yield from end(rules, w, i, "Abort")
+
+
+def add(rules: Rules, w: World, i: int, p: int) -> Iterator[World]:
+    me = w.clients[i]
+    error, c = on_add(w.coordinator, me.epoch, p)
+    if error == OK:
+        yield replace(w, coordinator=c).client(i, added=me.added | {p})
+    if rules.late_add and not w.mailed("add"):
+        yield w.post("add", me.txn, p, me.epoch)
+
+
+def send(rules: Rules, w: World, i: int, p: int) -> Iterator[World]:
+    me = w.clients[i]
+    assert me.txn is not None
+    seq = 0 if rules.v2 else me.next[p]
+    error, after = on_produce(rules, w, p, me.txn, me.epoch, seq)
+    if error == OK or (error == "DUPLICATE" and rules.late_produce):
+        following = me.next if rules.v2 else put(me.next, p, seq + 1)
+        yield after.client(i, waiting=me.waiting - {p}, acked=me.acked | {p}, next=following)
+    if rules.late_produce and not w.mailed("produce"):
+        yield w.client(i, waiting=me.waiting | {p}).post("produce", p, me.txn, me.epoch, seq)
+
+
+def end(rules: Rules, w: World, i: int, result: str) -> Iterator[World]:
+    me = w.clients[i]
+    assert me.txn is not None
+    error, c = on_end(rules, w.coordinator, me.epoch, result)
+    if error == OK:
+        doing, following = "ready", me.next
+        if result == "Abort" and me.waiting and not rules.v2:
+            if rules.client_bumps_epoch:
+                doing, following = "bump", (0,) * rules.partitions
+            else:
+                following = tuple(n + (p in me.waiting) for p, n in enumerate(me.next))
+        told = replace(w, coordinator=c).fate(me.txn, "committed" if result == "Commit" else "aborted")
+        none: frozenset[int] = frozenset()
+        yield told.client(
+            i, doing=doing, txn=None, added=none, waiting=none, acked=none, next=following,
+            epoch=c.epoch if rules.v2 else me.epoch,
+        )
+    if rules.late_end and not w.mailed("end"):
+        asked = w.fate(me.txn, "committing" if result == "Commit" else "aborting")
+        yield asked.post("end", me.txn, me.epoch, result)
+
+
+# -- what the network, the coordinator and partitions do by themselves ------------------------------------------------
+
+
+def deliver(rules: Rules, w: World) -> Iterator[World]:
+    for message in w.mail:
+        without = w.drop(message)
+        yield without
+        match message:
+            case "init", _, named:
+                yield replace(without, coordinator=on_init(w.coordinator, named)[1])
+            case "add", _, p, epoch:
+                yield replace(without, coordinator=on_add(w.coordinator, epoch, p)[1])
+            case "produce", p, txn, epoch, seq:
+                yield on_produce(rules, without, p, txn, epoch, seq)[1]
+            case "end", _, epoch, result:
+                yield replace(without, coordinator=on_end(rules, w.coordinator, epoch, result)[1])
+            case "marker", p, epoch, generation, result:
+                leader = on_marker(rules, w.leaders[p], epoch, generation, result)[1]
+                yield replace(without, leaders=put(w.leaders, p, leader))
+
+
+def coordinate(rules: Rules, w: World) -> Iterator[World]:
+    c = w.coordinator
+    if rules.timeouts and c.state == "Ongoing":
+        as_it_is = replace(c, state="PrepareAbort", unmarked=c.members)
+        yield replace(w, coordinator=abort_under_new_epoch(c) if rules.timeout_bumps_epoch else as_it_is)
+    if c.generation < rules.coordinator_moves:
+        unmarked = c.members if c.state.startswith("Prepare") else frozenset()
+        yield replace(w, coordinator=replace(c, generation=c.generation + 1, unmarked=unmarked))
+    result = c.state.removeprefix("Prepare")
+    for p in c.unmarked:
+        error, leader = on_marker(rules, w.leaders[p], c.epoch, c.generation, result)
+        if error == OK:
+            yield replace(w, coordinator=on_marked(c, p), leaders=put(w.leaders, p, leader))
+        if rules.late_marker and not w.mailed("marker"):
+            yield w.post("marker", p, c.epoch, c.generation, result)
+    if not rules.marker_time_kept:
+        for p, leader in enumerate(w.leaders):
+            if leader.epoch != NONE and not leader.open:
+                yield replace(w, leaders=put(w.leaders, p, Leader(leader.log)))
+
+
+# -- the promises ------------------------------------------------------------------------------------------------------
+
+
+def seen(leader: Leader, result: str) -> list[str]:
+    """The records that end with such a marker, in order."""
+    found, run = [], list[str]()
+    for entry in leader.log:
+        if entry.startswith("r"):
+            run.append(entry)
+        else:
+            found += run if entry == result else []
+            run = []
+    return found
+
+
+def broken(w: World) -> Iterator[str]:
+    readable = [seen(leader, "Commit") for leader in w.leaders]
+    hidden = [seen(leader, "Abort") for leader in w.leaders]
+    for n, fate in enumerate(w.fates):
+        name = f"r{n}"
+        shown = any(name in item for item in readable)
+        if fate == "committed" and any(name not in x.log or name in y for x, y in zip(w.leaders, hidden, strict=True)):
+            yield "AtomicTransactions"
+        if fate == "aborted" and shown:
+            yield "NoAbortedRead"
+        if shown and any(name in item for item in hidden):
+            yield "NoTornTransaction"
+        if shown and fate not in ("committing", "committed"):
+            yield "NoRecordOfAnother"
+        if any(item.count(name) > 1 for item in readable):
+            yield "NoDuplicates"
+    if any(leader.open and p not in w.coordinator.members for p, leader in enumerate(w.leaders)):
+        yield "NoHangingTransaction"
+
+
+def broken_by(before: World, after: World) -> Iterator[str]:
+    for n, owner in enumerate(before.owners):
+        if owner is None or before.clients[owner].doing == "start":
+            continue
+        newer = [c for c in before.clients if c.doing != "start" and c.epoch > before.clients[owner].epoch]
+        for was, now in zip(before.leaders, after.leaders, strict=True):
+            appears = f"r{n}" in seen(now, "Commit") and f"r{n}" not in seen(was, "Commit")
+            elsewhere = any(f"r{n}" in seen(leader, "Commit") for leader in before.leaders if leader is was)
+            if newer and appears and not elsewhere:
+                yield "ZombieFenced"
+
+
+def explore(rules: Rules) -> tuple[int, dict[str, int]]:
+    """How many states are reachable, and after how many steps each promise is broken first."""
+    first = World(
+        Coordinator(),
+        (Leader(),) * rules.partitions,
+        (Client(next=(0,) * rules.partitions),) * rules.producers,
+        (None,) * rules.transactions,
+        ("unbegun",) * rules.transactions,
+    )
+    states, level, depth, found = {first}, [first], 0, dict[str, int]()
+    note: Callable[[str, int], int] = found.setdefault
+    while level:
+        depth += 1
+        following = []
+        for before in level:
+            for after in steps(rules, before):
+                for name in broken_by(before, after):
+                    note(name, depth)
+                if after not in states:
+                    states.add(after)
+                    following.append(after)
+                    for name in broken(after):
+                        note(name, depth)
+        level = following
+    return len(states), found

@@ -1,0 +1,232 @@
+"""The protocol of transactions, held against an enumeration that shares nothing with it, and what its constants turn off."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict
+from functools import cache
+from typing import Any
+
+import pytest
+
+from acked.checker.bounds import Bounds
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.question import Question
+from acked.checker.question.result import Verdict
+from acked.checker.search.local import search
+from acked.checker.spec.spec import load_spec
+from acked.invariants.catalogue import properties_of
+from acked.invariants.property import Kind, Property
+from acked.model.formulas.errors import ModelError
+from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.protocol import Instance
+from acked.model.language.quantify import every, implies
+from acked.model.language.values import Bool
+from acked.model.transactions.protocol import transactions
+from acked.model.transactions.settings import CIRCUMSTANCES, RULES
+from acked.model.transactions.state import Offset, Partition, State
+from acked.model.transactions.versions import CHANGES, VERSIONS, profile
+from tests.model.transactions.enumeration import Rules, explore
+from tests.oracle import Space, assert_same_answer
+from tests.oracle import explore as explore_plainly
+from tests.places import SPECS
+
+PROMISES = properties_of(transactions)
+LATE = {"late_init": True, "late_add": True, "late_produce": True, "late_end": True, "late_marker": True}
+ALONE: dict[str, Any] = {"partitions": 1, "producers": 1, "transactions": 1}
+OLD: dict[str, Any] = {"transaction_version": 1, "verification": False, "unknown_producers_accepted": False,
+                       "client_bumps_epoch": False}  # fmt: skip
+
+
+def instance(constants: dict[str, Any]) -> Instance:
+    """With everything that is not said as in the newest release, and nothing late."""
+    return transactions.instantiate({**dict.fromkeys(LATE, False), **constants})
+
+
+def of_rules(rules: Rules) -> Instance:
+    return instance({**asdict(rules), "transaction_version": str(rules.transaction_version)})
+
+
+def answer(made: Instance) -> tuple[int, dict[str, int]]:
+    """How many states are reachable, and by promise that is broken the length of a shortest trace."""
+    result = search(Question(made, tuple(PROMISES.values())), Bounds(workers=1), StopPolicy.EVERY_PROPERTY)
+    return result.distinct_states, {item.property.name: item.trace_length - 1 for item in result.violations}
+
+
+QUICK = [
+    Rules(**ALONE, **LATE),
+    Rules(producers=1, transactions=1, late_marker=True),
+    Rules(producers=1, late_marker=True, marker_epoch_above=False),
+    Rules(partitions=1, producers=1, late_produce=True, late_end=True),
+    Rules(producers=1, **OLD, timeout_bumps_epoch=False),
+    Rules(partitions=1, producers=1, **OLD, marker_time_kept=False, late_produce=True),
+    Rules(partitions=1, late_add=True, transaction_version=1),
+    Rules(partitions=1, late_produce=True, transaction_version=1, client_bumps_epoch=False),
+]
+LARGER = [
+    Rules(),
+    Rules(producers=1, late_marker=True, marker_retry_taken=False),
+    Rules(**ALONE, **LATE, transaction_version=1),
+    Rules(transaction_version=1),
+    Rules(partitions=1, late_produce=True, transaction_version=1, verification=False),
+    Rules(producers=1, late_end=True, transaction_version=1),
+    Rules(partitions=1, late_init=True, late_produce=True, transaction_version=1),
+    Rules(transactions=1, late_init=True, late_produce=True, late_end=True),
+]
+
+
+def told(rules: Rules) -> str:
+    """What a case has other than the defaults."""
+    return ", ".join(f"{name}={value}" for name, value in asdict(rules).items() if value != getattr(Rules(), name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "rules", [*QUICK, *(pytest.param(item, marks=pytest.mark.long) for item in LARGER)], ids=lambda item: told(item)
+)
+def test_states_verdicts_and_lengths_are_those_of_an_enumeration_that_knows_nothing_of_the_protocol(rules: Rules) -> None:
+    assert answer(of_rules(rules)) == explore(rules)
+
+
+def test_the_enumeration_is_asked_about_every_rule_and_every_kind_of_late_request() -> None:
+    switches = {item.name for item in (*CIRCUMSTANCES, *RULES)} - {"guard_unique"}
+    asked = [asdict(item) for item in QUICK + LARGER]
+    never_other = {name for name in switches if len({item[name] for item in asked}) == 1}
+    assert never_other == {"coordinator_moves", "aborts", "timeouts"}
+
+
+@pytest.mark.parametrize("constants", [{**ALONE, **LATE}, {"producers": 1, "transactions": 1, "late_marker": True}], ids=str)
+def test_the_native_search_says_what_the_plain_evaluator_says(constants: dict[str, Any]) -> None:
+    question = Question(instance(constants), tuple(PROMISES.values()))
+    expected = explore_plainly(Space(question), StopPolicy.EVERY_PROPERTY)
+    result = search(question, Bounds(workers=2), StopPolicy.EVERY_PROPERTY)
+    assert_same_answer(result, expected)
+    assert result.distinct_states > 50
+
+
+@pytest.mark.parametrize("constants", [{"late_produce": True}, {"late_marker": True, "marker_epoch_above": False}], ids=str)
+def test_partitions_and_producers_are_interchangeable(constants: dict[str, Any]) -> None:
+    made = instance({**constants, "transactions": 1})
+    plain, folded = (
+        search(Question(made, tuple(PROMISES.values()), is_symmetric=it), Bounds(workers=1), StopPolicy.EVERY_PROPERTY)
+        for it in (False, True)
+    )
+    assert plain.verdict is folded.verdict
+    assert plain.distinct_states / 4 <= folded.distinct_states < plain.distinct_states / 2
+
+
+# -- the promises ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def violated() -> dict[str, set[str]]:
+    """By promise the specs that expect it to be violated."""
+    found: dict[str, set[str]] = {}
+    for path in (*(SPECS / "gallery").glob("*.toml"), *(SPECS / "answers").glob("*.toml")):
+        if 'protocol = "transactions"' in path.read_text("utf-8"):
+            spec = load_spec(path)
+            assert spec.expect is not None
+            for name in spec.expect.violates:
+                found.setdefault(name, set()).add(path.stem)
+    return found
+
+
+def test_every_promise_is_violated_by_a_spec() -> None:
+    assert set(violated()) == set(PROMISES)
+
+
+def lso_is_stable(s: State) -> Bool:
+    """The last stable offset comes after the last marker; from there on to the log end there are records alone."""
+
+    def stable(p: Partition) -> Bool:
+        log, lso = s.log[p], s.partition[p].lso
+        above = every(Offset, lambda o: implies((lso <= o) & log.has(o), log.at(o).txn.is_some))
+        below = every(Offset, lambda o: implies(log.has(o) & (lso == o + 1), log.at(o).txn.is_none))
+        return (lso <= log.end) & above & below
+
+    return every(Partition, stable)
+
+
+@pytest.mark.parametrize("constants", [{"late_marker": True}, {**OLD, "transaction_version": "1", "late_produce": True}])
+def test_the_last_stable_offset_is_where_the_open_transaction_begins(constants: dict[str, Any]) -> None:
+    stable = Property("LsoIsStable", Kind.STATE, lso_is_stable, "", "", "")
+    result = search(Question(instance(constants), (stable,)), Bounds(workers=1))
+    assert result.verdict is Verdict.HOLDS
+
+
+# -- constants ---------------------------------------------------------------------------------------------------------
+
+
+def names(made: Instance) -> set[str]:
+    return {item.action.name for item in made.actions}
+
+
+def leaves(made: Instance) -> set[str]:
+    return {leaf.name for leaf in made.schema.leaves if leaf.bits}
+
+
+def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
+    quiet = instance({"timeouts": False, "aborts": False, "coordinator_moves": 0})
+    assert names(quiet) == {"InitProducerId", "AbortOpenTransaction", "Begin", "Produce", "Commit", "WriteMarker"}
+    assert not {name for name in leaves(quiet) if name.startswith("late.") or "coordinator_epoch" in name or "added" in name}
+    first = instance({"transaction_version": "1", **LATE})
+    second = instance(LATE)
+    assert names(first) - names(second) == {
+        *("AddPartitionToTxn", "DelayAdd", "LateAddArrives", "LateAddIsLost", "BumpEpoch", "AbortBeforeBump")
+    }
+    assert names(second) <= names(first)
+    assert names(instance({"transaction_version": "1", "late_produce": True, "guard_unique": False})) >= {
+        *("VerifyLateProduce", "VerifyAnotherCopy")
+    }
+    assert "ForgetProducer" in names(instance({"marker_time_kept": False}))
+
+
+def test_producer_epochs_never_run_out() -> None:
+    """They are bounded by what is begun; a search that takes one too many is an error, and so no verdict."""
+    for constants in ({**ALONE, **LATE}, {**LATE, "transactions": 1, "transaction_version": "1", "late_marker": False}):
+        assert search(Question(instance(constants), tuple(PROMISES.values())), Bounds(workers=2)).verdict is Verdict.HOLDS
+
+
+def test_a_release_has_the_rules_that_came_with_it_or_before() -> None:
+    rules = {version: {name: item.value for name, item in profile(version, None).items()} for version in VERSIONS}
+    assert set(rules["0.11"]) == {item.name for item in RULES}
+    assert [version for version in VERSIONS if not rules[version]["timeout_bumps_epoch"]] == ["0.11"]
+    for name, since in (("verification", "3.6"), ("transaction_version", "4.0"), ("marker_epoch_above", "4.2")):
+        assert [version for version in VERSIONS if rules[version][name]] == list(VERSIONS[VERSIONS.index(since) :])
+    defaults = {item.name: item.default for item in RULES}
+    assert rules["latest"] == rules["4.3"] == defaults
+    assert all(change.source for change in CHANGES)
+
+
+def test_releases_and_control_planes_that_there_are_not_are_refused_in_a_sentence() -> None:
+    with pytest.raises(ModelError, match=r"there is no version '4.22' \(did you mean 4.2\?\)"):
+        profile("4.22", None)
+    with pytest.raises(ModelError, match="the same with ZooKeeper and KRaft; remove the control plane"):
+        profile("4.2", "kraft")
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("constants", [LATE, {**LATE, "transaction_version": "1", "marker_time_kept": False}], ids=("2", "1"))
+def test_every_action_says_in_a_sentence_what_it_does(constants: dict[str, Any]) -> None:
+    made = instance(constants)
+    chance, told = random.Random(3), dict[str, str]()
+    guards = Evaluator([item.guard for item in made.actions])
+    start = codes = made.schema.unpack(made.initial[0])
+    for turn in range(600):
+        codes = start if turn % 40 == 0 else codes
+        enabled = [item for item, holds in zip(made.actions, guards(codes), strict=True) if holds]
+        if not enabled:
+            continue
+        kind = chance.choice(sorted({item.action.name for item in enabled}))
+        step = chance.choice([item for item in enabled if item.action.name == kind])
+        after = made.fire(step, codes)
+        text = made.tell(step, codes, after)
+        assert text[0].islower()
+        assert "None" not in text
+        assert "-1" not in text
+        told.setdefault(kind, text)
+        codes = after
+    assert len(told) > 15
+
