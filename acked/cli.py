@@ -28,7 +28,7 @@ _COMMANDS = {
 
 _TASKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Begin here", ("audit", "check", "view", "explore", "list")),
-    ("Operate Kafka", ("matrix",)),
+    ("Operate Kafka", ("matrix", "reproduce", "kafka")),
     ("Look into a protocol", ("find", "show", "diff", "ablate", "coverage", "simulate", "prove")),
     ("Write your own, and keep it right", ("new", "gate")),
     ("States, graphs and pictures for other tools", ("states", "query", "stats", "graph", "export", "gallery")),

@@ -79,8 +79,8 @@ def test_a_promise_about_a_part_that_is_turned_off_is_refused(asked: str, consta
     [
         ("replicas = 2\nmin_insync_replicas = 3\nacks = \"all\"", "3.6", "no record with acks=all is ever accepted"),
         ("replicas = 2\nmin_insync_replicas = 3\nacks = \"all\"", "3.7", "from 3.7 it counts as 2"),
-        ('min_insync_replicas = 2\nacks = "1"\nidempotence = false', "2.1", "does not count for records with acks=1"),
-        ('min_insync_replicas = 2\nacks = "1"\nidempotence = false', "3.7", "from 3.7 it holds back what consumers see"),
+        ('min_insync_replicas = 2\nacks = "1"\nidempotence = false', "2.1", "does not protect records with acks=1"),
+        ('min_insync_replicas = 2\nacks = "1"\nidempotence = false', "3.7", "only delays what consumers see"),
     ],
 )
 def test_what_kafka_takes_and_ignores_is_warned_about(constants: str, version: str, warning: str) -> None:
