@@ -194,7 +194,7 @@ def test_the_explorer_answers_without_the_rest(slim: Path, place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        (("check", "liveness/isr-full-again", "-q"), "scipy", "sqlglot"),
+        (("check", "liveness/isr-full-again", "-q"), "scipy"),
         (("check", "tiny.toml", "-q", "--engine", "spark"), "pyspark"),
         (("states", "tiny.toml", "-q", "--out", "data"), "pyarrow"),
         (("query", "tiny.toml", "SELECT 1", "-q"), "pyarrow"),
