@@ -74,6 +74,7 @@ Examples:
   acked find kip320 "quorum.isr == {0}"  the shortest trace to a state of your choice
   acked list specs acks                  what can be checked by name, here of all that is about acks
   acked list protocols                   the protocols with their constants and actions
+  acked new protocol mine --from kip320  a working copy of one, to change a rule and see what breaks
 
 A spec is a TOML file that asks one question:
 

@@ -64,7 +64,7 @@ def count(dataset: Path, sql: str, most: int | None = None) -> pa.Table:
     source = ds.dataset(place, format="parquet")
     if source.count_rows() > MOST_ROWS:
         raise NeedsSpark
-    names = {part.name for part in _first_parts(select, source.schema.names)}
+    names = _first_parts(select)  # A name that is no column is an alias, or a mistake.
     rows = _Rows(source.to_table(columns=[name for name in source.schema.names if name in names]), source.count_rows())
     where = select.args.get("where")
     if where is not None:
@@ -108,10 +108,10 @@ def _view(select: exp.Select) -> str:
     return str(table.name)
 
 
-def _first_parts(select: exp.Select, known: list[str]) -> list[exp.Expr]:
-    """The names of the view's columns that a query reads; a name that is none is an alias, or a mistake."""
-    firsts = [column.parts[0] for column in select.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
-    return [first for first in firsts if first.name in known]
+def _first_parts(select: exp.Select) -> set[str]:
+    """The names with which the columns that a query reads begin."""
+    columns = (column for column in select.find_all(exp.Column) if not isinstance(column.this, exp.Star))
+    return {str(column.parts[0].name) for column in columns}
 
 
 def _item(node: exp.Expression) -> _Item:

@@ -62,9 +62,9 @@ def test_a_constant_is_listed_with_range_meaning_and_users(drawn: Drawn) -> None
 
 
 def test_a_spec_is_listed_with_what_it_expects_and_its_title_is_only_text(drawn: Drawn) -> None:
-    row = SpecRow("specs/a.toml", "[bold]A[/bold]", "kip320", {"replicas": 3, "log_size": 2}, "holds")
+    row = SpecRow("specs/a.toml", "[bold]A[/bold]", "partition", "3.6", {"replicas": 3, "acks": "all"}, "holds")
     text = words(drawn(print_specs, [row]).text)
-    assert text == "specs/a.toml [bold]A[/bold] protocol kip320: replicas=3, log_size=2 expected holds"
+    assert text == "specs/a.toml [bold]A[/bold] protocol partition: version=3.6, replicas=3, acks=\"all\" expected holds"
 
 
 def test_a_protocol_that_refuses_small_constants_is_still_listed(drawn: Drawn) -> None:
