@@ -8,6 +8,6 @@ addEventListener("load", () => {
 // An option is not broken after its hyphens.
 addEventListener("DOMContentLoaded", () => {
   for (const code of document.querySelectorAll(".md-typeset :not(pre) > code")) {
-    if (code.textContent.length < 25) code.style.whiteSpace = "nowrap";
+    if (/^-\S{1,24}$/.test(code.textContent)) code.style.whiteSpace = "nowrap";
   }
 });

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _STYLE = {Verdict.HOLDS: "green", Verdict.VIOLATED: "bold red", Verdict.INCOMPLETE: "bold yellow"}
 _MARK = {Verdict.HOLDS: Mark.GOOD, Verdict.VIOLATED: Mark.BAD, Verdict.INCOMPLETE: Mark.OPEN}
-_HOW = {"induction": "induction", "bmc": "bmc, shortest run", "search": "explicit search", "-": "-"}
+_HOW = {"induction": "induction", "bmc": "bmc, shortest trace", "search": "explicit search", "-": "-"}
 
 
 def print_matrix(console: Console, matrix: Matrix, total_seconds: float) -> None:

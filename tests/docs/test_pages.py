@@ -38,6 +38,14 @@ def test_files_of_the_repository_that_a_page_names_are_there(page: Path) -> None
     assert [name for name in named if not (CHECKOUT / name).exists()] == []
 
 
+@pytest.mark.parametrize("page", sorted((CHECKOUT / "docs").rglob("*.md")), ids=lambda page: page.name)
+def test_a_page_begins_with_a_title_and_a_paragraph_that_says_what_it_is_about(page: Path) -> None:
+    title, first = re.split(r"\n\s*\n", page.read_text("utf-8"), maxsplit=2)[:2]
+    assert re.fullmatch(r"# [^\n]+", title)
+    assert re.match(r"[A-Z“*`]|acked ", first), "a paragraph, and no table, list or listing"
+    assert len(first.split()) >= 12
+
+
 def test_the_readme_has_at_most_150_lines() -> None:
     assert len((CHECKOUT / "README.md").read_text("utf-8").splitlines()) <= 150
 

@@ -23,7 +23,7 @@ MATRIX = Matrix(
 def test_the_terminal_tells_verdict_method_and_time(drawn: Callable[..., object]) -> None:
     lines = " ".join(str(drawn(print_matrix, MATRIX, 73.0).text).split())  # type: ignore[attr-defined]
     assert "kip320 StrongIsr ✓ holds induction 1.50 s" in lines
-    assert "kip101 StrongIsr ✗ violated in 10 steps bmc, shortest run 1 min 10 s" in lines
+    assert "kip101 StrongIsr ✗ violated in 10 steps bmc, shortest trace 1 min 10 s" in lines
     assert "kip101, FollowerReplicate: LogMatching, CommitQuorum kip320 asks in addition: follows in this epoch" in lines
 
 
@@ -35,7 +35,7 @@ def test_the_document_counts_states_as_traces_do() -> None:
 
 def test_the_page_is_made_of_tables() -> None:
     page = list(matrix_markdown(MATRIX))
-    assert "| kip101 | durable | StrongIsr | violated in 10 steps | bmc, shortest run | 1 min 10 s |" in page
+    assert "| kip101 | durable | StrongIsr | violated in 10 steps | bmc, shortest trace | 1 min 10 s |" in page
     assert "| kip101 | FollowerReplicate | LogMatching, CommitQuorum | follows in this epoch |" in page
 
 
