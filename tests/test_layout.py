@@ -117,5 +117,5 @@ def test_no_package_has_more_than_twenty_modules() -> None:
 def test_ci_runs_the_command_that_the_readme_gives_for_tests() -> None:
     readme = (CHECKOUT / "README.md").read_text("utf-8")
     script = [line for line in (CHECKOUT / ".ci" / "run").read_text("utf-8").splitlines() if line.startswith("make ")]
-    assert script == ["make lint", "make test"]
+    assert script == ["make lint", "make test", "make test-brokers"]
     assert [command for command in script if command not in readme] == []
