@@ -23,6 +23,7 @@ def test_every_action_has_a_driver_step_or_a_reason_why_it_has_none() -> None:
     assert not ACTIONS & NOT_PLAYED.keys()
 
 
+@pytest.mark.slow
 def test_the_shortest_playable_run_is_a_run_of_the_question_itself() -> None:
     asked = question("2.1", replicas=2, acks="1")
     found = search(playable(asked, Mode.ZOOKEEPER)).violations[0].run
