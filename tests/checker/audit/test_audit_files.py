@@ -61,6 +61,13 @@ def test_a_cluster_in_one_file_and_its_topic_in_another_are_one_configuration() 
     assert found.entries["Kafka version"].value == "3.9.0"
 
 
+def test_a_topic_that_two_resources_describe_differently_is_two_topics() -> None:
+    """Of the same topic in another cluster a setting may be missing, which must not be taken from the first."""
+    with pytest.raises(ConfigurationError, match=r"topic\.yaml:1 and .*list\.json:5 both describe the topic orders"):
+        given("strimzi/topic.yaml", "strimzi/list.json")
+    assert given("strimzi/list.json", "described/topics.txt").entries["replication.factor"].value == "3"
+
+
 # -- what is filled in elsewhere ----------------------------------------------------------------------------------------
 
 
