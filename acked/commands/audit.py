@@ -84,6 +84,7 @@ class Wanted:
     ask: str
     require: str
     advice: bool
+    show_settings: bool
 
     @cached_property
     def questions(self) -> tuple[AuditQuestion, ...]:
@@ -136,6 +137,8 @@ _asks = collects(
                    help="Exit with 0 only if the answer to these is no: loss, duplicates, reordering, vanishing, writes, "
                    "or all."),
     advice=option("--advice/--no-advice", default=True, help="Find the settings that cause a yes, and the smallest fix."),
+    show_settings=option("--show-settings", is_flag=True,
+                         help="Say what is read, with files and lines, and ask nothing (text or JSON)."),
 )  # fmt: skip
 _shows = collects(
     "output",
@@ -164,8 +167,13 @@ def audit(
 ) -> int:
     """Check what the settings in FILE... guarantee for acknowledged records.
 
-    FILEs are server.properties, producer.properties, consumer settings, the output of `kafka-configs --describe`,
-    `kafka-topics --describe` and `kafka-features describe`, or JSON. Five questions are decided by exhaustive search: can an
+    FILEs are what you have: properties of brokers, producers and consumers; the output of `kafka-configs --describe`,
+    `kafka-topics --describe` and `kafka-features describe`; Strimzi's Kafka, KafkaNodePool and KafkaTopic, ConfigMaps and
+    workloads of Kubernetes; docker-compose and files of variables (KAFKA_…, KAFKA_CFG_…); Helm values; Terraform
+    (kafka_topic, aws_msk_…); Spring's application.yml and .properties; librdkafka's names; JSON; folders of these; - for the
+    standard input. What is not understood is refused, and never passed over.
+
+    Five questions are decided by exhaustive search: can an
     acknowledged record be lost, duplicated, reordered, or read and then vanish, and can the partition stop accepting writes
     with one broker down? A yes comes with the shortest sequence of events, the settings that cause it, and the smallest
     change that makes it a no, itself checked. Where neither files nor options name the release, the required questions are
@@ -174,6 +182,8 @@ def audit(
     \b
     acked audit server.properties producer.properties --kafka-version 3.6
     acked audit --set acks=1 --set replication.factor=3 --ask loss
+    acked audit docker-compose.yml --show-settings
+    kubectl get kafka,kafkanodepool,kafkatopic -o yaml | acked audit - --topic orders
 
     Exit codes: 0 if every required answer is no, 12 if one is yes, 152 if one is undecided, 150 for a file that cannot be
     read or has no known setting, 151 for settings that Kafka refuses, that contradict each other, or whose name is nearly
@@ -189,6 +199,8 @@ def audit(
     if out is not None:
         check_writable(out, "audit")
     assumptions, given = assumed.assumptions(), cluster.settings(files)
+    if wanted.show_settings:
+        return _show_settings(given, output.form, out)
     found = contexts(given, cluster.version, cluster.control_plane)
     progress = output.batch_progress("searches")
     auditor = Auditor(
@@ -206,6 +218,25 @@ def audit(
     document = audit_document(result, required, found)
     _show(document, output.form, out, [str(file) for file in files])
     return {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}[document["verdict"]]
+
+
+def _show_settings(given: Given, form: str, out: Path | None) -> int:
+    """Tells what was read, and that nothing was decided is no failure."""
+    from io import StringIO
+
+    from acked.reports.audit.listing import print_settings, settings_document
+    from acked.reports.console import open_console
+
+    if form not in ("text", "json"):
+        raise click.UsageError(f"--show-settings is text or JSON, and --format says {form}; leave one out")
+    document = settings_document(given)
+    if form == "text" and out is None:
+        print_settings(open_console(sys.stdout), document)
+        return ExitCode.HOLDS
+    stream = StringIO()
+    print_settings(open_console(stream, width=120), document)
+    put_text(json_text(document) if form == "json" else stream.getvalue(), out, "settings")
+    return ExitCode.HOLDS
 
 
 def _run(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterable, Sequence
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import Scope, SettingEntry
+from acked.checker.audit.entry import DESCRIBED, Scope, SettingEntry
 from acked.checker.errors import ConfigurationError
 from acked.checker.names import near
 
@@ -36,8 +36,22 @@ def of_one_topic(
         settings = [frozenset((e.key, e.value) for e in shown if e.entity == name) for name in topics]
         if len(set(settings)) > 1:
             raise ConfigurationError(f"the files describe several topics; name one with --topic: {_list(topics)}")
+    if topic is None and topics:
         topic = topics[0]
+    if topic is not None:
+        described = [e for e in both if e.key == DESCRIBED and e.scope is Scope.TOPIC]
+        _check_one_definition([e for e in known if e.key not in hidden], described, topic)
     return [e for e in known if e.scope is not Scope.TOPIC or e.entity is None or topic is None or e.entity == topic]
+
+
+def _check_one_definition(known: Sequence[SettingEntry], described: Iterable[SettingEntry], topic: str) -> None:
+    """Two resources of one name are two topics (of two clusters), unless they say the same."""
+    where = {entry.file: entry.where for entry in described if entry.entity == topic}
+    own = [entry for entry in known if entry.scope is Scope.TOPIC and entry.entity == topic]
+    found = {file: frozenset((entry.key, entry.value) for entry in own if entry.file == file) for file in where}
+    if len(set(found.values())) > 1:
+        first, second = list(where.values())[:2]
+        raise ConfigurationError(f"{first} and {second} both describe the topic {topic}, and differ; audit one at a time")
 
 
 def of_one_variant(

@@ -125,11 +125,11 @@ def _topics(whose: Whose, item: Field, path: Sequence[str]) -> Iterator[SettingE
         if not isinstance(topic, Fields) or not topic.text("name"):
             yield from unread(whose, topic, (*path, item.key))
             continue
-        config = topic.field("config")
-        if config is not None and isinstance(config.node, Text) and not config.node.is_block:
-            pairs = pairs_in(config.node.value)
-            listed = Fields(tuple(Field(key, config.line, Text(value, config.line)) for key, value in pairs), config.line)
-            config = Field("config", config.line, listed)
+        given = topic.field("config")
+        if given is not None and isinstance(given.node, Text) and not given.node.is_block:
+            pairs = pairs_in(given.node.value)
+            listed = Fields(tuple(Field(key, given.line, Text(value, given.line)) for key, value in pairs), given.line)
+            config = Field("config", given.line, listed)
             topic = Fields((*(field for field in topic.fields if field.key != "config"), config), topic.line)
         yield from topic_entries(whose.file, topic, _FACTOR, ["config"], topic.text("name"))
 

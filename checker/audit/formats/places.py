@@ -92,6 +92,8 @@ def unread(whose: Whose, node: Node, path: Sequence[str] = ()) -> Iterator[Setti
             yield whose.suspect(".".join(path) or named, node.value, node.line, named)
         elif _OVERRIDE.search(node.value):
             yield whose.suspect("--replication-factor", node.value, node.line, "replication.factor")
+        elif path and path[-1] in ("name", "key") and (means := meant_elsewhere(node.value, path)) is not None:
+            yield whose.suspect(node.value, "", node.line, means)
     elif isinstance(node, Items):
         for item in node.items:
             yield from unread(whose, item, path)

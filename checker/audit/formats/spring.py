@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acked.checker.audit import keys
 from acked.checker.audit.entry import Scope, SettingEntry
@@ -123,22 +123,13 @@ def _by_profile(file: str, parts: Iterable[Sequence[_Property]]) -> list[Setting
         said = {(entry.key, entry.scope) for entry in own}
         base = [entry for entry in always if (entry.key, entry.scope) not in said]
         whole += [*_as_if(Whose(file, entity=profile), base), *own]
-    described = {(entry.scope, entry.entity): entry for entry in whole if entry.scope is not None}
-    return whole + _sure_of_each(file, described, [DEFAULT_PROFILE, *of])
+    first = {entry.scope: entry.line for entry in reversed(whole)}
+    return whole + [Whose(file, scope, name).described(line)
+                    for scope, line in first.items() for name in (DEFAULT_PROFILE, *of)]  # fmt: skip
 
 
 def _as_if(whose: Whose, entries: Iterable[SettingEntry]) -> list[SettingEntry]:
-    from dataclasses import replace
-
     return [replace(entry, entity=whose.entity) for entry in entries]
-
-
-def _sure_of_each(
-    file: str, described: dict[tuple[Scope | None, str | None], SettingEntry], names: Iterable[str]
-) -> list[SettingEntry]:
-    """That each profile is there, for both kinds of client of which something is set."""
-    first = {scope: entry.line for (scope, _), entry in reversed(described.items())}
-    return [Whose(file, scope, name).described(line) for scope, line in first.items() for name in names]
 
 
 # -- names --------------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from acked.checker.audit.formats.environment import Variable, application_entrie
 from acked.checker.audit.formats.helm import values_entries
 from acked.checker.audit.formats.kubernetes import is_resource, resource_entries
 from acked.checker.audit.formats.librdkafka import as_kafkas
-from acked.checker.audit.formats.places import Whose, unread
+from acked.checker.audit.formats.places import Whose, unread, with_unread
 from acked.checker.audit.formats.spring import has_spring, spring_yaml
 from acked.checker.audit.formats.tree import Field, Fields, Node, Text, documents
 from acked.checker.errors import SpecUnreadable
@@ -41,7 +41,7 @@ def _document(file: str, node: Node) -> list[SettingEntry]:
     plain = [item for item in node.fields if isinstance(item.node, Text)]
     variables = [item for item in plain if item.key.startswith(("KAFKA_", "SPRING_KAFKA_"))]
     if variables:
-        return _variables(file, variables)
+        return _variables(file, node)
     if any(item.key in _SECTIONS for item in node.fields) and all(_is_section(item) for item in node.fields):
         return [entry for item in node.fields for entry in _section(file, item)]
     if len(plain) == len(node.fields) and any("." in item.key for item in plain):
@@ -49,12 +49,13 @@ def _document(file: str, node: Node) -> list[SettingEntry]:
     return list(values_entries(file, node))
 
 
-def _variables(file: str, fields: list[Field]) -> list[SettingEntry]:
-    found = [Variable(item.key, item.text, item.line) for item in fields]
+def _variables(file: str, node: Fields) -> list[SettingEntry]:
+    found = [Variable(item.key, item.text, item.line) for item in node.fields if isinstance(item.node, Text)]
     brokers = [variable for variable in found if variable.name.startswith("KAFKA_")]
     clients = [variable for variable in found if variable not in brokers]
-    return [*broker_entries(Whose(file, Scope.BROKER), brokers, None),
+    read = [*broker_entries(Whose(file, Scope.BROKER), brokers, None),
             *application_entries(Whose(file, Scope.PRODUCER), clients)]  # fmt: skip
+    return with_unread(read, unread(Whose(file), node))
 
 
 def _is_section(item: Field) -> bool:

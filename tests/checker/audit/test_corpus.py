@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, assume, settings
@@ -23,7 +24,7 @@ from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdi
 from acked.checker.audit.read import read_all
 from acked.checker.audit.settings import configure
 from acked.checker.batch.local import BatchLimits
-from acked.checker.errors import ConfigurationError
+from acked.checker.errors import AckedError, ConfigurationError
 from tests.checker.audit.corpus import CORPUS, FILES, TRAPS, expected, name_of, reading, understood
 
 READ = [path for path in FILES if not expected(path).startswith("refused")]
@@ -108,20 +109,45 @@ def loses(values: Mapping[str, str]) -> bool:
 MEMO = [
     {keys.ACKS: acks, keys.MIN_ISR: least, keys.UNCLEAN: unclean, REPLICATION_FACTOR: factor}
     for acks, least, unclean, factor in (
-        ("all", "2", "false", "2"), ("all", "2", "true", "2"), ("all", "1", "false", "2"), ("1", "2", "false", "2"),
-        ("0", "2", "false", "2"), ("all", "1", "false", "1"),
+        ("all", "2", "false", "2"), ("all", "1", "false", "2"), ("1", "2", "false", "2"), ("all", "1", "false", "1"),
+        ("0", "2", "false", "2"), ("all", "2", "true", "2"), ("all", "2", "false", "3"), ("1", "2", "true", "3"),
     )
 ]  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("values", MEMO, ids=lambda values: "-".join(values.values()))
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(values, id="-".join(values.values()), marks=[pytest.mark.long] if at > 3 else [])
+        for at, values in enumerate(MEMO)
+    ],
+)
 def test_the_memo_of_answers_is_what_a_search_finds(values: dict[str, str]) -> None:
     found = gather([SettingEntry(key, value, "f", 1) for key, value in values.items()])
     auditor = Auditor(found, release("4.1"), "kraft", Assumptions(faults=(read_faults("clean"), read_faults("one-machine")),
                       of_loss=()), BatchLimits(1, 1 << 28))  # fmt: skip
     worst = auditor.run((AuditQuestion.LOSS,), advise=False).worst((AuditQuestion.LOSS,))
     assert worst is (AuditVerdict.YES if loses({keys.FLUSH_MESSAGES: "9", **values}) else AuditVerdict.NO)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "plain"), [
+    ("environment/exports", "zookeeper.connect=z\nunclean.leader.election.enable=true\ndefault.replication.factor=2\n"),
+    ("spring/application.properties", "acks=1\nretries=0\nenable.idempotence=false\n"
+                                      "max.in.flight.requests.per.connection=10\n"),
+])  # fmt: skip
+def test_a_file_has_the_answers_of_the_same_settings_as_plain_properties(name: str, plain: str, tmp_path: Path) -> None:
+    (tmp_path / "plain.properties").write_text(plain)
+    answers = []
+    for path in (CORPUS / name, tmp_path / "plain.properties"):
+        factor = [] if "factor" in plain else [SettingEntry(REPLICATION_FACTOR, "2", "--set", 0)]
+        auditor = Auditor(gather(read_all([path]), overrides=factor), release("3.9"), limits=BatchLimits(1, 1 << 28))
+        audit = auditor.run((AuditQuestion.LOSS, AuditQuestion.WRITES), advise=False)
+        replies = [(one.faults, one.reply, one.story and one.story.trace_length) for one in audit.answers]
+        answers.append(replies)
+    assert answers[0] == answers[1]
+    assert AuditVerdict.YES in [reply for _, reply, _ in answers[0]]
 
 
 # -- mutations ----------------------------------------------------------------------------------------------------------
@@ -135,10 +161,32 @@ def lines_of(path: Path) -> list[str]:
 
 
 @cache
-def deciding_lines(path: Path) -> Mapping[int, frozenset[str]]:
+def reddened(path: Path) -> tuple[str, ...]:
+    """The same with settings that are worse than what counts where they are left out: there a slip would mend."""
+    lines = lines_of(path)
+    for at, line in enumerate(lines):
+        worse = re.sub(r"min(.)insync(.)replicas", r"unclean\1leader\2election\2enable", line)
+        worse = worse.replace("MIN_INSYNC_REPLICAS", "UNCLEAN_LEADER_ELECTION_ENABLE")
+        if worse != line:
+            lines[at] = re.sub(r"(unclean\S*(?:\s*[=:])?\s*[\"']?)[12]\b", r"\1true", worse, flags=re.IGNORECASE)
+            if at + 1 < len(lines) and lines[at + 1].lstrip().startswith("value:"):
+                lines[at + 1] = re.sub("[12]", "true", lines[at + 1])
+        lines[at] = re.sub(r"(acks\W+)(all|-1)\b", r"\g<1>1", lines[at], flags=re.IGNORECASE)
+        lines[at] = re.sub(r"(idempotence\W+)true\b", r"\1false", lines[at], flags=re.IGNORECASE)
+    return tuple(lines)
+
+
+def test_reddened_files_are_read_and_lose_records(tmp_path: Path) -> None:
+    worse = [values_of("\n".join(reddened(path)), path.name, tmp_path) for path in MUTATED]
+    assert sum(values is not None and values[keys.UNCLEAN] == "true" for values in worse) >= 15
+    assert sum(values is not None and values[keys.ACKS] == "1" for values in worse) >= 3
+
+
+@cache
+def deciding_lines(path: Path, lines: tuple[str, ...]) -> Mapping[int, frozenset[str]]:
     """The settings that decide, by the line on which they stand."""
     found: dict[int, frozenset[str]] = {}
-    for entry in read_all([path]):
+    for entry in read_text(path, "\n".join(lines)):
         if entry.key in DECIDING and not entry.default_of:
             found[entry.line] = found.get(entry.line, frozenset()) | {entry.key}
     return found
@@ -153,9 +201,9 @@ def misspelt(line: str, at: int, other: str) -> str:
     return line[:place] + other + line[place + 1 :]
 
 
-def check(path: Path, lines: list[str], touched: frozenset[str], folder: Path) -> None:
+def check(path: Path, whole: tuple[str, ...], lines: list[str], touched: frozenset[str], folder: Path) -> None:
     """What has been made of a file is refused, or no setting of it counts as a safer one that was not touched."""
-    before = values_of(path.read_text("utf-8"), path.name, folder)
+    before = values_of("\n".join(whole) + "\n", path.name, folder)
     after = values_of("\n".join(lines) + "\n", path.name, folder)
     if before is None or after is None:
         return
@@ -173,39 +221,58 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("mutated")
 
 
-often = settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@st.composite
+def files(draw: st.DrawFn) -> tuple[Path, tuple[str, ...]]:
+    """A file of the corpus, as it is or reddened."""
+    path = draw(st.sampled_from(MUTATED))
+    return path, reddened(path) if draw(st.booleans()) else tuple(lines_of(path))
+
+
+often = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @often
-@drawn(st.sampled_from(MUTATED), st.data())
-def test_a_name_with_a_slip_is_never_read_as_safer(folder: Path, path: Path, data: st.DataObject) -> None:
-    lines = lines_of(path)
+@drawn(files(), st.data())
+def test_a_name_with_a_slip_is_never_read_as_safer(
+    folder: Path, file: tuple[Path, tuple[str, ...]], data: st.DataObject
+) -> None:
+    path, whole = file
+    lines = list(whole)
     at = data.draw(st.integers(0, len(lines) - 1))
     assume(not lines[at].lstrip().startswith(("#", "//")))
     lines[at] = misspelt(lines[at], data.draw(st.integers(0, 60)), data.draw(st.sampled_from(["", "x", "s", "_", "."])))
-    check(path, lines, frozenset(), folder)
+    check(path, whole, lines, frozenset(), folder)
 
 
 @often
-@drawn(st.sampled_from(MUTATED), st.data())
-def test_a_line_that_is_left_out_takes_nothing_but_itself(folder: Path, path: Path, data: st.DataObject) -> None:
-    lines = lines_of(path)
+@drawn(files(), st.data())
+def test_a_line_that_is_left_out_takes_nothing_but_itself(
+    folder: Path, file: tuple[Path, tuple[str, ...]], data: st.DataObject
+) -> None:
+    path, whole = file
+    lines = list(whole)
     at = data.draw(st.integers(0, len(lines) - 1))
-    touched = frozenset() if understood(path) is None else deciding_lines(path).get(at + 1, frozenset())
+    try:
+        touched = deciding_lines(path, whole).get(at + 1, frozenset())
+    except AckedError:
+        touched = frozenset()
     if data.draw(st.booleans()):
         lines[at] = f"# {lines[at]}"
     else:
         del lines[at]
-    check(path, lines, touched, folder)
+    check(path, whole, lines, touched, folder)
 
 
 @often
-@drawn(st.sampled_from(MUTATED), st.data())
-def test_a_line_that_is_moved_is_never_read_as_safer(folder: Path, path: Path, data: st.DataObject) -> None:
-    lines = lines_of(path)
+@drawn(files(), st.data())
+def test_a_line_that_is_moved_is_never_read_as_safer(
+    folder: Path, file: tuple[Path, tuple[str, ...]], data: st.DataObject
+) -> None:
+    path, whole = file
+    lines = list(whole)
     moved = lines.pop(data.draw(st.integers(0, len(lines) - 1)))
     lines.insert(data.draw(st.integers(0, len(lines))), moved)
-    check(path, lines, frozenset(), folder)
+    check(path, whole, lines, frozenset(), folder)
 
 
 def test_a_slip_in_terraform_is_never_read_as_safer(folder: Path) -> None:
@@ -213,7 +280,6 @@ def test_a_slip_in_terraform_is_never_read_as_safer(folder: Path) -> None:
     for at in (4, 7, 8):
         lines = lines_of(path)
         lines[at - 1] = misspelt(lines[at - 1], 3, "")
-        check(path, lines, frozenset(), folder)
         assert values_of("\n".join(lines) + "\n", path.name, folder) is None
 
 
@@ -224,3 +290,11 @@ def test_half_of_a_file_is_read_or_refused_in_one_sentence(tmp_path: Path) -> No
             place = tmp_path / path.name
             place.write_text(half, "utf-8")
             assert "\n" not in reading(place).removesuffix("\n") or not reading(place).startswith("refused")
+
+
+def read_text(path: Path, text: str) -> list[SettingEntry]:
+    """A text in the place of a file's own."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / path.name
+        place.write_text(text, "utf-8")
+        return read_all([place])
