@@ -6,11 +6,11 @@ action breaks which claim if it is left out (at the constants given: brokers, of
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas_words import leads_in_newest_epoch, may_be_deposed
+from acked.invariants.partition.lemmas_words import epochs_run_ahead, leads_in_newest_epoch, may_be_deposed
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import in_one_epoch, presumes_leadership
-from acked.model.partition.settings import alter_bumps_epoch, asynchronous_isr, shrink_bumps_epoch, truncates_by_request
+from acked.model.partition.settings import asynchronous_isr, truncates_by_request
 from acked.model.partition.state import Epoch, Offset, Replica, State
 
 
@@ -140,20 +140,14 @@ def true_leader_isr(s: State) -> Bool:
 
 
 def leader_in_office(s: State) -> Bool:
-    """Where nobody is deposed alive, who takes itself for the leader is the controller's, in the newest epoch.
+    """Where epochs run ahead (to 3.5) and nobody is deposed alive, who takes itself for the leader is the controller's.
 
-    To 3.5 the epoch may be newer: the controller takes another when a broker leaves the ISR, and the leader has yet to hear.
-    It is what releases rest on whose leaders keep log ends when they are elected again (`reelection_forgets_ends` off).
-    Without it Produce breaks KnownEndIsHeld (2, 1, 1, Kafka 4.1).
+    It may have yet to hear of its new epoch, and goes on with what it knew of its followers when it does; nobody else led.
+    Without it Produce breaks KnownEndIsHeld (2, 1, 1, Kafka 3.5).
     """
-    if may_be_deposed():
+    if may_be_deposed() or not epochs_run_ahead():
         return truth(True)
-
-    def is_current(r: Replica) -> Bool:
-        is_leader = s.controller.leader == r
-        return is_leader if shrink_bumps_epoch.on or alter_bumps_epoch.on else is_leader & leads_in_newest_epoch(s, r)
-
-    return every(Replica, lambda r: implies(presumes_leadership(s, r), is_current(r)))
+    return every(Replica, lambda r: implies(presumes_leadership(s, r), s.controller.leader == r))
 
 
 def vacant_epoch_is_unwritten(s: State) -> Bool:
