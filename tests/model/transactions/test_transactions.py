@@ -143,6 +143,17 @@ def test_every_promise_is_violated_by_a_spec() -> None:
     assert set(violated()) == set(PROMISES)
 
 
+def test_every_rule_is_what_mends_a_bug_but_for_the_one_that_only_lets_producers_go_on() -> None:
+    mended = set()
+    for fix in ((SPECS / "gallery").glob("*-fix.toml"), [SPECS / "recoverable" / "kafka-19999-retry-taken.toml"]):
+        for path in fix:
+            if 'protocol = "transactions"' in path.read_text("utf-8"):
+                bug = path.with_name(path.name.replace("-fix", "-bug").replace("-retry-taken", ""))
+                constants = [load_spec(item).constants for item in (bug, path)]
+                mended |= {name for name in constants[0] if constants[0][name] != constants[1][name]}
+    assert {item.name for item in RULES} - mended == {"unknown_producers_accepted", "client_bumps_epoch"}
+
+
 def lso_is_stable(s: State) -> Bool:
     """The last stable offset comes after the last marker; from there on to the log end there are records alone."""
 
