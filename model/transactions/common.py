@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from acked.model.language.context import literal
 from acked.model.language.protocol import require
-from acked.model.language.quantify import every, ite, some, truth
+from acked.model.language.quantify import each, every, ite, some, truth
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, OptionalValue
 from acked.model.transactions.settings import (
     TV2,
+    forgets_moves,
     log_size,
     marker_epoch_above,
     marker_retry_taken,
@@ -99,6 +100,25 @@ def acknowledge(s: State, p: Partition) -> None:
     coordinator.state = ite(left.is_empty, completed, coordinator.state)
     coordinator.partitions = ite(left.is_empty, none_of(Partition), coordinator.partitions)
     coordinator.awaiting = left
+
+
+def renumber_coordinators(s: State) -> None:
+    """Of coordinator epochs it is kept what can matter: who is ahead of the late marker, unless the question bounds them.
+
+    A marker that is not late has the coordinator's own epoch, and no partition has a newer one. So the only comparison that
+    can go either way is that of the late marker with its partition, now or once the coordinator has written there.
+    """
+    if not forgets_moves.value:
+        return
+    late, coordinator = s.late.marker, s.coordinator
+    before, after = CoordinatorEpoch(literal(0)), CoordinatorEpoch(literal(1))
+    for p in each(Partition):
+        mine = s.partition[p]
+        is_ahead = (late.partition == p) & (late.coordinator_epoch < mine.coordinator_epoch)
+        mine.coordinator_epoch = ite(is_ahead, after, before)
+    is_ahead = late.partition.is_some & (late.coordinator_epoch < coordinator.coordinator_epoch)
+    coordinator.coordinator_epoch = ite(is_ahead, after, before)
+    late.coordinator_epoch = before
 
 
 # -- a partition's leader ---------------------------------------------------------------------------------------------

@@ -19,9 +19,10 @@ from acked.model.transactions.common import (
     append_marker,
     is_preparing,
     is_state,
+    renumber_coordinators,
     takes_marker,
 )
-from acked.model.transactions.settings import coordinator_moves, late_marker
+from acked.model.transactions.settings import coordinator_moves, late_marker, max_coordinator_epoch
 from acked.model.transactions.state import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
@@ -78,6 +79,7 @@ def write_marker(s: State, partition: Partition) -> None:
     )
     append_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch, _commits(s))
     acknowledge(s, partition)
+    renumber_coordinators(s)
 
 
 @action(
@@ -102,6 +104,7 @@ def _end_late_marker(s: State) -> None:
     late.epoch = epoch(-1)
     late.coordinator_epoch = CoordinatorEpoch(literal(0))
     late.commits = False
+    renumber_coordinators(s)
 
 
 def _late_text(t: Telling) -> str:
@@ -139,15 +142,17 @@ def late_marker_is_lost(s: State) -> None:
         f"another broker becomes the coordinator, with coordinator epoch {t.after.coordinator.coordinator_epoch}"
         + ("; it sends all markers again" if t.before.coordinator.state in (PREPARE_COMMIT, PREPARE_ABORT) else "")
     ),
-    when=lambda: coordinator_moves.value > 0,
+    when=lambda: coordinator_moves.on,
     actor=COORDINATOR, fault=Fault.RESTARTS,
 )
 def move_coordinator(s: State) -> None:
     """Another broker leads the id's partition of `__transaction_state`: it reads the state and sends all markers again."""
     coordinator = s.coordinator
-    require("a move is left", coordinator.coordinator_epoch < coordinator_moves)
+    if max_coordinator_epoch.value:
+        require("a move is left", coordinator.coordinator_epoch < max_coordinator_epoch)
     coordinator.coordinator_epoch = coordinator.coordinator_epoch + 1
     coordinator.awaiting = ite(is_preparing(s), coordinator.partitions, none_of(Partition))
+    renumber_coordinators(s)
 
 
 ACTIONS = (write_marker, delay_marker, late_marker_arrives, late_marker_is_lost, move_coordinator)

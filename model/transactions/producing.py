@@ -22,6 +22,7 @@ from acked.model.transactions.common import (
     may_add,
     no_txn,
     opens_rightly,
+    renumber_coordinators,
     require_room,
 )
 from acked.model.transactions.settings import (
@@ -354,6 +355,7 @@ def forget_producer(s: State, partition: Partition) -> None:
     mine.epoch = epoch(-1)
     mine.last_seq = sequence(-1)
     mine.coordinator_epoch = CoordinatorEpoch(literal(0))
+    renumber_coordinators(s)
 
 
 ACTIONS = (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from acked.model.language.protocol import Protocol
+from acked.model.language.ranks import told_without_ranks
 from acked.model.transactions import ending, initialising, marking, producing
-from acked.model.transactions.settings import CONSTANTS
+from acked.model.transactions.settings import CONSTANTS, max_coordinator_epoch
 from acked.model.transactions.state import Partition, Producer, State, initial
 from acked.model.transactions.versions import profile
 
@@ -17,6 +18,7 @@ transactions = Protocol(
     initial=initial,
     actions=(*initialising.ACTIONS, *producing.ACTIONS, *ending.ACTIONS, *marking.ACTIONS),
     profile=profile,
+    told_with=told_without_ranks(max_coordinator_epoch),
     symmetric=(Partition, Producer),
     budgets=("a move is left", "none has been late", "a transaction is left", "room in the log"),
 )

@@ -15,10 +15,17 @@ from acked.model.language.context import Computed, Constant, choice, switch
 partitions = Constant("partitions", 1, 2, "partitions that every transaction writes one record to", 2)
 producers = Constant("producers", 1, 2, "instances of the application with the one transactional.id", 2)
 transactions = Constant("transactions", 1, 3, "transactions that the instances begin, all together", 2)
+max_coordinator_epoch = Constant(
+    "max_coordinator_epoch",
+    0,
+    14,
+    "the last coordinator epoch; 0 stands for any number of moves: it is then kept who is ahead of the late marker",
+    0,
+)
 
 # -- what may go wrong ------------------------------------------------------------------------------------------------
 
-coordinator_moves = Constant("coordinator_moves", 0, 2, "how often another broker becomes the transaction coordinator", 1)
+coordinator_moves = switch("coordinator_moves", "another broker may become the transaction coordinator", default=True)
 aborts = switch("aborts", "the application may abort a transaction", default=True)
 timeouts = switch(
     "timeouts", "transaction.timeout.ms may pass: the coordinator aborts a transaction that is not ended in it", default=True
@@ -85,7 +92,7 @@ marker_retry_taken = switch(
     default=True,
 )
 
-SIZES: tuple[Constant, ...] = (partitions, producers, transactions)
+SIZES: tuple[Constant, ...] = (partitions, producers, transactions, max_coordinator_epoch)
 CIRCUMSTANCES: tuple[Constant, ...] = (
     coordinator_moves,
     aborts,
@@ -140,6 +147,14 @@ shares_guard = Computed(
     )
 )
 """Whether an answer of the coordinator may count for another request than the one for which it was asked."""
+
+forgets_moves = Computed(lambda constants: int(constants["coordinator_moves"] and not constants["max_coordinator_epoch"]))
+"""Whether of coordinator epochs only what can matter is kept."""
+
+highest_coordinator_epoch = Computed(
+    lambda constants: (constants["max_coordinator_epoch"] or 1) if constants["coordinator_moves"] else 0
+)
+"""The greatest coordinator epoch; 1 stands for all that are ahead of the late marker."""
 
 log_size = Computed(lambda constants: 2 * constants["transactions"] + int(not constants["marker_time_kept"]))
 """Offsets of a partition: a record and a marker for every transaction, and a record that is appended twice, if one may be."""

@@ -18,7 +18,7 @@ from acked.model.transactions.settings import (
     adds_partitions,
     bumps,
     bumps_late,
-    coordinator_moves,
+    highest_coordinator_epoch,
     highest_epoch,
     late_end,
     late_init,
@@ -49,8 +49,8 @@ class Epoch(Int, lo=-1, hi=highest_epoch, name="producer epoch"):
     """A producer epoch; −1 where there is none."""
 
 
-class CoordinatorEpoch(Int, lo=0, hi=coordinator_moves):
-    """How often the coordinator has moved: the leader epoch of the id's partition of `__transaction_state`."""
+class CoordinatorEpoch(Int, lo=0, hi=highest_coordinator_epoch, name="coordinator epoch"):
+    """The leader epoch of the id's partition of `__transaction_state`; without a bound 1 if it is above the late marker's."""
 
 
 class Sequence(Int, lo=-1, hi=transactions, name="sequence number"):
@@ -143,7 +143,7 @@ class Coordinator(Struct):
     last_epoch = field(Present(Epoch, bumps), "the producer epoch before it, if its owner asked for another; else −1")
     partitions = field(SetOf(Partition), "the partitions of the transaction")
     awaiting = field(SetOf(Partition), "those of them that have not acknowledged the marker")
-    coordinator_epoch = field(CoordinatorEpoch, "how often the coordinator has moved")
+    coordinator_epoch = field(CoordinatorEpoch, "the leader epoch under which it is the coordinator")
 
 
 class LateInit(Struct):

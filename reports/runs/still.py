@@ -39,10 +39,12 @@ class _Drawing:
         self._step = step
         self._look = view.look
         pictures = [other.picture for other in view.steps if other.picture is not None]
-        used = max((marker.offset for picture in pictures for row in picture.rows for marker in row.markers), default=0)
+        markers = [marker for picture in pictures for row in picture.rows for marker in row.markers]
+        used = max((marker.offset for marker in markers), default=0)
         room = max((len(row.cells) for picture in pictures for row in picture.rows), default=0)
         self._offsets = min(max(1, used), room)
-        self._grid_end = _LEFT + _CELL * self._offsets + 40
+        has_others = any(marker.place is MarkerKind.OTHER for marker in markers)
+        self._grid_end = _LEFT + _CELL * self._offsets + (80 if has_others else 40)
         self._width = max(720.0, self._grid_end + 330.0)
         self._y = 14.0
         self._root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img"})

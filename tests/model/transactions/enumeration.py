@@ -22,7 +22,8 @@ class Rules:
     partitions: int = 2
     producers: int = 2
     transactions: int = 2
-    coordinator_moves: int = 1
+    coordinator_moves: bool = True
+    max_coordinator_epoch: int = 0
     aborts: bool = True
     timeouts: bool = True
     late_init: bool = False
@@ -333,7 +334,7 @@ def coordinate(rules: Rules, w: World) -> Iterator[World]:
     if rules.timeouts and c.state == "Ongoing":
         as_it_is = replace(c, state="PrepareAbort", unmarked=c.members)
         yield replace(w, coordinator=abort_under_new_epoch(c) if rules.timeout_bumps_epoch else as_it_is)
-    if c.generation < rules.coordinator_moves:
+    if rules.coordinator_moves and (c.generation < rules.max_coordinator_epoch or not rules.max_coordinator_epoch):
         unmarked = c.members if c.state.startswith("Prepare") else frozenset()
         yield replace(w, coordinator=replace(c, generation=c.generation + 1, unmarked=unmarked))
     result = c.state.removeprefix("Prepare")
@@ -396,8 +397,27 @@ def broken_by(before: World, after: World) -> Iterator[str]:
                 yield "ZombieFenced"
 
 
+def compared(w: World) -> World:
+    """Of the coordinator's generations what is left where only comparisons count that may yet be made and can go either way.
+
+    Those are of the late marker, with what its partition has seen or will see from the coordinator of today.
+    """
+    late = w.mailed("marker")
+    newer = [0 if late is None or p != late[1] or x.generation <= late[3] else 1 for p, x in enumerate(w.leaders)]
+    leaders = tuple(replace(leader, generation=number) for leader, number in zip(w.leaders, newer, strict=True))
+    mine = int(late is not None and w.coordinator.generation > late[3])
+    left = replace(w, coordinator=replace(w.coordinator, generation=mine), leaders=leaders)
+    return left if late is None else left.drop(late).post(*late[:3], 0, late[4])
+
+
 def explore(rules: Rules) -> tuple[int, dict[str, int]]:
     """How many states are reachable, and after how many steps each promise is broken first."""
+    states, found = reach(rules)
+    return len(states), found
+
+
+def reach(rules: Rules) -> tuple[set[World], dict[str, int]]:
+    """Every reachable state, and after how many steps each promise is broken first."""
     first = World(
         Coordinator(),
         (Leader(),) * rules.partitions,
@@ -412,6 +432,7 @@ def explore(rules: Rules) -> tuple[int, dict[str, int]]:
         following = []
         for before in level:
             for after in steps(rules, before):
+                after = after if rules.max_coordinator_epoch else compared(after)
                 for name in broken_by(before, after):
                     note(name, depth)
                 if after not in states:
@@ -420,4 +441,4 @@ def explore(rules: Rules) -> tuple[int, dict[str, int]]:
                     for name in broken(after):
                         note(name, depth)
         level = following
-    return len(states), found
+    return states, found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
 
@@ -26,7 +26,7 @@ from acked.model.transactions.protocol import transactions
 from acked.model.transactions.settings import CIRCUMSTANCES, RULES
 from acked.model.transactions.state import Offset, Partition, State
 from acked.model.transactions.versions import CHANGES, VERSIONS, profile
-from tests.model.transactions.enumeration import Rules, explore
+from tests.model.transactions.enumeration import Rules, compared, explore, reach
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
 from tests.places import SPECS
@@ -95,6 +95,14 @@ def test_the_enumeration_is_asked_about_every_rule_and_every_kind_of_late_reques
     assert never_other == {"coordinator_moves", "aborts", "timeouts"}
 
 
+def test_moves_without_a_bound_reach_what_some_number_of_moves_reaches_and_no_more() -> None:
+    rules = Rules(producers=1, transactions=1, late_marker=True, transaction_version=1)
+    unbounded, _ = reach(rules)
+    found = [{compared(w) for w in reach(replace(rules, max_coordinator_epoch=bound))[0]} for bound in (1, 2, 3)]
+    assert found[0] <= found[1] == found[2] == unbounded
+    assert explore(replace(rules, max_coordinator_epoch=2)) == answer(of_rules(replace(rules, max_coordinator_epoch=2)))
+
+
 @pytest.mark.parametrize("constants", [{**ALONE, **LATE}, {"producers": 1, "transactions": 1, "late_marker": True}], ids=str)
 def test_the_native_search_says_what_the_plain_evaluator_says(constants: dict[str, Any]) -> None:
     question = Question(instance(constants), tuple(PROMISES.values()))
@@ -135,6 +143,17 @@ def test_every_promise_is_violated_by_a_spec() -> None:
     assert set(violated()) == set(PROMISES)
 
 
+def test_every_rule_is_what_mends_a_bug_but_for_the_one_that_only_lets_producers_go_on() -> None:
+    mended = set()
+    for fix in ((SPECS / "gallery").glob("*-fix.toml"), [SPECS / "recoverable" / "kafka-19999-retry-taken.toml"]):
+        for path in fix:
+            if 'protocol = "transactions"' in path.read_text("utf-8"):
+                bug = path.with_name(path.name.replace("-fix", "-bug").replace("-retry-taken", ""))
+                constants = [load_spec(item).constants for item in (bug, path)]
+                mended |= {name for name in constants[0] if constants[0][name] != constants[1][name]}
+    assert {item.name for item in RULES} - mended == {"unknown_producers_accepted", "client_bumps_epoch"}
+
+
 def lso_is_stable(s: State) -> Bool:
     """The last stable offset comes after the last marker; from there on to the log end there are records alone."""
 
@@ -166,7 +185,7 @@ def leaves(made: Instance) -> set[str]:
 
 
 def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
-    quiet = instance({"timeouts": False, "aborts": False, "coordinator_moves": 0})
+    quiet = instance({"timeouts": False, "aborts": False, "coordinator_moves": False})
     assert names(quiet) == {"InitProducerId", "AbortOpenTransaction", "Begin", "Produce", "Commit", "WriteMarker"}
     assert not {name for name in leaves(quiet) if name.startswith("late.") or "coordinator_epoch" in name or "added" in name}
     first = instance({"transaction_version": "1", **LATE})
