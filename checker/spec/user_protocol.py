@@ -56,6 +56,7 @@ def load_protocol(reference: str, folder: Path) -> Protocol:
     if made.name in PROTOCOLS:
         raise ConfigurationError(f"{path}: {made.name} is the name of a shipped protocol; give yours another one")
     made.reference = f"{path}:{name}"
+    made.has_folder = bool(module.__package__)
     return made
 
 
