@@ -335,7 +335,7 @@ searches_many_anywhere = collects("batch", BatchOptions, jobs=JOBS, master=MASTE
 reads_trace = collects(
     "source",
     TraceSource,
-    spec=option("--spec", metavar="SPEC",
+    spec=option("--spec", metavar="SPEC", shell_complete=bundled_or_file,
                 help="The spec that TRACE is a trace of, if TLC or Apalache wrote it or the protocol is your own."),
     trusts=option("--trust", is_flag=True, help="Run the protocol file that TRACE names, if its protocol is not shipped."),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from acked.asking.completion import bundled_or_file
+from acked.asking.completion import bundled_or_file, shipped_protocols
 from acked.asking.options import QUIET, SpecChanges, TraceSource, changes_spec, reads_trace
 from acked.asking.output import say
 from acked.asking.runs import run_of
@@ -21,7 +21,7 @@ from acked.checker.question.result import Counterexample
 @click.argument("other", metavar="[TRACE|SPEC]", required=False, shell_complete=bundled_or_file)
 @click.option("-o", "--out", type=click.Path(path_type=Path), metavar="FILE",
               help="The page; default: the target's name with .html.")  # fmt: skip
-@click.option("--against", metavar="PROTOCOL",
+@click.option("--against", metavar="PROTOCOL", shell_complete=shipped_protocols,
               help="Show beside it the same trace under another protocol, up to the step that it forbids.")  # fmt: skip
 @changes_spec
 @reads_trace

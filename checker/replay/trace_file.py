@@ -211,14 +211,18 @@ def _protocol(name: str, rules: Protocol | None, folder: Path | None) -> Protoco
             raise ConfigurationError(f"the trace is of another protocol, {name}, than {rules.shown_reference}")
         return rules
     if is_reference(name):
-        if folder is None:
-            raise SpecUnreadable(
-                f"its protocol is a Python file's, {name}, and no trace has a file run; name the spec with --spec SPEC, "
-                "or add --trust if that file may be run"
-            )
         file = name.rpartition(":")[0]
-        if Path(file).name != file:
-            raise SpecUnreadable("not a trace file: its protocol's file must be named without a folder")
+        is_beside = Path(file).name == file
+        if folder is None:
+            trusted = ", or add --trust if that file may be run" if is_beside else ""
+            raise SpecUnreadable(
+                f"its protocol is a Python file's, {name}, and no trace has a file run; name the spec with --spec SPEC"
+                f"{trusted}"
+            )
+        if not is_beside:
+            raise SpecUnreadable(
+                f"its protocol's file, {file}, must be named without a folder to be trusted; name the spec with --spec SPEC"
+            )
         if not (folder / file).exists():
             folder = Path()
     return protocol_named(name, folder)

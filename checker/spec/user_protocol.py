@@ -1,7 +1,7 @@
 """Protocols from a user's own Python file: `toylog.py:toylog`.
 
-A protocol file is Python, and reading it runs it, as a test runner does with tests. Whatever goes wrong in it is reported in
-one sentence with its line.
+A protocol file is Python, and reading it runs it, and those beside it that it imports with a dot, as a test runner does with
+tests. Whatever goes wrong in them is reported in one sentence with its line.
 
 A file is run only if a person asks for it: by naming the protocol, a spec that names it, or a folder of such specs on the
 command line, or with --trust. Data never has a file run: a trace names shipped protocols or is replayed under the rules that
@@ -56,6 +56,7 @@ def load_protocol(reference: str, folder: Path) -> Protocol:
     if made.name in PROTOCOLS:
         raise ConfigurationError(f"{path}: {made.name} is the name of a shipped protocol; give yours another one")
     made.reference = f"{path}:{name}"
+    made.has_folder = bool(module.__package__)
     return made
 
 

@@ -193,6 +193,8 @@ class Protocol:
         self.name = name
         self.reference = name
         """What names it to another process: its name, or the file that defines it and the name there."""
+        self.has_folder = False
+        """Whether the file that defines it is one of several in a folder of their own."""
         self.state = state
         self.title = title
         self.source = source
@@ -237,8 +239,11 @@ class Protocol:
 
     @property
     def shown_reference(self) -> str:
-        """What names it in files that travel: of one that a file defines, the file without its folder."""
-        return FilePath(self.reference).name
+        """What names it in files that travel: of one that a file defines, the file without its folder.
+
+        Where that file is one of several, their folder belongs to the name.
+        """
+        return FilePath(*FilePath(self.reference).parts[-2 if self.has_folder else -1 :]).as_posix()
 
     def bind(self, constants: Mapping[str, object]) -> dict[str, int]:
         """The constants in declared order, checked: each given or with a default, none unknown, every value in range."""

@@ -161,6 +161,19 @@ def test_what_stays_is_written_at_once_and_puts_off_the_next_plain_line(screen) 
     assert stream.text == "kept\nplain\n"
 
 
+def test_work_that_reports_nothing_is_still_seen_to_go_on(screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PLAIN_INTERVAL", 0.02)
+    stream = screen()
+    with LiveDisplay(stream, lambda console: "drawn", lambda: "plain"):
+        deadline = time.monotonic() + 20
+        while stream.text.count("plain\n") < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert stream.text.count("plain\n") >= 2
+    said = stream.text
+    time.sleep(0.1)
+    assert stream.text == said
+
+
 def test_on_a_terminal_what_stays_is_above_the_live_region(screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(progress, "LIVE_DELAY", 0.01)

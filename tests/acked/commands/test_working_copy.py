@@ -15,6 +15,7 @@ from acked.checker.question.result import Result
 from acked.checker.search.local import search
 from acked.checker.spec.resolve import protocol_named
 from acked.checker.spec.spec import load_spec
+from acked.cli import main
 from acked.commands.new import protocol
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
@@ -67,6 +68,19 @@ def test_a_rule_that_is_changed_in_one_of_several_files_changes_the_answer(tmp_p
     leading.write_text(text, "utf-8")
     assert answer(reference).distinct_states == before.distinct_states
     assert sorted(item.name for item in (tmp_path / "mine").iterdir() if item.suffix != ".py") == []
+
+
+def test_a_trace_of_a_copy_of_several_files_is_replayed_with_its_spec_and_runs_no_file_by_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec, trace = str(copied(tmp_path, "majority")), str(tmp_path / "t.json")
+    capsys.readouterr()
+    assert main(["find", spec, "log[1].end > 0", "-c", "replicas=2", "-q", "--trace-out", trace]) == 0
+    assert main(["show", trace, "--spec", spec]) == 0
+    capsys.readouterr()
+    assert main(["show", trace]) == 150
+    assert "mine/protocol.py:mine, and no trace has a file run; name the spec with --spec SPEC\n" in capsys.readouterr().err
+    assert main(["show", trace, "--trust"]) == 150
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,13 @@ def test_the_command_says_its_seed_and_that_nothing_is_proved(capsys: pytest.Cap
     assert "did you mean LeaderWrite?" in capsys.readouterr().err
 
 
+def test_it_is_told_how_many_runs_are_made() -> None:
+    told: list[tuple[int, int]] = []
+    question = question_of("kip320", "WeakIsr")
+    simulate(question, Plan(2500, 5, 1, {}), 2, lambda done, total: told.append((done, total)))
+    assert told == [(1024, 2500), (2048, 2500), (2500, 2500)]
+
+
 def test_a_deadlock_is_found_natively() -> None:
     question = Question(PROTOCOLS["kip320"].instantiate(FAMILY), (DEADLOCK,))
     assert simulate(question, Plan(2000, 60, 1, {}), 1).violation is not None
