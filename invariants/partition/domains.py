@@ -10,7 +10,10 @@ from acked.model.partition.state import Epoch, Offset, Replica, State
 
 
 def leader_has_epoch(s: State) -> Bool:
-    """A broker without a leader epoch has no leader, so a record never lacks the epoch of the leader that wrote it."""
+    """A broker without a leader epoch has no leader, so a record never lacks the epoch of the leader that wrote it.
+
+    Without it Produce breaks domains (2, 1, 1).
+    """
     return every(Replica, lambda r: implies(s.broker[r].leader_epoch.is_none, s.broker[r].leader.is_none))
 
 
@@ -26,7 +29,10 @@ def _is_in_use(s: State, epoch: Epoch) -> Bool:
 
 
 def epochs_are_dense(s: State) -> Bool:
-    """Below every leader epoch in use lie only leader epochs in use: ranks neither have gaps nor run out."""
+    """Below every leader epoch in use lie only leader epochs in use: ranks neither have gaps nor run out.
+
+    So there is a rank for the next one. Without it ElectLeader breaks EpochSent (2, 1, 1).
+    """
     return every(
         Epoch,
         lambda high: every(Epoch, lambda low: implies((low < high) & _is_in_use(s, high), _is_in_use(s, low))),

@@ -38,10 +38,11 @@ PARTITION_LEMMAS: tuple[Property, ...] = (
         "TruncatedFollower", basis.truncated_follower, "a truncated log is its leader's prefix", "kip320's FollowerPrefix"
     ),
     _lemma("TrueLeaderIsr", basis.true_leader_isr, "the newest leader knows the committed ISR", "kip320's TrueLeaderIsr"),
-    _lemma("LeaderInOffice", basis.leader_in_office, "where none is deposed who acts is the leader", "crashes"),
+    _lemma("LeaderInOffice", basis.leader_in_office, "where epochs run ahead who acts is the leader", "crashes"),
     _lemma(
         "EligibleOnlyWhereTooFew", commits.eligible_only_where_too_few, "eligible leaders only beside a small ISR", "KIP-966"
     ),
+    _lemma("DeposedIsOut", commits.deposed_is_out, "who is deposed and does not know is out of the ISR", "zombies"),
     _lemma("LateFollower", commits.late_follower_is_unknown, "of who is late nothing is known", "kip320's LateMember"),
     _lemma("KnownEndIsHeld", commits.known_end_is_held, "what a leader knows of a follower is so", "kip320's FollowerPrefix"),
     _lemma(

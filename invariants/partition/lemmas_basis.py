@@ -6,16 +6,19 @@ action breaks which claim if it is left out (at the constants given: brokers, of
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas_words import leads_in_newest_epoch, may_be_deposed
+from acked.invariants.partition.lemmas_words import epochs_run_ahead, leads_in_newest_epoch, may_be_deposed
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import in_one_epoch, presumes_leadership
-from acked.model.partition.settings import alter_bumps_epoch, asynchronous_isr, shrink_bumps_epoch, truncates_by_request
+from acked.model.partition.settings import asynchronous_isr, truncates_by_request
 from acked.model.partition.state import Epoch, Offset, Replica, State
 
 
 def epoch_sent(s: State) -> Bool:
-    """No broker knows a leader epoch that the controller has not used."""
+    """No broker knows a leader epoch that the controller has not used.
+
+    So an election takes an epoch that nobody is in yet. Without it Produce breaks RecordEpoch (2, 1, 1).
+    """
 
     def is_known(r: Replica) -> Bool:
         epoch = s.broker[r].leader_epoch
@@ -25,7 +28,10 @@ def epoch_sent(s: State) -> Bool:
 
 
 def record_epoch(s: State) -> Bool:
-    """No log holds a record of a leader epoch that the controller has not used, or that its broker has not reached."""
+    """No log holds a record of a leader epoch that the controller has not used, or that its broker has not reached.
+
+    So nothing is written in an epoch before it begins. Without it ElectLeader breaks VacantEpoch (2, 1, 1).
+    """
 
     def reached(r: Replica, epoch: Epoch) -> Bool:
         known = s.broker[r].leader_epoch
@@ -35,12 +41,18 @@ def record_epoch(s: State) -> Bool:
 
 
 def hw_in_log(s: State) -> Bool:
-    """No high watermark is beyond its log."""
+    """No high watermark is beyond its log.
+
+    While nobody can be elected no other lemma says so. Without it Crash breaks HwInEpoch (3, 1, 1).
+    """
     return every(Replica, lambda r: s.broker[r].hw <= s.log[r].end)
 
 
 def knows_leader(s: State) -> Bool:
-    """Brokers of one leader epoch agree on its leader, and in the newest they agree with the controller."""
+    """Brokers of one leader epoch agree on its leader, and in the newest they agree with the controller.
+
+    So no epoch has two leaders. Without it Produce breaks WrittenByLeader (2, 1, 1).
+    """
 
     def agree(a: Replica, b: Replica) -> Bool:
         known = s.broker[a].leader_epoch
@@ -54,12 +66,18 @@ def knows_leader(s: State) -> Bool:
 
 
 def quorum_isr_has_leader(s: State) -> Bool:
-    """The controller's leader is in its ISR."""
+    """The controller's leader is in its ISR.
+
+    So whoever counts the ISR counts the leader. Without it LearnIsr breaks OnlyLeadersKnowIsr (2, 1, 1).
+    """
     return every(Replica, lambda r: implies(s.controller.leader == r, s.controller.isr.contains(r)))
 
 
 def only_leaders_know_isr(s: State) -> Bool:
-    """Who does not presume leadership keeps no ISR, no change of it and no follower's log end; a leader is in its own ISR."""
+    """Who does not presume leadership keeps no ISR, no change of it and no follower's log end; a leader is in its own ISR.
+
+    So the ISR that a leader asks for has the leader. Without it CommitAlterPartition breaks QuorumIsrHasLeader (2, 1, 1).
+    """
 
     def keeps(r: Replica) -> Bool:
         mine = s.broker[r]
@@ -74,7 +92,11 @@ def only_leaders_know_isr(s: State) -> Bool:
 
 
 def log_matching(s: State) -> Bool:
-    """Two logs that hold records of one leader epoch at an offset hold the same records there and below."""
+    """Two logs that hold records of one leader epoch at an offset hold the same records there and below.
+
+    So a leader that knows the epoch of a fetch's last record knows what lies below it. Without it FetchNothingNew breaks
+    CommitQuorum, CommittedInIsr, KnownEndIsHeld (2, 2, 1).
+    """
 
     def same_up_to(a: Replica, b: Replica, o: Offset) -> Bool:
         here, there = s.log[a], s.log[b]
@@ -85,7 +107,10 @@ def log_matching(s: State) -> Bool:
 
 
 def written_by_leader(s: State) -> Bool:
-    """Who takes itself for the leader, rightly or not, holds every record of its own epoch that anybody holds."""
+    """Who takes itself for the leader, rightly or not, holds every record of its own epoch that anybody holds.
+
+    So what it appends next differs from all that is. Without it Produce breaks LogMatchingClosed (2, 2, 1).
+    """
 
     def holds_its_own(leader: Replica, r: Replica) -> Bool:
         own, mine, theirs = s.broker[leader].leader_epoch, s.log[leader], s.log[r]
@@ -99,7 +124,11 @@ def written_by_leader(s: State) -> Bool:
 
 
 def true_leader_isr(s: State) -> Bool:
-    """The current leader in the newest epoch knows the committed ISR, or there is news for it."""
+    """The current leader in the newest epoch knows the committed ISR, or there is news for it.
+
+    So a change that is not outdated changes what the leader counts. Without it RefuseAlterPartition breaks
+    IsrIsCounted (2, 1, 1).
+    """
     if not asynchronous_isr.on:
         return truth(True)
 
@@ -111,22 +140,22 @@ def true_leader_isr(s: State) -> Bool:
 
 
 def leader_in_office(s: State) -> Bool:
-    """Where nobody is deposed alive, who takes itself for the leader is the controller's, in the newest epoch.
+    """Where epochs run ahead (to 3.5) and nobody is deposed alive, who takes itself for the leader is the controller's.
 
-    To 3.5 the epoch may be newer: the controller takes another when a broker leaves the ISR, and the leader has yet to hear.
+    It may have yet to hear of its new epoch, and goes on with what it knew of its followers when it does; nobody else led.
+    Without it Produce breaks KnownEndIsHeld (2, 1, 1, Kafka 3.5).
     """
-    if may_be_deposed():
+    if may_be_deposed() or not epochs_run_ahead():
         return truth(True)
-
-    def is_current(r: Replica) -> Bool:
-        is_leader = s.controller.leader == r
-        return is_leader if shrink_bumps_epoch.on or alter_bumps_epoch.on else is_leader & leads_in_newest_epoch(s, r)
-
-    return every(Replica, lambda r: implies(presumes_leadership(s, r), is_current(r)))
+    return every(Replica, lambda r: implies(presumes_leadership(s, r), s.controller.leader == r))
 
 
 def vacant_epoch_is_unwritten(s: State) -> Bool:
-    """Until an elected leader takes office there is no record of its epoch."""
+    """Until an elected leader takes office there is no record of its epoch.
+
+    kip320's LeaderFirst says that nobody follows before; here a broker does, as soon as it hears. Without it BecomeLeader
+    breaks WrittenByLeader (2, 1, 1).
+    """
 
     def unwritten(r: Replica) -> Bool:
         return every(Offset, lambda o: ~(s.log[r].has(o) & (s.log[r].at(o).epoch == s.controller.leader_epoch)))
@@ -138,7 +167,11 @@ def vacant_epoch_is_unwritten(s: State) -> Bool:
 
 
 def epochs_ascend(s: State) -> Bool:
-    """In a log, records of later epochs are at later offsets."""
+    """In a log, records of later epochs are at later offsets.
+
+    So who has reached where a leader's epoch starts has everything older. Without it AskToExpand breaks
+    PendingHasCaughtUp (2, 2, 1).
+    """
 
     def ascend(r: Replica, o: Offset, p: Offset) -> Bool:
         log = s.log[r]
@@ -150,7 +183,8 @@ def epochs_ascend(s: State) -> Bool:
 def truncated_follower(s: State) -> Bool:
     """Where truncation is a request (to 2.7): who has truncated in its leader's epoch holds nothing that the leader lacks.
 
-    And nobody has, in an epoch that its leader has not taken up.
+    And nobody has, in an epoch that its leader has not taken up. From 2.8 on the leader compares epochs at each fetch
+    instead. Without it FetchNothingNew breaks KnownEndIsHeld (2, 1, 1, Kafka 2.7).
     """
     if not truncates_by_request.value:
         return truth(True)

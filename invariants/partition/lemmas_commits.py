@@ -7,6 +7,7 @@ and which action breaks which claim if it is left out (at the constants given: b
 from __future__ import annotations
 
 from acked.invariants.partition.lemmas_words import (
+    epochs_run_ahead,
     every_electable,
     every_heeded,
     is_electable,
@@ -20,28 +21,78 @@ from acked.invariants.partition.lemmas_words import (
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import counted_isr, enough_in_sync, in_one_epoch, presumes_leadership
-from acked.model.partition.settings import asynchronous_isr, eligible_leader_replicas, reelection_forgets_ends
+from acked.model.partition.settings import (
+    asynchronous_isr,
+    eligible_leader_replicas,
+    leadership_moves,
+    reelection_forgets_ends,
+)
 from acked.model.partition.state import ACKED, Offset, RecordId, Replica, State
 
 
 def eligible_only_where_too_few(s: State) -> Bool:
-    """There are eligible leaders beside the ISR only while the ISR is smaller than min.insync.replicas."""
+    """There are eligible leaders beside the ISR only while the ISR is smaller than min.insync.replicas.
+
+    So a leader that may commit need not count them (KIP-966). Without it LearnIsr breaks IsrIsCounted (2, 1, 1).
+    """
     if not eligible_leader_replicas.on:
         return truth(True)
     return s.controller.elr.is_empty | ~enough_in_sync(s.controller.isr)
 
 
-def known_end_is_held(s: State) -> Bool:
-    """As far as a leader knows a broker of its own epoch, and the newest leader anybody, their logs do not disagree.
+def deposed_is_out(s: State) -> Bool:
+    """Where leadership never moves, who leads no more and does not know it is out of the ISR, or alone in it.
 
-    Who may be elected or may yet join the ISR has as much as is known of it; only others can have lost a suffix.
+    Nor will it join: for that it would follow another leader. So who is elected again without having noticed counts nobody
+    but itself, and it does no harm that it goes on with what it knew (`reelection_forgets_ends` off, 3.6 to 4.4). Without
+    it BecomeLeader breaks LateFollower (2, 1, 1, Kafka 4.1 with zombies).
+    """
+    if reelection_forgets_ends.on or leadership_moves.on or epochs_run_ahead():
+        return truth(True)
+
+    def is_out(r: Replica) -> Bool:
+        isr, is_elected = s.controller.isr, s.controller.leader == r
+        joins = some(Replica, lambda m: may_yet_join(s, m, r)) if asynchronous_isr.on else truth(False)
+        is_deposed = presumes_leadership(s, r) & ~is_elected
+        is_elected_again = presumes_leadership(s, r) & is_elected & ~leads_in_newest_epoch(s, r)
+        out = implies(is_deposed, (~isr.contains(r) | isr.is_only(r)) & ~joins)
+        return out & implies(is_elected_again, isr.is_only(r))
+
+    return every(Replica, is_out)
+
+
+def late_follower_is_unknown(s: State) -> Bool:
+    """Of a broker that it counts and that is in an older epoch a leader knows nothing.
+
+    Such a broker may still truncate to the leader that it has; whatever were known of it could be wrong at any time. Leaders
+    have to forget what they knew when they take office again (`reelection_forgets_ends`), or to count nobody else then.
+    Without it Produce breaks KnownEndIsHeld (2, 1, 1).
+    """
+    if not reelection_forgets_ends.on and (leadership_moves.on or epochs_run_ahead()):
+        return truth(True)
+
+    def unknown(leader: Replica, f: Replica) -> Bool:
+        mine, theirs = s.broker[leader], s.broker[f].leader_epoch
+        is_late = presumes_leadership(s, leader) & theirs.is_some & (theirs < mine.leader_epoch)
+        return implies(is_late & counted_isr(s, leader).contains(f), s.known_end[leader][f].is_none)
+
+    return every(Replica, lambda a: every(Replica, lambda f: unknown(a, f)))
+
+
+def known_end_is_held(s: State) -> Bool:
+    """As far as a leader knows a broker that it counts, their logs do not disagree.
+
+    It is so of the newest leader about everybody whom it counts, of a stale one about those who follow it still: who has
+    left may have truncated to the next leader. Who may be elected or may yet join the ISR has as much as is known of it; only
+    others can have lost a suffix. This is what makes a high watermark mean something. Without it LearnIsr breaks
+    CommitQuorum (2, 1, 1).
     """
 
     def held(leader: Replica, f: Replica) -> Bool:
         known, mine, theirs = s.known_end[leader][f], s.log[leader], s.log[f]
         agree = every(Offset, lambda o: implies((known > o) & theirs.has(o), theirs.same_record_at(mine, o)))
-        is_told = presumes_leadership(s, leader)
-        if may_be_deposed():
+        is_told = presumes_leadership(s, leader) & counted_isr(s, leader).contains(f)
+        if may_be_deposed() or not epochs_run_ahead():
             is_told &= leads_in_newest_epoch(s, leader) | in_one_epoch(s, leader, f)
         keeps = is_electable(s, f)
         if asynchronous_isr.on:
@@ -51,27 +102,12 @@ def known_end_is_held(s: State) -> Bool:
     return every(Replica, lambda a: every(Replica, lambda f: held(a, f)))
 
 
-def late_follower_is_unknown(s: State) -> Bool:
-    """Of a broker that is in an older epoch a leader knows nothing, and does not ask to take it into the ISR.
-
-    So it is from when a leader that takes office again forgets what it knew (`reelection_forgets_ends`).
-    """
-    if not reelection_forgets_ends.on:
-        return truth(True)
-
-    def unknown(leader: Replica, f: Replica) -> Bool:
-        mine, theirs = s.broker[leader], s.broker[f].leader_epoch
-        is_late = presumes_leadership(s, leader) & theirs.is_some & (theirs < mine.leader_epoch)
-        nothing = s.known_end[leader][f].is_none
-        if asynchronous_isr.on:
-            nothing &= ~mine.pending.contains(f) | mine.isr.contains(f)
-        return implies(is_late, nothing)
-
-    return every(Replica, lambda a: every(Replica, lambda f: unknown(a, f)))
-
-
 def hw_in_epoch(s: State) -> Bool:
-    """What is committed anywhere and is of the newest leader's epoch, is committed at that leader."""
+    """What is committed anywhere and is of the newest leader's epoch, is committed at that leader.
+
+    So who has reached the leader's high watermark and its epoch's start holds all that is committed (KAFKA-7128). Without
+    it CommitAlterPartition breaks CommitQuorum (3, 1, 1).
+    """
 
     def known(leader: Replica, r: Replica) -> Bool:
         own, theirs = s.broker[leader].leader_epoch, s.log[r]
@@ -84,7 +120,11 @@ def hw_in_epoch(s: State) -> Bool:
 
 
 def pending_has_caught_up(s: State) -> Bool:
-    """Whom the newest leader asks to take into the ISR, and may yet get, has reached its high watermark and its epoch."""
+    """Whom the newest leader asks to take into the ISR, and may yet get, has reached its high watermark and its epoch.
+
+    "May yet get" is KIP-903: a request that names a broker which has crashed since is refused. Without it
+    CommitAlterPartition breaks CommitQuorum (2, 1, 1).
+    """
     if not asynchronous_isr.on:
         return truth(True)
 
@@ -96,7 +136,10 @@ def pending_has_caught_up(s: State) -> Bool:
 
 
 def isr_is_counted(s: State) -> Bool:
-    """The newest leader counts every member of the controller's ISR, and while it may commit every electable broker."""
+    """The newest leader counts every member of the controller's ISR, and while it may commit every electable broker.
+
+    So what it commits whoever is elected next holds. Without it Produce breaks CommitQuorum (2, 1, 1).
+    """
 
     def counts(leader: Replica) -> Bool:
         members = counted_isr(s, leader)
@@ -110,7 +153,8 @@ def stale_leader(s: State) -> Bool:
     """What a stale leader may yet commit every heeded broker holds, or is counted by it and follows it still.
 
     It may yet commit at an offset if everybody whom it counts is in its epoch still, or known to it to be beyond the offset.
-    Nobody enters an epoch that is not the newest: who has left, however that was, will never tell it more.
+    Nobody enters an epoch that is not the newest: who has left, however that was, will never tell it more. Without it Produce
+    breaks AckedInPlace, CommitQuorum (2, 1, 1).
     """
 
     def held(leader: Replica) -> Bool:
@@ -131,7 +175,10 @@ def stale_leader(s: State) -> Bool:
 
 
 def commit_quorum(s: State) -> Bool:
-    """What any broker takes for committed, every heeded one holds."""
+    """What any broker takes for committed, every heeded one holds.
+
+    This is what elections rest on. Without it BecomeLeader breaks AckedInPlace (2, 1, 1).
+    """
 
     def held(r: Replica) -> Bool:
         return every_heeded(
@@ -145,7 +192,8 @@ def commit_quorum(s: State) -> Bool:
 def acked_in_place(s: State) -> Bool:
     """Every acknowledged record has an offset at which all heeded brokers hold it, and the newest leader knows that.
 
-    It knows that it is committed there, if it is of its own epoch.
+    It knows that it is committed there, if it is of its own epoch. A retry may have put the record at other offsets too.
+    Without it ElectLeader breaks AckedRecordsInIsr (2, 1, 1).
     """
 
     def placed(i: RecordId, o: Offset) -> Bool:

@@ -10,13 +10,28 @@ from collections.abc import Callable
 from acked.model.language.quantify import abbreviated, every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import enough_in_sync, in_one_epoch, presumes_leadership
-from acked.model.partition.settings import eligible_leader_replicas, leadership_moves, strict_min_isr, zombies
+from acked.model.partition.settings import (
+    alter_bumps_epoch,
+    eligible_leader_replicas,
+    leadership_moves,
+    shrink_bumps_epoch,
+    strict_min_isr,
+    zombies,
+)
 from acked.model.partition.state import Offset, Replica, State
 
 
 def may_be_deposed() -> bool:
     """Whether another broker may be elected while the leader lives, so that there are stale leaders."""
     return zombies.on or leadership_moves.on
+
+
+def epochs_run_ahead() -> bool:
+    """Whether a leader's epoch may be outdated though nobody else led.
+
+    To 3.5, and with ZooKeeper, the controller takes a new leader epoch when a broker leaves the ISR.
+    """
+    return shrink_bumps_epoch.on or alter_bumps_epoch.on
 
 
 def leads_in_newest_epoch(s: State, r: Replica) -> Bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -16,10 +18,16 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
+from acked.invariants.partition import lemmas_commits, lemmas_words
 from acked.invariants.partition.lemmas import PARTITION_LEMMAS
+from acked.invariants.partition.lemmas_words import every_electable, is_electable, leads_in_newest_epoch, may_commit
 from acked.invariants.property import Property
 from acked.model.language.protocol import Instance
+from acked.model.language.quantify import every, implies
+from acked.model.language.values import Bool
+from acked.model.partition.common import counted_isr, in_one_epoch, presumes_leadership
 from acked.model.partition.protocol import partition
+from acked.model.partition.state import Offset, Replica, State
 from acked.model.partition.versions import LATEST
 from tests.places import CHECKOUT
 
@@ -34,15 +42,23 @@ THREE: dict[str, Any] = {"replicas": 3, "log_size": 1, "records": 1, "min_insync
 PAGE = CHECKOUT / "docs" / "partition_proof.md"
 
 
-def latest(*parts: dict[str, Any]) -> Instance:
-    constants = {name: setting.value for name, setting in partition.profile(LATEST, None).items()}
-    for part in (CLEAN, *parts):
+def latest(*parts: Mapping[str, Any]) -> Instance:
+    return of_release(LATEST, *parts)
+
+
+def of_release(version: str, *parts: Mapping[str, Any]) -> Instance:
+    constants = {name: setting.value for name, setting in partition.profile(version, None).items()}
+    for part in (CLEAN, {"unclean_election": False}, *parts):
         constants |= part
     return partition.instantiate(constants)
 
 
 def attempt(lemmas: Sequence[Property], *parts: dict[str, Any]) -> ProofResult:
-    return prove_by_induction(Question(latest(*parts), PROMISES), lemmas, LIMITS, Options(every_claim=True))
+    return prove(latest(*parts), lemmas)
+
+
+def prove(instance: Instance, lemmas: Sequence[Property]) -> ProofResult:
+    return prove_by_induction(Question(instance, PROMISES), lemmas, LIMITS, Options(every_claim=True))
 
 
 def broken(result: ProofResult) -> dict[str, set[str]]:
@@ -52,6 +68,48 @@ def broken(result: ProofResult) -> dict[str, set[str]]:
         action.name: {"domains" if name.endswith("domain") else name for name in action.broken}
         for action in result.induction.actions
     }
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a lemma's text says of its absence: a step of this action breaks these claims, in an instance that small."""
+
+    lemma: str
+    action: str
+    claims: frozenset[str]
+    size: tuple[int, int, int]
+    version: str
+    zombies: bool
+
+    def instance(self) -> Instance:
+        """The instance, with this one action."""
+        replicas, log_size, records = self.size
+        sizes = {"replicas": replicas, "log_size": log_size, "records": records, "min_insync_replicas": replicas - 1}
+        faults = STALE if self.version == LATEST else {"zombies": self.zombies}
+        return only(self.action, of_release(self.version, sizes, faults))
+
+
+def only(action: str, instance: Instance) -> Instance:
+    """The instance without its other actions."""
+    instance.actions = tuple(item for item in instance.actions if item.action.name == action)
+    instance.action_rules = tuple(item for item in instance.action_rules if item.name == action)
+    return instance
+
+
+NEED = re.compile(r"Without it (\w+) breaks ([\w, ]+) \((\d), (\d), (\d)(?:, Kafka ([\d.]+)( with zombies)?)?\)")
+
+
+def need_of(lemma: Property) -> Need:
+    found = NEED.search(" ".join(str(lemma.predicate.__doc__).split()))
+    assert found, lemma.name
+    action, claims, *size, version, zombies = found.groups()
+    replicas, log_size, records = map(int, size)
+    broken_claims = frozenset(claims.split(", "))
+    return Need(lemma.name, action, broken_claims, (replicas, log_size, records), version or LATEST, zombies is not None)
+
+
+NEEDS = [need_of(item) for item in PARTITION_LEMMAS]
+QUICK = ("StaleLeader", "LateFollower", "HwInEpoch", "LeaderInOffice", "TruncatedFollower")
 
 
 def told() -> dict[str, set[str]]:
@@ -96,3 +154,100 @@ def test_the_latest_release_keeps_its_promises_in_runs_of_any_length(parts: tupl
 
 def test_the_page_lists_what_each_action_breaks_without_lemmas() -> None:
     assert broken(attempt((), SMALL, STALE)) == told()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "need", [pytest.param(item, id=item.lemma, marks=() if item.lemma in QUICK else pytest.mark.long) for item in NEEDS]
+)
+def test_without_the_lemma_the_step_that_its_text_names_breaks_what_it_says(need: Need) -> None:
+    result = prove(need.instance(), [item for item in PARTITION_LEMMAS if item.name != need.lemma])
+    assert broken(result)[need.action] >= need.claims
+
+
+def known_to_the_newest_leader_only(s: State) -> Bool:
+    """KnownEndIsHeld, but of a stale leader nothing."""
+
+    def held(leader: Replica, f: Replica) -> Bool:
+        known, mine, theirs = s.known_end[leader][f], s.log[leader], s.log[f]
+        agree = every(Offset, lambda o: implies((known > o) & theirs.has(o), theirs.same_record_at(mine, o)))
+        keeps = is_electable(s, f) | lemmas_words.may_yet_join(s, leader, f)
+        return implies(leads_in_newest_epoch(s, leader) & (leader != f), agree & implies(keeps, known <= theirs.end))
+
+    return every(Replica, lambda a: every(Replica, lambda f: held(a, f)))
+
+
+def counted_but_for_the_last_leader(s: State) -> Bool:
+    """IsrIsCounted, but the last leader of an empty ISR need not be counted."""
+
+    def counts(leader: Replica) -> Bool:
+        members = counted_isr(s, leader)
+        in_sync = every(s.controller.isr, lambda r: members.contains(r))
+        return in_sync & implies(may_commit(s, leader), every(s.controller.elr, lambda r: members.contains(r)))
+
+    return every(Replica, lambda a: implies(leads_in_newest_epoch(s, a), counts(a)))
+
+
+def stale_leader(s: State, within: bool, electable: bool) -> Bool:
+    """StaleLeader, but of offsets within its log only, or of electable brokers rather than of heeded ones."""
+    over = every_electable if electable else lemmas_words.every_heeded
+
+    def held(leader: Replica) -> Bool:
+        mine, members = s.log[leader], counted_isr(s, leader)
+
+        def may_yet(o: Offset) -> Bool:
+            counted = every(members, lambda m: in_one_epoch(s, leader, m) | (s.known_end[leader][m] > o))
+            return counted & mine.has(o) if within else counted
+
+        def has(r: Replica, o: Offset) -> Bool:
+            return mine.same_record_at(s.log[r], o) | (members.contains(r) & in_one_epoch(s, leader, r))
+
+        return over(s, lambda r: every(Offset, lambda o: implies(may_yet(o), has(r, o))))
+
+    def is_stale(leader: Replica) -> Bool:
+        return presumes_leadership(s, leader) & ~leads_in_newest_epoch(s, leader) & may_commit(s, leader)
+
+    return every(Replica, lambda a: implies(is_stale(a), held(a)))
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "weaker", "action", "sizes", "expected"),
+    [
+        ("KnownEndIsHeld", known_to_the_newest_leader_only, "Produce", SMALL, {"AckedRecordsInIsr", "CommitQuorum"}),
+        ("IsrIsCounted", counted_but_for_the_last_leader, "ElectLeader", SMALL, {"StaleLeader"}),
+        ("StaleLeader", lambda s: stale_leader(s, True, False), "Produce", SMALL, {"AckedRecordsInIsr", "StaleLeader"}),
+        ("StaleLeader", lambda s: stale_leader(s, False, True), "FetchDiverging", THREE, {"StaleLeader"}),
+    ],
+    ids=["known to the newest leader", "but for the last leader", "within its log", "of electable brokers"],
+)
+def test_a_weaker_lemma_is_too_weak(
+    name: str, weaker: Callable[[State], Bool], action: str, sizes: dict[str, Any], expected: set[str]
+) -> None:
+    lemmas = [replace(item, predicate=weaker) if item.name == name else item for item in PARTITION_LEMMAS]
+    assert broken(prove(only(action, latest(sizes, STALE)), lemmas))[action] >= expected
+
+
+def test_not_only_electable_brokers_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (lemmas_words, lemmas_commits):
+        monkeypatch.setattr(module, "is_heeded", is_electable)
+    found = broken(prove(only("FetchDiverging", latest(SMALL, STALE)), PARTITION_LEMMAS))
+    assert found["FetchDiverging"] == {"AckedRecordsInIsr", "AckedInPlace"}
+
+
+def test_the_page_says_of_each_lemma_what_its_text_says() -> None:
+    lines = PAGE.read_text("utf-8").splitlines()
+    begin = next(at for at, line in enumerate(lines) if line.startswith("| lemma | what it is for"))
+    rows: dict[str, list[str]] = {}
+    for line in lines[begin + 2 :]:
+        if not line.startswith("|"):
+            break
+        name, *cells = line.strip("| ").split(" | ")
+        rows[name] = cells[-2:]
+    assert list(rows) == [item.lemma for item in NEEDS]
+    for need in NEEDS:
+        breaks, at = rows[need.lemma]
+        assert breaks == f"{need.action}: {', '.join(sorted(need.claims))}"
+        release = "" if need.version == LATEST else f", Kafka {need.version}{' with zombies' if need.zombies else ''}"
+        assert at == ", ".join(map(str, need.size)) + release
