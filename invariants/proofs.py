@@ -91,7 +91,7 @@ def argument_of(protocol: Protocol) -> Argument | None:
             tuple(item for item in PARTITION_LEMMAS if item is not EPOCHS_ARE_DENSE),
             tuple(item for item in PARTITION_PROPERTIES if item.name in _PARTITION_GOALS),
             _PARTITION_GOALS,
-            _instances(_PARTITION_SIZES, (2, 1, 1, 2, 1, 5), (2, 2, 2, 3, 2, 5), (3, 1, 1, 3, 2, 5)),
+            _instances(_PARTITION_SIZES, (2, 1, 1, 2, 1, 5), (2, 2, 2, 3, 2, 5), (3, 1, 1, 3, 1, 5), (3, 1, 1, 3, 2, 5)),
             "partition/partition_cores.json",
             ("HwInEpoch", "CommitQuorum"),
         )

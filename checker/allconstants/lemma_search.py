@@ -24,6 +24,9 @@ from acked.model.catalogue import PROTOCOLS
 SEARCH_EFFORT = 4_000_000
 """How long z3 may think about one candidate lemma set, in its own count of steps: about two seconds."""
 
+AFTER_WAYS = (14, 16, 18)
+"""The ways (`prover.WAYS`) in which an obligation is asked first that may use clauses after the step."""
+
 FIRST_EFFORT = SEARCH_EFFORT // 20
 """The same for what is tried before a small instance is asked: most obligations need no more."""
 
@@ -65,6 +68,12 @@ class CoreSearch:
             if (core := self._attempt(obligation, names, min(self._effort, FIRST_EFFORT))) is not None:
                 return core
         everything = (*self._obligations.clauses, *obligation.afterwards)
+        if obligation.afterwards:
+            # What the step leads to says more than how it comes about.
+            for way in AFTER_WAYS:
+                core = Core((*gathered, *obligation.afterwards), way)
+                if self._prover.effort(obligation, core, self._effort) is not None:
+                    return self._least(obligation, core, self._effort)
         if obligation.subject == PROMISES:
             return self._attempt(obligation, everything, self._effort)
         for number in range(len(self._sizes)):
@@ -77,7 +86,7 @@ class CoreSearch:
                 for extra in (self._ranges, ()):
                     if (core := self._attempt(obligation, tuple(dict.fromkeys((*near, *extra))), self._effort)) is not None:
                         return core
-            if (core := self._attempt(obligation, tuple(gathered), self._effort)) is not None:
+            if (core := self._attempt(obligation, (*gathered, *obligation.afterwards), self._effort)) is not None:
                 return core
         return self._attempt(obligation, everything, self._effort)
 
@@ -175,4 +184,5 @@ class Engine:
             way = self._prover.solve(obligation, lemmas, task.effort, task.way)
             if way is not None:
                 return Core(lemmas, way)
-        return self._search.find(obligation, task.suspect) if task.search else None
+        # Where a set is known that does not suffice, the rules or the lemmas are others than it was found for.
+        return self._search.find(obligation, task.suspect or task.lemmas is not None) if task.search else None

@@ -19,6 +19,7 @@ import z3
 from acked.checker.allconstants.obligations import Obligation, Obligations
 from acked.checker.solver.lemma_sets import Core
 from acked.checker.solver.queries import ask, bound
+from acked.model.firstorder.query import Hints
 from acked.model.firstorder.solve import Lowering
 from acked.model.firstorder.terms import Detail
 
@@ -33,22 +34,27 @@ class Way:
 
     seed: int
     relevancy: int
-    more_hints: bool
+    hints: Hints
     detail: Detail = Detail.WHOLE
     makes_models: bool = False
     with_guard: bool = True
 
 
 WAYS: tuple[Way, ...] = (
-    *(Way(seed, relevancy, more) for seed, relevancy in ((0, 2), (1, 1), (2, 2)) for more in (False, True)),
-    *(Way(seed, relevancy, False, Detail.OUTLINE) for seed, relevancy in ((0, 2), (1, 1), (2, 2), (3, 0))),
-    *(Way(seed, 2, False, detail, True) for seed in (0, 1) for detail in (Detail.OUTLINE, Detail.WHOLE)),
+    *(Way(seed, relevancy, more) for seed, relevancy in ((0, 2), (1, 1), (2, 2)) for more in (Hints.SOME, Hints.MANY)),
+    *(Way(seed, relevancy, Hints.SOME, Detail.OUTLINE) for seed, relevancy in ((0, 2), (1, 1), (2, 2), (3, 0))),
+    *(Way(seed, 2, Hints.SOME, detail, True) for seed in (0, 1) for detail in (Detail.OUTLINE, Detail.WHOLE)),
     # For what follows from other clauses after the step.
-    *(Way(seed, relevancy, False, Detail.NAMES, False, False) for seed, relevancy in ((0, 2), (1, 1))),
+    *(Way(seed, relevancy, Hints.FEW, Detail.NAMES, False, False) for seed, relevancy in ((0, 2), (1, 1))),
+    *(Way(seed, relevancy, Hints.FEW, Detail.OUTLINE) for seed, relevancy in ((0, 2), (1, 1))),
+    Way(0, 2, Hints.FEW, Detail.OUTLINE, True),
 )
 """Tried one after the other; a proof by any of them is a proof."""
 
-OTHER_WAYS = 4
+SEARCH_WAYS: tuple[int, ...] = (0, 16, 6, 18, 1, 10, 2)
+"""Those that lemma sets are looked for with, the ones that lead to most proofs first."""
+
+OTHER_WAYS = 40
 """By how much less is tried in ways that are not known to lead to a proof."""
 
 
@@ -85,14 +91,14 @@ class Prover:
     def core(
         self, obligation: Obligation, lemmas: Sequence[str], effort: int, ways: Sequence[int] | None = None
     ) -> tuple[str, ...] | None:
-        """Of these lemmas those that z3's proof uses; None if it finds none, in any of the ways."""
-        for way in WAYS if ways is None else [WAYS[number] for number in ways]:
+        """Of these lemmas those that z3's proof uses; None if it finds none, in any way (`SEARCH_WAYS` if not said)."""
+        for way in (WAYS[number] for number in (SEARCH_WAYS if ways is None else ways)):
             query = self.obligations.query(obligation, lemmas, way.detail, way.with_guard)
             lowering = Lowering()
             labels: dict[str, Any] = {}
             self._alive()
             solver = solver_of(lowering, way, effort, self._seconds)
-            solver.add([lowering.clause(item) for item in query.hints])
+            solver.add([lowering.clause(item) for item in query.hinted(way.hints)])
             for part in query.parts:
                 for clause in part.clauses:
                     formula = lowering.clause(clause)
@@ -100,7 +106,6 @@ class Prover:
                         label = labels.setdefault(part.label, z3.Bool(f"use {part.label}", lowering.context))
                         formula = z3.Implies(label, formula)
                     solver.add(formula)
-            solver.add([lowering.clause(item) for item in query.more_hints] if way.more_hints else [])
             if ask(solver, self._seconds, *labels.values()) == z3.unsat:
                 used = {label.get_id() for label in solver.unsat_core()}
                 return tuple(name for name, label in labels.items() if label.get_id() in used)
@@ -116,7 +121,7 @@ class Prover:
         way = WAYS[core.way]
         solver = solver_of(lowering, way, effort, self._seconds if effort else 0.0)
         query = self.obligations.query(obligation, core.lemmas, way.detail, way.with_guard)
-        solver.add([lowering.clause(item) for item in query.clauses(way.more_hints)])
+        solver.add([lowering.clause(item) for item in query.clauses(way.hints)])
         return solver
 
     def text(self, obligation: Obligation, core: Core, logic: str, solver: z3.Solver) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, unique
 from functools import cached_property
 from itertools import product
 
@@ -31,18 +32,37 @@ class Part:
     clauses: tuple[Clause, ...]
 
 
+@unique
+class Hints(Enum):
+    """How many hints a solver gets; more is not always better.
+
+    On the ids and numbers that an action is about; on what the state holds for them as well; and on what that leads to.
+    """
+
+    FEW = "few"
+    SOME = "some"
+    MANY = "many"
+
+
 @dataclass(frozen=True)
 class Query:
     """Parts that are to be shown unsatisfiable together, and hints."""
 
     parts: tuple[Part, ...]
+    few_hints: tuple[Clause, ...]
     hints: tuple[Clause, ...]
     more_hints: tuple[Clause, ...]
 
-    def clauses(self, more: bool) -> tuple[Clause, ...]:
-        """Everything that a solver is told, with few hints or with more: more is not always better."""
+    def clauses(self, hints: Hints) -> tuple[Clause, ...]:
+        """Everything that a solver is told."""
         parts = (clause for part in self.parts for clause in part.clauses)
-        return (*parts, *self.hints, *(self.more_hints if more else ()))
+        return (*parts, *self.hinted(hints))
+
+    def hinted(self, hints: Hints) -> tuple[Clause, ...]:
+        """The hints alone."""
+        if hints is Hints.FEW:
+            return self.few_hints
+        return (*self.hints, *(self.more_hints if hints is Hints.MANY else ()))
 
 
 class Questions:
@@ -90,8 +110,8 @@ class Questions:
             known = self._clauses[formula.id] = tuple(made)
         return known
 
-    def _hints(self, parts: Sequence[Part]) -> tuple[tuple[Clause, ...], tuple[Clause, ...]]:
-        """Marks on constants and on the numbers that the state holds for them; and on the ids held for the newest numbers."""
+    def _hints(self, parts: Sequence[Part]) -> tuple[tuple[Clause, ...], tuple[Clause, ...], tuple[Clause, ...]]:
+        """Marks on constants; also on numbers that the state holds for them; and on the ids held for the newest numbers."""
         logic = self._logic
         used = [node for node in evaluation_order(part.formula for part in parts) if node.op is Op.APPLY and not node.args]
         numbers: dict[str, list[Term]] = {}
@@ -116,7 +136,8 @@ class Questions:
             for at in product(*(newest.get(index.hint, ()) for index in family.indices)):
                 content = self._reading.before.contents[family.key](at)
                 found.setdefault(content.value.sort.name, []).append(content.value)
-        return self._marks(numbers, ids), self._marks(found)
+        some = self._marks(numbers, ids)
+        return tuple(item for item in some if not item.literals[0].args[0].args), some, self._marks(found)
 
     def _marks(self, *by_unit: Mapping[str, Sequence[Term]]) -> tuple[Clause, ...]:
         pairs = ((term, unit) for terms in by_unit for unit, items in terms.items() for term in dict.fromkeys(items))

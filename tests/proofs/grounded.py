@@ -20,7 +20,7 @@ def grounded(prover: Prover, obligation: Obligation, core: Core, effort: int) ->
     """
     way, lowering = WAYS[core.way], Lowering()
     query = prover.obligations.query(obligation, core.lemmas)
-    formulas = [lowering.clause(item) for item in query.clauses(way.more_hints)]
+    formulas = [lowering.clause(item) for item in query.clauses(way.hints)]
     instances: dict[int, Any] = {}
 
     def note(hint: Any, _: Any, __: Any) -> None:

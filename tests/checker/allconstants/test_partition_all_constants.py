@@ -1,0 +1,113 @@
+"""`partition` for all constants: obligations proved, weakened rules refused, and what such a proof may assume."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from acked.checker.allconstants.lemma_search import CoreSearch
+from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, Obligations
+from acked.checker.allconstants.proof import PROOF_EFFORT, prove_all_constants
+from acked.checker.allconstants.prover import Prover
+from acked.checker.processes import Limits
+from acked.checker.solver.lemma_sets import Core, StepCounterexample, shipped_file, shipped_sets
+from acked.checker.spec.spec import load_spec
+from acked.invariants.proofs import Argument, argument_of
+from acked.model.partition.protocol import partition
+from tests.places import SPECS
+
+pytestmark = pytest.mark.slow
+
+CLAIM = SPECS / "claims" / "acks-all-min-2-clean.toml"
+SHIPPED = shipped_sets(partition)
+STALE = {"zombies": 1, "leadership_moves": 1, "reelection_forgets_ends": 1}
+
+
+def argument() -> Argument:
+    found = argument_of(partition)
+    assert found is not None
+    return found
+
+
+def switches(**changed: int) -> dict[str, int]:
+    return {**load_spec(CLAIM).switches, **changed}
+
+
+def obligations(drop: tuple[tuple[str, str], ...] = (), **changed: int) -> Obligations:
+    return Obligations(partition, argument(), drop, switches(**changed))
+
+
+@cache
+def prover() -> Prover:
+    return Prover(obligations(**STALE))
+
+
+def test_the_shipped_lemma_sets_are_of_the_shipped_protocol_and_small() -> None:
+    path = shipped_file(argument())
+    again = f"found for other rules; run: acked prove acks-all-min-2-clean --all-constants --lemma-sets {path}"
+    assert SHIPPED.fingerprint == obligations().fingerprint, again
+    known = {name + end for name in prover().obligations.clauses for end in ("", AFTERWARDS)}
+    assert {name for core in SHIPPED.cores.values() for name in core.lemmas} <= known
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("changed", [{}, STALE], ids=["claim", "stale leaders"])
+def test_every_obligation_is_proved_for_all_constants(changed: dict[str, int]) -> None:
+    made = prove_all_constants(partition, Limits(2, 600.0), constants=switches(**changed))
+    assert [(item.subject, item.clause) for item in made.open] == []
+    assert made.vacuous == ()
+    assert made.holds
+
+
+def test_a_sample_of_them_is_proved_with_the_shipped_sets() -> None:
+    for item in prover().obligations.all[::23]:
+        core = SHIPPED.cores.get(item.key, Core()) if item.may_use else Core()
+        assert prover().solve(item, core.lemmas, PROOF_EFFORT, core.way) is not None, item.key
+
+
+def test_the_promises_follow_from_the_lemmas_and_are_no_lemmas() -> None:
+    asked = prover().obligations
+    assert [item.clause for item in asked.all if item.subject == PROMISES] == list(argument().goals)
+    assert not set(asked.clauses) & set(argument().goals)
+
+
+def test_an_obligation_uses_afterwards_only_clauses_before_its_own() -> None:
+    order = list(prover().obligations.clauses)
+    seen = 0
+    for item in prover().obligations.all:
+        for name in item.afterwards:
+            assert order.index(name.removesuffix(AFTERWARDS)) < order.index(item.clause)
+            seen += 1
+    assert seen > 0
+    unused = [item for item in prover().obligations.all if not item.may_use]
+    assert not any(item.afterwards for item in unused)
+
+
+WEAKENED: list[tuple[str, str, str, dict[str, Any]]] = [
+    ("FetchRecord", "same leader epoch", "RecordEpoch", STALE),
+    ("AskToExpand", "caught up to HW and epoch", "PendingHasCaughtUp", {}),
+    ("CommitAlterPartition", "partition epoch is current", "KnownEndIsHeld", STALE),
+    ("ElectLeader", "candidate", "CommitQuorum", {}),
+]
+
+
+@pytest.mark.parametrize(("action", "label", "broken", "changed"), WEAKENED, ids=[item[2] for item in WEAKENED])
+def test_a_rule_without_a_clause_is_refused_with_a_step_of_a_small_instance(
+    action: str, label: str, broken: str, changed: dict[str, int]
+) -> None:
+    weakened = Prover(obligations(((action, label),), **changed))
+    (obligation,) = [item for item in weakened.obligations.all if item.key == f"{action}|{broken}"]
+    found = CoreSearch(weakened).find(obligation, suspect=True)
+    assert isinstance(found, StepCounterexample)
+    assert found.breaks == broken
+    assert found.step.startswith(action)
+
+
+def test_where_reelected_leaders_keep_log_ends_and_leadership_moves_the_argument_is_refused() -> None:
+    """As `acked check stale-ends-bug` finds a record lost, 4.1's rules are not proved there."""
+    asked = Prover(obligations(**{**STALE, "reelection_forgets_ends": 0}))
+    (obligation,) = [item for item in asked.obligations.all if item.key == "BecomeLeader|KnownEndIsHeld"]
+    found = CoreSearch(asked).find(obligation, suspect=True)
+    assert isinstance(found, StepCounterexample)
