@@ -55,6 +55,14 @@ TIMED: Mapping[str, str] = dict.fromkeys(
 )
 """Actions that are played, but end by time, so a search does without them if it can."""
 
+_MAY_WAIT: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("Produce", "Retry"), ("ProduceWhileHwWaits",)),
+    **dict.fromkeys(("FetchRecord", "FetchAtOnce", "FetchNothingNew", "FetchUnanswered"), ("FetchWhileHwWaits",)),
+    "LearnIsr": ("LearnIsrWhileHwWaits",),
+    "ShrinkIsr": ("ShrinkIsrWhileHwWaits",),
+}
+"""By action those that are the same but for a high watermark that waits."""
+
 ELECTIONS = ("ElectLeader", "ElectUncleanly")
 HEARS = {"BecomeLeader": "leader", "BecomeFollower": "follower"}
 """The actions by which a broker hears who leads, with the parameter that is this broker."""
@@ -172,7 +180,18 @@ class _Clauses:
         if name == "Read":
             leads = self._of_state(lambda s, r: presumes_leadership(s, r), step.arguments["broker"])
             clauses.append(_Clause("the driver's consumer reads from leaders only", leads))
-        return clauses + self._of_fetch(step)
+        return clauses + self._of_fetch(step) + self._of_mark(step)
+
+    def _of_mark(self, step: ActionInstance) -> list[_Clause]:
+        """A high watermark may rise only where it cannot wait, either, for a follower outside the ISR (KAFKA-4485)."""
+        named = [key for key in ("leader", "follower", "record") if key in step.arguments]
+        twins = [
+            other.guard
+            for other in self._instance.actions
+            if other.action.name in _MAY_WAIT.get(step.action.name, ())
+            and all(other.arguments[key] == step.arguments[key] for key in named)
+        ]
+        return [_Clause(_WAITS, self._instance.pool.not_(self._instance.pool.any(twins)))] if twins else []
 
     def _removes_all_too_slow(self, step: ActionInstance) -> Expr:
         leader, removed = step.arguments["leader"], cast(list[int], step.arguments["followers"])

@@ -103,3 +103,16 @@ def test_consumers_read_from_leaders_only() -> None:
     refused = refusal(asked, run(asked, [*labels, "Read(broker=1, offset=0)"]), Mode.KRAFT)
     assert refused is not None
     assert (refused.index, refused.reason) == (4, "the driver's consumer reads from leaders only")
+
+
+def test_a_high_watermark_that_may_wait_for_a_follower_outside_the_isr_is_not_played() -> None:
+    asked = question("3.9", "kraft", log_size=2, records=2)
+    labels = ["FetchNothingNew(follower=1, leader=0)", "Crash(broker=1, log_end=0, checkpoint=0)", "LearnIsr(leader=0)", SENT,
+              "FetchAtOnce(follower=2, leader=0, end=1)", "FetchNothingNew(follower=2, leader=0)",
+              SENT.replace("record=0", "record=1"), "FetchAtOnce(follower=2, leader=0, end=2)",
+              "Restart(broker=1, is_clean=True)", "BecomeFollower(follower=1, leader=0)",
+              "FetchAtOnce(follower=1, leader=0, end=1)", "FetchUnanswered(follower=2, leader=0)"]  # fmt: skip
+    assert refusal(asked, run(asked, labels[:-1]), Mode.KRAFT) is None
+    refused = refusal(asked, run(asked, labels), Mode.KRAFT)
+    assert refused is not None
+    assert (refused.index, "the high watermark waits for a follower outside the ISR" in refused.reason) == (12, True)
