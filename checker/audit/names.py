@@ -126,7 +126,7 @@ def _ending(plain: str) -> str | None:
     for key in _PRODUCERS:
         if plain.endswith(f".{key}") and "producer" in parts:
             return key
-    return None
+    return keys.ACKS if parts[-1] == keys.ACKS and {"kafka", "producers", "outgoing"} & set(parts) else None
 
 
 def _near(plain: str) -> str | None:

@@ -59,6 +59,8 @@ def settings_in(whose: Whose, item: Field | None) -> Iterator[SettingEntry]:
         return
     node = item.node
     if isinstance(node, Text):
+        if node.value.lstrip().startswith(("${", "{{")):
+            raise whose.wrong(item.line, f"{item.key} is filled in elsewhere; name a file in which it is")
         first = node.line + 1 if node.is_block else node.line
         yield from property_entries(whose.file, node.value, first, whose.scope, whose.entity)
     elif isinstance(node, Items):
