@@ -15,6 +15,7 @@ from acked.checker.audit.formats.described import pairs_in
 from acked.checker.audit.formats.environment import Variable, broker_entries, family_of
 from acked.checker.audit.formats.places import (
     Whose,
+    factors,
     mappings,
     one_value,
     settings_in,
@@ -43,7 +44,8 @@ _FACTOR = ("replicationFactor", "replication_factor", "replication-factor", "rep
 
 def values_entries(file: str, values: Fields) -> Iterator[SettingEntry]:
     """The settings of a file of values."""
-    yield from _walk(Whose(file, Scope.BROKER), values, ())
+    whose = Whose(file, Scope.BROKER)
+    yield from with_unread(_walk(whose, values, ()), factors(Whose(file), values))
 
 
 def _walk(whose: Whose, values: Fields, path: tuple[str, ...]) -> Iterator[SettingEntry]:
