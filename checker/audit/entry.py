@@ -20,10 +20,13 @@ NODES = "brokers"
 DESCRIBED = "is described"
 """That something is described at all, so that one which sets nothing is not overlooked beside one that does."""
 
+LISTED = "is listed"
+"""The same of what Kafka's tools list, of which another of their listings may say more."""
+
 IMPORTED = "imported file"
 """A file (or a resource) that counts as well, and that has to be named too."""
 
-BESIDE = frozenset({NODES, DESCRIBED, IMPORTED})
+BESIDE = frozenset({NODES, DESCRIBED, LISTED, IMPORTED})
 """What readers note besides settings."""
 
 INSTEAD = "write the settings as properties (min.insync.replicas=2), one a line, or as JSON"

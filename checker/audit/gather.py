@@ -12,7 +12,7 @@ from enum import Enum, unique
 from pathlib import PurePath
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import IMPORTED, INSTEAD, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
+from acked.checker.audit.entry import DESCRIBED, IMPORTED, INSTEAD, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.checker.audit.keys import KEYS
 from acked.checker.audit.names import DECIDING, MAX_UNKNOWN, is_known, meant, named_within
 from acked.checker.audit.variants import of_one_topic, of_one_variant, stays_the_same
@@ -158,7 +158,7 @@ def _wanted(entry: SettingEntry) -> str | None:
 def _check_imports(entries: Iterable[SettingEntry], findings: list[Remark], is_lenient: bool) -> None:
     """What a file takes from another has to be named as well: it may decide."""
     entries = list(entries)
-    named = {PurePath(entry.file).name for entry in entries} | {entry.entity for entry in entries}
+    named = {PurePath(entry.file).name for entry in entries} | {e.entity for e in entries if e.key == DESCRIBED}
     for entry in entries:
         other = PurePath(entry.value.rpartition(":")[2]).name
         if entry.key != IMPORTED or other in named:

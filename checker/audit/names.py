@@ -103,7 +103,7 @@ def meant_elsewhere(name: str, path: Sequence[str]) -> str | None:
         if plain in _OTHER_WORDS and plain != "replicas":
             return _OTHER_WORDS[plain]
     near = _near(plain) if _LIKELY.search(plain) else None
-    return near if near in _IN_OTHERS else None
+    return near if near in (*_IN_OTHERS, REPLICATION_FACTOR) else None
 
 
 _LIKELY = re.compile("isr|sync|idempot|uncl|flight|flush|broker|leader|replic")
@@ -126,7 +126,7 @@ def _ending(plain: str) -> str | None:
     for key in _PRODUCERS:
         if plain.endswith(f".{key}") and "producer" in parts:
             return key
-    return None
+    return keys.ACKS if parts[-1] == keys.ACKS and {"kafka", "producers", "outgoing"} & set(parts) else None
 
 
 def _near(plain: str) -> str | None:

@@ -32,8 +32,8 @@ _JSON = re.compile(r"\s*(?:\{(?!\{|%)|\[(?!\s*[A-Za-z][\w. \-]*\]))")
 
 _RESOURCE = re.compile(r'"apiVersion"\s*:')
 _SUFFIXES = frozenset({".properties", ".yml", ".yaml", ".json", ".tf", ".env", ".conf", ".cfg", ".config", ".ini", ".toml",
-                       ".tfvars", ".hcl"})  # fmt: skip
-"""Files of a folder that may have settings; described topics are named `.txt`, which may be anything."""
+                       ".tfvars", ".hcl", ".xml", ".j2", ".tpl", ".tmpl", ".template", ".erb"})  # fmt: skip
+"""Files of a folder that may have settings, or be made into such; what tools describe is in `.txt`, which may be anything."""
 
 
 def read_all(paths: Iterable[Path]) -> list[SettingEntry]:

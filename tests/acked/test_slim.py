@@ -182,6 +182,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A working directory with a small spec."""
     folder = tmp_path_factory.mktemp("work")
     (folder / "tiny.toml").write_text(TINY)
+    (folder / "topic.tf").write_text('resource "kafka_topic" "t" {\n  replication_factor = 3\n}\n')
+    (folder / "compose.yml").write_text("services: {kafka: {image: 'apache/kafka:4.0.0'}}\n")
     return folder
 
 
@@ -222,6 +224,8 @@ def test_the_seven_commands_work_without_the_rest(slim: Path, place: Path) -> No
     (place / "producer.properties").write_text("acks=1\nretries=0\nreplication.factor=2\nmin.insync.replicas=1\n")
     audit = acked(slim, place, "audit", "producer.properties", "--kafka-version", "4.1", "--ask", "loss", "-q")
     assert audit.returncode == 12, audit.stdout + audit.stderr
+    read = acked(slim, place, "audit", "compose.yml", "--show-settings")
+    assert read.stdout == "container image=4.0.0  compose.yml:1\n", read.stderr
 
 
 @pytest.mark.slow
@@ -244,6 +248,7 @@ def test_the_explorer_answers_without_the_rest(slim: Path, place: Path) -> None:
         (("states", "tiny.toml", "-q", "--out", "data"), "pyarrow"),
         (("query", "tiny.toml", "SELECT 1", "-q"), "pyarrow"),
         (("matrix", "-q", "--parquet", "cells.parquet"), "pyarrow"),
+        (("audit", "topic.tf"), "python-hcl2"),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
 )

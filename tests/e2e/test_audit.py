@@ -303,3 +303,23 @@ def test_the_matrix_is_written_as_page_csv_and_parquet_and_undecided_cells_cost_
     assert {cell["answer"] for cell in cells} == {"undecided"}
     assert_one_sentence(acked("matrix", "--acks", "3", cwd=tmp_path), 151, "acks")
     assert_one_sentence(acked("matrix", "none.toml", cwd=tmp_path), 150, "none.toml")
+
+
+def test_a_folder_of_what_people_have_is_read_and_said_without_asking_anything(tmp_path: Path) -> None:
+    """One test through a process; each format has its own in `tests/checker/audit`."""
+    (tmp_path / "kafka").mkdir()
+    (tmp_path / "kafka" / "compose.yml").write_text(
+        "services:\n"
+        "  a: {image: 'apache/kafka:3.9.0', environment: {KAFKA_MIN_INSYNC_REPLICAS: 1}}\n"
+        "  b: {image: 'apache/kafka:3.9.0', environment: {KAFKA_MIN_INSYNC_REPLICAS: 2}}\n"
+    )
+    differing = acked("audit", "kafka", "--show-settings", cwd=tmp_path)
+    assert_one_sentence(differing, 151, "differ in min.insync.replicas; name one with --entity: a, b")
+    done = acked("audit", "kafka", "--show-settings", "--entity", "b", "--format", "json", "-o", "read.json", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    read = json.loads((tmp_path / "read.json").read_text())
+    assert [(item["key"], item["value"], item["source"]) for item in read["settings"]] == [
+        ("min.insync.replicas", "2", "kafka/compose.yml:3"), ("container image", "3.9.0", "kafka/compose.yml:3"),
+    ]  # fmt: skip
+    refused = acked("audit", "kafka", "--entity", "b", "--show-settings", "--format", "sarif", cwd=tmp_path)
+    assert refused.returncode == 2

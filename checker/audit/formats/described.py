@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import REPLICATION_FACTOR, Scope, SettingEntry
+from acked.checker.audit.entry import LISTED, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.checker.audit.names import DECIDING, meant, named_within
 from acked.checker.errors import SpecUnreadable
 
@@ -40,6 +40,8 @@ def described_entries(name: str, text: str) -> Iterator[SettingEntry]:
             is_ours = kind.startswith(("topic", "broker"))
             scope = Scope.TOPIC if kind.startswith("topic") else Scope.DYNAMIC_BROKER
             entity = None if kind == "brokers" else head["name"]
+            if is_ours and entity is not None:
+                yield SettingEntry(LISTED, entity, name, number, scope, entity)
             for key, value in pairs_in(head["inline"]):
                 yield SettingEntry(key, value, name, number, scope, entity)
         elif topic := _TOPIC_LINE.match(line):

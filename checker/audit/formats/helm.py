@@ -13,7 +13,17 @@ from acked.checker.audit import keys
 from acked.checker.audit.entry import DESCRIBED, Scope, SettingEntry
 from acked.checker.audit.formats.described import pairs_in
 from acked.checker.audit.formats.environment import Variable, broker_entries, family_of
-from acked.checker.audit.formats.places import Whose, mappings, one_value, settings_in, topic_entries, unread, unread_fields
+from acked.checker.audit.formats.places import (
+    Whose,
+    factors,
+    mappings,
+    one_value,
+    settings_in,
+    topic_entries,
+    unread,
+    unread_fields,
+    with_unread,
+)
 from acked.checker.audit.formats.tree import Field, Fields, Items, Node, Text
 from acked.checker.audit.keys import KEYS
 
@@ -24,20 +34,18 @@ _DIRECT = {
     "defaultReplicationFactor": keys.DEFAULT_FACTOR,
     "logFlushIntervalMessages": keys.FLUSH_MESSAGES,
     "interBrokerProtocolVersion": keys.IBP,
-    "minInsyncReplicas": keys.MIN_ISR,
-    "uncleanLeaderElectionEnable": keys.UNCLEAN,
-    "zookeeperConnect": keys.ZOOKEEPER_CONNECT,
 }
-"""What charts have a value of its own for."""
+"""What bitnami's chart has, or had, a value of its own for."""
 
 _ELSEWHERE = ("existingConfigmap", "existingConfigMap", "existingSecret", "secretConfig", "existingSecretConfig")
 _NODE_SECTIONS = ("controller", "broker")
-_FACTOR = ("replicationFactor", "replication_factor", "replication-factor")
+_FACTOR = ("replicationFactor", "replication_factor", "replication-factor", "replicas", "replication")
 
 
 def values_entries(file: str, values: Fields) -> Iterator[SettingEntry]:
     """The settings of a file of values."""
-    yield from _walk(Whose(file, Scope.BROKER), values, ())
+    whose = Whose(file, Scope.BROKER)
+    yield from with_unread(_walk(whose, values, ()), factors(Whose(file), values))
 
 
 def _walk(whose: Whose, values: Fields, path: tuple[str, ...]) -> Iterator[SettingEntry]:
@@ -131,7 +139,8 @@ def _topics(whose: Whose, item: Field, path: Sequence[str]) -> Iterator[SettingE
             listed = Fields(tuple(Field(key, given.line, Text(value, given.line)) for key, value in pairs), given.line)
             config = Field("config", given.line, listed)
             topic = Fields((*(field for field in topic.fields if field.key != "config"), config), topic.line)
-        yield from topic_entries(whose.file, topic, _FACTOR, ["config"], topic.text("name"))
+        found = topic_entries(whose.file, topic, _FACTOR, ["config"], topic.text("name"))
+        yield from with_unread(found, unread(Whose(whose.file, Scope.TOPIC, topic.text("name")), topic, ("kafka",)))
 
 
 # -- nodes of two kinds -------------------------------------------------------------------------------------------------
@@ -147,9 +156,9 @@ def _sections(whose: Whose, sections: Sequence[Field], path: Sequence[str]) -> I
     if not any(entry.key != DESCRIBED for entries in found.values() for entry in entries):
         return
     for name in _NODE_SECTIONS:
-        section = next((item for item in sections if item.key == name), None)
-        if _has_nodes(name, section):
-            yield Whose(whose.file, Scope.BROKER, name).described(sections[0].line if section is None else section.line)
+        own = next((item for item in sections if item.key == name), None)
+        if _has_nodes(name, own):
+            yield Whose(whose.file, Scope.BROKER, name).described(sections[0].line if own is None else own.line)
             yield from found.get(name, [])
 
 

@@ -6,6 +6,7 @@ and `topicName`; the annotation `strimzi.io/kraft`), Confluent for Kubernetes (`
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -21,6 +22,7 @@ from acked.checker.audit.formats.environment import (
 from acked.checker.audit.formats.helm import values_entries
 from acked.checker.audit.formats.places import (
     Whose,
+    check_fields,
     mappings,
     one_value,
     settings_in,
@@ -37,8 +39,11 @@ _STRIMZI, _CONFLUENT = "kafka.strimzi.io/", "platform.confluent.io/"
 
 
 def is_resource(node: Node) -> bool:
-    """Whether a document is a resource of Kubernetes."""
-    return isinstance(node, Fields) and bool(node.text("apiVersion")) and bool(node.text("kind"))
+    """Whether a document is a resource of Kubernetes, or was one before a line of it was lost."""
+    return isinstance(node, Fields) and sum(item.key in _PARTS for item in node.fields) > 1
+
+
+_PARTS = ("apiVersion", "kind", "metadata", "spec")
 
 
 def resource_entries(file: str, found: Iterable[Node]) -> list[SettingEntry]:
@@ -101,6 +106,7 @@ def _topic_name(resource: Fields) -> str:
 def _resource(file: str, resource: Fields, maps: Mapping[str, Fields], taken: Collection[str]) -> Iterator[SettingEntry]:
     version, kind = resource.text("apiVersion"), resource.text("kind")
     whose = Whose(file, Scope.BROKER, _name(resource))
+    _check_kind(whose, resource)
     if version.startswith(_STRIMZI) and kind == "Kafka":
         yield from _strimzi(whose, resource)
     elif version.startswith(_STRIMZI) and kind == "KafkaNodePool":
@@ -119,8 +125,32 @@ def _resource(file: str, resource: Fields, maps: Mapping[str, Fields], taken: Co
         yield from _others(file, resource, maps)
 
 
+_KINDS = ("Kafka", "KafkaTopic", "KafkaNodePool")
+_OTHER_KINDS = ("KafkaUser", "KafkaConnect", "KafkaConnector", "KafkaMirrorMaker", "KafkaMirrorMaker2", "KafkaBridge",
+                "KafkaRebalance", "KafkaRestClass", "KafkaRestProxy")  # fmt: skip
+
+
+def _check_kind(whose: Whose, resource: Fields) -> None:
+    """A kind that is nearly one that is read, or of another group, or without its `spec`, is not passed over."""
+    version, kind = resource.text("apiVersion"), resource.text("kind")
+    if not version or not kind:
+        raise whose.wrong(resource.line, f"there is no {'kind' if version else 'apiVersion'}, so nothing says what this is")
+    close = difflib.get_close_matches(kind, _KINDS, n=1, cutoff=0.75)
+    if kind in _KINDS and not version.startswith((_STRIMZI, _CONFLUENT)):
+        raise whose.wrong(resource.line, f"a {kind} of {version} is not known here; Strimzi's are {_STRIMZI}…, Confluent's "
+                          f"{_CONFLUENT}…")  # fmt: skip
+    if close and kind not in (*_KINDS, *_OTHER_KINDS):
+        raise whose.wrong(resource.line, f"there is no kind {kind!r}, and {close[0]} seems to be meant; write that")
+    if kind in _KINDS:
+        check_fields(whose, resource.fields, ("apiVersion", "kind", "metadata", "spec", "status"))
+        if not resource.within("spec").fields:
+            raise whose.wrong(resource.line, f"the {kind} has no spec, so nothing is known of it")
+
+
 def _strimzi(whose: Whose, resource: Fields) -> Iterator[SettingEntry]:
+    check_fields(whose, resource.within("spec").fields, ("kafka", "zookeeper"))
     spec = resource.within("spec", "kafka")
+    check_fields(whose, spec.fields, ("version", "metadataVersion", "config", "image", "replicas"))
     yield whose.described(resource.line)
     yield from whose.stated(spec.field("version"))
     yield from whose.stated(spec.field("metadataVersion"), keys.METADATA_VERSION)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -59,6 +60,8 @@ def settings_in(whose: Whose, item: Field | None) -> Iterator[SettingEntry]:
         return
     node = item.node
     if isinstance(node, Text):
+        if node.value.lstrip().startswith(("${", "{{")):
+            raise whose.wrong(item.line, f"{item.key} is filled in elsewhere; name a file in which it is")
         first = node.line + 1 if node.is_block else node.line
         yield from property_entries(whose.file, node.value, first, whose.scope, whose.entity)
     elif isinstance(node, Items):
@@ -118,9 +121,35 @@ def with_unread(read: Iterable[SettingEntry], suspects: Iterable[SettingEntry]) 
     return found + [entry for entry in suspects if (entry.line, entry.means) not in said]
 
 
+def check_fields(whose: Whose, fields: Iterable[Field], known: Sequence[str]) -> None:
+    """Refuses a field that is nearly one of those that are read: passed over, it would count as left out."""
+    for item in fields:
+        close = [] if item.key in known else difflib.get_close_matches(item.key, known, n=1, cutoff=_LIKENESS)
+        if close:
+            raise whose.wrong(item.line, f"there is no field {item.key!r} here, and {close[0]} seems to be meant; write that")
+
+
+_LIKENESS = 0.8
+
+
+def factors(whose: Whose, node: Node, is_topic: bool = False) -> Iterator[SettingEntry]:
+    """What may be a topic's number of replicas, by the name that nodes' number has too: in a list, or below `topics`."""
+    if isinstance(node, Items):
+        for one in node.items:
+            yield from factors(whose, one, True)
+    elif isinstance(node, Fields):
+        for item in node.fields:
+            if is_topic and item.key in ("replicas", "replication") and isinstance(item.node, Text):
+                yield whose.suspect(item.key, item.text, item.line, REPLICATION_FACTOR)
+            yield from factors(whose, item.node, is_topic or "topic" in item.key.lower())
+
+
 def mappings(node: Node | None) -> list[Fields]:
     """The mappings of a list; of anything else none."""
     return [item for item in node.items if isinstance(item, Fields)] if isinstance(node, Items) else []
+
+
+_OF_TOPICS = ("name", "topicName", "topic_name", "partitions", "partitionCount", "partitions_count")
 
 
 def topic_entries(
@@ -129,6 +158,7 @@ def topic_entries(
     """A topic of a list of them: its number of replicas and its settings, under these keys."""
     whose = Whose(file, Scope.TOPIC, name)
     yield whose.described(topic.line)
+    check_fields(whose, topic.fields, (*factor, *config, *_OF_TOPICS))
     replicas = topic.field(*factor)
     if replicas is not None and replicas.text.strip() != "-1":  # The brokers' default.
         yield whose.entry(REPLICATION_FACTOR, one_value(whose, replicas), replicas.line)

@@ -67,7 +67,7 @@ def spring_yaml(file: str, found: Iterable[Node]) -> list[SettingEntry]:
 def spring_properties(file: str, text: str) -> list[SettingEntry]:
     """The settings of an `application.properties`, whose documents are parted by `#---`."""
     parts: list[list[_Property]] = []
-    first, lines = 1, text.splitlines()
+    first, lines = 1, re.split(r"\r\n|\r|\n", text)
     for at, line in enumerate([*lines, "#---"], 1):
         if re.fullmatch(r"[#!]---\s*", line):
             entries = property_entries(file, "\n".join(lines[first - 1 : at - 1]) + "\n", first)

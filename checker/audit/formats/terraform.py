@@ -136,7 +136,7 @@ class _Reading:
             return Text("", line, is_null=True)
         if node.data in ("int_lit", "float_lit", "literal_value", "unary_op"):
             return Text(source, line)
-        return Text(source if "${" in source else f"${{{source}}}", line)
+        return Text(source.strip('"') if "${" in source else f"${{{source}}}", line)
 
     def _element(self, key: Branch, value: Branch) -> Field:
         name = self._source(key).strip('"')

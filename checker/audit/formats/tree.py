@@ -156,8 +156,10 @@ class _Reading:
                     for item in tree.fields:  # The first of several counts.
                         merged.setdefault(item.key, item)
                 continue
-            # A key that is no text is a template that was not filled in, mostly.
-            name = str(key.value) if isinstance(key, yaml.ScalarNode) else "{…}"
+            if not isinstance(key, yaml.ScalarNode):
+                raise SpecUnreadable(f"{self._name}:{line}: a key is no text, or a template that is not filled in; render "
+                                     "it first (helm template) and name what that prints")  # fmt: skip
+            name = str(key.value)
             if name in own:
                 raise SpecUnreadable(f"{self._name}:{line}: {name!r} stands twice in one mapping, first at line "
                                      f"{own[name].line}; leave one out")  # fmt: skip

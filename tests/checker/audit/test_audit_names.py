@@ -167,7 +167,10 @@ def test_a_file_of_misspelt_names_alone_is_refused_even_by_wish() -> None:
 def test_what_kafka_tools_say_of_a_topic_without_settings_is_understood(tmp_path: Path) -> None:
     file = tmp_path / "described.txt"
     file.write_text("Dynamic configs for topic orders are:\n")
-    assert read_settings(file) == []
+    assert [(entry.key, entry.entity) for entry in read_settings(file)] == [("is listed", "orders")]
+    file.write_text("Dynamic configs for topic orders are:\nDynamic configs for topic safe are:\n  min.insync.replicas=2\n")
+    with pytest.raises(ConfigurationError, match="several topics; name one with --topic: orders, safe"):
+        understood(file)
 
 
 def test_what_kafka_features_prints_is_read(tmp_path: Path) -> None:

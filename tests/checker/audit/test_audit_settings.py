@@ -90,6 +90,7 @@ def test_what_kafka_configs_printed_before_2_5_is_read(tmp_path: Path) -> None:
     file = tmp_path / "old.txt"
     file.write_text("Configs for topic 'a-b' are cleanup.policy=compact,delete,min.insync.replicas=2\n")
     read = {entry.key: (entry.value, entry.entity) for entry in read_settings(file)}
+    assert read.pop("is listed") == ("a-b", "a-b")
     assert read == {"cleanup.policy": ("compact,delete", "a-b"), "min.insync.replicas": ("2", "a-b")}
 
 

@@ -1,0 +1,4 @@
+resource "kafka_topic" "orders" {
+  name               = "orders"
+  replication_factr  = 1
+}
