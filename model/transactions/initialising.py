@@ -65,7 +65,7 @@ def begin_anew(s: State, i: Producer) -> None:
 
 def _says_initialised(t: Telling) -> str:
     others = [str(j) for j, other in enumerate(t.before.producer) if j != t.producer and other.phase != NEW]
-    fenced = f"; whatever producer {others[0]} asks the coordinator for from now on is refused" if others else ""
+    fenced = f"; producer {others[0]} is fenced" if others else ""
     started = "starts" if is_first(t) or not others else "starts as well, with the same transactional.id,"
     return f"producer {t.producer} {started} and is initialised with {says_given(t)}{fenced}"
 

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from acked.checker.bounds import Bounds
+from acked.checker.processes import Limits
+from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
@@ -152,6 +154,27 @@ def test_every_rule_is_what_mends_a_bug_but_for_the_one_that_only_lets_producers
                 constants = [load_spec(item).constants for item in (bug, path)]
                 mended |= {name for name in constants[0] if constants[0][name] != constants[1][name]}
     assert {item.name for item in RULES} - mended == {"unknown_producers_accepted", "client_bumps_epoch"}
+
+
+def gallery(names: tuple[str, ...], *marks: pytest.MarkDecorator) -> list[object]:
+    return [pytest.param(f"{name}-bug", marks=marks) for name in names]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        *gallery(("kafka6119", "kafka14402", "kafka14884")),
+        *gallery(("kafka9144", "kafka19446", "kip890-late-end", "kip890-late-produce"), pytest.mark.long),
+    ],
+)
+def test_z3_finds_a_bug_of_the_gallery_at_the_length_that_the_search_finds(name: str) -> None:
+    spec = load_spec(SPECS / "gallery" / f"{name}.toml")
+    assert spec.expect is not None
+    length = spec.expect.trace_length
+    assert length is not None
+    found = check_bounded(spec.question(), Bound(length - 1), Limits(jobs=1, timeout=600.0)).violations
+    assert [(item.property.name, item.trace_length) for item in found] == [(*spec.expect.violates, length)]
 
 
 def lso_is_stable(s: State) -> Bool:
