@@ -38,7 +38,6 @@ PARTITION_LEMMAS: tuple[Property, ...] = (
         "TruncatedFollower", basis.truncated_follower, "a truncated log is its leader's prefix", "kip320's FollowerPrefix"
     ),
     _lemma("TrueLeaderIsr", basis.true_leader_isr, "the newest leader knows the committed ISR", "kip320's TrueLeaderIsr"),
-    _lemma("LeaderInOffice", basis.leader_in_office, "where epochs run ahead who acts is the leader", "crashes"),
     _lemma(
         "EligibleOnlyWhereTooFew", commits.eligible_only_where_too_few, "eligible leaders only beside a small ISR", "KIP-966"
     ),

@@ -6,7 +6,7 @@ action breaks which claim if it is left out (at the constants given: brokers, of
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas_words import epochs_run_ahead, leads_in_newest_epoch, may_be_deposed
+from acked.invariants.partition.lemmas_words import leads_in_newest_epoch
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import in_one_epoch, presumes_leadership
@@ -137,17 +137,6 @@ def true_leader_isr(s: State) -> Bool:
         return implies(is_told, s.broker[r].isr == s.controller.isr)
 
     return every(Replica, knows)
-
-
-def leader_in_office(s: State) -> Bool:
-    """Where epochs run ahead (to 3.5) and nobody is deposed alive, who takes itself for the leader is the controller's.
-
-    It may have yet to hear of its new epoch, and goes on with what it knew of its followers when it does; nobody else led.
-    Without it Produce breaks KnownEndIsHeld (2, 1, 1, Kafka 3.5).
-    """
-    if may_be_deposed() or not epochs_run_ahead():
-        return truth(True)
-    return every(Replica, lambda r: implies(presumes_leadership(s, r), s.controller.leader == r))
 
 
 def vacant_epoch_is_unwritten(s: State) -> Bool:

@@ -12,8 +12,8 @@ from acked.invariants.partition.lemmas_words import (
     every_heeded,
     is_electable,
     is_heeded,
+    knows_no_more,
     leads_in_newest_epoch,
-    may_be_deposed,
     may_commit,
     may_yet_join,
     reaches_own_epoch,
@@ -44,10 +44,11 @@ def deposed_is_out(s: State) -> Bool:
     """Where leadership never moves, who leads no more and does not know it is out of the ISR, or alone in it.
 
     Nor will it join: for that it would follow another leader. So who is elected again without having noticed counts nobody
-    but itself, and it does no harm that it goes on with what it knew (`reelection_forgets_ends` off, 3.6 to 4.4). Without
-    it BecomeLeader breaks LateFollower (2, 1, 1, Kafka 4.1 with zombies).
+    but itself, and it does no harm that it goes on with what it knew (`reelection_forgets_ends` off, to 4.4). Where epochs
+    run ahead it may also have led all the time: then it knows of the ISR what is so. Without it BecomeLeader breaks
+    LateFollower (2, 1, 1, Kafka 4.1 with zombies).
     """
-    if reelection_forgets_ends.on or leadership_moves.on or epochs_run_ahead():
+    if reelection_forgets_ends.on or leadership_moves.on:
         return truth(True)
 
     def is_out(r: Replica) -> Bool:
@@ -56,25 +57,28 @@ def deposed_is_out(s: State) -> Bool:
         is_deposed = presumes_leadership(s, r) & ~is_elected
         is_elected_again = presumes_leadership(s, r) & is_elected & ~leads_in_newest_epoch(s, r)
         out = implies(is_deposed, (~isr.contains(r) | isr.is_only(r)) & ~joins)
-        return out & implies(is_elected_again, isr.is_only(r))
+        alone = isr.is_only(r)
+        if epochs_run_ahead():
+            alone |= every(isr, lambda f: (f == r) | (counted_isr(s, r).contains(f) & knows_no_more(s, r, f)))
+        return out & implies(is_elected_again, alone)
 
     return every(Replica, is_out)
 
 
 def late_follower_is_unknown(s: State) -> Bool:
-    """Of a broker that it counts and that is in an older epoch a leader knows nothing.
+    """Of a broker that it counts and that is in an older epoch a leader knows nothing, or nothing that could change.
 
     Such a broker may still truncate to the leader that it has; whatever were known of it could be wrong at any time. Leaders
     have to forget what they knew when they take office again (`reelection_forgets_ends`), or to count nobody else then.
     Without it Produce breaks KnownEndIsHeld (2, 1, 1).
     """
-    if not reelection_forgets_ends.on and (leadership_moves.on or epochs_run_ahead()):
+    if not reelection_forgets_ends.on and leadership_moves.on:
         return truth(True)
 
     def unknown(leader: Replica, f: Replica) -> Bool:
         mine, theirs = s.broker[leader], s.broker[f].leader_epoch
         is_late = presumes_leadership(s, leader) & theirs.is_some & (theirs < mine.leader_epoch)
-        return implies(is_late & counted_isr(s, leader).contains(f), s.known_end[leader][f].is_none)
+        return implies(is_late & counted_isr(s, leader).contains(f), knows_no_more(s, leader, f))
 
     return every(Replica, lambda a: every(Replica, lambda f: unknown(a, f)))
 
@@ -91,13 +95,14 @@ def known_end_is_held(s: State) -> Bool:
     def held(leader: Replica, f: Replica) -> Bool:
         known, mine, theirs = s.known_end[leader][f], s.log[leader], s.log[f]
         agree = every(Offset, lambda o: implies((known > o) & theirs.has(o), theirs.same_record_at(mine, o)))
-        is_told = presumes_leadership(s, leader) & counted_isr(s, leader).contains(f)
-        if may_be_deposed() or not epochs_run_ahead():
-            is_told &= leads_in_newest_epoch(s, leader) | in_one_epoch(s, leader, f)
+        is_counted = presumes_leadership(s, leader) & counted_isr(s, leader).contains(f)
+        in_touch = leads_in_newest_epoch(s, leader) | in_one_epoch(s, leader, f)
+        if epochs_run_ahead():
+            in_touch |= (s.controller.leader == leader) & s.controller.isr.contains(f)
         keeps = is_electable(s, f)
         if asynchronous_isr.on:
             keeps |= may_yet_join(s, leader, f)
-        return implies(is_told & (leader != f), agree & implies(keeps, known <= theirs.end))
+        return implies(is_counted & in_touch & (leader != f), agree & implies(keeps, known <= theirs.end))
 
     return every(Replica, lambda a: every(Replica, lambda f: held(a, f)))
 

@@ -13,25 +13,19 @@ from acked.model.partition.common import enough_in_sync, in_one_epoch, presumes_
 from acked.model.partition.settings import (
     alter_bumps_epoch,
     eligible_leader_replicas,
-    leadership_moves,
+    reelection_forgets_ends,
     shrink_bumps_epoch,
     strict_min_isr,
-    zombies,
 )
 from acked.model.partition.state import Offset, Replica, State
 
 
-def may_be_deposed() -> bool:
-    """Whether another broker may be elected while the leader lives, so that there are stale leaders."""
-    return zombies.on or leadership_moves.on
-
-
 def epochs_run_ahead() -> bool:
-    """Whether a leader's epoch may be outdated though nobody else led.
+    """Whether a leader's epoch may be outdated though nobody else led, and it goes on with what it knew when it hears.
 
     To 3.5, and with ZooKeeper, the controller takes a new leader epoch when a broker leaves the ISR.
     """
-    return shrink_bumps_epoch.on or alter_bumps_epoch.on
+    return (shrink_bumps_epoch.on or alter_bumps_epoch.on) and not reelection_forgets_ends.on
 
 
 def leads_in_newest_epoch(s: State, r: Replica) -> Bool:
@@ -91,3 +85,14 @@ def reaches_own_epoch(s: State, leader: Replica, f: Replica) -> Bool:
     known, own, log = s.known_end[leader][f], s.broker[leader].leader_epoch, s.log[leader]
     older = every(Offset, lambda o: implies(log.has(o) & ~(own == log.at(o).epoch), known > o))
     return (known >= s.broker[leader].hw) & older
+
+
+def knows_no_more(s: State, leader: Replica, f: Replica) -> Bool:
+    """The leader knows nothing of f; where epochs run ahead f may also be behind in an epoch of the same leader, or in none.
+
+    In these it cannot truncate before it hears of the leader's newest epoch.
+    """
+    nothing = s.known_end[leader][f].is_none
+    if not epochs_run_ahead():
+        return nothing
+    return nothing | (s.broker[f].leader == leader) | s.broker[f].leader_epoch.is_none
