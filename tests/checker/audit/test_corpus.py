@@ -231,6 +231,7 @@ def files(draw: st.DrawFn) -> tuple[Path, tuple[str, ...]]:
 often = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.slow
 @often
 @drawn(files(), st.data())
 def test_a_name_with_a_slip_is_never_read_as_safer(
@@ -244,6 +245,7 @@ def test_a_name_with_a_slip_is_never_read_as_safer(
     check(path, whole, lines, frozenset(), folder)
 
 
+@pytest.mark.slow
 @often
 @drawn(files(), st.data())
 def test_a_line_that_is_left_out_takes_nothing_but_itself(
@@ -263,6 +265,7 @@ def test_a_line_that_is_left_out_takes_nothing_but_itself(
     check(path, whole, lines, touched, folder)
 
 
+@pytest.mark.slow
 @often
 @drawn(files(), st.data())
 def test_a_line_that_is_moved_is_never_read_as_safer(
