@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acked.model.language.context import Computed, Constant, choice, switch
+from acked.model.language.context import Computed, Constant, switch
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
@@ -38,13 +38,14 @@ late_marker = switch("late_marker", "one WriteTxnMarkers request at a time may b
 
 # -- rules that releases changed --------------------------------------------------------------------------------------
 
-TV1, TV2 = range(2)
-transaction_version = choice(
+TV1, TV2 = 1, 2
+transaction_version = Constant(
     "transaction_version",
-    ("1", "2"),
+    TV1,
+    TV2,
     "1: AddPartitionsToTxn by the client, one producer epoch for many transactions (KIP-98); 2: the partition's leader adds "
     "it, and the end of every transaction takes a new producer epoch (4.0 with clients of 4.0, KIP-890 part 2)",
-    "2",
+    TV2,
 )
 timeout_bumps_epoch = switch(
     "timeout_bumps_epoch",

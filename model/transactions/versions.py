@@ -30,13 +30,13 @@ class Change:
 
     constant: Constant
     since: str
-    value: bool | str
+    value: bool | int
     source: str
 
 
 CHANGES: tuple[Change, ...] = (
-    Change(settings.transaction_version, "0.11", "1", "KIP-98"),
-    Change(settings.transaction_version, "4.0", "2", "KIP-890 part 2: transaction.version=2 on new clusters, clients of 4.0"),
+    Change(settings.transaction_version, "0.11", 1, "KIP-98"),
+    Change(settings.transaction_version, "4.0", 2, "KIP-890 part 2: transaction.version=2 on new clusters, clients of 4.0"),
     Change(settings.timeout_bumps_epoch, "0.11", False, "0.11.0.0: abortTimedOutTransactions names the epoch as it is"),
     Change(settings.timeout_bumps_epoch, "0.11.0.2", True, "KAFKA-6119 (0.11.0.2 and 1.0.0): prepareFenceProducerEpoch"),
     Change(settings.marker_time_kept, "0.11", False, "0.11.0.0: appendEndTxnMarker keeps the time of the last record"),
