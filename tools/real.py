@@ -28,11 +28,13 @@ from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.cluster.playing.playable import NOT_PLAYED, TIMED  # noqa: E402
 from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare, reproduce  # noqa: E402
 from acked.cluster.releases.release import Mode  # noqa: E402
+from acked.model.partition.protocol import partition  # noqa: E402
 from acked.model.partition.versions import LATEST, planes_of  # noqa: E402
 from acked.reports.reproductions.words import MODES  # noqa: E402
 
 CASES, MEASURED, PAGE = (ROOT / "docs" / name for name in ("real_brokers.toml", "real_measured.json", "real.md"))
 _OPEN = "it can be played, and was not yet"
+_UNDRIVEN = "the driver has no steps for transactions yet"
 Case = dict[str, Any]
 
 
@@ -143,6 +145,8 @@ def refusals() -> dict[str, str]:
     """Why they are not, as far as the search says it."""
     found = {}
     for spec in others():
+        if spec.protocol is not partition:
+            continue
         try:
             playable_run(spec.name, {}, Mode(planes_of(rules_of(spec))[0]), quiet=True)
             found[spec.name] = ""
@@ -159,7 +163,8 @@ def rules_of(spec: Spec) -> str:
 def _refused(measured: dict[str, Any]) -> list[str]:
     reasons = {**measured.get("refused", {}), **_written()["not_played"]}
     rows = sorted((spec.gallery.row, spec.gallery.id, spec.name) for spec in others() if spec.gallery is not None)
-    return [f"- Row {row}, {name}: {reasons.get(spec) or _OPEN}." for row, name, spec in rows]
+    undriven = {spec.name: _UNDRIVEN for spec in others() if spec.protocol is not partition}
+    return [f"- Row {row}, {name}: {reasons.get(spec) or undriven.get(spec) or _OPEN}." for row, name, spec in rows]
 
 
 def _never() -> list[str]:

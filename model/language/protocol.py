@@ -154,16 +154,13 @@ Settle = Callable[[Mapping[str, int], Mapping[str, int], str | None], tuple[dict
 class Protocol:
     """A named set of actions over one state, with declared constants.
 
-    `source` says where the rules come from (KIP, JIRA id). `actions` are those shared with other protocols; further ones are
-    added with `@protocol.action(…)`. `initial` assigns the initial state; what it does not assign is zero. `profile` gives
-    the constants of a version and a control plane. `told_with` gives other constants, if any, under which a trace is shown
-    to people: the same actions without what makes the search shorter. `settle` resolves settings that contradict each
-    other. `symmetric` names the sorts of ids that are meant to be interchangeable, which is checked before it is relied on.
-    `budgets` are the labels of clauses that only keep the model finite: where they end a trace, a cluster would go on.
-    `sizes` are the constants that a proof for all constants leaves open, each with its least value there, all of them if
-    not said; the others are switches, and such a proof is about one setting of them. `thresholds` are the numbers, above 0,
-    that sizes of sets are compared with (`reaches`). `pictures` draws the states (a `Provider` of
-    `acked.reports.pictures.picture`); without it they are shown by field.
+    `source` says where the rules come from (KIP, JIRA id). `actions` are shared ones; `@protocol.action(…)` adds more.
+    `initial` assigns the initial state, zero by default. `profile` gives the constants of a version and a control plane,
+    `told_with` those under which a trace is shown: the same actions without what makes the search shorter. `settle` resolves
+    settings that contradict each other. `symmetric` names sorts of ids that are meant to be interchangeable, which is checked
+    before use. `budgets` are labels of clauses that only keep the model finite. `sizes` are the constants that a proof for all
+    constants leaves open, each with its least value, all if not said; the others are switches. `thresholds` are the numbers,
+    above 0, that sizes of sets are compared with (`reaches`). `pictures` (a `Provider`) draws the states.
 
     >>> still = Protocol("still", State, title="nothing happens", source="acked", constants=(brokers, records),
     ...                  initial=lambda s: None)

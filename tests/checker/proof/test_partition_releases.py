@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acked.checker.processes import Limits
-from acked.checker.proof.induction import Options, prove_by_induction
+from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.invariants.catalogue import properties_of
@@ -58,7 +58,7 @@ def proved() -> list[tuple[str, str, int]]:
 def test_what_the_page_calls_proved_is_inductive(version: str, plane: str, column: int) -> None:
     profile = {name: setting.value for name, setting in partition.profile(version, plane).items()}
     instance = partition.instantiate({**profile, **SMALL, **PRODUCER, **FAULTS[column]})
-    result = prove_by_induction(Question(instance, PROMISES), PARTITION_LEMMAS, Limits(2, 300.0), Options())
+    result = prove_by_induction(Question(instance, PROMISES), PARTITION_LEMMAS, Limits(2, 300.0), InductionOptions())
     assert result.verdict is Verdict.HOLDS
 
 

@@ -505,7 +505,7 @@ WELL = '[liveness.Led]\neventually = "controller.leader == 0"\n'
         ('[liveness.OneLeader]\neventually = "True"', "there is a property OneLeader already"),
         ('[liveness."a b"]\neventually = "True"', "cannot be the name"),
         ('[reach]\nLed = "True"\n' + WELL, "there is a property Led already"),
-        ('[fairness]\nweak = ["Crash"]', "there is none; see docs/liveness.md"),
+        ('[fairness]\nweak = ["Crash"]', "goes with \\[liveness.NAME\\] properties"),
         (WELL + '[fairness]\nweak = ["Krash"]', "x.toml:8: partition has no action 'Krash' .did you mean Crash"),
         (WELL + '[fairness]\nstrong = ["Crash(brocker)"]', "Crash has no parameter 'brocker' .did you mean broker"),
         (WELL + '[fairness]\nweak = ["Crash", "Crash"]', "names 'Crash' twice"),
