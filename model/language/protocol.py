@@ -1,7 +1,6 @@
 """Protocols: constants, a state, actions traced from ordinary Python; and their finite instances.
 
-`Protocol`, the `action` decorator, `require`, and `Instance`, a protocol under given constants with one guarded update per
-binding of each action's parameters.
+An `Instance` is a protocol under given constants, with one guarded update per binding of each action's parameters.
 """
 
 from __future__ import annotations
@@ -158,8 +157,8 @@ class Protocol:
     `initial` assigns the initial state, zero by default. `profile` gives the constants of a version and a control plane,
     `told_with` those under which a trace is shown: the same actions without what makes the search shorter. `settle` resolves
     settings that contradict each other. `symmetric` names sorts of ids that are meant to be interchangeable, which is checked
-    before use. `budgets` are labels of clauses that only keep the model finite. `sizes` are the constants that a proof for all
-    constants leaves open, each with its least value, all if not said; the others are switches. `thresholds` are the numbers,
+    before use. `budgets` are labels of clauses that only keep the model finite. `sizes` are the constants that a proof for
+    all constants leaves open, each with its least value, all if not said; the others are switches. `thresholds` are numbers,
     above 0, that sizes of sets are compared with (`reaches`). `pictures` (a `Provider`) draws the states.
 
     >>> still = Protocol("still", State, title="nothing happens", source="acked", constants=(brokers, records),
