@@ -36,7 +36,7 @@ class _Weight(click.ParamType[tuple[str, int]]):
 
 @dataclass(frozen=True)
 class Draws:
-    """Which random runs are made."""
+    """Which random traces are made."""
 
     runs: int
     depth: int

@@ -220,8 +220,8 @@ def check(table: DurabilityTable) -> None:
 def _check_version(text: str) -> None:
     release, _, plane = text.partition(":")
     if release not in VERSIONS:
-        raise ConfigurationError(f"axis version: there are no rules of {release!r}{near(release, VERSIONS)}; "
-                                 f"there are those of {', '.join(VERSIONS)}")  # fmt: skip
+        raise ConfigurationError(f"axis version: unknown release {release!r}{near(release, VERSIONS)}; "
+                                 f"choose from {', '.join(VERSIONS)}")  # fmt: skip
     if plane and plane not in planes_of(release):
         raise ConfigurationError(f"axis version: {release} runs on {' or '.join(planes_of(release))}, not on {plane}")
 
@@ -265,7 +265,7 @@ def _crashes(value: object) -> CrashKind:
         return CrashKind(value)
     except ValueError:
         names = [kind.value for kind in CrashKind]
-        raise ValueError(f"there are no crashes {value!r}{near(str(value), names)}; choose from {choices(names)}") from None
+        raise ValueError(f"{value!r} is not a kind of crash{near(str(value), names)}; choose from {choices(names)}") from None
 
 
 _READERS: Mapping[str, Callable[[object], object]] = {"version": str, "acks": _acks, "crashes": _crashes}

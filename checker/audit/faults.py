@@ -117,7 +117,7 @@ def read_faults(text: str) -> Faults:
             more.append(name)
         else:
             known = (*kinds, *_MORE)
-            raise ConfigurationError(f"there are no faults {name!r}{near(name, known)}; choose from {', '.join(known)}")
+            raise ConfigurationError(f"{name!r} is not a fault{near(name, known)}; choose from {', '.join(known)}")
     if len(set(chosen)) > 1:
         raise ConfigurationError(f"{text!r} names two kinds of crashes; choose one of {', '.join(kinds)}")
     return Faults(chosen[0] if chosen else CrashKind.CLEAN, tuple(sorted(set(more))))

@@ -147,7 +147,7 @@ def _check_together(chosen: _Said, other: _Said) -> None:
     if (other.is_exact and mine != theirs) or theirs > mine:
         raise ConfigurationError(
             f"{chosen.source} names Kafka {chosen.release.name}, and {other.source} names {other.release.name}; "
-            "they cannot both be so: take one of them back"
+            "they cannot both be so: remove one of them"
         )
 
 
@@ -167,7 +167,7 @@ def _fitting(version: ReleaseNumber, version_source: str, plane: str | None, sou
         known = " or ".join(_PLANES[item] for item in planes)
         raise ConfigurationError(
             f"{version_source} names Kafka {version.name}, which is known here with {known} only, and {source} names "
-            f"{_PLANES[plane]}; take one of them back"
+            f"{_PLANES[plane]}; remove one of them"
         )
     return (plane,)
 

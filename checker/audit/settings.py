@@ -140,7 +140,7 @@ class _Configuring:
         known = " or ".join(map(plane_words, planes))
         raise ConfigurationError(
             f"Kafka {self.version.name} is known here with {known} only, and {source} names {plane_words(plane)}; "
-            "take one of them back"
+            "remove one of them"
         )
 
     def _replicas(self) -> None:
@@ -197,7 +197,7 @@ class _Configuring:
         if transactional is not None and not self.values[keys.IDEMPOTENCE].on:
             raise RefusedByKafka(
                 f"{transactional.source}: Kafka refuses this producer: a {keys.TRANSACTIONAL_ID} cannot be set without "
-                f"{keys.IDEMPOTENCE}; take one of them back"
+                f"{keys.IDEMPOTENCE}; remove one of them"
             )
 
     def _fill_in_for_idempotence(self) -> None:
@@ -260,7 +260,7 @@ class _Configuring:
         if elr.entry is not None:
             raise RefusedByKafka(
                 f"{elr.source}: {keys.ELR}={elr.value} needs a {keys.METADATA_VERSION} of 4.0 (KIP-966), and {entry.where} "
-                f"has {what}; take one of them back"
+                f"has {what}; remove one of them"
             )
         self._set(keys.ELR, "0", f"{what} ({entry.where}) has none")
 

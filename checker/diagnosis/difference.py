@@ -89,8 +89,9 @@ def _obstacle(first: Question, second: Question) -> str:
     if [leaf.path for leaf in a.leaves] != [leaf.path for leaf in b.leaves]:
         names = sorted({leaf.name for leaf in a.leaves} ^ {leaf.name for leaf in b.leaves})
         raise ConfigurationError(
-            f"{first.instance.protocol.name} and {second.instance.protocol.name} have other fields "
-            f"({choices(names[:4]) or 'in another order'}), so there is nothing to compare; take specs of one family and size"
+            f"{first.instance.protocol.name} and {second.instance.protocol.name} have different state fields "
+            f"({choices(names[:4]) or 'in another order'}), so there is nothing to compare; "
+            "use specs of one protocol family and size"
         )
     other = [x.name for x, y in zip(a.leaves, b.leaves, strict=True) if x.cardinality != y.cardinality]
     if not other:

@@ -33,6 +33,7 @@ FORMAT = "acked-trace/1"
 """What a trace document says in `format`."""
 
 _FAIRNESS = ("weak", "strong")
+_KINDS: Mapping[type, str] = {dict: "a JSON object", list: "a JSON array", str: "a text"}
 
 T = TypeVar("T")
 
@@ -316,7 +317,7 @@ def _first_difference(given: object, expected: object, where: str = "") -> str |
 def _part(document: Mapping[str, object], key: str, kind: type[T]) -> T:
     part = document.get(key)
     if not isinstance(part, kind):
-        raise SpecUnreadable(f"not a trace file: {key!r} is missing or is not a {kind.__name__}")
+        raise SpecUnreadable(f"not a trace file: {key!r} is missing or is not {_KINDS[kind]}")
     return part
 
 

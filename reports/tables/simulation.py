@@ -1,4 +1,4 @@
-"""What random runs saw, in the terminal and as JSON."""
+"""What random traces showed, in the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def print_simulation(console: Console, title: str, question: Question, found: Si
     put_paragraph(console, title, "bold underline")
     put_paragraph(console, subject_in_words(question.instance), "dim")
     if found.violation is None:
-        text = f"no violation in {units.plural(found.runs, 'random run')}: this is not a proof"
+        text = f"no violation in {units.plural(found.runs, 'random trace')}: this is not a proof"
         put_paragraph(console, text, "bold yellow", f"{glyphs.open} ", "  ")
     else:
         kept = units.plural(len(found.violation.run.actions), "step")
@@ -38,7 +38,7 @@ def print_simulation(console: Console, title: str, question: Question, found: Si
         ("ended early", f"{units.plural(found.stuck, 'run')}, in states where no action is enabled"),
         ("distinct states", f"about {units.count(round(estimate))} seen, an estimate "
                             f"({units.count(round(least))} to {units.count(round(most))} with 95 % confidence)"),
-        ("seed", f"{found.plan.seed} (--seed {found.plan.seed} repeats these runs)"),
+        ("seed", f"{found.plan.seed} (--seed {found.plan.seed} makes the same traces again)"),
     ]  # fmt: skip
     for name, text in rows:
         put_paragraph(console, text, "", f"  {name:<18}", " " * 20)

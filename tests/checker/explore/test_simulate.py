@@ -127,7 +127,7 @@ def test_the_command_says_its_seed_and_that_nothing_is_proved(capsys: pytest.Cap
     assert main(["simulate", "kip320", "--runs", "100", "--depth", "20", "--seed", "9"]) == 152
     out = capsys.readouterr().out
     assert "this is not a proof" in out
-    assert "--seed 9 repeats these runs" in out
+    assert "--seed 9 makes the same traces again" in out
     assert "an estimate" in out
     assert main(["simulate", "truncate-to-hw", "--seed", "7", "--format", "json"]) == 12
     document = json.loads(capsys.readouterr().out)
