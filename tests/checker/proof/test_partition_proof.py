@@ -109,7 +109,7 @@ def need_of(lemma: Property) -> Need:
 
 
 NEEDS = [need_of(item) for item in PARTITION_LEMMAS]
-QUICK = ("StaleLeader", "LateFollower", "HwInEpoch", "DeposedIsOut", "TruncatedFollower")
+QUICK = ("LeaderHasEpoch", "StaleLeader", "LateFollower", "HwInEpoch", "DeposedIsOut", "TruncatedFollower")
 
 
 def told() -> dict[str, set[str]]:
