@@ -1,4 +1,4 @@
-"""Acked as a library: load a spec or ask about a protocol of one's own, then check, prove or simulate, and keep traces.
+"""Acked as a library: load a spec or ask about a protocol of your own, then check, prove or simulate, and keep traces.
 
 Every function is silent, answers with plain data, and raises what `acked.checker.errors` and `ModelError` document.
 """
@@ -32,14 +32,11 @@ from acked.checker.spec.resolve import bind_constants, property_named
 from acked.checker.spec.spec import Spec
 from acked.invariants.catalogue import properties_of
 from acked.invariants.proofs import all_lemmas, lemmas_for
-from acked.invariants.property import Kind, Property
+from acked.invariants.property import ONE_TRACE, Kind, Property
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
 from acked.model.language.values import Bool
 from acked.reports.runs.view import steps_of
-
-_OF_RUNS = (Kind.STATE, Kind.STEP, Kind.DEADLOCK)
-"""Kinds of properties that one finite run can violate."""
 
 Subject = str | Path | Spec | Question
 """What can be asked: a spec by path or bundled name, one that is loaded, or a question."""
@@ -144,12 +141,12 @@ def prove(
     memory: int | None = None,
     observer: Observer | None = None,
 ) -> ProofResult:
-    """Proves the properties by induction with z3, for runs of any length.
+    """Proves the properties by induction with z3, for traces of any length.
 
     With a `depth`, or where no lemmas of a shipped protocol are known, it looks for a violation of up to `depth` (8) steps
-    instead, by bounded model checking; that there is none is not a proof, and the result is incomplete. The properties of a
-    protocol of one's own are each other's lemmas. `timeout` is in seconds for one query, `memory` in bytes for each of the
-    `jobs` processes. Raises `ConfigurationError` and `SystemFailure`.
+    instead, by bounded model checking; finding none is not a proof, and the result is incomplete. The properties of a
+    protocol of your own serve as each other's lemmas. `timeout` is in seconds for one query, `memory` in bytes for each of
+    the `jobs` processes. Raises `ConfigurationError` and `SystemFailure`.
 
     >>> question = ask(toylog, nothing_lost, everybody_holds, brokers=2, records=2)
     >>> prove(question).verdict
@@ -178,9 +175,9 @@ def simulate(
     weights: Mapping[str, int] | None = None,
     workers: int | None = None,
 ) -> Simulation:
-    """Makes random runs of at most `depth` steps, for constants that no search reaches; finding nothing proves nothing.
+    """Makes random traces of at most `depth` steps, for constants that no search reaches; finding nothing proves nothing.
 
-    The seed alone decides which runs are made. An action's weight is 1 unless `weights` says otherwise. Raises
+    The seed alone decides which traces are made. An action's weight is 1 unless `weights` says otherwise. Raises
     `ConfigurationError`.
 
     >>> found = simulate(ask(toylog, nothing_lost, brokers=5, records=8), runs=100, seed=7)
@@ -188,8 +185,10 @@ def simulate(
     (None, 100)
     """
     question = _question(_loaded(subject))
-    if other := [item.name for item in question.properties if item.kind not in _OF_RUNS]:
-        raise ConfigurationError(f"random runs cannot decide {', '.join(other)}, which is about all runs; use `check`")
+    if other := [item.name for item in question.properties if item.kind not in ONE_TRACE]:
+        raise ConfigurationError(
+            f"random traces cannot decide {', '.join(other)}: that takes every reachable state; use `check`"
+        )
     plain = Question(question.instance, question.properties)
     return run_at_random(plain, Plan(runs, depth, seed, dict(weights or {})), workers)
 
@@ -204,17 +203,22 @@ class Step:
     """
 
     index: int
+    """Its number; 0 is the initial state."""
     action: str | None
+    """The action that was taken."""
     arguments: Mapping[str, Any]
+    """By name of a parameter: its value."""
     state: Mapping[str, Any]
+    """The state after the step, by field: ids are numbers, sets are sorted lists, none is None."""
     sentence: str
+    """The step in words."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """A run of a protocol: its steps, and the property that its last state or step violates, if it violates one.
+    """A trace of a protocol: its steps, and the property that it violates, if it violates one.
 
-    A trace of k steps has k + 1 states, the initial one first. Of an infinite trace `run.loop` is where it goes on.
+    A trace of k steps has k + 1 states, the initial one first. `run.loop` is the state to which an infinite trace returns.
 
     >>> trace = Trace.of(check(ask(toylog, nobody_lags, brokers=2, records=1)))
     >>> trace.violates.name, [step.sentence for step in trace]
@@ -225,13 +229,17 @@ class Trace:
     """
 
     title: str
+    """What was asked, in words."""
     question: Question
+    """What was asked."""
     run: Run
+    """The packed states and the actions between them."""
     violates: Property | None
+    """The property that the trace violates, if it violates one."""
 
     @classmethod
     def of(cls, answer: Result | ProofResult | Simulation, property_name: str | None = None) -> Trace:
-        """The trace of a violation that was found, the first one or that of a property; `ConfigurationError` if none was."""
+        """The trace of the first violation found, or of that of a given property; `ConfigurationError` if there is none."""
         if isinstance(answer, Simulation):
             found: tuple[Violation, ...] = () if answer.violation is None else (answer.violation,)
         else:
@@ -243,7 +251,7 @@ class Trace:
 
     @classmethod
     def read(cls, path: str | Path, protocol: Protocol | None = None, *, trust: bool = False) -> Trace:
-        """Reads a trace file and replays it; `SpecUnreadable` if it is not a run of its protocol.
+        """Reads a trace file and replays it; `SpecUnreadable` if it is not a trace of its protocol.
 
         A protocol that is not shipped is given, or, if you `trust` the file, run from the Python file that it names.
         """

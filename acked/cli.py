@@ -98,7 +98,9 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail("interrupted", ExitCode.INTERRUPTED)
     except click.UsageError as error:
         hint = f"; try `{error.ctx.command_path} --help`" if error.ctx else ""
-        return _fail(f"{error.format_message().rstrip('.')}{hint}", ExitCode.CONFIGURATION)
+        # Click breaks the line where it lists the choices of an option that is missing.
+        message = " ".join(error.format_message().split())
+        return _fail(f"{message.rstrip('.')}{hint}", ExitCode.CONFIGURATION)
     except click.ClickException as error:
         return _fail(error.format_message(), ExitCode.CONFIGURATION)
     except AckedError as error:

@@ -67,7 +67,7 @@ def give_way() -> None:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits of a run: workers, bytes for states and table, levels, states.
+    """Limits of a search.
 
     >>> result = check(ask(toylog, nothing_lost, brokers=3, records=3), bounds=Bounds(workers=1, max_depth=4))
     >>> result.verdict, result.depth
@@ -75,6 +75,10 @@ class Bounds:
     """
 
     workers: int = field(default_factory=default_workers)
+    """Threads; by default one for each processor that the process may use."""
     memory: int = field(default_factory=default_memory)
+    """Bytes for states and table; by default four fifths of what is free."""
     max_depth: int | None = None
+    """Levels after which the search ends, the initial state being the first."""
     max_states: int | None = None
+    """Distinct states after which the search ends."""

@@ -26,6 +26,10 @@ class Kind(Enum):
     LIVENESS = "liveness"
 
 
+ONE_TRACE = (Kind.STATE, Kind.STEP, Kind.DEADLOCK)
+"""What one finite trace can violate. The other kinds are decided once every reachable state is known."""
+
+
 def nothing(_: Mapping[str, int]) -> str:
     """Of a property that any configuration can be asked: it lacks nothing."""
     return ""
@@ -48,16 +52,16 @@ class Liveness:
 
 @dataclass(frozen=True)
 class Property:
-    """A named promise of a protocol.
+    """A named property of a protocol.
 
-    `predicate` takes the state (STATE) or the states before and after a step (STEP). `promise` says to a user of Kafka what
-    it means, `source` where it comes from, and `since` from which variant or release on it holds. `text` is the predicate as
-    it was typed, of one that a spec or a user wrote. REACH is not a promise: a state in which it is true is looked for.
-    `lacks` says of constants which part they turn off that the promise speaks of, and what to set instead; nothing if it can
-    be asked.
+    `predicate` takes the state (STATE) or the states before and after a step (STEP). `promise` says in a sentence what the
+    property means to a user of Kafka, `source` where it comes from, and `since` from which variant or release on it holds.
+    `text` is the predicate as it was typed, if a spec or a user wrote it. REACH asks for the opposite: a state in which the
+    predicate holds. `lacks` says which part of the model that the property is about is switched off by given constants, and
+    what to set instead; nothing if the property makes sense with them.
 
-    RECOVERABLE promises that from every reachable state some continuation leads to one in which `predicate` holds, by other
-    actions than those of `without`. LIVENESS promises what `liveness` says, whose trigger is `predicate`.
+    RECOVERABLE means that from every reachable state some continuation, without the actions in `without`, leads to a state
+    in which `predicate` holds. LIVENESS means what `liveness` says; its trigger is `predicate`.
 
     >>> nothing_lost.name, nothing_lost.kind.value, nothing_lost.text
     ('NothingLost', 'invariant', 'all(acked <= end[b] for b in brokers if leader == b)')

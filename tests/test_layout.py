@@ -114,6 +114,27 @@ def test_no_package_has_more_than_twenty_modules() -> None:
     assert {folder: count for folder, count in counts.items() if count > 20} == {}
 
 
+def own_modules() -> list[Path]:
+    packages = ("model", "invariants", "checker", "cluster", "reports", "acked")
+    return [path for path in modules() if path.relative_to(CHECKOUT).parts[0] in packages]
+
+
+def test_no_module_is_longer_than_five_hundred_lines() -> None:
+    lengths = {name(path): len(path.read_text("utf-8").splitlines()) for path in own_modules()}
+    assert {path: lines for path, lines in lengths.items() if lines > 500} == {}
+
+
+LONG_FOR_A_REASON = {"absorb": "the table's inner loop: what is in it stays in registers"}
+
+
+@pytest.mark.slow
+def test_no_function_is_longer_than_sixty_lines() -> None:
+    nodes = [node for path in own_modules() for node in ast.walk(ast.parse(path.read_text("utf-8")))]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+    long = {node.name for node in functions if (node.end_lineno or 0) - node.lineno >= 60}
+    assert long == LONG_FOR_A_REASON.keys()
+
+
 def test_ci_runs_the_command_that_the_readme_gives_for_tests() -> None:
     readme = (CHECKOUT / "README.md").read_text("utf-8")
     script = [line for line in (CHECKOUT / ".ci" / "run").read_text("utf-8").splitlines() if line.startswith("make ")]

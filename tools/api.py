@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import fields
+import textwrap
+from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / ".import"))
@@ -36,6 +38,13 @@ CHAPTERS = {
 }
 
 
+CONSTRUCTED = ("Bounds", "Protocol", "Constant", "Role", "Those", "Tells")
+"""Classes that users make objects of by their names alone: the page shows how they are called."""
+
+READ = (*CHAPTERS["Answers"], "Bounds", "Observer")
+"""Classes whose parts the page lists."""
+
+
 def api_page() -> str:
     """The page; every public name stands in one chapter."""
     named = sorted([*CONSTANTS, *(name for names in CHAPTERS.values() for name in names)])
@@ -52,31 +61,44 @@ def api_page() -> str:
 def _entry(name: str) -> str:
     found = getattr(acked, name)
     parts = [f"### `{name}`"]
-    if inspect.isfunction(found):
+    if inspect.isfunction(found) or name in CONSTRUCTED:
         parts.append(f"```python\n{_signature(found)}\n```")
     parts.append(_markdown(inspect.getdoc(found) or ""))
     if inspect.isclass(found) and issubclass(found, Enum):
         parts.append("\n".join(f"- `{name}.{member.name}`: {member.value}" for member in found))
-    elif name in CHAPTERS["Answers"]:
-        parts.append("\n".join(_members(found)))
-    return "\n\n".join(parts)
+    elif name in READ:
+        parts.append("\n".join(f"- `{head}`: {words}" for head, words in members(found)))
+    return "\n\n".join(part for part in parts if part)
 
 
-def _members(found: type) -> Iterator[str]:
-    """Fields, then what is computed, then methods, each with the first line of its docstring."""
-    yield f"Fields: {', '.join(f'`{item.name}`' for item in fields(found))}."  # type: ignore[arg-type]
-    yield ""
+def members(found: type) -> Iterator[tuple[str, str]]:
+    """Fields, then what is computed and methods, each as it is written, with the first line of its words."""
+    for node, after in zip(body := _body(found), [*body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign):
+            described = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) and str(after.value.value)
+            yield f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}", _first_line(described or "")
     for key, item in vars(found).items():
         function = getattr(item, "__func__", getattr(item, "fget", item))
         if not key.startswith("_") and inspect.isfunction(function):
-            head = key if isinstance(item, property) else _signature(function)
-            yield f"- `{head}`: {(inspect.getdoc(function) or '').partition(chr(10))[0]}"
+            is_computed = isinstance(item, property)
+            head = f"{key}: {inspect.signature(function).return_annotation}" if is_computed else _signature(function)
+            yield head, _first_line(inspect.getdoc(function) or "")
 
 
-def _signature(function: Callable[..., object]) -> str:
-    """The function's head, with a parameter to a line if it is long."""
+def _body(found: type) -> list[ast.stmt]:
+    [tree] = ast.parse(textwrap.dedent(inspect.getsource(found))).body
+    assert isinstance(tree, ast.ClassDef)
+    return tree.body
+
+
+def _first_line(doc: str) -> str:
+    return doc.partition("\n")[0]
+
+
+def _signature(function: Any) -> str:
+    """The head of a function, or of a class as it is called, with a parameter to a line if it is long."""
     signature = inspect.signature(function)
-    result = f") -> {signature.return_annotation}"
+    result = ")" if inspect.isclass(function) else f") -> {signature.return_annotation}"
     parameters = list(_parameters(signature))
     line = f"{function.__name__}({', '.join(parameters)}{result}"
     if len(line) <= 110:
@@ -95,8 +117,15 @@ def _parameters(signature: inspect.Signature) -> Iterator[str]:
             yield "*"
         if parameter.name in ("self", "cls"):
             continue
-        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        default = "" if parameter.default is parameter.empty else f" = {_default(parameter.default)}"
         yield f"{str(parameter).partition(':')[0]}: {parameter.annotation}{default}"
+
+
+def _default(value: object) -> str:
+    """A default as one would write it; one that is computed is not shown."""
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    return "…" if "<factory>" in repr(value) else repr(value)
 
 
 def _markdown(doc: str) -> str:

@@ -20,20 +20,23 @@ PAGE = ROOT / "docs" / "commands.md"
 HEAD = """\
 # Commands
 
-Made by `python tools/commands.py` from the commands themselves; `acked COMMAND --help` says the same in a terminal.
+Every command with all its options, for everyone who uses the command line. `acked COMMAND --help` prints the same;
+this page is made from it by `python tools/commands.py`.
 
 | exit code | meaning |
 |---|---|
-| 0 | the properties hold, or what was asked for was found or written |
-| 1 | everything holds, but not as the spec expects; a difference; not found |
+| 0 | the properties hold; or what was asked for was found or written |
+| 1 | everything holds, but not as the spec expects; two specs differ; a state is unreachable; the gate is red |
+| 10 | an action leaves the domain of a field: the protocol is wrong |
 | 11 | deadlock |
 | 12 | an invariant is violated; the answer of an audit is yes |
 | 13 | a step property, liveness or recoverability is violated |
 | 130 | interrupted |
-| 150 | a file cannot be read |
-| 151 | usage or configuration |
+| 150 | a file cannot be read as what it should be |
+| 151 | a mistake in options, names, constants or settings |
 | 152 | incomplete: a bound ended the search before it could decide |
-| 153 | the system refused something |
+| 153 | the system refuses something: a path, a disk, memory, a missing package |
+| 255 | a defect of acked |
 
 The Tab key completes commands and options after `eval "$(_ACKED_COMPLETE=bash_source acked)"` (in zsh `zsh_source`); in fish
 after `_ACKED_COMPLETE=fish_source acked | source`.

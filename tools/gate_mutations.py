@@ -14,8 +14,9 @@ from tests.gate.mutations import MUTATIONS, attempt, copy_of_the_checkout, run_g
 HEAD = """\
 # What the gate finds
 
-Each row is a fault put into a copy of the checkout or of a spec, the reason for which `acked gate` was then red, and what it
-said. `tools/gate_mutations.py` writes this table, `tests/gate/test_mutations.py` compares it.
+Would the gate notice if the model, the search or a spec were broken? For those who rely on a green gate. Each row is a
+fault that was put into a copy of the checkout or of a spec, the reason for which `acked gate` then was red, and its message.
+`tools/gate_mutations.py` writes this table, and `tests/gate/test_mutations.py` checks it.
 
 | | fault | in | reason | the gate's words |
 |--:|---|---|---|---|

@@ -130,10 +130,12 @@ def page(specs: Sequence[Spec], where: Mapping[Clause, Sequence[int]], results: 
         kinds[kind_of(results[clause], bool(numbers))].append(clause)
     yield "# What the guards of `partition` are for"
     yield ""
-    yield "Made by `python tools/guards.py`. Each labelled clause of every action is left out of the specs of"
-    yield f"`specs/gallery` and `specs/claims` that hold (the {len(specs)} up to {MOST_STATES:,} states), small ones first,"
-    yield "until a promise breaks:"
-    yield "`acked ablate SPEC` does the same for one spec, and tells the run."
+    yield "Which rule of Kafka prevents which failure? For those who change Kafka's replication, or review a change of it."
+    yield ""
+    yield "Each labelled clause of every action's guard was dropped in turn from the specs of `specs/gallery` and"
+    yield f"`specs/claims` that hold (the {len(specs)} of up to {MOST_STATES:,} states), small specs first, until a property"
+    yield "was violated. `acked ablate SPEC` does the same for one spec and shows the traces. This page is made by"
+    yield "`python tools/guards.py`."
     yield ""
     yield f"{len(where)} clauses: {', '.join(f'{len(kinds[kind])} {kind}' for kind in KINDS)}."
     for kind, text in KINDS.items():
@@ -149,18 +151,22 @@ def page(specs: Sequence[Spec], where: Mapping[Clause, Sequence[int]], results: 
 
 
 KINDS = {
-    "needed": "Without the clause a promise breaks that held.",
-    "bounds": "Without the clause a field leaves its domain: it says how large the question is (or that a part is there).",
+    "needed": "Without the clause, a property that held is violated.",
+    "bounds": (
+        "Without the clause, a field leaves its domain: the clause bounds the model (or says that a part of it is there)."
+    ),
     "not needed here": (
-        "Nothing that was asked breaks, although the clause alone forbade its action somewhere. It shapes what happens "
-        "(which step is the one that Kafka takes), keeps equal cases from being told twice, or protects a promise that no "
-        "small spec asks."
+        "No property that was checked is violated, although in some state the clause alone disabled its action. It decides "
+        "which of several steps Kafka takes, prevents equal cases from being distinguished, or protects a property that no "
+        "small spec checks."
     ),
     "never decisive": (
-        "In no reachable state of these specs did the clause alone forbid its action: others imply it there, or the "
-        "configuration that needs it is not among them."
+        "In no reachable state of these specs did the clause alone disable its action: other clauses imply it there, or the "
+        "configuration that needs it is not among these specs."
     ),
-    "given up": "Without the clause there are too many states to see them all, and nothing broke in those that were seen.",
+    "given up": (
+        "Without the clause there are too many states to see all of them; in those that were seen, no property is violated."
+    ),
 }
 """What may become of a clause, with what that means."""
 

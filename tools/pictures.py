@@ -20,6 +20,7 @@ TEMPLATE = """\
 <style>
 .{unique_id}-matrix {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: {char_height}px;
   line-height: {line_height}px; font-variant-east-asian: full-width; }}
+.{unique_id}-title {{ font-family: system-ui, sans-serif; font-size: 14px; }}
 {styles}
 </style>
 <defs><clipPath id="{unique_id}-clip-terminal">

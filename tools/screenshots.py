@@ -1,4 +1,8 @@
-"""Makes the pictures of the viewer in docs/ from real runs, in a real browser: `python tools/screenshots.py`."""
+"""Makes the pictures of the pages in docs/ from real runs, in a real browser.
+
+    python tools/screenshots.py                 all of them
+    python tools/screenshots.py viewer phone    some of them
+"""
 
 from __future__ import annotations
 
@@ -20,12 +24,16 @@ WIDTH, HEIGHT = 1360, 800
 
 
 def main() -> None:
-    """Writes every picture."""
+    """Writes the pictures that are named, or every one."""
+    pictures = {picture.__name__.replace("_", "-"): picture for picture in (viewer, side_by_side, phone, explorer, gallery)}
+    names = sys.argv[1:] or list(pictures)
+    if unknown := [name for name in names if name not in pictures]:
+        raise SystemExit(f"there is no picture {', '.join(unknown)}; choose from {', '.join(pictures)}")
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
         browser = playwright.chromium.launch(executable_path=found, args=[] if os.geteuid() else ["--no-sandbox"])
-        for picture in (viewer, side_by_side, phone, explorer, gallery):
-            picture(browser, Path(folder))
+        for name in names:
+            pictures[name](browser, Path(folder))
         browser.close()
 
 

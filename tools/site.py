@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation"]  # Its tables are the navigation.
     place = {name: source for source, name in OUTSIDE.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
-    return FILE.sub(r'```\g<language> title="\g<name>"', with_links(markdown, place))
+    return FILE.sub(r'```\g<language> title="\g<name>"', with_links(markdown, lambda match: _link(match, place)))
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
@@ -51,13 +52,13 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
 
 
-def with_links(text: str, place: str) -> str:
-    """The text of the file at `place` in the repository; what is in fences stays as it is."""
+def with_links(text: str, link: Callable[[re.Match[str]], str]) -> str:
+    """The text with every link replaced; what is in fences stays as it is."""
     made, at = "", 0
     for fence in FENCE.finditer(text):
-        made += LINK.sub(lambda match: _link(match, place), text[at : fence.start()]) + fence[0]
+        made += LINK.sub(link, text[at : fence.start()]) + fence[0]
         at = fence.end()
-    return made + LINK.sub(lambda match: _link(match, place), text[at:])
+    return made + LINK.sub(link, text[at:])
 
 
 def _link(match: re.Match[str], place: str) -> str:
@@ -69,6 +70,6 @@ def _link(match: re.Match[str], place: str) -> str:
         meant = OUTSIDE[meant]
     elif meant.startswith("docs/"):
         meant = meant.removeprefix("docs/")
-    elif (ROOT / meant).exists():
-        return match["text"]  # A file of the repository, which the site does not have.
+    else:
+        return match["text"]  # A file of the repository, which the site does not have; the tests look whether it is there.
     return f"{match['bang']}[{match['text']}]({meant}{mark}{anchor})"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from acked.asking.output import say
+
 if TYPE_CHECKING:
     from acked.checker.bounds import Bounds
     from acked.checker.diagnosis.easiest import Easiest
@@ -26,17 +28,16 @@ def explain_violations(
     result: Result, bounds: Bounds, observer: Observer, easiest: bool, explain: bool
 ) -> list[ExplainedViolation]:
     """Every violation of a result, in its order, with its easiest trace and its explanation if they are asked for."""
-    from acked.checker.errors import ConfigurationError
-    from acked.invariants.property import Kind
+    from acked.invariants.property import ONE_TRACE
 
     made = []
     for violation in result.violations:
-        if (easiest or explain) and violation.property.kind not in (Kind.STATE, Kind.STEP, Kind.DEADLOCK):
-            raise ConfigurationError(
-                f"--easiest and --explain need an invariant, a step property or deadlock, and {violation.property.name} is "
-                "about infinite traces; leave them out"
-            )
         explained = ExplainedViolation(violation, None, None)
+        if (easiest or explain) and violation.property.kind not in ONE_TRACE:
+            option = "--easiest" if easiest else "--explain"
+            say(f"note: {option} is for invariants, step properties and deadlock; {violation.property.name} is shown without")
+            made.append(explained)
+            continue
         if easiest:
             from acked.checker.diagnosis.easiest import easiest_of
             from acked.reports.pictures.effort import effort_of

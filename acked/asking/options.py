@@ -274,6 +274,12 @@ class TraceSource:
     spec: str | None = None
     trusts: bool = False
 
+    def __post_init__(self) -> None:
+        from acked.checker.errors import ConfigurationError
+
+        if self.spec is not None and self.trusts:
+            raise ConfigurationError("--spec names the protocol, so the trace's own is not run; leave out --trust or --spec")
+
 
 asks_spec = collects("asked", AskedSpec, name=SPEC, constants=CONSTANT)
 searches = collects(

@@ -24,9 +24,12 @@ def run_of(
     With `trusts` the protocol file that a trace names is run.
     """
     path = Path(target)
+    is_trace = path.suffix == ".json" or (path.is_file() and path.suffix != ".toml")
+    if constants and spec is not None:
+        raise ConfigurationError(f"{target} is a trace of {spec}, whose constants are fixed; leave -c out")
     if spec is not None:
         return trace_of(path, spec)
-    if path.suffix == ".json" or (path.is_file() and path.suffix != ".toml"):
+    if is_trace:
         if constants:
             raise ConfigurationError(f"{target} is a trace, whose constants are fixed; leave -c out, or name a spec")
         from acked.checker.replay.trace_file import read_trace

@@ -48,7 +48,7 @@ def ablate(
     which every property of the spec still holds is listed, too.
 
     \b
-    acked ablate kip279 --max-states 100000
+    acked ablate kip320
 
     Exit code 0 if every clause was decided, 152 if one was not.
     """

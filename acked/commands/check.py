@@ -140,11 +140,12 @@ def _print(
     seconds: float,
     differences: list[str] | None,
 ) -> None:
-    from acked.reports.runs.terminal import print_trace
-    from acked.reports.runs.view import view_of
     from acked.reports.tables.summary import print_expectation, print_result
 
     for explained in violations:
+        from acked.reports.runs.terminal import print_trace
+        from acked.reports.runs.view import view_of
+
         violation = explained.violation
         print_trace(console, view_of(Counterexample.of(spec.title, result.question, violation)))
         if explained.easiest is not None:

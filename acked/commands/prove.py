@@ -90,8 +90,9 @@ def prove(
     acked prove SPEC --smt2 DIR                every query, for a solver of your own
     acked prove --matrix                       every variant against every named property
 
-    The lemma sets (unsat cores) of --all-constants are beside the lemmas, in invariants/*_cores.json. When rules or lemmas
-    have changed, --all-constants --lemma-sets FILE finds again those that FILE lacks, all of them if there is no such file.
+    The lemma sets (unsat cores) of --all-constants are beside the lemmas, in invariants/replication/*_cores.json. When
+    rules or lemmas have changed, --all-constants --lemma-sets FILE finds those that FILE lacks, all of them if there is no
+    such file.
     """
     from acked.commands.proving.all_constants import prove_for_all_constants
     from acked.commands.proving.instance import prove_spec

@@ -12,6 +12,7 @@ import click
 from acked.asking.options import TRACE_OUT, WORKERS, AskedSpec, asks_spec, collects, option, shows_without_progress
 from acked.asking.output import Output, TraceFile
 from acked.checker.errors import ConfigurationError, ExitCode
+from acked.checker.names import repeated
 from acked.checker.question.result import Counterexample
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Draws:
         """The same with a seed."""
         from acked.checker.explore.simulate import Plan
 
+        if twice := repeated(name for name, _ in self.weights):
+            raise ConfigurationError(f"--weight {', '.join(twice)} is given twice; give each action once")
         seed = secrets.randbelow(1 << 32) if self.seed is None else self.seed
         return Plan(self.runs, self.depth, seed, dict(self.weights))
 
@@ -83,16 +86,16 @@ def simulate(asked: AskedSpec, draws: Draws, workers: int | None, trace_out: Tra
     """
     from acked.checker.explore.simulate import simulate as run
     from acked.checker.question.question import Question
-    from acked.invariants.property import Kind
+    from acked.invariants.property import ONE_TRACE
     from acked.reports.tables.simulation import simulation_document
 
     spec = asked.load()
     if not spec.properties:
         raise ConfigurationError(f"{asked.name} asks for no property; name invariants in [check]")
     trace_out.check()
-    if other := [item.name for item in spec.properties if item.kind not in (Kind.STATE, Kind.STEP, Kind.DEADLOCK)]:
+    if other := [item.name for item in spec.properties if item.kind not in ONE_TRACE]:
         raise ConfigurationError(
-            f"random traces cannot decide {', '.join(other)}, which is about infinite traces; use `acked check`"
+            f"random traces cannot decide {', '.join(other)}: that takes every reachable state; use `acked check`"
         )
     question = Question(spec.question().instance, spec.properties)
     plan = draws.plan()
@@ -121,9 +124,6 @@ def _print(console: Console, title: str, question: Question, found: Simulation, 
 
 
 def _code(found: Simulation) -> ExitCode:
-    from acked.invariants.property import Kind
+    from acked.checker.question.result import exit_code_of
 
-    if found.violation is None:
-        return ExitCode.TOO_LARGE
-    codes = {Kind.STEP: ExitCode.STEP_OR_LIVENESS, Kind.DEADLOCK: ExitCode.DEADLOCK}
-    return codes.get(found.violation.property.kind, ExitCode.INVARIANT)
+    return ExitCode.TOO_LARGE if found.violation is None else exit_code_of([found.violation])

@@ -22,7 +22,7 @@ from acked.explorer.peer import user_behind
 from acked.explorer.session import RequestRefused, Walk
 from acked.reports.console import harmless
 from acked.reports.pages.page import render
-from acked.reports.runs.view import subject_in_words
+from acked.reports.runs.subject import subject_in_words
 
 LOOPBACK = "127.0.0.1"
 MAX_BODY_BYTES = 4 << 20

@@ -15,6 +15,7 @@ from acked.checker.audit.keys import KEYS, MAX_INT, ReleaseNumber
 from acked.checker.audit.release import plane_given, plane_words, planes_in, spoken_release
 from acked.checker.errors import ConfigurationError
 from acked.model.partition import idempotence
+from acked.model.partition.conflicts import unused_min_isr
 from acked.model.partition.versions import KRAFT
 
 MAX_REPLICAS = 5
@@ -267,7 +268,7 @@ class _Configuring:
         acks, least, factor = (self.values[key] for key in (keys.ACKS, keys.MIN_ISR, REPLICATION_FACTOR))
         unclean = self.values[keys.UNCLEAN]
         if acks.value != "all" and least.number > 1:
-            text = f"acks={acks.value} does not ask for {least.key}={least.value}: it counts for acks=all only"
+            text = unused_min_isr(least.number, acks.value, self.version.since("3.7"))
             self._find("min-isr-unused", Severity.WARNING, text, least.entry or acks.entry)
         if acks.value == "all" and least.number == 1 and factor.number > 1:
             text = f"{least.key}=1 lets acks=all be answered by the leader alone, once the others have left the ISR"

@@ -45,9 +45,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Simulation:
-    """What was seen. `number` is the number of the violating run, `length` its steps before it was shortened.
-
-    `distinct` is an estimate of the distinct states that were seen, with the bounds of its 95 % interval.
+    """What random traces found.
 
     >>> found = simulate(ask(toylog, nobody_lags, brokers=3, records=3), runs=10)
     >>> found.violation.property.name, found.violation.trace_length
@@ -55,15 +53,25 @@ class Simulation:
     """
 
     question: Question
+    """What was asked."""
     plan: Plan
+    """How many traces were to be made, how long, from which seed, with which weights."""
     runs: int
+    """Traces that were made."""
     steps: int
+    """Steps of all of them."""
     stuck: int
+    """Traces that ended early because no action was enabled."""
     actions: Mapping[str, ActionCount]
+    """By name of an action: how often it was taken."""
     distinct: tuple[float, float, float]
+    """An estimate of the distinct states that were seen, and the bounds of its 95 % interval."""
     violation: Violation | None
+    """The violation that was found, shortened to the steps that it needs."""
     number: int | None
+    """Which of the traces violated the property, from 0."""
     length: int | None
+    """Its steps before it was shortened."""
 
 
 @dataclass(frozen=True)

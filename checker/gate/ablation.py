@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits, answer_all
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
-from acked.checker.errors import ConfigurationError
+from acked.checker.errors import SystemFailure
 from acked.checker.question.coverage import clauses_of
 from acked.checker.question.result import StopReason
 from acked.checker.spec.spec import Spec
@@ -65,24 +65,31 @@ def ablate(
 ) -> Ablation:
     """Decides every promise of the spec without each clause that it does not leave out anyway.
 
-    Only properties that hold with all clauses are reported. `max_states` bounds
-    every search; `on_done` is told how many of how many are finished.
+    Only properties that hold with all clauses are reported, so nothing is where that could not be decided. `max_states`
+    bounds every search but the one with all clauses; `on_done` is told how many of how many are finished.
+    `SystemFailure` if the search with all clauses died.
     """
     instance = spec.question().instance
-    whole = replace(Task.of(spec), every_property=True, max_states=max_states)
+    whole = replace(Task.of(spec), every_property=True)
     clauses = clauses_of(instance)
-    tasks = [whole, *(replace(whole, asked=whole.asked.without(clause)) for clause in clauses)]
+    weakened = [replace(whole, asked=whole.asked.without(clause), max_states=max_states) for clause in clauses]
+    tasks = [whole, *weakened]
     answers = {}
     for done, answered in enumerate(answer_all(tasks, limits, cache), 1):
         answers[answered.task] = answered
         on_done(done, len(tasks))
     base = answers[0]
     if base.outcome is None:
-        raise ConfigurationError(f"{spec.where()}the protocol with all clauses has no answer: {base.failure}")
+        raise SystemFailure(f"{spec.where()}the protocol with all clauses has no answer: {base.failure}")
     known = set(base.outcome.violated)
+    is_known = base.outcome.stopped is StopReason.COMPLETE
     found = []
     for number, (action, label) in enumerate(clauses, 1):
         outcome = answers[number].outcome
+        if not is_known:
+            why = f"with all clauses the answer is incomplete, too: {base.outcome.stopped.value}"
+            found.append(Ablated(action, label, tasks[number], None, why))
+            continue
         if outcome is not None:
             outcome = replace(outcome, violations=tuple(item for item in outcome.violations if item.property not in known))
         found.append(Ablated(action, label, tasks[number], outcome, answers[number].failure, answers[number].is_overflow))

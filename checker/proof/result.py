@@ -166,7 +166,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class ProofResult:
-    """The answer of a symbolic engine; `seconds` is the work without start-up, `lemmas` what induction had to help it.
+    """The answer of a proof, or of bounded model checking.
 
     >>> result = prove(ask(toylog, nothing_lost, everybody_holds, brokers=2, records=2))
     >>> result.verdict.value, result.method.value, result.induction.is_proof
@@ -174,20 +174,31 @@ class ProofResult:
     """
 
     question: Question
+    """What was asked."""
     method: Method
+    """Induction, or bounded model checking."""
     workers: int
+    """Solver processes."""
     seconds: float
+    """Wall time without the start of the processes."""
     induction: Induction | None = None
+    """What induction found, action by action; None if it was not asked."""
     bounded: Bounded | None = None
+    """What bounded model checking covered; None if it was not asked."""
     violations: tuple[Violation, ...] = ()
+    """Shortest violations that bounded model checking found."""
     interrupted: bool = False
+    """Whether Ctrl-C ended it."""
     lemmas: tuple[Property, ...] = ()
+    """What induction proved along with the properties."""
     notes: tuple[str, ...] = ()
+    """Sentences for people."""
     engine: str = "z3"
+    """The solver."""
 
     @builtins.property
     def verdict(self) -> Verdict:
-        """What was decided; that no violation was found up to a bound decides nothing."""
+        """What was decided; finding no violation up to a bound decides nothing."""
         if self.violations:
             return Verdict.VIOLATED
         if self.induction is not None and self.induction.is_proof and not self.interrupted:
@@ -196,7 +207,7 @@ class ProofResult:
 
     @builtins.property
     def exit_code(self) -> ExitCode:
-        """By verdict; of several violations the shortest counts, ties by the spec's order."""
+        """The exit code of `acked prove` for this answer; of several violations the shortest one decides."""
         if self.violations:
             return exit_code_of(self.violations)
         if self.interrupted:

@@ -61,7 +61,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Violation:
-    """A property and the canonical run that violates it: in its last state, by its last step, or, a lasso, for ever.
+    """A property and the canonical trace that violates it: in its last state, by its last step, or, as a lasso, forever.
 
     >>> [violation] = check(ask(toylog, nobody_lags, brokers=2, records=1)).violations
     >>> violation.property.name, [step.label for step in violation.run.actions], violation.trace_length
@@ -69,11 +69,13 @@ class Violation:
     """
 
     property: Property
+    """The property that is violated."""
     run: Run
+    """The trace: packed states, and the actions between them; `Trace.of` makes it readable."""
 
     @builtins.property  # the field of that name hides the decorator here
     def trace_length(self) -> int:
-        """States in the run."""
+        """States of the trace, one more than its steps."""
         return len(self.run.states)
 
 
@@ -126,18 +128,31 @@ class Result:
     """
 
     question: Question
+    """What was asked."""
     engine: str
+    """Where the search ran: "local" or "spark"."""
     workers: int
+    """Threads or tasks that searched."""
     stopped: StopReason
+    """Why the search ended."""
     distinct_states: int
+    """Reachable states in the levels covered."""
     generated_states: int
+    """Successors that were computed for them, each as often as it was reached; the initial state counts as well."""
     depth: int
+    """Levels covered; the initial state is the first."""
     level_sizes: tuple[int, ...]
+    """New states of each level."""
     actions: dict[str, ActionCount]
+    """By name of an action: how often it was enabled, and how many new states it led to."""
     violations: tuple[Violation, ...]
+    """A shortest violation of each property that was found to be violated."""
     seconds: float
+    """Wall time of the search, without compilation."""
     memory_bytes: int
+    """Memory of states and table at the end of the search."""
     notes: tuple[str, ...] = field(default=())
+    """Sentences for people, such as where a dead end begins."""
     stored_levels: int = 0
     """Levels that were read from a run directory: `seconds` is not the time that they took."""
     undecided: tuple[str, ...] = ()
@@ -157,17 +172,17 @@ class Result:
 
     @property
     def violated(self) -> dict[str, int]:
-        """The states of the shortest run of every violated property."""
+        """By name of a violated property: the states of its shortest trace, one more than its steps."""
         return {violation.property.name: violation.trace_length for violation in self.violations}
 
     @property
     def never_fired(self) -> list[str]:
-        """Actions that were enabled nowhere in what was covered."""
+        """Actions that were enabled in none of the states covered."""
         return [name for name, count in self.actions.items() if count.enabled == 0]
 
     @property
     def exit_code(self) -> ExitCode:
-        """By verdict; of several violations the shortest counts, ties by the spec's order."""
+        """The exit code of `acked check` for this answer; of several violations the shortest one decides."""
         if self.violations:
             return exit_code_of(self.violations)
         if self.stopped is StopReason.INTERRUPTED:

@@ -37,9 +37,9 @@ def sought(name: str, text: str) -> Property:
 
 
 def recoverable(text: str, without: Sequence[str] = ()) -> Property:
-    """The promise that from every reachable state some continuation leads to one in which a predicate holds.
+    """A property: from every reachable state some continuation leads to a state in which the predicate `text` holds.
 
-    The actions named in `without` do not count: what only they would repair is not recoverable.
+    Continuations that take an action named in `without` do not count: what only these would repair is not recoverable.
 
     >>> all_acked = recoverable("acked == records")
     >>> [check(ask(toylog, item, brokers=2, records=1)).verdict.value for item in (all_acked, recoverable("acked == 0"))]
@@ -63,9 +63,10 @@ def recoverable_named(name: str) -> Property | None:
 def liveness(
     name: str, trigger: str | None, goal: str, fairness: tuple[Sequence[str], Sequence[str]] = ((), ()), doc: str = ""
 ) -> Property:
-    """The promise that a goal comes at or after every state of a trigger; without one, that it ever comes.
+    """A property: every state in which `trigger` holds is followed, at once or later, by one in which `goal` holds.
 
-    It is made of the runs that are fair to the actions of `fairness`: weakly to the first, strongly to the second ones.
+    Without a trigger, such a state is reached at least once. It is about the traces that are fair to the actions of
+    `fairness`: weakly fair to the first ones, strongly fair to the second ones.
 
     >>> acks_come = liveness("AcksCome", None, "acked == records", (["Append"], []))
     >>> trace = Trace.of(check(ask(toylog, acks_come, brokers=2, records=1)))

@@ -154,13 +154,13 @@ Settle = Callable[[Mapping[str, int], Mapping[str, int], str | None], tuple[dict
 class Protocol:
     """A named set of actions over one state, with declared constants.
 
-    `source` says where the rules come from (KIP, JIRA id); `actions` are those shared with other protocols, further ones
-    are added with `@protocol.action(…)`. `profile` gives the constants of a version and a control plane. `told_with` says
-    under which other constants, if any, a run is shown to people: the same actions without what shortens the search. `settle`
-    says what becomes of settings that go against each other. `symmetric` names the sorts of ids that are meant to be
-    interchangeable; whether they are is checked before anything rests on it. `budgets` are the labels of the clauses that
-    only keep the model finite: a run that they end would go on in a cluster. `pictures` draws the states, if the author has
-    something that does (a `Provider` of `acked.reports.pictures.picture`; nothing here knows more of it).
+    `source` says where the rules come from (KIP, JIRA id). `actions` are those shared with other protocols; further ones are
+    added with `@protocol.action(…)`. `initial` assigns the initial state; what it does not assign is zero. `profile` gives
+    the constants of a version and a control plane. `told_with` gives other constants, if any, under which a trace is shown
+    to people: the same actions without what makes the search shorter. `settle` resolves settings that contradict each
+    other. `symmetric` names the sorts of ids that are meant to be interchangeable, which is checked before it is relied on.
+    `budgets` are the labels of clauses that only keep the model finite: where they end a trace, a cluster would go on.
+    `pictures` draws the states (a `Provider` of `acked.reports.pictures.picture`); without it they are shown by field.
 
     >>> still = Protocol("still", State, title="nothing happens", source="acked", constants=(brokers, records),
     ...                  initial=lambda s: None)

@@ -41,7 +41,7 @@ Words = Callable[[Telling], str]
 
 @dataclass(frozen=True)
 class Role:
-    """Somebody of whom there is one, by the name that people read.
+    """A party of which there is one, by the name that readers see.
 
     >>> operator = Role("operator")
     >>> CLIENT, operator
@@ -59,7 +59,7 @@ CLIENT = Role("client")
 
 @dataclass(frozen=True)
 class Those:
-    """Ids of a sort that no parameter names: `Those(Replica, lambda t: t.before.controller.leader)`; None is nobody.
+    """Ids that are taken from the state: `Those(Replica, lambda t: t.before.controller.leader)`; None stands for nobody.
 
     >>> leader = Those(Broker, lambda t: t.before.leader)
     >>> @action(says=lambda t: "the leader stops", actor=leader, fault=Fault.STOPS)
@@ -79,7 +79,7 @@ Party = str | Role | Those
 
 @unique
 class Fault(Enum):
-    """What goes wrong in a step: it happens to somebody, and nobody does it.
+    """What goes wrong in a step: something that happens to a party rather than something that it does.
 
     >>> @action(says=lambda t: f"broker {t.broker} restarts", actor="broker", fault=Fault.RESTARTS)
     ... def restart(s: State, broker: Broker) -> None:
@@ -90,16 +90,16 @@ class Fault(Enum):
 
     STOPS = "a process or a machine stops, or halts of its own accord"
     RESTARTS = "a process or a machine comes back"
-    SESSION = "a session with the controller is lost, or had again"
+    SESSION = "a session with the controller is lost or regained"
     LOST = "a request or an answer is lost"
     LATE = "an answer is late"
-    UNCLEAN = "somebody is elected who may lack records"
-    UNHEARD = "nobody has been heard of for too long"
+    UNCLEAN = "a broker is elected that may lack records"
+    UNHEARD = "no leader has been heard of for too long"
 
 
 @unique
 class Course(Enum):
-    """How a message goes on its way, as one step sees it.
+    """What becomes of a message in a step.
 
     >>> lost = Tells("follower", CONTROLLER, "heartbeat", Course.LOST)
     >>> lost.course is Course.LOST
@@ -107,20 +107,20 @@ class Course(Enum):
     """
 
     AT_ONCE = "arrives in the step that sends it"
-    LOST = "will never arrive: the one that is on its way, or, if there is none, one that this step sends"
+    LOST = "is lost: the one in flight or, if there is none, one that this step sends"
     DEPARTS = "is sent, and arrives in a later step or never"
-    ARRIVES = "arrives: the one that is on its way, or, if there is none, one that is sent in this very step"
+    ARRIVES = "arrives: the one in flight or, if there is none, one that this step sends"
 
 
 @dataclass(frozen=True)
 class Tells:
-    """A message of a step: from whom, to whom, and what it says.
+    """A message of a step: its sender, its receiver and its text.
 
-    `text` is words, or a function of the telling that gives words, or several messages' words, or none where the step has no
-    such message. `channel` tells apart messages that may be on their way between the same two. The one that arrives has the
-    same `number`; without a number it is the newest of its channel. Older ones of the channel are overtaken: they will not
-    arrive any more. An arriving message has the words that it departed with. `is_late` is said of a message that departs
-    where arriving late is the point of it.
+    `text` is a text, or a function of the step that returns one text, several (for several messages), or None where the step
+    has no such message. `channel` distinguishes messages that may be in flight between the same two parties. The one that
+    arrives has the same `number`; without a number it is the newest of its channel. Older messages of the channel are then
+    overtaken and never arrive. An arriving message has the text that it departed with. `is_late` marks a departing message
+    whose point is that it arrives late.
 
     >>> told = Tells(CLIENT, "leader", lambda t: f"record {t.before.end[t.leader]}")
     >>> told.sender, told.receiver, told.course.name

@@ -70,9 +70,17 @@ def settle(
         elif constants["acks"] == ACKS_ALL:
             warnings.append(f"{text}: no record with acks=all is ever accepted")
     if given.get("min_insync_replicas", 1) > 1 and constants["acks"] in (ACKS_0, ACKS_1):
-        kept = "; from 3.7 it holds back what consumers see" if constants["strict_min_isr"] else ""
-        warnings.append(f"min.insync.replicas does not count for records with acks={constants['acks']}{kept}")
+        warnings.append(unused_min_isr(wanted, str(acks.show(constants["acks"])), bool(constants["strict_min_isr"])))
     return settled, tuple(warnings)
+
+
+def unused_min_isr(least: int, mode: str, holds_hw: bool) -> str:
+    """What min.insync.replicas is worth to a producer whose acks are not "all".
+
+    `holds_hw` says whether the high watermark waits for that many in-sync replicas, too (3.7, KAFKA-15583).
+    """
+    delays = "; it only delays what consumers see" if holds_hw else ""
+    return f"min.insync.replicas={least} does not protect records with acks={mode}{delays}"
 
 
 def _conflict(constants: Mapping[str, int]) -> str:

@@ -8,8 +8,9 @@ from acked.checker.gate.ablation import Ablated, Ablation
 from acked.checker.question.result import Counterexample
 from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.escaping import md_code, md_text
+from acked.reports.runs.subject import subject_in_words
 from acked.reports.runs.terminal import print_trace
-from acked.reports.runs.view import TraceView, subject_in_words, view_of
+from acked.reports.runs.view import TraceView, view_of
 from acked.reports.table import Table, TableCell, print_table, table, table_markdown
 from acked.reports.units import plural
 
@@ -35,7 +36,8 @@ def print_ablation(console: Console, found: Ablation, with_stories: bool) -> Non
     print_table(console, ablation_table(found))
     for item in found.clauses:
         if _kind(item) == "open":
-            put_paragraph(console, f"undecided without {item.name}: {item.failure or _effect(item)}", "yellow", "", "  ")
+            why = item.failure if item.outcome is None else item.outcome.stopped.value
+            put_paragraph(console, f"undecided without {item.name}: {why}", "yellow", "", "  ")
     idle = [item.name for item in found.clauses if item.is_idle]
     put(console, [])
     if idle:

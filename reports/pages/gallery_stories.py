@@ -11,7 +11,7 @@ from acked.reports.console import harmless
 from acked.reports.pages.gallery import Story
 from acked.reports.pages.page import render, trace_data
 from acked.reports.runs.answers import PropertyAnswer, answers, violated_how
-from acked.reports.runs.view import subject_in_words
+from acked.reports.runs.subject import subject_in_words
 from acked.reports.units import plural
 
 _SHOWN = ("acks", "min_insync_replicas", "unclean_election", "crashes")

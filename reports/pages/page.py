@@ -20,7 +20,8 @@ from acked.checker.question.result import Counterexample
 from acked.reports import palette
 from acked.reports.console import harmless
 from acked.reports.runs.packet import Packer
-from acked.reports.runs.view import story_of, subject_in_words
+from acked.reports.runs.subject import subject_in_words
+from acked.reports.runs.view import story_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -43,10 +43,10 @@ def quorums_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
     lines = [
         "# In-sync replicas and majorities: copies for n failures",
         "",
-        "Kafka's documentation says that with in-sync replicas n+1 copies survive n failures, where a majority needs 2n+1.",
-        "Asked for n = 1 of `partition` (release 4.1, acks=all, clean elections) and for n = 1 and 2 of `majority` (Raft's",
-        "rules, as KRaft has them), with any number of crashes and elections; of logs one may be lost where the table says "
-        "so.",
+        "How many copies does Kafka need, beside Raft? Kafka's documentation says that with in-sync replicas n+1 copies",
+        "survive n failures, where a majority needs 2n+1. The table checks this sentence: for n = 1 with `partition`",
+        "(release 4.1, acks=all, clean elections), and for n = 1 and 2 with `majority` (Raft's rules, as KRaft has",
+        "them), with any number of crashes and elections, and with the loss of one log where it says so.",
         "",
         "| rule | failure | an acknowledged record survives | writes go on while so many are down |",
         "|---|---|---|---|",
@@ -54,14 +54,15 @@ def quorums_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
         "",
         INTERCHANGEABLE,
         "",
-        "This is true, and there are three things that the sentence does not say.",
+        "The sentence is true, and there are three things that it does not say.",
         "",
         f"- {_note(by_name['quorum-isr-2-elects'])}",
         f"- {_note(by_name['quorum-isr-2-writes-at-min-2'])}",
         f"- {_note(by_name['quorum-majority-3-lost-log'])}",
         "",
-        "Made by `python tools/gallery.py` from `specs/claims`; `acked check claims/NAME` answers each one anew, and",
-        "[claims.md](claims.md) shows the traces. What `majority` leaves out is in [abstractions.md](abstractions.md).",
+        "`acked check claims/NAME` checks any of them again, and [Claims about Kafka](claims.md) shows the traces. What",
+        "`majority` leaves out is in [What is abstracted](abstractions.md). This page is made by `python",
+        "tools/gallery.py` from `specs/claims`.",
     ]
     return lines
 

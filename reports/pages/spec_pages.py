@@ -80,13 +80,15 @@ def gallery_markdown(
     lines = [
         "# The bug gallery",
         "",
-        "Bugs of Kafka's replication that took a decade to find, each as three questions at the same constants: the",
-        "release, or the single rule, with the bug violates a property, and the shortest counterexample shows how; with the",
-        "fix the property holds in every reachable state; and so it does with every rule of the latest release.",
-        "There is no bound on elections and crashes unless a constant says so.",
+        "Which bugs has Kafka's replication had, and how exactly did they lose data? For everyone who runs Kafka or",
+        "works on it: bugs that took a decade to find, each as three questions at the same constants. The release, or",
+        "the single rule, with the bug violates a property, and the shortest counterexample shows how. With the fix,",
+        "the property holds in every reachable state. And so it does with every rule of the latest release. There is no",
+        "bound on elections and crashes unless a constant says so.",
         "",
-        "Made by `python tools/gallery.py` from `specs/gallery`; `acked check NAME` answers each one anew, and",
-        "`acked view NAME` shows the trace. Lengths are in steps; epochs are those that a cluster would show.",
+        "`acked check NAME` checks any of them again, and `acked view NAME` shows the trace. Lengths are in steps;",
+        "leader epochs are those that a cluster would show. This page is made by `python tools/gallery.py` from",
+        "`specs/gallery`.",
         INTERCHANGEABLE,
         "",
         "| row | bug | fixed in | violated property | shortest trace | states with the fix | states, latest |",
@@ -99,8 +101,9 @@ def gallery_markdown(
     lines += [
         "## Standstills",
         "",
-        "Bugs that bring a partition to a standstill. The property is what must stay reachable from every state",
-        "([liveness.md](liveness.md)); the shortest trace leads to where it is unreachable. Specs: `specs/recoverable`.",
+        "Bugs that bring a partition to a standstill. The property is a condition that must stay reachable from every",
+        "state ([recovery](liveness.md)); the shortest trace leads to a state from which it is not. Specs:",
+        "`specs/recoverable`.",
         "",
     ]
     for row in _rows(standstills):
@@ -108,8 +111,8 @@ def gallery_markdown(
     lines += [
         "## Open questions",
         "",
-        "What the model found and no release is known to fix, what it was asked for and did not find, and what it cannot",
-        "express.",
+        "Bugs that the model found and that no release is known to fix, bugs that it was asked for and did not find,",
+        "and bugs that it cannot express.",
         "",
     ]
     for row in rows:
@@ -170,7 +173,7 @@ def _standstill(row: _Row) -> Iterator[str]:
     bug, fix = row.parts["bug"], row.parts["fix"]
     yield from (f"### Row {row.number}: {row.entry.id}", "")
     yield from (_entry(bug).mechanism, "")
-    yield from (f"Asked of {bug.settings}: {_wanted(bug)}", "")
+    yield from (f"Checked with {bug.settings}: {_wanted(bug)}", "")
     yield from (f"The shortest trace of `{bug.spec.name}` into a dead end has {plural(len(bug.steps), 'step')}:", "")
     yield from _numbered(bug.steps)
     yield from _fixed(fix, row.entry.fixed)
@@ -191,7 +194,7 @@ def _wanted(told: AnsweredSpec) -> str:
 def _violation(told: AnsweredSpec) -> Iterator[str]:
     entry = _entry(told)
     yield from (entry.mechanism, "")
-    yield from (f"Asked of {told.settings}.", "")
+    yield from (f"Checked with {told.settings}.", "")
     if entry.also:
         yield from (f"*{entry.also}*", "")
     if told.holds:
@@ -239,11 +242,13 @@ def claims_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
     lines = [
         "# What is said about Kafka, and whether it is true",
         "",
-        "Sentences of documentation and articles, each as one question. A sentence about what always is so is true if every",
-        "reachable state was seen and none contradicts it; one about what can happen is true if there is a trace, and the",
-        "shortest is shown below. There is no bound on elections and crashes unless a constant says so.",
+        "Is it true that …? For everyone who has read about Kafka's guarantees: sentences from documentation and",
+        "articles, each checked as one question. A sentence about what is always so is true if every reachable state",
+        "was seen and none contradicts it. A sentence about what can happen is true if there is a trace, and the",
+        "shortest one is shown below. There is no bound on elections and crashes unless a constant says so.",
         "",
-        "Made by `python tools/gallery.py` from `specs/claims`; `acked check claims/NAME` answers each one anew.",
+        "`acked check claims/NAME` checks any of them again. This page is made by `python tools/gallery.py` from",
+        "`specs/claims`.",
         INTERCHANGEABLE,
         "",
         "| sentence | true? | what is true instead | how it is known | spec |",
@@ -257,7 +262,7 @@ def claims_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
         if item.steps:
             so = "True" if claim.true else "False"
             lines += [f"### {item.spec.name}", "", f"“{item.spec.title}.” {so}: {item.promises} is violated.", ""]
-            lines += [f"Asked of {item.settings}.", ""]
+            lines += [f"Checked with {item.settings}.", ""]
             lines += _numbered(item.steps)
     return lines[:-1]
 

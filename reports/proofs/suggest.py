@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from acked.checker.question.question import Question
 from acked.reports import units
 from acked.reports.console import glyphs_of, put, put_paragraph
-from acked.reports.runs.view import subject_in_words
+from acked.reports.runs.subject import subject_in_words
 from acked.reports.table import Table, print_table, table
 
 if TYPE_CHECKING:

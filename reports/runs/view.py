@@ -22,11 +22,12 @@ from acked.checker.replay.lasso import kept_in_words
 from acked.checker.replay.steps import Marks, PropertyMark, Renumbering, changed_fields, value_at
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import ActionInstance
 from acked.reports.pictures.messages import Underway, lanes_of_protocol, messages_of
 from acked.reports.pictures.picture import Differences, Look, Moment, Picture, differences
 from acked.reports.pictures.providers import LANES_ALONE, provider_of
 from acked.reports.runs.blocked import prevented_in_words
+from acked.reports.runs.subject import dropped_clauses, subject
 
 _MAX_DETAILS = 3
 """Disagreements named in one sentence; more would hide the first."""
@@ -110,7 +111,7 @@ class TraceView:
     @property
     def subject(self) -> str:
         """What the trace is a run of, in one line; see `subject_in_words`."""
-        return _subject(self.protocol, self.constants, self.dropped)
+        return subject(self.protocol, self.constants, self.dropped)
 
 
 def view_of(found: Counterexample, decides: bool = False) -> TraceView:
@@ -154,16 +155,6 @@ def remarks_on(steps: Sequence[StepView], loop: int | None) -> dict[int, str]:
     return {loop: "Here the loop begins.", last.index: back}
 
 
-def dropped_clauses(instance: Instance) -> tuple[str, ...]:
-    """The guard clauses that were left out of the protocol, as spec files name them: `LeaderWrite: room in the log`."""
-    return tuple(f"{action}: {label}" for action, label in sorted(instance.dropped))
-
-
-def subject_in_words(instance: Instance) -> str:
-    """`kip320: replicas=3, log_size=2`, and what was dropped: an answer about a weakened protocol must say so."""
-    return _subject(instance.protocol.name, tuple(instance.telling_constants.items()), dropped_clauses(instance))
-
-
 def label_of(action: str, arguments: Iterable[tuple[str, object]]) -> str:
     """`LeaderWrite(leader=1)`."""
     return f"{action}({', '.join(f'{name}={in_words(value)}' for name, value in arguments)})"
@@ -172,12 +163,6 @@ def label_of(action: str, arguments: Iterable[tuple[str, object]]) -> str:
 def value_in_words(state: Mapping[str, Any], path: tuple[str | int, ...]) -> str:
     """One leaf field of a decoded state; `nothing` where the state does not have it, such as a record past the log end."""
     return in_words(value_at(state, path))
-
-
-def _subject(protocol: str, constants: Sequence[tuple[str, object]], dropped: Sequence[str]) -> str:
-    bound = ", ".join(f"{name}={in_words(value)}" for name, value in constants)
-    text = f"{protocol}: {bound}" if bound else protocol
-    return f"{text}; weakened, without {'; '.join(map(repr, dropped))}" if dropped else text
 
 
 class StepTeller:

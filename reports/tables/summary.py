@@ -10,7 +10,7 @@ from acked.checker.question.user_properties import reached
 from acked.reports import units
 from acked.reports.console import Glyphs, clean, flow, glyphs_of, put, put_paragraph
 from acked.reports.runs.answers import PropertyAnswer, answers, verdict_in_words, violated_how
-from acked.reports.runs.view import subject_in_words
+from acked.reports.runs.subject import subject_in_words
 from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import doctest
 import inspect
 import subprocess
 import sys
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 import acked
 from tests.places import CHECKOUT
-from tools.api import CONSTANTS, api_page
+from tools.api import CONSTANTS, READ, api_page, members
 
 SOURCE = Path(acked.__file__).read_text()
 
@@ -47,6 +48,17 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", [name for name in acked.__all__ if name not in CONSTANTS])
 def test_every_public_name_has_an_example_that_is_true(name: str, toylog: dict[str, Any]) -> None:
     assert run(name, inspect.getdoc(getattr(acked, name)), dict(toylog)) > 0
+
+
+def test_every_public_name_is_explained_in_words_before_its_example() -> None:
+    words = {name: (inspect.getdoc(getattr(acked, name)) or "").partition(">>>")[0] for name in acked.__all__}
+    assert [name for name, text in words.items() if name not in CONSTANTS and len(text.split()) < 3] == []
+
+
+def test_every_part_of_an_answer_says_what_it_is() -> None:
+    found = [(name, head, words) for name in READ for head, words in members(getattr(acked, name))]
+    assert {name for name, _, _ in found} == {name for name in READ if not issubclass(getattr(acked, name), Enum)}
+    assert [f"{name}.{head}" for name, head, words in found if len(words) < 10] == []
 
 
 def test_every_public_constant_is_of_a_public_class() -> None:
@@ -134,7 +146,7 @@ def test_what_cannot_be_asked_is_refused(toylog: dict[str, Any]) -> None:
         acked.ask(protocol, acked.liveness("Acks", None, "acked == 1", (["Apend"], [])), brokers=2, records=1)
     with pytest.raises(acked.ConfigurationError, match="no properties"):
         acked.prove(acked.ask(protocol, brokers=2, records=1))
-    with pytest.raises(acked.ConfigurationError, match="about all runs"):
+    with pytest.raises(acked.ConfigurationError, match="every reachable state"):
         acked.simulate("liveness/isr-full-again")
 
 

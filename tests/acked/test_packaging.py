@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
 import tarfile
 import tomllib
 import zipfile
+from email.message import Message
 from email.parser import Parser
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +20,7 @@ import pytest
 import acked
 from acked.asking.specs import bundled_specs
 from tests.places import CHECKOUT
+from tools.site import FENCE, OUTSIDE
 
 PARTS = ("checker", "cluster", "invariants", "model", "reports")
 
@@ -90,13 +93,11 @@ def specs() -> set[str]:
     return {path.relative_to(CHECKOUT / "specs").as_posix() for path in (CHECKOUT / "specs").rglob("*.toml")}
 
 
-def metadata(archives: Archives) -> tuple[str, list[str]]:
-    """Version and required distributions of the wheel, without extras."""
+def metadata(archives: Archives) -> Message:
+    """What the wheel says of itself."""
     with zipfile.ZipFile(archives.wheel) as archive:
         [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
-        message = Parser().parsestr(archive.read(name).decode())
-    requirements = [str(line) for line in message.get_all("Requires-Dist", []) if "extra ==" not in str(line)]
-    return str(message["Version"]), requirements
+        return Parser().parsestr(archive.read(name).decode())
 
 
 @pytest.mark.slow
@@ -118,10 +119,12 @@ def test_the_wheel_holds_every_module_of_the_checkout(archives: Archives) -> Non
 
 
 @pytest.mark.slow
-def test_the_sdist_holds_specs_and_licence_and_no_tests(archives: Archives) -> None:
+def test_the_sdist_holds_specs_licence_and_documentation_and_no_tests(archives: Archives) -> None:
     names = sdist_names(archives)
     assert {f"acked/specs/{name}" for name in specs()} | {"LICENSE", "README.md", "pyproject.toml"} <= names
-    assert not [name for name in names if name.split("/")[0] in {"tests", "benchmarks", "docs", ".ci"}]
+    assert not [name for name in names if name.split("/")[0] in {"tests", ".ci"}]
+    pages = {path.relative_to(CHECKOUT).as_posix() for path in (CHECKOUT / "docs").rglob("*") if path.is_file()}
+    assert pages | set(OUTSIDE) | {"mkdocs.yml", "tools/site.py"} <= names, "what the site is built from"
 
 
 @pytest.mark.slow
@@ -135,9 +138,19 @@ def test_the_sdist_builds_the_same_wheel_as_the_checkout(archives: Archives, tmp
 @pytest.mark.slow
 def test_the_wheel_declares_what_pyproject_declares(archives: Archives) -> None:
     declared = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["dependencies"]
-    version, required = metadata(archives)
-    assert version == acked.__version__
+    said = metadata(archives)
+    required = [str(line) for line in said.get_all("Requires-Dist", []) if "extra ==" not in str(line)]
+    assert said["Version"] == acked.__version__
     assert sorted(required) == sorted(declared)
+
+
+@pytest.mark.slow
+def test_the_wheel_says_where_the_documentation_is_and_has_no_link_into_the_repository(archives: Archives) -> None:
+    said = metadata(archives)
+    text = str(said.get_payload())
+    assert said["Description-Content-Type"] == "text/markdown"
+    assert "--no-binary" in text
+    assert re.findall(r"\]\((?![a-z]+:|#)[^)]*\)", FENCE.sub("", text)) == []
 
 
 @pytest.mark.slow

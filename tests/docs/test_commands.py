@@ -6,11 +6,17 @@ import re
 
 import click
 
+from acked.checker.errors import ExitCode
 from tools.commands import PAGE, commands, page
 
 
 def test_the_page_is_what_the_commands_say() -> None:
     assert PAGE.read_text("utf-8") == page(), "run tools/commands.py"
+
+
+def test_the_page_explains_every_exit_code() -> None:
+    explained = re.findall(r"^\| (\d+) \| .{8,} \|$", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert [int(code) for code in explained] == [int(code) for code in ExitCode]
 
 
 def test_every_command_says_what_it_does() -> None:

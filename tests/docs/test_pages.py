@@ -11,6 +11,7 @@ import yaml
 
 from acked import __version__
 from tests.places import CHECKOUT
+from tools.readme import long_description
 from tools.site import FENCE, LINK
 
 PAGES = [
@@ -52,6 +53,26 @@ def test_the_citation_names_the_version_and_the_licence_of_the_package() -> None
     assert cited["version"] == __version__
     assert cited["license"] == tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]["license"]
     assert {"cff-version", "message", "title", "authors"} <= set(cited)
+
+
+def test_on_the_page_of_a_package_index_readme_leads_to_the_repository_and_shows_its_pictures() -> None:
+    readme = (CHECKOUT / "README.md").read_text("utf-8")
+    made = long_description(readme, "https://example.org/acked/")
+    inner = [target for target in links(CHECKOUT / "README.md") if ":" not in target]
+    found = [match["target"] for match in LINK.finditer(FENCE.sub("", made))]
+    assert [target for target in found if not target.startswith("https://")] == []
+    assert len(inner) > 30
+    kinds = {name: "raw" if name.endswith(".png") else "blob" for name in inner}
+    assert {f"https://example.org/acked/{kind}/HEAD/{name}" for name, kind in kinds.items()} <= set(found)
+    assert FENCE.findall(made) == FENCE.findall(readme)
+
+
+def test_readme_has_no_broken_link_where_the_address_of_the_repository_is_not_known() -> None:
+    made = long_description((CHECKOUT / "README.md").read_text("utf-8"), None)
+    found = [match["target"] for match in LINK.finditer(FENCE.sub("", made))]
+    assert [target for target in found if ":" not in target and not target.startswith("#")] == []
+    assert "Is my topic safe?" in made
+    assert "viewer.png" not in made
 
 
 def test_no_page_has_the_marks_of_a_merge() -> None:

@@ -1,4 +1,4 @@
-"""Runs the installed command as a user does."""
+"""Runs the installed command as a user does, or the same in this process."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
+
+from acked.cli import main
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "acked"
 
@@ -99,3 +103,10 @@ def assert_one_sentence(done: subprocess.CompletedProcess[str], code: int, *part
     assert done.stderr.endswith("\n")
     for part in parts:
         assert part in done.stderr
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The command in this process."""
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return subprocess.CompletedProcess(arguments, code, captured.out, captured.err)

@@ -1,6 +1,6 @@
 """Everything that can be wrong with what a user gives: one exact code, one sentence that names it, nothing on stdout.
 
-Specs, options, paths and trace files that are refused, and caches and limits that must not change an answer. The table runs
+Specs, options and paths that are refused; `test_bad_traces.py` has traces, `test_limits.py` caches and limits. The table runs
 in this process, where an unforeseen exception fails the test by itself; a sample of it is repeated with the real command.
 """
 
@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import resource
-import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from acked.cli import main
-from tests.e2e.driver import COMMAND, TINY, acked, assert_one_sentence, environment
-from tests.places import CHECKOUT
+from tests.e2e.driver import COMMAND, TINY, acked, assert_one_sentence, call, environment
 
 KINDS = "truncate-to-hw, kip101, kip279, kip320-first-try, kip320"
 
@@ -141,13 +135,6 @@ SPECS: list[tuple[str, bytes, int, tuple[str, ...]]] = [
         (":3: ", "35 words", "choose smaller constants"),
     ),
 ]  # fmt: skip
-
-
-def call(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The command in this process."""
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return subprocess.CompletedProcess(arguments, code, captured.out, captured.err)
 
 
 # -- spec files --------------------------------------------------------------------------------------------------------
@@ -363,6 +350,11 @@ def test_a_dangling_link_and_a_link_to_itself_cannot_be_read(tmp_path: Path, cap
         (["check", "kip320", "-c", "replicas=2", "-c", "replicas=3"], ("replicas", "twice")),
         (["check", "kip320", "-c", "replicas=12", "-c", "log_size=16", "-c", "max_records=16", "-c", "max_leader_epoch=14"],
          ("35 words", "choose smaller constants")),
+        (["graph", "kip320", "-o", "g"], ("--to", "graphml, dot")),
+        (["export", "t.json", "--to", "csv", "--spec", "kip320", "-c", "replicas=2"], ("-c", "fixed")),
+        (["show", "t.json", "--spec", "kip320", "--trust"], ("--trust", "--spec")),
+        (["simulate", "kip320", "--weight", "LeaderWrite=1", "--weight", "LeaderWrite=0"], ("LeaderWrite", "twice")),
+        (["simulate", "recoverable/kafka-14010"], ("every reachable state", "acked check")),
         (["list", "everything"], ("'everything'", "protocols")),
         (["list", "--format", "toml"], ("'toml'",)),
     ],
@@ -397,320 +389,3 @@ def test_a_protocol_that_leaves_its_domain_is_an_error_that_names_action_and_fie
     assert_one_sentence(
         call(capsys, "check", path), 10, "ControllerElectLeader(replica=", "quorum.leader_epoch", "outside its domain"
     )
-
-
-# -- where traces go ---------------------------------------------------------------------------------------------------
-
-
-def test_a_trace_cannot_be_written_to_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = call(capsys, "check", "truncate-to-hw", "--trace-out", tmp_path)
-    assert_one_sentence(done, 153, str(tmp_path), "is a folder")
-
-
-def test_a_trace_cannot_be_written_into_a_folder_that_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "missing" / "trace.json"
-    assert_one_sentence(call(capsys, "check", "truncate-to-hw", "--trace-out", path), 153, str(path), "does not exist")
-
-
-def test_a_trace_cannot_be_written_below_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "file").write_text("")
-    path = tmp_path / "file" / "trace.json"
-    assert_one_sentence(call(capsys, "check", "truncate-to-hw", "--trace-out", path), 153, str(path))
-
-
-def test_a_trace_cannot_be_written_where_nothing_can_be_written(capsys: pytest.CaptureFixture[str]) -> None:
-    path = "/proc/self/trace.json"
-    if not Path("/proc/self").is_dir():
-        pytest.skip("no /proc here")
-    assert_one_sentence(call(capsys, "check", "truncate-to-hw", "--trace-out", path), 153, path)
-
-
-def test_a_name_that_is_too_long_for_the_file_system_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / ("x" * 300)
-    assert_one_sentence(call(capsys, "check", "truncate-to-hw", "--trace-out", path), 153, "too long")
-
-
-def test_a_full_disk_leaves_the_old_trace_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "trace.json"
-    path.write_text("old")
-    warm = acked("check", "truncate-to-hw", "--quiet")  # so that the limit below meets no kernel that is being cached
-    assert warm.returncode == 12
-
-    def no_room() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-
-    done = acked("check", "truncate-to-hw", "--trace-out", path, before=no_room)
-    assert_one_sentence(done, 153, str(path), "too large")
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-# -- trace files -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """A trace of 12 states with two properties asked, of which the last step violates the second."""
-    folder = tmp_path_factory.mktemp("trace")
-    spec = folder / "spec.toml"
-    text = (CHECKOUT / "specs" / "answers" / "kip279-3222-committed-stay.toml").read_text()
-    spec.write_text(text.replace('["CommittedRecordsStay"]', '["HwWithinLog", "CommittedRecordsStay"]'))
-    path = folder / "trace.json"
-    assert main(["check", str(spec), "--quiet", "--format", "json", "--trace-out", str(path)]) == 13
-    document = json.loads(path.read_text("utf-8"))
-    assert isinstance(document, dict)
-    return document
-
-
-Edit = Callable[[Any], Any]
-
-
-def put(value: Any, *path: Any) -> Edit:
-    """Sets what stands at a path of the document."""
-
-    def edit(document: Any) -> None:
-        for part in path[:-1]:
-            document = document[part]
-        document[path[-1]] = value
-
-    return edit
-
-
-def cut(*path: Any) -> Edit:
-    """Removes what stands at a path of the document."""
-
-    def edit(document: Any) -> None:
-        for part in path[:-1]:
-            document = document[part]
-        del document[path[-1]]
-
-    return edit
-
-
-def swap(document: Any) -> None:
-    steps = document["steps"]
-    steps[2], steps[3] = steps[3], steps[2]
-
-
-def one_step_more(document: Any) -> None:
-    document["steps"].append(document["steps"][-1])
-
-
-TRACES: list[tuple[str, Edit, tuple[str, ...]]] = [
-    ("a-list", lambda _: [], ("format",)),
-    ("null", lambda _: "null", ("format",)),
-    ("wrong-format", put("acked-trace/2", "format"), ("acked-trace/1",)),
-    ("no-format", cut("format"), ("acked-trace/1",)),
-    ("no-spec", cut("spec"), ("'spec'",)),
-    ("no-steps", cut("steps"), ("'steps'",)),
-    ("zero-steps", put([], "steps"), ("no steps",)),
-    ("unknown-protocol", put("kip278", "spec", "protocol"), ("'kip278'", "did you mean kip279?")),
-    ("other-protocol", put("kip320", "spec", "protocol"), ("step",)),
-    ("unknown-constant", put(1, "spec", "constants", "x"), ("'x'",)),
-    ("constant-out-of-range", put(99, "spec", "constants", "replicas"), ("replicas is 99",)),
-    ("constant-true", put(True, "spec", "constants", "replicas"), ("replicas is True",)),
-    ("other-constant", put(2, "spec", "constants", "replicas"), ("step 0",)),
-    ("unknown-property", put(["Nope"], "spec", "properties"), ("'Nope'",)),
-    ("property-twice", put(["HwWithinLog"] * 2, "spec", "properties"), ("twice",)),
-    ("properties-in-other-order", put(["CommittedRecordsStay"], "spec", "properties"), ("properties",)),
-    ("drop-is-a-number", put(3, "spec", "drop"), ("'drop'",)),
-    ("drop-of-numbers", put([3], "spec", "drop"), ("'3'",)),
-    ("drop-unknown", put(["LeaderWrite: x"], "spec", "drop"), ("'x'",)),
-    ("violates-another-that-is-asked", put("HwWithinLog", "spec", "violates"), ("'HwWithinLog'", "holds")),
-    ("violates-one-not-asked", put("WeakIsr", "spec", "violates"), ("'WeakIsr'", "does not ask")),
-    ("violates-a-list", put(["HwWithinLog"], "spec", "violates"), ("does not ask",)),
-    ("last-step-removed", cut("steps", -1), ("'CommittedRecordsStay'", "holds")),
-    ("step-removed", cut("steps", 4), ("step 4",)),
-    ("first-step-removed", cut("steps", 0), ("step 0",)),
-    ("steps-swapped", swap, ("step 2",)),
-    ("step-repeated", one_step_more, ("step 12",)),
-    ("step-is-null", put(None, "steps", 3), ("step 3",)),
-    ("first-step-is-text", put("x", "steps", 0), ("step 0",)),
-    ("state-missing", cut("steps", 3, "state"), ("step 3",)),
-    ("state-edited", put(1, "steps", 5, "state", "replica", 0, "hw"), ("step 5",)),
-    ("state-out-of-domain", put(77, "steps", 5, "state", "replica", 0, "hw"), ("step 5",)),
-    ("state-true-for-one", put(True, "steps", 5, "state", "next_leader_epoch"), ("step 5",)),
-    ("state-of-text", put("x", "steps", 5, "state", "quorum", "isr"), ("step 5",)),
-    ("state-with-a-field-too-many", put(1, "steps", 5, "state", "extra"), ("step 5",)),
-    ("initial-state-edited", put(1, "steps", 0, "state", "next_record_id"), ("step 0",)),
-    ("action-edited", put("LeaderWrite", "steps", 2, "action"), ("step 2",)),
-    ("action-unknown", put("Nope", "steps", 2, "action"), ("step 2", "'Nope'")),
-    ("action-null", put(None, "steps", 2, "action"), ("step 2",)),
-    ("action-of-the-first-step", put("LeaderWrite", "steps", 0, "action"), ("steps[0].action",)),
-    ("params-edited", put({"replica": 9}, "steps", 1, "params"), ("step 1",)),
-    ("params-missing", cut("steps", 1, "params"), ("step 1",)),
-    ("params-of-the-first-step", put({"replica": 0}, "steps", 0, "params"), ("steps[0].params",)),
-    ("index-edited", put(7, "steps", 1, "index"), ("steps[1].index",)),
-    ("mark-edited", put(True, "steps", -1, "properties", "CommittedRecordsStay"), ("properties.CommittedRecordsStay",)),
-    ("mark-invented", put(True, "steps", -1, "properties", "WeakIsr"), ("properties",)),
-    ("marks-missing", cut("steps", -1, "properties"), ("properties",)),
-    ("changed-edited", put([], "steps", 3, "changed"), ("steps[3].changed",)),
-    ("changed-missing", cut("steps", 3, "changed"), ("steps[3].changed",)),
-    ("something-added", put("trust me", "note"), ("note",)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("edit", "parts"), [case[1:] for case in TRACES], ids=[case[0] for case in TRACES])
-def test_an_edited_trace_is_refused_in_one_sentence(
-    edit: Edit, parts: tuple[str, ...], trace: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    document = json.loads(json.dumps(trace))
-    replaced = edit(document)
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps(document if replaced is None else replaced))
-    assert_one_sentence(call(capsys, "show", path), 150, str(path), *parts)
-
-
-@pytest.mark.parametrize(
-    ("content", "parts"),
-    [
-        (b"", ("not valid JSON",)),
-        (b"hello", ("not valid JSON",)),
-        (b"\xff\xff", ("not UTF-8",)),
-        (bytes(range(256)), ("not UTF-8",)),
-        (b"[" * 200_000, ("nested too deeply",)),
-        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, ("nested too deeply",)),
-        (b'{"format": ' + b"9" * 5000 + b"}", ("not valid JSON",)),
-    ],
-    ids=["empty", "text", "not-utf-8", "binary", "nested-lists", "nested-objects", "long-number"],
-)
-def test_a_file_that_is_no_json_is_no_trace(
-    content: bytes, parts: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "trace.json"
-    path.write_bytes(content)
-    assert_one_sentence(call(capsys, "show", path), 150, str(path), *parts)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
-def test_a_truncated_trace_is_no_trace(
-    share: float, trace: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = json.dumps(trace)
-    path = tmp_path / "trace.json"
-    path.write_text(text[: int(len(text) * share)])
-    assert_one_sentence(call(capsys, "show", path), 150, str(path), "not valid JSON")
-
-
-def test_a_trace_of_another_version_is_replayed_whatever_its_fingerprint(
-    trace: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    document = json.loads(json.dumps(trace))
-    document["spec"]["fingerprint"] = "0" * 64
-    path = tmp_path / "trace.json"
-    path.write_text(json.dumps(document))
-    assert call(capsys, "show", path).returncode == 0
-
-
-def test_a_trace_that_is_missing_or_a_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert_one_sentence(call(capsys, "show", tmp_path / "t.json"), 150, "t.json", "No such file")
-    assert_one_sentence(call(capsys, "show", tmp_path), 150, str(tmp_path), "is a folder")
-
-
-def test_a_spec_is_no_trace(tmp_path: Path) -> None:
-    path = tmp_path / "spec.toml"
-    path.write_text(TINY)
-    assert_one_sentence(acked("show", path), 150, str(path), "not valid JSON")
-
-
-# -- caches and limits -------------------------------------------------------------------------------------------------
-
-
-def ask(**variables: str) -> int:
-    """The distinct states of a small spec, by the real command."""
-    done = acked("check", "kip320-2221", "--format", "json", **variables)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return int(json.loads(done.stdout)["distinct_states"])
-
-
-def test_a_cache_that_is_a_file_costs_time_and_nothing_else(tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("")
-    assert ask(ACKED_CACHE_DIR=str(tmp_path / "cache")) == 957
-
-
-@pytest.mark.slow
-def test_a_cache_that_cannot_be_written_costs_time_and_nothing_else() -> None:
-    assert ask(ACKED_CACHE_DIR="/proc/acked") == 957
-
-
-def test_without_a_home_the_answer_is_the_same(tmp_path: Path) -> None:
-    variables = {name: value for name, value in environment().items() if name not in ("HOME", "XDG_CACHE_HOME")}
-    variables.pop("ACKED_CACHE_DIR", None)
-    done = subprocess.run(
-        [COMMAND, "check", "kip320-2221", "--format", "json"],
-        env=variables | {"HOME": str(tmp_path / "nowhere" / "\u00e9")},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["distinct_states"] == 957
-
-
-def damage(path: Path, kind: str) -> None:
-    data = path.read_bytes()
-    damaged = {
-        "empty": b"",
-        "truncated": data[: len(data) // 2],
-        "one-bit": data[:200] + bytes([data[200] ^ 1]) + data[201:],
-        "garbage": os.urandom(len(data)),
-        "text": b"not an object\n",
-    }[kind]
-    path.write_bytes(damaged)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["empty", "truncated", "one-bit", "garbage", "text"])
-def test_a_damaged_cache_gives_the_right_answer_and_is_mended(kind: str, tmp_path: Path) -> None:
-    assert ask(ACKED_CACHE_DIR=str(tmp_path)) == 957
-    sound = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    assert sound
-    for path in tmp_path.iterdir():
-        damage(path, kind)
-    assert ask(ACKED_CACHE_DIR=str(tmp_path)) == 957
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == sound
-
-
-@pytest.mark.slow
-def test_a_folder_in_place_of_a_cached_object_costs_time_and_nothing_else(tmp_path: Path) -> None:
-    assert ask(ACKED_CACHE_DIR=str(tmp_path)) == 957
-    for path in list(tmp_path.iterdir()):
-        path.unlink()
-        path.mkdir()
-    assert ask(ACKED_CACHE_DIR=str(tmp_path)) == 957
-
-
-@pytest.mark.slow
-def test_a_cache_that_cannot_take_an_object_is_left_without_temporary_files(tmp_path: Path) -> None:
-    assert ask(ACKED_CACHE_DIR=str(tmp_path)) == 957
-    for path in list(tmp_path.iterdir()):
-        path.unlink()
-        path.mkdir()
-    assert ask(ACKED_CACHE_DIR=str(tmp_path)) == 957
-    assert all(path.is_dir() for path in tmp_path.iterdir())
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("sh") is None, reason="no shell")
-@pytest.mark.parametrize(
-    ("kilobytes", "options", "codes"),
-    [(4_000_000, "--memory 500MB", {0}), (4_000_000, "", {0, 153}), (1_000_000, "", {0, 153}), (400_000, "", {0, 153})],
-)
-def test_limited_address_space_gives_the_answer_or_one_sentence(kilobytes: int, options: str, codes: set[int]) -> None:
-    done = subprocess.run(
-        ["sh", "-c", f'ulimit -v {kilobytes} && exec "{COMMAND}" check kip320-2221 --format json {options}'],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode in codes, done.stderr
-    if done.returncode == 0:
-        assert json.loads(done.stdout)["distinct_states"] == 957
-    else:
-        assert_one_sentence(done, 153, "memory")

@@ -19,8 +19,9 @@ from acked.checker.audit.read import read_settings
 from acked.checker.audit.release import Deployment
 from acked.checker.audit.settings import Configuration, RefusedByKafka, configure
 from acked.checker.errors import AckedError, ConfigurationError, SpecUnreadable
+from acked.model.language.context import Switch
 from acked.model.partition import settings
-from acked.model.partition.versions import LATEST, VERSIONS
+from acked.model.partition.versions import LATEST, VERSIONS, planes_of, profile
 from tests.places import DATA
 
 AUDIT = DATA / "audit"
@@ -38,6 +39,31 @@ def configured(version: str, plane: str | None = None, **values: str) -> Configu
 
 def rules_of(configuration: Configuration) -> set[str]:
     return {finding.rule for finding in configuration.findings}
+
+
+TIED = sorted(key.name for key in KEYS.values() if key.constant is not None and key.defaults)
+
+
+@pytest.mark.parametrize("name", TIED)
+def test_the_defaults_of_the_audit_are_those_of_the_model(name: str) -> None:
+    """Kafka's defaults by release stand in two tables: in the words of people who set them, and as constants of the model."""
+    key = KEYS[name]
+    assert key.constant is not None
+    compared = []
+    for version in VERSIONS:
+        default = key.default(release(version))
+        if default is not None:
+            value = {"true": True, "false": False}.get(default.value, default.value)
+            number = int(value) if str(value).isdecimal() else value
+            meant = number > 0 if isinstance(key.constant, Switch) and isinstance(number, int) else number
+            chosen = [profile(version, plane).get(key.constant.name) for plane in planes_of(version)]
+            compared += [(version, key.constant.show(item.value), meant) for item in chosen if item is not None]
+    assert [item for item in compared if str(item[1]) != str(item[2])] == []
+    assert compared or name in TAKEN_FROM_THE_QUESTION
+
+
+TAKEN_FROM_THE_QUESTION = {"min.insync.replicas", "replication.factor"}
+"""Settings of which the model has no default by release."""
 
 
 # -- formats ------------------------------------------------------------------------------------------------------------

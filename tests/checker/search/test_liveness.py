@@ -529,7 +529,6 @@ def test_a_spec_that_makes_no_sense_is_refused(lines: str, said_of_it: str) -> N
         (["--engine", "spark"], "not over Spark; use --engine local"),
         (["--run-dir", "run"], "leave --run-dir, --resume and --master out"),
         (["--symmetry"], "leave symmetry out"),
-        (["--easiest"], "--easiest and --explain need an invariant"),
     ],
 )
 def test_options_that_it_does_not_go_with_are_refused(
@@ -539,6 +538,14 @@ def test_options_that_it_does_not_go_with_are_refused(
     assert main(["check", str(SPECS / "record-settles-unfetched.toml"), "--quiet", *options]) == 151
     assert said_of_it in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("option", ["--easiest", "--explain"])
+def test_what_cannot_be_explained_is_shown_all_the_same(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(SPECS / "record-settles-unfetched.toml"), "--quiet", option]) == 13
+    shown = capsys.readouterr()
+    assert "Settles" in shown.out
+    assert f"note: {option} is for invariants" in shown.err
 
 
 def test_specs_in_which_a_name_means_different_things_are_not_compared(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from acked.model.partition.versions import LATEST
+from acked.model.partition.settings import RULES
+from acked.model.partition.versions import LATEST, VERSIONS, planes_of, profile
 from tests.playing import TINY, can, play, release
 
 PRODUCER: dict[str, Any] = {"acks": "all", "retries": False, "idempotence": False}
@@ -182,3 +183,10 @@ def test_a_broker_that_was_fenced_and_did_not_restart_keeps_its_broker_epoch() -
     )  # fmt: skip
     assert not can(instance, "CommitAlterPartition(leader=0)", *asked)
     assert can(instance, "CommitAlterPartition(leader=0)", *asked, "RegainSession(broker=2)")
+
+
+def test_every_rule_has_a_value_in_every_release() -> None:
+    """A rule that no row of the releases names would have its default in all of them, as if nobody had looked."""
+    for version in VERSIONS:
+        for plane in planes_of(version):
+            assert {rule.name for rule in RULES} - profile(version, plane).keys() == set(), (version, plane)

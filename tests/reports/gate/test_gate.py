@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acked.checker.batch.outcome import Outcome, Task
-from acked.checker.gate.ablation import Ablated, Ablation
+from acked.checker.gate.ablation import Ablated, Ablation, ablate
 from acked.checker.gate.gate import Candidate, Chosen, GateEntry, GateReport
 from acked.checker.question.coverage import ClauseCoverage
 from acked.checker.question.result import ActionCount, StopReason, Verdict
@@ -111,6 +111,18 @@ def test_ablation_never_calls_an_undecided_clause_needless() -> None:
     text = stream.getvalue()
     assert "no property of this spec is violated without: A: idle\n" in text
     assert "killed by SIGKILL" in text
+
+
+@pytest.mark.slow
+def test_a_bound_on_states_makes_no_clause_look_needed_that_is_not() -> None:
+    """kip279 violates WeakIsr with all its clauses, 113,212 states deep, where no bounded search comes."""
+    found = ablate(load_spec(SPECS / "kip279.toml"), max_states=1_000)
+    assert found.whole.violated
+    assert not any(item.property in found.whole.violated for clause in found.clauses for item in clause.broken)
+    incomplete = replace(HOLDS, stopped=StopReason.MEMORY)
+    task = Task.of(SPEC)
+    clauses = (Ablated("A", "open", task, None, "with all clauses the answer is incomplete, too: memory"),)
+    assert ablation_document(Ablation(SPEC, incomplete, clauses, ()))["clauses"][0]["state"] == "undecided"
 
 
 def test_the_markdown_of_an_ablation_shows_a_hostile_title_and_clause_as_text() -> None:
