@@ -1,7 +1,7 @@
 """Which few lemmas an obligation needs: small instances name candidates, z3's proof of the obligation says which it used.
 
 The search for lemma sets and for counterexamples (`CoreSearch`), and what a solver process does with the tasks of a proof for
-all constants (`Engine`).
+all constants (`LemmaProcess`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from acked.checker.allconstants.obligations import PROMISES, Obligation, Obligations
+from acked.checker.allconstants.obligations import PROMISES, GeneralObligation, Obligations
 from acked.checker.allconstants.prover import Prover
 from acked.checker.allconstants.small_instances import SmallInstance
 from acked.checker.files import write_text
@@ -49,7 +49,7 @@ class CoreSearch:
         self._sizes = self._obligations.argument.small
         self._ranges = tuple(name for name in self._obligations.clauses if name.startswith("Domain("))
 
-    def find(self, obligation: Obligation, suspect: bool = False) -> Core | StepCounterexample | None:
+    def find(self, obligation: GeneralObligation, suspect: bool = False) -> Core | StepCounterexample | None:
         """Lemmas with which z3 proves the obligation, a counterexample on a small instance, or None.
 
         A query that the limit in seconds cuts short ends the search: `OutOfTime`. There are dozens more like it.
@@ -107,7 +107,7 @@ class CoreSearch:
             )
         return self._small[number]
 
-    def _attempt(self, obligation: Obligation, names: Sequence[str], effort: int) -> Core | None:
+    def _attempt(self, obligation: GeneralObligation, names: Sequence[str], effort: int) -> Core | None:
         """What is left of `names` after dropping one lemma at a time; None if they do not suffice."""
         if not names:
             return self._verified(obligation, (), effort)
@@ -121,7 +121,7 @@ class CoreSearch:
                 break
         return None if core is None else self._least(obligation, core, effort)
 
-    def _least(self, obligation: Obligation, core: Core, effort: int) -> Core:
+    def _least(self, obligation: GeneralObligation, core: Core, effort: int) -> Core:
         steps = self._prover.effort(obligation, core, effort)
         for name in core.lemmas:
             fewer = Core(tuple(item for item in core.lemmas if item != name), core.way)
@@ -131,12 +131,12 @@ class CoreSearch:
                 core, steps = fewer, found
         return core
 
-    def _verified(self, obligation: Obligation, lemmas: tuple[str, ...], effort: int) -> Core | None:
+    def _verified(self, obligation: GeneralObligation, lemmas: tuple[str, ...], effort: int) -> Core | None:
         way = self._prover.solve(obligation, lemmas, effort)
         return None if way is None else Core(lemmas, way)
 
 
-class Engine:
+class LemmaProcess:
     """Answers tasks about one protocol's obligations."""
 
     def __init__(self, problem: FirstOrderProblem, seconds: float) -> None:
@@ -177,7 +177,7 @@ class Engine:
         used = core or Core(task.lemmas or ())
         return ObligationAnswer(core is not None, used.lemmas, used.way, counterexample, seconds, reason)
 
-    def _decided(self, obligation: Obligation, task: ObligationTask) -> Core | StepCounterexample | None:
+    def _decided(self, obligation: GeneralObligation, task: ObligationTask) -> Core | StepCounterexample | None:
         """With what it is proved, the known lemma set first; what refutes it; or None."""
         if task.lemmas is not None or not task.search:
             lemmas = task.lemmas or ()

@@ -36,7 +36,7 @@ AFTERWARDS = "'"
 
 
 @dataclass(frozen=True)
-class Obligation:
+class GeneralObligation:
     """Where the subject's assumptions and guard hold, so does the conclusion. `may_use`: whether clauses may be assumed.
 
     `afterwards` are those clauses as they are after the subject's step, by their names, that may be assumed too.
@@ -79,7 +79,7 @@ class Obligations:
         for item in argument.clauses:
             self._at[item.name] = self._clause(item)
         self.clauses: dict[str, Term] = {name: at(self.reading.before) for name, at in self._at.items()}
-        self.all: tuple[Obligation, ...] = tuple(self._make())
+        self.all: tuple[GeneralObligation, ...] = tuple(self._make())
         self.fingerprint = self._fingerprint()
 
     def prepare(self) -> None:
@@ -102,7 +102,7 @@ class Obligations:
         return text.hexdigest()
 
     def query(
-        self, obligation: Obligation, lemmas: Iterable[str], detail: Detail = Detail.WHOLE, with_guard: bool = True
+        self, obligation: GeneralObligation, lemmas: Iterable[str], detail: Detail = Detail.WHOLE, with_guard: bool = True
     ) -> Query:
         """The obligation with the named clauses assumed; see `Questions.query`. Less may be assumed than the guard says."""
         known = {**self.clauses, **obligation.afterwards} if obligation.may_use else {}
@@ -114,20 +114,20 @@ class Obligations:
     def _clause(self, item: Property) -> Callable[[FunctionStore], Term]:
         return lambda store: self.reading.state_term(item.predicate, store)
 
-    def _make(self) -> Iterator[Obligation]:
+    def _make(self) -> Iterator[GeneralObligation]:
         constants = self.reading.constants_in_range()
         for name, at in self._at.items():
-            yield Obligation(INITIAL, name, (constants,), (), at(self.reading.initial), False, {})
+            yield GeneralObligation(INITIAL, name, (constants,), (), at(self.reading.initial), False, {})
         for step in self.reading.steps:
             given = (constants, *(item.range for item in step.parameters))
             afterwards: dict[str, Term] = {}
             for name, at in self._at.items():
                 conclusion = at(step.after)
-                yield Obligation(step.name, name, given, (step.guard,), conclusion, True, dict(afterwards))
+                yield GeneralObligation(step.name, name, given, (step.guard,), conclusion, True, dict(afterwards))
                 if name in self.argument.afterwards:
                     afterwards[name + AFTERWARDS] = conclusion
         for promise in self.argument.promises:
-            yield Obligation(PROMISES, promise.name, (constants,), (), self._clause(promise)(self.reading.before), True, {})
+            yield GeneralObligation(PROMISES, promise.name, (constants,), (), self._clause(promise)(self.reading.before), True, {})
         for definition in self.reading.logic.definitions.values():
             for claim in definition.claims:
-                yield Obligation(TERMS, claim.name, (constants, *claim.assumptions), (), claim.conclusion, False, {})
+                yield GeneralObligation(TERMS, claim.name, (constants, *claim.assumptions), (), claim.conclusion, False, {})

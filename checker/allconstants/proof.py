@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from acked.checker.allconstants.obligations import Obligation, Obligations
+from acked.checker.allconstants.obligations import GeneralObligation, Obligations
 from acked.checker.errors import ExitCode
 from acked.checker.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file
@@ -27,7 +27,7 @@ from acked.invariants.proofs import argument_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Protocol
 
-LEMMA_SEARCH = Service("acked.checker.allconstants.lemma_search:Engine", "solver", ("z3",))
+LEMMA_SEARCH = Service("acked.checker.allconstants.lemma_search:LemmaProcess", "solver", ("z3",))
 """Processes in which z3 decides obligations, and finds lemma sets for them."""
 
 PROOF_EFFORT = 40_000_000
@@ -38,7 +38,7 @@ A count and not a time, so that the verdict does not depend on how busy the mach
 
 
 @unique
-class Verdict(Enum):
+class SolverVerdict(Enum):
     """`UNSAT` proves an obligation; `REFUTED` comes with a step of a small instance; `UNKNOWN` is never a pass."""
 
     UNSAT = "unsat"
@@ -52,7 +52,7 @@ class ObligationResult:
 
     subject: str
     clause: str
-    verdict: Verdict
+    verdict: SolverVerdict
     seconds: float
     lemmas: tuple[str, ...]
     way: int = 0
@@ -89,12 +89,12 @@ class AllConstantsProof:
     @property
     def open(self) -> tuple[ObligationResult, ...]:
         """The obligations that are not proved."""
-        return tuple(item for item in self.obligations if item.verdict is not Verdict.UNSAT)
+        return tuple(item for item in self.obligations if item.verdict is not SolverVerdict.UNSAT)
 
     @property
     def refuted(self) -> tuple[ObligationResult, ...]:
         """The obligations that a step of a small instance refutes."""
-        return tuple(item for item in self.obligations if item.verdict is Verdict.REFUTED)
+        return tuple(item for item in self.obligations if item.verdict is SolverVerdict.REFUTED)
 
     @property
     def holds(self) -> bool:
@@ -110,8 +110,8 @@ class AllConstantsProof:
 
     def cores(self, known: CoreFile) -> CoreFile:
         """The lemma sets with which obligations were proved, and for those that were left open the ones known before."""
-        proved = {item.key: Core(item.lemmas, item.way) for item in self.obligations if item.verdict is Verdict.UNSAT}
-        left = {item.key for item in self.obligations if item.verdict is Verdict.UNKNOWN} & set(known.cores)
+        proved = {item.key: Core(item.lemmas, item.way) for item in self.obligations if item.verdict is SolverVerdict.UNSAT}
+        left = {item.key for item in self.obligations if item.verdict is SolverVerdict.UNKNOWN} & set(known.cores)
         keys = [item.key for item in self.obligations if item.key in proved or item.key in left]
         return CoreFile(self.fingerprint, {key: proved.get(key) or known.cores[key] for key in keys})
 
@@ -163,7 +163,7 @@ Progress = Callable[[ObligationResult, int, int], None]
 
 
 @dataclass(frozen=True)
-class Options:
+class AllConstantsOptions:
     """`cores` are lemma sets to begin with, those shipped if not given.
 
     With `search`, an obligation that its set does not prove is tried on small instances, for another set or for a
@@ -179,7 +179,7 @@ class Options:
 def prove_all_constants(
     protocol: Protocol,
     limits: Limits,
-    options: Options | None = None,
+    options: AllConstantsOptions | None = None,
     drop: Iterable[tuple[str, str]] = (),
     on_result: Progress = lambda *_: None,
     constants: Mapping[str, object] | None = None,
@@ -191,7 +191,7 @@ def prove_all_constants(
     argument = argument_of(protocol)
     if argument is None:
         raise ModelError(f"no argument for all constants is known of {protocol.name}")
-    chosen = options or Options()
+    chosen = options or AllConstantsOptions()
     started = time.perf_counter()
     results: dict[int, ObligationResult] = {}
     vacuous: tuple[str, ...] = ()
@@ -217,7 +217,7 @@ def prove_all_constants(
         interrupted = True
     made = tuple(results[number] for number in sorted(results))
     found = (
-        item.key for item in made if item.verdict is Verdict.UNSAT and item.lemmas and _is_new(known, item)
+        item.key for item in made if item.verdict is SolverVerdict.UNSAT and item.lemmas and _is_new(known, item)
     )
     return AllConstantsProof(
         protocol.name,
@@ -238,7 +238,7 @@ def _is_new(known: CoreFile, item: ObligationResult) -> bool:
     return item.key not in known.cores or known.cores[item.key].lemmas != item.lemmas
 
 
-def _task(number: int, item: Obligation, known: CoreFile, options: Options) -> ObligationTask:
+def _task(number: int, item: GeneralObligation, known: CoreFile, options: AllConstantsOptions) -> ObligationTask:
     core = known.cores.get(item.key) if item.may_use else Core()
     name = re.sub(r"[^A-Za-z0-9]+", "-", f"{item.subject} {item.clause}").strip("-")
     smt2 = None if options.smt2 is None else str(options.smt2 / f"{number + 1:03}-{name}.smt2")
@@ -248,15 +248,15 @@ def _task(number: int, item: Obligation, known: CoreFile, options: Options) -> O
     return ObligationTask(number, lemmas, way, options.effort, options.search, suspect, smt2)
 
 
-def _result(item: Obligation, answer: ObligationAnswer | str) -> ObligationResult:
+def _result(item: GeneralObligation, answer: ObligationAnswer | str) -> ObligationResult:
     """What an answer, or the reason why there is none, amounts to."""
     if isinstance(answer, str):
-        return ObligationResult(item.subject, item.clause, Verdict.UNKNOWN, 0.0, (), reason=answer)
-    verdict, reason = Verdict.UNSAT, ""
+        return ObligationResult(item.subject, item.clause, SolverVerdict.UNKNOWN, 0.0, (), reason=answer)
+    verdict, reason = SolverVerdict.UNSAT, ""
     if answer.counterexample is not None:
-        verdict = Verdict.REFUTED
+        verdict = SolverVerdict.REFUTED
     elif not answer.is_proved:
-        verdict = Verdict.UNKNOWN
+        verdict = SolverVerdict.UNKNOWN
         reason = answer.reason or "neither a proof nor a counterexample was found within the limits"
     return ObligationResult(
         item.subject, item.clause, verdict, answer.seconds, answer.lemmas, answer.way, answer.counterexample, reason

@@ -16,7 +16,7 @@ from typing import Any
 
 import z3
 
-from acked.checker.allconstants.obligations import Obligation, Obligations
+from acked.checker.allconstants.obligations import GeneralObligation, Obligations
 from acked.checker.solver.lemma_sets import Core
 from acked.checker.solver.queries import ask, bound
 from acked.model.firstorder.query import Hints
@@ -70,7 +70,7 @@ class Prover:
         self._seconds = seconds
         self._alive = alive
 
-    def solve(self, obligation: Obligation, lemmas: Sequence[str], effort: int, first: int = 0) -> int | None:
+    def solve(self, obligation: GeneralObligation, lemmas: Sequence[str], effort: int, first: int = 0) -> int | None:
         """The number of the first way in which z3 proves the obligation with these lemmas; None if none leads to a proof.
 
         Way `first` is tried before the others, which get a part of its effort. That is in z3's own count of steps.
@@ -80,7 +80,7 @@ class Prover:
         tried = (at for at, limit in limits.items() if self.effort(obligation, Core(used, at), limit) is not None)
         return next(tried, None)
 
-    def effort(self, obligation: Obligation, core: Core, limit: int) -> int | None:
+    def effort(self, obligation: GeneralObligation, core: Core, limit: int) -> int | None:
         """How many steps z3 needs for the proof with these lemmas, in the one way; None if it needs more than the limit."""
         self._alive()
         lowering = Lowering()
@@ -89,7 +89,7 @@ class Prover:
         return _steps(solver) - before if ask(solver, self._seconds) == z3.unsat else None
 
     def core(
-        self, obligation: Obligation, lemmas: Sequence[str], effort: int, ways: Sequence[int] | None = None
+        self, obligation: GeneralObligation, lemmas: Sequence[str], effort: int, ways: Sequence[int] | None = None
     ) -> tuple[str, ...] | None:
         """Of these lemmas those that z3's proof uses; None if it finds none, in any way (`SEARCH_WAYS` if not said)."""
         for way in (WAYS[number] for number in (SEARCH_WAYS if ways is None else ways)):
@@ -111,12 +111,12 @@ class Prover:
                 return tuple(name for name, label in labels.items() if label.get_id() in used)
         return None
 
-    def smt2(self, obligation: Obligation, core: Core) -> str:
+    def smt2(self, obligation: GeneralObligation, core: Core) -> str:
         """The obligation as a standalone SMT-LIB text: unsatisfiable exactly if it holds."""
         lowering = Lowering()
         return self.text(obligation, core, "UFLIA", self._asked(lowering, obligation, core))
 
-    def _asked(self, lowering: Lowering, obligation: Obligation, core: Core, effort: int = 0) -> Any:
+    def _asked(self, lowering: Lowering, obligation: GeneralObligation, core: Core, effort: int = 0) -> Any:
         """A solver that has been told what there is to refute."""
         way = WAYS[core.way]
         solver = solver_of(lowering, way, effort, self._seconds if effort else 0.0)
@@ -124,7 +124,7 @@ class Prover:
         solver.add([lowering.clause(item) for item in query.clauses(way.hints)])
         return solver
 
-    def text(self, obligation: Obligation, core: Core, logic: str, solver: z3.Solver) -> str:
+    def text(self, obligation: GeneralObligation, core: Core, logic: str, solver: z3.Solver) -> str:
         """What a solver was asked about an obligation, as a standalone SMT-LIB text."""
         used = ", ".join(core.lemmas) or "none"
         head = (

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from acked.checker.errors import SystemFailure
-from acked.cluster.proxies.frame import Kind, Link
+from acked.cluster.proxies.frame import Link, LinkKind
 from acked.cluster.proxies.network import Network
 from acked.cluster.releases.release import Mode
 
@@ -57,7 +57,7 @@ class Addresses:
             for target in self.nodes:
                 found.append(self._link(source, target, self.internal[target]))
             if self.mode is Mode.ZOOKEEPER:
-                found.append(self._link(source, ZOOKEEPER, self.zookeeper, Kind.ZOOKEEPER))
+                found.append(self._link(source, ZOOKEEPER, self.zookeeper, LinkKind.ZOOKEEPER))
         found += [self._link(CLIENT, target, self.client[target]) for target in self.client]
         return found
 
@@ -71,7 +71,7 @@ class Addresses:
         """Where a client library reaches a broker, through its proxy."""
         return f"{self.proxy(CLIENT, broker)}:{self.client_port}"
 
-    def _link(self, source: int, target: int, port: int, kind: Kind = Kind.KAFKA) -> Link:
+    def _link(self, source: int, target: int, port: int, kind: LinkKind = LinkKind.KAFKA) -> Link:
         listen = self.client_port if source == CLIENT else self.port
         return Link(source, target, (self.proxy(source, target), listen), ("127.0.0.1", port), kind)
 

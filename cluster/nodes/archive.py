@@ -14,14 +14,14 @@ from pathlib import Path
 from acked.checker.cache import cache_folder
 from acked.checker.errors import SystemFailure
 from acked.cluster.nodes.cluster import Cluster
-from acked.cluster.nodes.plan import Plan
+from acked.cluster.nodes.plan import ClusterPlan
 from acked.cluster.waiting import NotSeen, wait_for
 
 _TOPIC = "warm"
 _SECONDS = 120.0
 
 
-def with_archive(plan: Plan, progress: Callable[[str], None] = lambda line: None) -> Plan:
+def with_archive(plan: ClusterPlan, progress: Callable[[str], None] = lambda line: None) -> ClusterPlan:
     """The plan with its release's class archive, which is made if there is none; without one where nothing can be kept."""
     place = archive_path(plan)
     if place is None:
@@ -36,7 +36,7 @@ def with_archive(plan: Plan, progress: Callable[[str], None] = lambda line: None
     return replace(plan, archive=place)
 
 
-def archive_path(plan: Plan) -> Path | None:
+def archive_path(plan: ClusterPlan) -> Path | None:
     """Where the archive of this Java, these jars and this mode is or would be; None where nothing is cached."""
     folder = cache_folder("kafka", "archives")
     if folder is None:
@@ -46,7 +46,7 @@ def archive_path(plan: Plan) -> Path | None:
     return folder / f"{plan.release.version}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsa"
 
 
-def _make(plan: Plan, place: Path) -> None:
+def _make(plan: ClusterPlan, place: Path) -> None:
     """Starts one broker that writes its classes when it is shut down, after a record has been produced and fetched."""
     temporary = place.with_name(f".{place.name}.{os.getpid()}")
     small = replace(plan, brokers=(0,), settings={}, features={}, archive=None, keep=False, witness=None)

@@ -16,10 +16,10 @@ from acked.cluster.nodes.addresses import CLIENT, CONTROLLER, ZOOKEEPER, open_ne
 from acked.cluster.nodes.formatting import format_arguments, format_directories
 from acked.cluster.nodes.jvm import Program
 from acked.cluster.nodes.node import Node, broker_node, format_tool, zookeeper_node
-from acked.cluster.nodes.plan import Plan
+from acked.cluster.nodes.plan import ClusterPlan
 from acked.cluster.nodes.watchdog import Watchdog
 from acked.cluster.observe.disk import Replica, lose_page_cache, partition_folder, read_replica, write_high_watermark
-from acked.cluster.proxies.frame import Frame, Kind
+from acked.cluster.proxies.frame import Frame, LinkKind
 from acked.cluster.releases.release import Mode
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
@@ -33,7 +33,7 @@ UP_SECONDS = 180.0
 class Cluster:
     """Nodes, the proxies between them, and what can be done to them."""
 
-    def __init__(self, plan: Plan, progress: Callable[[str], None] = lambda line: None,
+    def __init__(self, plan: ClusterPlan, progress: Callable[[str], None] = lambda line: None,
                  options: Mapping[int, tuple[str, ...]] = MappingProxyType({})) -> None:  # fmt: skip
         """`options` are more of Java's, for the start of some nodes."""
         self.plan, self._progress, self._options = plan, progress, options
@@ -148,7 +148,7 @@ class Cluster:
     def kill(self, broker: int) -> None:
         """A crash of the process. The controller does not notice before `notice`, or until the session expires."""
         self.nodes[broker].kill()
-        self.network.reset(source=broker, but=Kind.ZOOKEEPER)
+        self.network.reset(source=broker, but=LinkKind.ZOOKEEPER)
         self.network.reset(target=broker)
 
     def notice(self, broker: int) -> None:

@@ -14,7 +14,7 @@ from acked.cluster.releases.release import Mode, Release, mode_of, release
 
 
 @dataclass(frozen=True)
-class Plan:
+class ClusterPlan:
     """What is started. `settings` are Kafka's own, for all nodes; `features` those of KRaft that are not at their default.
 
     `archive` is a class archive for these jars, which halves what a start costs. With `keep` the cluster's folder stays.
@@ -37,7 +37,7 @@ class Plan:
 
 def make_plan(version: str, mode: Mode | None = None, home: Path | None = None, brokers: Sequence[int] = (0, 1, 2),
               settings: Mapping[str, str] | None = None, features: Mapping[str, int] | None = None, keep: bool = False,
-              progress: Callable[[str], None] | None = None, has_witness: bool = False) -> Plan:  # fmt: skip
+              progress: Callable[[str], None] | None = None, has_witness: bool = False) -> ClusterPlan:  # fmt: skip
     """A plan for a release by its version; jars that are missing are fetched. `has_witness`: with KRaft, one broker more.
 
     Raises `ConfigurationError` for what cannot be asked, `SystemFailure` for what this machine lacks, a sentence each.
@@ -53,4 +53,4 @@ def make_plan(version: str, mode: Mode | None = None, home: Path | None = None, 
     server = zookeeper_jars(progress) if found is Mode.ZOOKEEPER else None
     witness = max(brokers) + 1 if has_witness and found is Mode.KRAFT else None
     nodes = tuple(brokers) if witness is None else (*brokers, witness)
-    return Plan(chosen, found, jars, server, java, nodes, settings or {}, features or {}, keep=keep, witness=witness)
+    return ClusterPlan(chosen, found, jars, server, java, nodes, settings or {}, features or {}, keep=keep, witness=witness)

@@ -12,7 +12,7 @@ from acked.checker.question.result import Run
 from acked.cluster.nodes.archive import with_archive
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import MOVES_BY_REQUESTS
-from acked.cluster.nodes.plan import Plan, make_plan
+from acked.cluster.nodes.plan import ClusterPlan, make_plan
 from acked.cluster.playing.play import Played, SeenStep, play
 from acked.cluster.playing.playable import Refusal
 from acked.cluster.playing.script import NotPlayable, Script, script_of
@@ -128,7 +128,7 @@ def reproduce(prepared: Prepared, keep: bool = False, heed: Heed | None = None) 
         return Reproduction(prepared, plan.mode, played, cluster.seconds, cluster.folder if keep else None)
 
 
-def _plan(prepared: Prepared, keep: bool, heed: Heed) -> Plan:
+def _plan(prepared: Prepared, keep: bool, heed: Heed) -> ClusterPlan:
     brokers, setting = prepared.brokers, prepared.setting
     plan = make_plan(
         brokers.version, brokers.chosen_mode, brokers.home, range(setting.replicas), setting.brokers,

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol, cast
 
-from acked.cluster.proxies.frame import Frame, Kind, Link, Phase
-from acked.cluster.proxies.gate import Gate, Verdict
+from acked.cluster.proxies.frame import Frame, Link, LinkKind, Phase
+from acked.cluster.proxies.gate import FrameVerdict, Gate
 from acked.cluster.wire.codec import Unreadable, frame_length, framed, request_head, response_correlation
 
 
@@ -86,19 +86,19 @@ class Connection:
             self.far.close()
         self._advance(Phase.REQUEST)
 
-    def decide(self, frame: Frame, verdict: Verdict, payload: bytes = b"") -> None:
+    def decide(self, frame: Frame, verdict: FrameVerdict, payload: bytes = b"") -> None:
         """What becomes of the frame that waits at the head of its direction; `payload` is what answers a request instead."""
         queue = self._waiting[frame.phase]
         if not queue or queue[0] is not frame:
             return
         queue.popleft()
         self._gates[frame.phase] = None
-        if verdict is Verdict.CLOSE:
+        if verdict is FrameVerdict.CLOSE:
             self.close()
             return
-        if verdict is Verdict.PASS:
+        if verdict is FrameVerdict.PASS:
             self._forward(frame)
-        elif verdict is Verdict.ANSWER:
+        elif verdict is FrameVerdict.ANSWER:
             self._asked.pop(frame.correlation, None)
             self.near.write(payload)
         self._advance(frame.phase)
@@ -126,7 +126,7 @@ class Connection:
 
     def _source_lost(self) -> None:
         # The session of a broker that was killed lives on in ZooKeeper until it is ended on this connection, or expires.
-        if self.link.kind is Kind.KAFKA or not self._is_connected:
+        if self.link.kind is LinkKind.KAFKA or not self._is_connected:
             self.close()
 
     def _from_source(self, payload: bytes) -> None:
@@ -154,7 +154,7 @@ class Connection:
     def _request(self, payload: bytes) -> Frame:
         api: int | None = None
         version, correlation = 0, 0
-        if self.link.kind is Kind.KAFKA:
+        if self.link.kind is LinkKind.KAFKA:
             head = request_head(payload)
             api, version, correlation = head.api, head.version, head.correlation
             self._asked[correlation] = (api, version)
@@ -166,7 +166,7 @@ class Connection:
     def _response(self, payload: bytes) -> Frame:
         api: int | None = None
         version, correlation = 0, 0
-        if self.link.kind is Kind.KAFKA:
+        if self.link.kind is LinkKind.KAFKA:
             correlation = response_correlation(payload)
             api, version = self._asked.pop(correlation, (None, 0))
         return Frame(self.link, self.number, Phase.RESPONSE, api, version, correlation, payload)

@@ -22,7 +22,7 @@ class Phase(StrEnum):
 
 
 @unique
-class Kind(StrEnum):
+class LinkKind(StrEnum):
     """Which protocol a link carries."""
 
     KAFKA = "kafka"
@@ -37,7 +37,7 @@ class Link:
     target: int
     listen: Address
     forward: Address
-    kind: Kind = Kind.KAFKA
+    kind: LinkKind = LinkKind.KAFKA
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class Frame:
     @cached_property
     def facts(self) -> Facts:
         """What the frame says of replication."""
-        if self.link.kind is not Kind.KAFKA or self.api is None:
+        if self.link.kind is not LinkKind.KAFKA or self.api is None:
             return None
         return (
             request_facts(self.payload)
@@ -76,7 +76,7 @@ class Frame:
     def __str__(self) -> str:
         facts = self.facts
         said = "; ".join(map(str, facts)) if isinstance(facts, tuple) else "" if facts is None else str(facts)
-        name = api_name(self.api) if self.link.kind is Kind.KAFKA else f"zookeeper {self.api}"
+        name = api_name(self.api) if self.link.kind is LinkKind.KAFKA else f"zookeeper {self.api}"
         return f"{self.source} to {self.target}: {name} v{self.version} {self.phase}{': ' if said else ''}{said}"
 
 

@@ -16,7 +16,7 @@ Predicate = Callable[[Frame], bool]
 
 
 @unique
-class Verdict(Enum):
+class FrameVerdict(Enum):
     """What becomes of a held frame."""
 
     PASS = auto()
@@ -25,7 +25,7 @@ class Verdict(Enum):
     ANSWER = auto()
 
 
-Decide = Callable[[Frame, Verdict, float, bytes], None]
+Decide = Callable[[Frame, FrameVerdict, float, bytes], None]
 """Tells the network what becomes of a frame, after a pause in seconds; the bytes are what answers a request in its place."""
 
 
@@ -85,23 +85,23 @@ class Gate:
 
     def let(self, frame: Frame | None = None, seconds: float = 30.0) -> Frame:
         """Lets a frame go on, the oldest one if none is given, waiting for it if need be."""
-        return self._conclude(frame, Verdict.PASS, seconds)
+        return self._conclude(frame, FrameVerdict.PASS, seconds)
 
     def drop(self, frame: Frame | None = None, seconds: float = 30.0) -> Frame:
         """Makes a frame disappear; the connection stays."""
-        return self._conclude(frame, Verdict.DROP, seconds)
+        return self._conclude(frame, FrameVerdict.DROP, seconds)
 
     def close(self, frame: Frame | None = None, seconds: float = 30.0) -> Frame:
         """Makes a frame disappear and breaks its connection, at both ends."""
-        return self._conclude(frame, Verdict.CLOSE, seconds)
+        return self._conclude(frame, FrameVerdict.CLOSE, seconds)
 
     def answer(self, payload: bytes, frame: Frame | None = None, seconds: float = 30.0) -> Frame:
         """Makes a request disappear and answers it in its target's name."""
-        return self._conclude(frame, Verdict.ANSWER, seconds, payload=payload)
+        return self._conclude(frame, FrameVerdict.ANSWER, seconds, payload=payload)
 
     def delay(self, pause: float, frame: Frame | None = None, seconds: float = 30.0) -> Frame:
         """Lets a frame go on after a pause."""
-        return self._conclude(frame, Verdict.PASS, seconds, pause)
+        return self._conclude(frame, FrameVerdict.PASS, seconds, pause)
 
     def lift(self) -> None:
         """Lets all go on, and holds nothing more."""
@@ -110,10 +110,10 @@ class Gate:
             frames, self._held = self._held, []
         self._forget(self)
         for frame in frames:
-            self._decide(frame, Verdict.PASS, 0.0, b"")
+            self._decide(frame, FrameVerdict.PASS, 0.0, b"")
 
     def _conclude(
-        self, frame: Frame | None, verdict: Verdict, seconds: float, pause: float = 0.0, payload: bytes = b""
+        self, frame: Frame | None, verdict: FrameVerdict, seconds: float, pause: float = 0.0, payload: bytes = b""
     ) -> Frame:
         chosen = frame or self.wait(seconds)
         with self._changed:

@@ -12,8 +12,8 @@ from typing import Self, TypeVar
 
 from acked.checker.errors import SystemFailure
 from acked.cluster.proxies.connection import Connection
-from acked.cluster.proxies.frame import Frame, Kind, Link, Phase, close_session
-from acked.cluster.proxies.gate import Gate, Match, Predicate, Verdict
+from acked.cluster.proxies.frame import Frame, Link, LinkKind, Phase, close_session
+from acked.cluster.proxies.gate import FrameVerdict, Gate, Match, Predicate
 from acked.cluster.waiting import wait_for
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Network:
         with self._gates_lock:
             return tuple(self._gates)
 
-    def reset(self, source: int | None = None, target: int | None = None, but: Kind | None = None) -> None:
+    def reset(self, source: int | None = None, target: int | None = None, but: LinkKind | None = None) -> None:
         """Breaks the connections from a node, or to one; those of a kind are left alone."""
 
         async def go() -> None:
@@ -86,7 +86,7 @@ class Network:
 
         async def go() -> None:
             for connection in list(self._connections.values()):
-                if connection.link.source == source and connection.link.kind is Kind.ZOOKEEPER:
+                if connection.link.source == source and connection.link.kind is LinkKind.ZOOKEEPER:
                     if connection.send_to_target(close_session()):
                         ended.append(connection)
                     else:
@@ -141,7 +141,7 @@ class Network:
 
     # -- in the driver's --------------------------------------------------------------------------------------------------
 
-    def _decide(self, frame: Frame, verdict: Verdict, pause: float, payload: bytes) -> None:
+    def _decide(self, frame: Frame, verdict: FrameVerdict, pause: float, payload: bytes) -> None:
         def go() -> None:
             connection = self._connections.get(frame.connection)
             if connection is not None:

@@ -30,7 +30,7 @@ NOTHING_CUT = "has no effect"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StoryOutcome:
     """How a story ended. `lost` are acknowledged records that the leader's log lacks; `lines` the brokers' own words."""
 
     leader: int
@@ -250,7 +250,7 @@ class Stage:
 
     # -- the end ----------------------------------------------------------------------------------------------------------
 
-    def judge(self, leader: int) -> Outcome:
+    def judge(self, leader: int) -> StoryOutcome:
         """Compares what was acknowledged with the leader's log; what is above its high watermark is not lost.
 
         A consumer reads when the high watermark has reached the log end; at once if a gate may keep it from that.
@@ -267,7 +267,7 @@ class Stage:
         log = self.replica(leader).values
         lost = tuple(value for value in self.acknowledged if value not in log)
         duplicates = tuple(sorted({value for value in log if log.count(value) > 1}))
-        outcome = Outcome(leader, log, read, lost, duplicates, self.truncations())
+        outcome = StoryOutcome(leader, log, read, lost, duplicates, self.truncations())
         self.tell(f"broker {leader}'s log is {list(log)}, a consumer reads {list(read)}, lost is {list(lost)}")
         return outcome
 

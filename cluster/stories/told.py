@@ -9,7 +9,7 @@ from functools import partial
 from acked.cluster.nodes.addresses import CLIENT, CONTROLLER
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.proxies.frame import Phase
-from acked.cluster.stories.stage import SECONDS, Outcome, Stage
+from acked.cluster.stories.stage import SECONDS, Stage, StoryOutcome
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import Client, NoProducerId
@@ -17,16 +17,16 @@ from acked.cluster.wire.records import write_records
 
 
 @dataclass(frozen=True)
-class Story:
+class ScriptedStory:
     """A story with the settings that it needs. `source` is where the bug is described."""
 
     name: str
-    play: Callable[[Stage], Outcome]
+    play: Callable[[Stage], StoryOutcome]
     source: str
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-def trailing_high_watermark(stage: Stage) -> Outcome:
+def trailing_high_watermark(stage: Stage) -> StoryOutcome:
     """KIP-101: followers truncate to a high watermark that trails the leader's, and one of them is elected.
 
     The assignment is [0, 2, 1]: the first living in-sync replica is elected, so 2 leads after 0, and 1 after 2.
@@ -48,7 +48,7 @@ def trailing_high_watermark(stage: Stage) -> Outcome:
     return stage.judge(stage.await_leader(1))
 
 
-def kills_and_a_lost_page_cache(stage: Stage) -> Outcome:
+def kills_and_a_lost_page_cache(stage: Stage) -> StoryOutcome:
     """Two brokers are killed, the machine of the last one dies: which log is the partition's when they are back?
 
     With eligible leader replicas (KIP-966) none is eligible, and the last known leader is elected, whatever it has left.
@@ -67,7 +67,7 @@ def kills_and_a_lost_page_cache(stage: Stage) -> Outcome:
     return stage.judge(leader)
 
 
-def shutdowns_and_a_lost_page_cache(stage: Stage) -> Outcome:
+def shutdowns_and_a_lost_page_cache(stage: Stage) -> StoryOutcome:
     """KIP-966: as with kills, but two brokers are shut down in an orderly way, so their logs are known to be whole.
 
     Without eligible leader replicas the last member of the ISR is elected, although its machine lost its page cache. With
@@ -88,7 +88,7 @@ def shutdowns_and_a_lost_page_cache(stage: Stage) -> Outcome:
     return stage.judge(stage.await_leader())
 
 
-def leader_without_its_epoch(stage: Stage) -> Outcome:
+def leader_without_its_epoch(stage: Stage) -> StoryOutcome:
     """KAFKA-7415: a leader that has appended nothing in its epoch sends a follower back to its high watermark.
 
     No broker dies; leadership moves from 0 to 1, back to 0 of which 1 does not hear in time, and to 1 again.
@@ -118,7 +118,7 @@ def leader_without_its_epoch(stage: Stage) -> Outcome:
     return stage.judge(stage.await_leader(1))
 
 
-def leader_answers_alone(stage: Stage) -> Outcome:
+def leader_answers_alone(stage: Stage) -> StoryOutcome:
     """With acks=1 the leader answers and dies before its follower has fetched."""
     stage.create([0, 1])
     stage.hold_fetches(1, 0)
@@ -127,7 +127,7 @@ def leader_answers_alone(stage: Stage) -> Outcome:
     return stage.judge(stage.await_leader(1))
 
 
-def unclean_election(stage: Stage) -> Outcome:
+def unclean_election(stage: Stage) -> StoryOutcome:
     """A broker outside the ISR is elected, as unclean.leader.election.enable allows."""
     stage.create([0, 1, 2])
     stage.hold_fetches(2, 0)
@@ -141,7 +141,7 @@ def unclean_election(stage: Stage) -> Outcome:
     return stage.judge(stage.await_leader(2))
 
 
-def alone_in_the_isr(stage: Stage) -> Outcome:
+def alone_in_the_isr(stage: Stage) -> StoryOutcome:
     """With min.insync.replicas=1 a leader that is alone answers acks=all, and its machine dies."""
     stage.create([0, 1])
     stage.crash(1)
@@ -152,7 +152,7 @@ def alone_in_the_isr(stage: Stage) -> Outcome:
     return stage.judge(stage.await_leader(0))
 
 
-def diverging_fetch_counts(stage: Stage) -> Outcome:
+def diverging_fetch_counts(stage: Stage) -> StoryOutcome:
     """KAFKA-13141: a fetch that is answered with where to truncate has already moved the leader's high watermark."""
     network = stage.cluster.network
     stage.create([0, 2, 1])
@@ -173,7 +173,7 @@ def diverging_fetch_counts(stage: Stage) -> Outcome:
     return stage.judge(stage.await_leader(1))
 
 
-def follower_of_a_past_epoch(stage: Stage) -> Outcome:
+def follower_of_a_past_epoch(stage: Stage) -> StoryOutcome:
     """KAFKA-9338: in a fetch session no request says its epoch again, so a follower that missed two elections counts.
 
     No broker dies; leadership moves from 0 to 2, back to 0, and to 1, which hears of none of it until the end.
@@ -203,7 +203,7 @@ def follower_of_a_past_epoch(stage: Stage) -> Outcome:
     return stage.judge(stage.await_leader(1))
 
 
-def lost_answer(stage: Stage, is_idempotent: bool = False) -> Outcome:
+def lost_answer(stage: Stage, is_idempotent: bool = False) -> StoryOutcome:
     """The answer to a producer is lost, and it sends the record again."""
     stage.create([0, 1, 2])
     producer = (-1, -1, -1)
@@ -231,22 +231,22 @@ _SAFE = {"min.insync.replicas": "2"}
 STORIES = {
     story.name: story
     for story in (
-        Story("acks-1", leader_answers_alone, "the documentation of acks"),
-        Story(
+        ScriptedStory("acks-1", leader_answers_alone, "the documentation of acks"),
+        ScriptedStory(
             "unclean",
             unclean_election,
             "KIP-106",
             _SAFE | {"unclean.leader.election.enable": "true", "replica.lag.time.max.ms": "3000"},
         ),
-        Story("alone", alone_in_the_isr, "the documentation of min.insync.replicas"),
-        Story("diverging", diverging_fetch_counts, "KAFKA-13141", _SAFE),
-        Story("kip101", trailing_high_watermark, "KIP-101", _SAFE),
-        Story("no-epoch-yet", leader_without_its_epoch, "KAFKA-7415"),
-        Story("past-epoch", follower_of_a_past_epoch, "KAFKA-9338", _SAFE),
-        Story("lost-answer", lost_answer, "KIP-98"),
-        Story("lost-answer-idempotent", partial(lost_answer, is_idempotent=True), "KIP-98"),
-        Story("shutdowns", shutdowns_and_a_lost_page_cache, "KIP-966", _SAFE),
-        Story("kills", kills_and_a_lost_page_cache, "KIP-966", _SAFE),
+        ScriptedStory("alone", alone_in_the_isr, "the documentation of min.insync.replicas"),
+        ScriptedStory("diverging", diverging_fetch_counts, "KAFKA-13141", _SAFE),
+        ScriptedStory("kip101", trailing_high_watermark, "KIP-101", _SAFE),
+        ScriptedStory("no-epoch-yet", leader_without_its_epoch, "KAFKA-7415"),
+        ScriptedStory("past-epoch", follower_of_a_past_epoch, "KAFKA-9338", _SAFE),
+        ScriptedStory("lost-answer", lost_answer, "KIP-98"),
+        ScriptedStory("lost-answer-idempotent", partial(lost_answer, is_idempotent=True), "KIP-98"),
+        ScriptedStory("shutdowns", shutdowns_and_a_lost_page_cache, "KIP-966", _SAFE),
+        ScriptedStory("kills", kills_and_a_lost_page_cache, "KIP-966", _SAFE),
     )
 }
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 
-from acked.model.firstorder.terms import BOOL, INT, Claim, Logic, Measure, Op, Relation, Symbol, Term, Variable
+from acked.model.firstorder.terms import BOOL, INT, BoundVariable, Implication, Logic, Measure, Op, Relation, Symbol, Term
 from acked.model.formulas.errors import ModelError
 
 
@@ -15,7 +15,7 @@ def abbreviated(logic: Logic, formula: Term) -> Term:
     """A predicate of the formula's free variables, defined as it: one for all formulas that differ in variables alone."""
     if not formula.has_quantifier:
         return formula
-    free: dict[int, Variable] = {}
+    free: dict[int, BoundVariable] = {}
     shape = _shape(formula, {}, free)
     variables = tuple(free.values())
     symbol = logic.abbreviations.get(shape)
@@ -30,7 +30,7 @@ def abbreviated(logic: Logic, formula: Term) -> Term:
 def measure(
     logic: Logic,
     symbol: Symbol,
-    variables: tuple[Variable, ...],
+    variables: tuple[BoundVariable, ...],
     relation: Relation,
     threshold: Hashable,
     facts: Iterable[Term],
@@ -79,12 +79,12 @@ def extreme(
     before, after = ((lo, at), (lo, grown)) if is_greatest else ((at, hi), (grown, hi))
     inside = (logic.le(lo, at), logic.lt(at, hi)) if is_greatest else (logic.lt(lo, at), logic.le(at, hi))
     claims = (
-        Claim(f"{name} is unique", (*is_it(one, lo, hi), *is_it(other, lo, hi)), logic.eq(one, other)),
-        Claim(f"{name} has a range", (), logic.le(lo, hi)),
-        Claim(
+        Implication(f"{name} is unique", (*is_it(one, lo, hi), *is_it(other, lo, hi)), logic.eq(one, other)),
+        Implication(f"{name} has a range", (), logic.le(lo, hi)),
+        Implication(
             f"{name} exists in one number", (), logic.all(is_it(logic.ite(holds(start), start, otherwise), start, start))
         ),
-        Claim(
+        Implication(
             f"{name} exists in one number more",
             (*inside, *is_it(one, *before)),
             logic.all(is_it(logic.ite(holds(grown), grown, one), *after)),
@@ -96,7 +96,7 @@ def extreme(
     return term
 
 
-def _shape(term: Term, bound: dict[int, int], free: dict[int, Variable]) -> object:
+def _shape(term: Term, bound: dict[int, int], free: dict[int, BoundVariable]) -> object:
     """What a term has in common with all that differ from it in the numbers of variables alone; notes the free ones."""
     if term.op is Op.VARIABLE:
         number = term.value.number

@@ -42,7 +42,7 @@ class Symbol:
 
 
 @dataclass(frozen=True)
-class Variable:
+class BoundVariable:
     """A bound variable; the number is unique in its `Logic`."""
 
     number: int
@@ -79,7 +79,7 @@ class Op(Enum):
 class Term:
     """One node; compare with `is`.
 
-    `value` is the literal of a CONST, the `Variable` of a VARIABLE, EVERY or SOME, the `Symbol` of an APPLY. A quantifier's
+    `value` is the literal of a CONST, the `BoundVariable` of a VARIABLE, EVERY or SOME, the `Symbol` of an APPLY. A quantifier's
     arguments are its body or, over Int, least value, greatest value and body. `free` are the numbers of free variables.
     """
 
@@ -169,7 +169,7 @@ class Detail(Enum):
 
 
 @dataclass(frozen=True)
-class Claim:
+class Implication:
     """Where every assumption holds, the conclusion does."""
 
     name: str
@@ -187,11 +187,11 @@ class Definition:
     """
 
     symbol: Symbol
-    variables: tuple[Variable, ...]
+    variables: tuple[BoundVariable, ...]
     meaning: tuple[Term, ...]
     axioms: tuple[Term, ...]
     outline: tuple[Term, ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[Implication, ...]
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class Measure:
     """
 
     symbol: Symbol
-    variables: tuple[Variable, ...]
+    variables: tuple[BoundVariable, ...]
     relation: Relation
     threshold: Hashable
     axioms: tuple[Term, ...]
@@ -257,7 +257,7 @@ class Logic(Connectives[Term]):
     def variable(self, sort: Sort, hint: str) -> Term:
         """A variable that nothing else uses."""
         self._variables += 1
-        return self._intern(Op.VARIABLE, sort, (), Variable(self._variables, sort, hint))
+        return self._intern(Op.VARIABLE, sort, (), BoundVariable(self._variables, sort, hint))
 
     # -- arithmetic ---------------------------------------------------------------------------------------------
 
@@ -402,9 +402,9 @@ class Logic(Connectives[Term]):
     def define(
         self,
         symbol: Symbol,
-        variables: tuple[Variable, ...],
+        variables: tuple[BoundVariable, ...],
         meaning: tuple[Term, ...],
-        claims: tuple[Claim, ...] = (),
+        claims: tuple[Implication, ...] = (),
         outline: tuple[Term, ...] | None = None,
     ) -> None:
         """Records what a symbol stands for; the meaning speaks of it applied to the variables."""
@@ -412,7 +412,7 @@ class Logic(Connectives[Term]):
         least = closed if outline is None else tuple(self.closed(axiom, variables) for axiom in outline)
         self.definitions[symbol] = Definition(symbol, variables, meaning, closed, least, claims)
 
-    def closed(self, formula: Term, variables: Iterable[Variable]) -> Term:
+    def closed(self, formula: Term, variables: Iterable[BoundVariable]) -> Term:
         """That the formula holds for all values of the variables, of numbers for all integers.
 
         Only what solvers are told as it is may be so, such as a definition: it has no value where everything is finite.
@@ -430,7 +430,7 @@ class Logic(Connectives[Term]):
             return ()
         return found.axioms if detail is Detail.WHOLE else found.outline
 
-    def bound(self, variable: Variable) -> Term:
+    def bound(self, variable: BoundVariable) -> Term:
         """The term of a variable."""
         return self._intern(Op.VARIABLE, variable.sort, (), variable)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acked.checker.allconstants.counterparts import BrokenRule, states_of, step_of
-from acked.checker.allconstants.proof import AllConstantsProof, Verdict
+from acked.checker.allconstants.proof import AllConstantsProof, SolverVerdict
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Run
 from acked.checker.solver.lemma_sets import StepCounterexample
@@ -56,7 +56,7 @@ def print_all_constants(
     if rules:
         words = f"whether a trace of {proof.protocol} violates the promises: ask acked check or acked prove --method bmc"
         put_paragraph(console, words, "dim")
-    left = [item for item in proof.open if item.verdict is Verdict.UNKNOWN]
+    left = [item for item in proof.open if item.verdict is SolverVerdict.UNKNOWN]
     for subject, reason in dict.fromkeys((item.subject, item.reason) for item in left):
         clauses = ", ".join(item.clause for item in left if (item.subject, item.reason) == (subject, reason))
         text = f"{subject}: not decided, because {reason}: {clauses}"
@@ -108,8 +108,8 @@ def steps_table(proof: AllConstantsProof) -> Table:
     rows = []
     for subject in dict.fromkeys(item.subject for item in proof.obligations):
         mine = [item for item in proof.obligations if item.subject == subject]
-        refuted = sum(item.verdict is Verdict.REFUTED for item in mine)
-        left = sum(item.verdict is Verdict.UNKNOWN for item in mine)
+        refuted = sum(item.verdict is SolverVerdict.REFUTED for item in mine)
+        left = sum(item.verdict is SolverVerdict.UNKNOWN for item in mine)
         verdict = TableCell("proved", "green", Mark.GOOD)
         if left:
             verdict = TableCell(f"{left} open", "bold yellow", Mark.OPEN)

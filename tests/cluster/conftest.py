@@ -9,7 +9,7 @@ import pytest
 
 from acked.checker.errors import AckedError
 from acked.cluster.nodes.archive import with_archive
-from acked.cluster.nodes.plan import Plan, make_plan
+from acked.cluster.nodes.plan import ClusterPlan, make_plan
 from acked.cluster.releases.java import broker_java
 from acked.cluster.releases.release import Mode
 
@@ -25,7 +25,7 @@ def users_cache(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("ACKED_CACHE_DIR", _CACHE)
 
 
-def real_plan(version: str, settings: dict[str, str], mode: Mode | None = None) -> Plan:
+def real_plan(version: str, settings: dict[str, str], mode: Mode | None = None) -> ClusterPlan:
     """A plan of a release; skipped in one sentence where there is no Java or Maven, an error where there are both."""
     has_maven = shutil.which("mvn") is not None
     try:

@@ -6,13 +6,13 @@ from typing import Any
 
 import z3
 
-from acked.checker.allconstants.obligations import Obligation
+from acked.checker.allconstants.obligations import GeneralObligation
 from acked.checker.allconstants.prover import WAYS, Prover, solver_of
 from acked.checker.solver.lemma_sets import Core
 from acked.model.firstorder.solve import Lowering
 
 
-def grounded(prover: Prover, obligation: Obligation, core: Core, effort: int) -> str | None:
+def grounded(prover: Prover, obligation: GeneralObligation, core: Core, effort: int) -> str | None:
     """The obligation without quantifiers, as a standalone SMT-LIB text; None if z3 does not prove it with this effort.
 
     Clauses are replaced by those of their instances that z3's proof needed. That an instance follows from its clause is plain

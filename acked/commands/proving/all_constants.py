@@ -32,7 +32,7 @@ def prove_for_all_constants(
     `changed` are the constants that the command line sets: they must be switches.
     """
     from acked.checker.allconstants.counterparts import broken_rules
-    from acked.checker.allconstants.proof import ObligationResult, Options, prove_all_constants
+    from acked.checker.allconstants.proof import AllConstantsOptions, ObligationResult, prove_all_constants
     from acked.checker.observer import ProofProgress
     from acked.invariants.proofs import argument_of
     from acked.reports.proofs.all_constants import all_constants_document, print_all_constants
@@ -57,7 +57,7 @@ def prove_for_all_constants(
             subject = f"{result.subject}: {result.clause}"
             observer.decided(ProofProgress(subject, result.verdict.value, result.seconds, done, total))
 
-        options = Options(cores=known, smt2=smt2)
+        options = AllConstantsOptions(cores=known, smt2=smt2)
         proof = prove_all_constants(spec.protocol, limits, options, spec.drop, report, spec.switches)
         rules = broken_rules(
             spec.protocol, spec.drop, [item.counterexample for item in proof.refuted if item.counterexample is not None]

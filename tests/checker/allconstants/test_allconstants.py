@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from acked.checker.allconstants.counterparts import broken_rules
-from acked.checker.allconstants.lemma_search import FIRST_EFFORT, SEARCH_EFFORT, CoreSearch, Engine
+from acked.checker.allconstants.lemma_search import FIRST_EFFORT, SEARCH_EFFORT, CoreSearch, LemmaProcess
 from acked.checker.allconstants.obligations import TERMS, Obligations
 from acked.checker.allconstants.proof import (
     PROOF_EFFORT,
+    AllConstantsOptions,
     AllConstantsProof,
     ObligationResult,
-    Options,
-    Verdict,
+    SolverVerdict,
     prove_all_constants,
 )
 from acked.checker.allconstants.prover import Prover
@@ -71,7 +71,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[AllConstantsProof
     def tell(result: ObligationResult, number: int, count: int) -> None:
         TOLD.append((result.clause, number, count))
 
-    return prove_all_constants(kip320, LIMITS, Options(smt2=folder), on_result=tell), folder
+    return prove_all_constants(kip320, LIMITS, AllConstantsOptions(smt2=folder), on_result=tell), folder
 
 
 def obligations(protocol: Protocol, drop: Iterable[tuple[str, str]] = ()) -> Obligations:
@@ -143,7 +143,7 @@ def test_without_a_lemma_set_or_without_time_an_obligation_is_not_proved() -> No
     number = [item.key for item in prover().obligations.all].index(key)
     core = SHIPPED.cores[key]
     for seconds, lemmas, proved in ((600.0, None, False), (0.001, core.lemmas, False), (600.0, core.lemmas, True)):
-        engine = Engine(FirstOrderProblem("kip320", ()), seconds)
+        engine = LemmaProcess(FirstOrderProblem("kip320", ()), seconds)
         answer = engine.answer(ObligationTask(number, lemmas, core.way, PROOF_EFFORT, False), lambda _: None)
         assert isinstance(answer, ObligationAnswer)
         assert (answer.is_proved, answer.counterexample) == (proved, None)
@@ -152,7 +152,7 @@ def test_without_a_lemma_set_or_without_time_an_obligation_is_not_proved() -> No
 def test_one_obligation_that_is_left_open_makes_the_verdict_incomplete(written: tuple[AllConstantsProof, Path]) -> None:
     made = written[0]
     last = made.obligations[-1]
-    lost = replace(made, obligations=(*made.obligations[:-1], replace(last, verdict=Verdict.UNKNOWN, reason="no time")))
+    lost = replace(made, obligations=(*made.obligations[:-1], replace(last, verdict=SolverVerdict.UNKNOWN, reason="no time")))
     assert (lost.holds, lost.exit_code, lost.document()["verdict"]) == (False, 152, "incomplete")
     assert lost.document()["open"] == [f"{last.subject}: {last.clause}"]
     idle = replace(made, vacuous=("LeaderWrite",))
@@ -278,7 +278,7 @@ def test_a_weakened_protocol_is_refused_with_a_step_of_a_small_instance(
 
 def test_a_dropped_clause_is_missed_where_the_argument_needs_it() -> None:
     action = "FencedFollowerFetch"
-    engine = Engine(FirstOrderProblem("kip320", ((action, "follows in this epoch"),)), 600.0)
+    engine = LemmaProcess(FirstOrderProblem("kip320", ((action, "follows in this epoch"),)), 600.0)
     keys = [item.key for item in prover().obligations.all]
     for clause, proved in (("RecordEpoch", False), ("LogMatching", False), ("IsrHasLeader", True)):
         core = SHIPPED.cores[f"{action}|{clause}"]
@@ -372,7 +372,7 @@ FENCED = {
 def test_every_obligation_of_an_older_variant_is_proved_or_refuted_by_what_kip320_fences(name: str) -> None:
     made = proof(name)
     assert not made.holds
-    assert [item.key for item in made.open if item.verdict is Verdict.UNKNOWN] == []
+    assert [item.key for item in made.open if item.verdict is SolverVerdict.UNKNOWN] == []
     assert made.vacuous == ()
     found = [item.counterexample for item in made.refuted if item.counterexample is not None]
     assert len(found) == len(made.refuted)
@@ -391,7 +391,7 @@ def test_every_obligation_of_an_older_variant_is_proved_or_refuted_by_what_kip32
 
 @pytest.mark.long
 def test_solvers_without_memory_leave_obligations_open_and_say_why() -> None:
-    starved = prove_all_constants(kip320, Limits(2, 60.0, 64 << 20), Options(search=False))
+    starved = prove_all_constants(kip320, Limits(2, 60.0, 64 << 20), AllConstantsOptions(search=False))
     assert starved.exit_code == 152
     assert len(starved.open) == len(starved.obligations) == 344
     assert all(item.reason for item in starved.open)

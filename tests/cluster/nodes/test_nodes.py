@@ -21,7 +21,7 @@ from acked.cluster.nodes.archive import archive_path, with_archive
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.formatting import CLUSTER_ID, format_arguments, format_directories, meta_of
 from acked.cluster.nodes.jvm import Exited, Jvm, Program, why_it_ended
-from acked.cluster.nodes.plan import Plan
+from acked.cluster.nodes.plan import ClusterPlan
 from acked.cluster.nodes.settings import log_configuration, log_option, server_settings, write_properties
 from acked.cluster.nodes.watchdog import Watchdog
 from acked.cluster.proxies.frame import Link
@@ -222,8 +222,8 @@ def test_nodes_and_folder_do_not_outlive_a_driver_that_is_killed(tmp_path: Path)
 # -- a cluster ------------------------------------------------------------------------------------------------------------
 
 
-def plan(java: Path, mode: Mode, version: str, keep: bool = False) -> Plan:
-    return Plan(release(version), mode, NO_JARS, NO_JARS, java, (0, 1), keep=keep)
+def plan(java: Path, mode: Mode, version: str, keep: bool = False) -> ClusterPlan:
+    return ClusterPlan(release(version), mode, NO_JARS, NO_JARS, java, (0, 1), keep=keep)
 
 
 @pytest.fixture

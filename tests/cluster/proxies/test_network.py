@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from acked.cluster.proxies.frame import Kind, Link, Phase, close_session
+from acked.cluster.proxies.frame import Link, LinkKind, Phase, close_session
 from acked.cluster.proxies.network import Network
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api
@@ -187,7 +187,7 @@ def test_the_session_of_a_dead_node_lives_until_it_is_ended() -> None:
     """A ZooKeeper that is none: it keeps what it receives, and closes when a session is closed."""
     received: list[bytes] = []
     with fake_broker(lambda payload: received.append(payload)) as server, Network() as network:  # type: ignore[func-returns-value]
-        link = Link(SOURCE, 8, ("127.0.0.1", free_port()), server.address, Kind.ZOOKEEPER)
+        link = Link(SOURCE, 8, ("127.0.0.1", free_port()), server.address, LinkKind.ZOOKEEPER)
         network.listen(link)
         with socket.create_connection(link.listen) as session:
             session.sendall(framed(b"greeting") + framed(b"\0\0\0\1\0\0\0\4path"))
