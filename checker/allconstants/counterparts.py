@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from acked.checker.solver.lemma_sets import StepCounterexample
 from acked.invariants.proofs import COUNTERPARTS, argument_of
@@ -43,15 +44,20 @@ class Counterparts:
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        self._fenced = kip320.instantiate(instance.constants)
+
+    @cached_property
+    def _fenced(self) -> Instance:
+        return kip320.instantiate(self.instance.constants)
 
     def objection(self, step: ActionInstance, codes: Sequence[int]) -> Objection | None:
         """What kip320 has against a step from a state; None if no rule of it took the place of the step's."""
-        name = COUNTERPARTS.get(step.action.name)
+        name = COUNTERPARTS.get(step.action.name) if self.instance.protocol.state is kip320.state else None
+        if name is None:
+            return None
         rule = next(
             (item for item in self._fenced.actions if item.action.name == name and item.arguments == step.arguments), None
         )
-        if rule is None or name is None:
+        if rule is None:
             return None
         held = Evaluator([guard.condition for guard in rule.guards])(codes)
         return Objection(name, tuple(guard.label for guard, value in zip(rule.guards, held, strict=True) if not value))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from acked.checker.allconstants.counterparts import broken_rules
 from acked.checker.allconstants.lemma_search import CoreSearch
 from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, Obligations
 from acked.checker.allconstants.proof import PROOF_EFFORT, prove_all_constants
@@ -117,3 +118,6 @@ def test_where_reelected_leaders_keep_log_ends_and_leadership_moves_the_argument
     (obligation,) = [item for item in asked.obligations.all if item.key == "BecomeLeader|KnownEndIsHeld"]
     found = CoreSearch(asked).find(obligation, suspect=True)
     assert isinstance(found, StepCounterexample)
+    # No rule of kip320 took the place of one of partition.
+    (rule,) = broken_rules(partition, (), [found])
+    assert (rule.action, rule.breaks, rule.rule) == ("BecomeLeader", ("KnownEndIsHeld",), "")
