@@ -127,7 +127,9 @@ class Obligations:
                 if name in self.argument.afterwards:
                     afterwards[name + AFTERWARDS] = conclusion
         for promise in self.argument.promises:
-            yield GeneralObligation(PROMISES, promise.name, (constants,), (), self._clause(promise)(self.reading.before), True, {})
+            yield GeneralObligation(
+                PROMISES, promise.name, (constants,), (), self._clause(promise)(self.reading.before), True, {}
+            )
         for definition in self.reading.logic.definitions.values():
             for claim in definition.claims:
                 yield GeneralObligation(TERMS, claim.name, (constants, *claim.assumptions), (), claim.conclusion, False, {})
