@@ -79,8 +79,9 @@ class Op(Enum):
 class Term:
     """One node; compare with `is`.
 
-    `value` is the literal of a CONST, the `BoundVariable` of a VARIABLE, EVERY or SOME, the `Symbol` of an APPLY. A quantifier's
-    arguments are its body or, over Int, least value, greatest value and body. `free` are the numbers of free variables.
+    `value` is the literal of a CONST, the `BoundVariable` of a VARIABLE, EVERY or SOME, the `Symbol` of an APPLY. A
+    quantifier's arguments are its body or, over Int, least value, greatest value and body. `free` are the numbers of free
+    variables.
     """
 
     logic: Logic
