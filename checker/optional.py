@@ -19,8 +19,11 @@ _NEEDED_FOR = {
     "scipy": "liveness, which looks for strongly connected components",
 }
 """By top-level module."""
-_DISTRIBUTIONS = {"hcl2": "python-hcl2", "kazoo": "'acked[cluster]'", "kio": "'acked[cluster]'"}
-"""What installs a module whose distribution is called otherwise, or that is needed together with others."""
+_DISTRIBUTIONS = {"hcl2": "python-hcl2"}
+"""Distributions that are not called as their module is."""
+
+_EXTRAS = {"kazoo": "'acked[cluster]'", "kio": "'acked[cluster]'"}
+"""What installs a distribution together with what else is needed for the same."""
 
 
 @contextmanager
@@ -36,4 +39,5 @@ def optional_packages() -> Iterator[None]:
         if name not in _NEEDED_FOR:
             raise
         package = _DISTRIBUTIONS.get(name, name)
-        raise SystemFailure(f"{name} is needed for {_NEEDED_FOR[name]}; install it with `pip install {package}`") from None
+        what = _EXTRAS.get(name, package)
+        raise SystemFailure(f"{package} is needed for {_NEEDED_FOR[name]}; install it with `pip install {what}`") from None

@@ -171,6 +171,6 @@ def test_librdkafkas_defaults_are_said_to_be_its_own() -> None:
 
 def test_terraform_without_its_parser_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hcl2", None)
-    sentence = r"^hcl2 is needed for Terraform's files; install it with `pip install python-hcl2`$"
+    sentence = r"^python-hcl2 is needed for Terraform's files; install it with `pip install python-hcl2`$"
     with pytest.raises(SystemFailure, match=sentence):
         read_settings(CORPUS / "terraform" / "topic.tf")
