@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 
-from acked.model.firstorder.terms import BOOL, INT, BoundVariable, Implication, Logic, Measure, Op, Relation, Symbol, Term
+from acked.model.firstorder.terms import BOOL, INT, Implication, Logic, Measure, Op, Relation, Symbol, Term, Variable
 from acked.model.formulas.errors import ModelError
 
 
@@ -15,7 +15,7 @@ def abbreviated(logic: Logic, formula: Term) -> Term:
     """A predicate of the formula's free variables, defined as it: one for all formulas that differ in variables alone."""
     if not formula.has_quantifier:
         return formula
-    free: dict[int, BoundVariable] = {}
+    free: dict[int, Variable] = {}
     shape = _shape(formula, {}, free)
     variables = tuple(free.values())
     symbol = logic.abbreviations.get(shape)
@@ -30,7 +30,7 @@ def abbreviated(logic: Logic, formula: Term) -> Term:
 def measure(
     logic: Logic,
     symbol: Symbol,
-    variables: tuple[BoundVariable, ...],
+    variables: tuple[Variable, ...],
     relation: Relation,
     threshold: Hashable,
     facts: Iterable[Term],
@@ -96,7 +96,7 @@ def extreme(
     return term
 
 
-def _shape(term: Term, bound: dict[int, int], free: dict[int, BoundVariable]) -> object:
+def _shape(term: Term, bound: dict[int, int], free: dict[int, Variable]) -> object:
     """What a term has in common with all that differ from it in the numbers of variables alone; notes the free ones."""
     if term.op is Op.VARIABLE:
         number = term.value.number

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from acked.model.firstorder.terms import BOOL, INT, BoundVariable, Logic, Op, Symbol, Term
+from acked.model.firstorder.terms import BOOL, INT, Logic, Op, Symbol, Term, Variable
 from acked.model.formulas.connectives import evaluation_order
 
 MOST_ROWS = 8
@@ -195,7 +195,7 @@ class Normaliser:
                 left -= atom.free
         return (*chosen, *(marked(self._logic, x) for x in variables if x.value.number in left))
 
-    def _solved(self, literal: Term) -> tuple[BoundVariable, Term] | None:
+    def _solved(self, literal: Term) -> tuple[Variable, Term] | None:
         """The variable that `literal` says to differ from a term: only where it equals the term is there more to say."""
         if literal.op is not Op.NOT or literal.args[0].op is not Op.EQ:
             return None
@@ -245,7 +245,7 @@ def marked(logic: Logic, term: Term, unit: str = "") -> Term:
     return logic.apply(Symbol(f"marked.{unit or term.value.hint}", (term.sort,), BOOL), (term,))
 
 
-def substitute(logic: Logic, term: Term, values: Mapping[BoundVariable, Term]) -> Term:
+def substitute(logic: Logic, term: Term, values: Mapping[Variable, Term]) -> Term:
     """The term with variables replaced; bound variables are never captured, for each quantifier has its own."""
     numbers = {item.number for item in values}
     made: dict[int, Term] = {}

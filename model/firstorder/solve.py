@@ -10,7 +10,7 @@ from typing import Any
 import z3
 
 from acked.model.firstorder.normal import Clause
-from acked.model.firstorder.terms import BOOL, INT, BoundVariable, Op, Sort, Symbol, Term
+from acked.model.firstorder.terms import BOOL, INT, Op, Sort, Symbol, Term, Variable
 from acked.model.formulas.connectives import evaluation_order
 
 Z3 = Any
@@ -24,7 +24,7 @@ class Lowering:
         self.context = z3.Context()
         self._sorts: dict[Sort, Z3] = {BOOL: z3.BoolSort(self.context), INT: z3.IntSort(self.context)}
         self._functions: dict[Symbol, Z3] = {}
-        self._variables: dict[BoundVariable, Z3] = {}
+        self._variables: dict[Variable, Z3] = {}
         self._terms: dict[int, Z3] = {}
         self._clauses: dict[int, tuple[Clause, Z3]] = {}
         self._quantified: dict[str, Z3] = {}
@@ -71,7 +71,7 @@ class Lowering:
             self._functions[symbol] = z3.Function(symbol.name, *sorts)
         return self._functions[symbol]
 
-    def _variable(self, variable: BoundVariable) -> Z3:
+    def _variable(self, variable: Variable) -> Z3:
         if variable not in self._variables:
             self._variables[variable] = z3.Const(variable.name, self._sort(variable.sort))
         return self._variables[variable]

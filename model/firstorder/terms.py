@@ -42,7 +42,7 @@ class Symbol:
 
 
 @dataclass(frozen=True)
-class BoundVariable:
+class Variable:
     """A bound variable; the number is unique in its `Logic`."""
 
     number: int
@@ -79,7 +79,7 @@ class Op(Enum):
 class Term:
     """One node; compare with `is`.
 
-    `value` is the literal of a CONST, the `BoundVariable` of a VARIABLE, EVERY or SOME, the `Symbol` of an APPLY. A
+    `value` is the literal of a CONST, the `Variable` of a VARIABLE, EVERY or SOME, the `Symbol` of an APPLY. A
     quantifier's arguments are its body or, over Int, least value, greatest value and body. `free` are the numbers of free
     variables.
     """
@@ -188,7 +188,7 @@ class Definition:
     """
 
     symbol: Symbol
-    variables: tuple[BoundVariable, ...]
+    variables: tuple[Variable, ...]
     meaning: tuple[Term, ...]
     axioms: tuple[Term, ...]
     outline: tuple[Term, ...]
@@ -203,7 +203,7 @@ class Measure:
     """
 
     symbol: Symbol
-    variables: tuple[BoundVariable, ...]
+    variables: tuple[Variable, ...]
     relation: Relation
     threshold: Hashable
     axioms: tuple[Term, ...]
@@ -258,7 +258,7 @@ class Logic(Connectives[Term]):
     def variable(self, sort: Sort, hint: str) -> Term:
         """A variable that nothing else uses."""
         self._variables += 1
-        return self._intern(Op.VARIABLE, sort, (), BoundVariable(self._variables, sort, hint))
+        return self._intern(Op.VARIABLE, sort, (), Variable(self._variables, sort, hint))
 
     # -- arithmetic ---------------------------------------------------------------------------------------------
 
@@ -403,7 +403,7 @@ class Logic(Connectives[Term]):
     def define(
         self,
         symbol: Symbol,
-        variables: tuple[BoundVariable, ...],
+        variables: tuple[Variable, ...],
         meaning: tuple[Term, ...],
         claims: tuple[Implication, ...] = (),
         outline: tuple[Term, ...] | None = None,
@@ -413,7 +413,7 @@ class Logic(Connectives[Term]):
         least = closed if outline is None else tuple(self.closed(axiom, variables) for axiom in outline)
         self.definitions[symbol] = Definition(symbol, variables, meaning, closed, least, claims)
 
-    def closed(self, formula: Term, variables: Iterable[BoundVariable]) -> Term:
+    def closed(self, formula: Term, variables: Iterable[Variable]) -> Term:
         """That the formula holds for all values of the variables, of numbers for all integers.
 
         Only what solvers are told as it is may be so, such as a definition: it has no value where everything is finite.
@@ -431,7 +431,7 @@ class Logic(Connectives[Term]):
             return ()
         return found.axioms if detail is Detail.WHOLE else found.outline
 
-    def bound(self, variable: BoundVariable) -> Term:
+    def bound(self, variable: Variable) -> Term:
         """The term of a variable."""
         return self._intern(Op.VARIABLE, variable.sort, (), variable)
 
