@@ -173,11 +173,10 @@ def audit(
     (kafka_topic, aws_msk_…); Spring's application.yml and .properties; librdkafka's names; JSON; folders of these; - for the
     standard input. What is not understood is refused, and never passed over.
 
-    Five questions are decided by exhaustive search: can an
-    acknowledged record be lost, duplicated, reordered, or read and then vanish, and can the partition stop accepting writes
-    with one broker down? A yes comes with the shortest sequence of events, the settings that cause it, and the smallest
-    change that makes it a no, itself checked. Where neither files nor options name the release, the required questions are
-    asked about every release in use, and the worst answer counts.
+    Five questions are decided by exhaustive search: can an acknowledged record be lost, duplicated, reordered, or read and
+    then vanish, and can the partition stop accepting writes with one broker down? A yes comes with the shortest sequence of
+    events, the settings that cause it, and the smallest change that makes it a no, itself checked. If nothing names the
+    release, the required questions are asked about every release in use, and the worst answer counts.
 
     \b
     acked audit server.properties producer.properties --kafka-version 3.6
@@ -186,8 +185,7 @@ def audit(
     kubectl get kafka,kafkanodepool,kafkatopic -o yaml | acked audit - --topic orders
 
     Exit codes: 0 if every required answer is no, 12 if one is yes, 152 if one is undecided, 150 for a file that cannot be
-    read or has no known setting, 151 for settings that Kafka refuses, that contradict each other, or whose name is nearly
-    that of a setting that the audit uses.
+    read or has no known setting, 151 for settings that Kafka refuses, that contradict each other, or that look misspelt.
     """
     from acked.checker.audit.audit import Auditor
     from acked.checker.audit.release import contexts

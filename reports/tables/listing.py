@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, combinations, product
 from typing import TYPE_CHECKING
 
 from acked.invariants.catalogue import properties_of
@@ -114,7 +114,7 @@ def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
         _learn_labels(protocol, constants, labels)
     for action in protocol.actions:
         if not labels.get(action.name):
-            turned = _with_one_turned(protocol)
+            turned = chain(_with_turned(protocol, 1), _with_turned(protocol, 2))
             found = next((constants for constants in turned if _has(protocol, constants, action)), None)
             if found is not None:
                 _learn_labels(protocol, found, labels)
@@ -151,11 +151,11 @@ def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:
         yield {**small, **bounded, **picked, **switched}
 
 
-def _with_one_turned(protocol: Protocol) -> Iterator[dict[str, int]]:
-    """The same with one switch turned: some actions need one on and another off."""
-    for constants, item in product(list(_configurations(protocol)), protocol.constants):
-        if isinstance(item, Switch):
-            yield {**constants, item.name: 1 - constants[item.name]}
+def _with_turned(protocol: Protocol, number: int) -> Iterator[dict[str, int]]:
+    """The same with so many constants of two values at the other one: some actions need one switch on and another off."""
+    turnable = [item for item in protocol.constants if item.hi - item.lo == 1]
+    for constants, chosen in product(list(_configurations(protocol)), combinations(turnable, number)):
+        yield {**constants, **{item.name: item.lo + item.hi - constants[item.name] for item in chosen}}
 
 
 def _entry(console: Console, name: str, text: str) -> None:

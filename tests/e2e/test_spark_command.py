@@ -56,6 +56,7 @@ def test_a_local_search_goes_on_after_sigkill(tmp_path: Path, workers: int) -> N
     assert resumed["expectation"] == {"met": True, "differences": []}
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_killed_spark_driver_is_resumed_by_either_engine(tmp_path: Path) -> None:
@@ -69,6 +70,7 @@ def test_a_killed_spark_driver_is_resumed_by_either_engine(tmp_path: Path) -> No
         assert resumed["engine"] == engine
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_spark_is_not_misled_by_a_users_own_packages(tmp_path: Path) -> None:
     for name in ("model", "checker", "invariants", "reports", "acked", "pyspark"):
@@ -194,6 +196,7 @@ def test_auto_hands_over_to_a_cluster_when_memory_is_full(tmp_path: Path) -> Non
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("acked-run-")]
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_full_memory_over_spark_says_what_would_help(tmp_path: Path) -> None:
     asked = ["check", "kip320", "-q", "--memory", "2MB", "--engine", "spark", "--master", "local[1]"]

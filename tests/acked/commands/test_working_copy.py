@@ -40,7 +40,9 @@ def answer(name: str, folder: Path = Path()) -> Result:
     return search(Question(instance, promises), Bounds(workers=1), StopPolicy.EVERY_PROPERTY)
 
 
-@pytest.mark.parametrize("origin", sorted(PROTOCOLS))
+@pytest.mark.parametrize(
+    "origin", [pytest.param(name, marks=pytest.mark.long) if name == "transactions" else name for name in sorted(PROTOCOLS)]
+)
 def test_a_copy_answers_as_the_original_and_has_its_properties_and_its_spec(tmp_path: Path, origin: str) -> None:
     spec = load_spec(copied(tmp_path, origin))
     assert spec.protocol.name == "mine"

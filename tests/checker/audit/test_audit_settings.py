@@ -174,7 +174,7 @@ def test_a_file_of_very_many_keys_or_one_very_long_line_is_read_in_bounded_work(
         read_settings(tmp_path / "many.json")
     wide = tmp_path / "wide.txt"
     wide.write_text(f"Dynamic configs for topic t are:\n  a={' ' * 3_000_000}x\n")
-    assert [entry.value for entry in read_settings(wide)] == ["x"]
+    assert [entry.value for entry in read_settings(wide) if entry.key == "a"] == ["x"]
 
 
 def test_files_that_include_each_other_end_and_kafkas_silence_is_told(tmp_path: Path) -> None:

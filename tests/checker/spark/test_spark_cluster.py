@@ -66,7 +66,7 @@ def test_a_cluster_has_the_local_answer(driver: SparkDriver, tmp_path: Path) -> 
         assert result.workers == 2
 
 
-@pytest.mark.parametrize("victims", [executors, daemons])
+@pytest.mark.parametrize("victims", [executors, pytest.param(daemons, marks=pytest.mark.long)])
 def test_a_process_killed_in_the_middle_of_a_level_changes_no_answer(
     machines: Cluster, driver: SparkDriver, tmp_path: Path, victims: Callable[[Cluster], list[int]]
 ) -> None:
@@ -85,6 +85,7 @@ def test_a_process_killed_in_the_middle_of_a_level_changes_no_answer(
     assert any("tasks were lost at level" in note for note in result.notes), result.notes
 
 
+@pytest.mark.long
 def test_a_worker_killed_for_good_leaves_its_part_to_the_other(
     machines: Cluster, driver: SparkDriver, tmp_path: Path
 ) -> None:
