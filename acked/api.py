@@ -127,9 +127,9 @@ def check(
     >>> result.verdict, result.distinct_states
     (<Verdict.HOLDS: 'holds'>, 150)
     """
-    wants_all = isinstance(spec := _loaded(subject), Spec) and spec.wants_every_property
-    default = StopPolicy.EVERY_PROPERTY if wants_all else StopPolicy.FIRST_VIOLATION
-    return search(_question(spec), bounds, policy or default, observer)
+    asked = _loaded(subject)
+    default = asked.policy if isinstance(asked, Spec) else StopPolicy.FIRST_VIOLATION
+    return search(_question(asked), bounds, policy or default, observer)
 
 
 def prove(

@@ -16,7 +16,6 @@ sys.path.insert(0, str(ROOT))
 
 from acked.checker.bounds import Bounds, default_workers  # noqa: E402
 from acked.checker.files import write_text  # noqa: E402
-from acked.checker.question.ledger import StopPolicy  # noqa: E402
 from acked.checker.question.result import Result, Verdict  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
@@ -44,7 +43,7 @@ def disagreement(spec: Spec, result: Result) -> str:
 def pin(path: Path) -> bool:
     """Whether the spec's verdict is met; its numbers are then as measured."""
     spec = load_spec(path)
-    policy = StopPolicy.EVERY_PROPERTY if spec.wants_every_property else StopPolicy.FIRST_VIOLATION
+    policy = spec.policy
     result = search(spec.question(), Bounds(default_workers()), policy)
     if wrong := disagreement(spec, result):
         print(f"{path}: {wrong}", flush=True)

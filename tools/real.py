@@ -162,8 +162,9 @@ def rules_of(spec: Spec) -> str:
 
 def _refused(measured: dict[str, Any]) -> list[str]:
     reasons = {**measured.get("refused", {}), **_written()["not_played"]}
-    rows = sorted((spec.gallery.row, spec.gallery.id, spec.name) for spec in others() if spec.gallery is not None)
-    undriven = {spec.name: _UNDRIVEN for spec in others() if spec.protocol is not partition}
+    left = others()
+    rows = sorted((spec.gallery.row, spec.gallery.id, spec.name) for spec in left if spec.gallery is not None)
+    undriven = {spec.name: _UNDRIVEN for spec in left if spec.protocol is not partition}
     return [f"- Row {row}, {name}: {reasons.get(spec) or undriven.get(spec) or _OPEN}." for row, name, spec in rows]
 
 

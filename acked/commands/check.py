@@ -100,7 +100,7 @@ def check(
     if symmetry and not spec.symmetry:
         spec = with_symmetry(spec)
     trace_out.check()
-    policy = StopPolicy.EVERY_PROPERTY if go_on or spec.wants_every_property else StopPolicy.FIRST_VIOLATION
+    policy = StopPolicy.EVERY_PROPERTY if go_on else spec.policy
     question = spec.question()
     for warning in spec.warnings:
         say(f"warning: {spec.where('constants')}{warning}")

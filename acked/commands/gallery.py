@@ -18,7 +18,6 @@ from acked.version import __version__
 
 if TYPE_CHECKING:
     from acked.asking.made_pages import MadePages, PageCache
-    from acked.checker.question.ledger import StopPolicy
     from acked.reports.pages.gallery import Story
 
 
@@ -82,7 +81,7 @@ def _made(spec: Spec, cache: PageCache | None, quiet: bool) -> MadePages:
     from acked.reports.pages.gallery_stories import stories_of
 
     with Output(quiet=quiet).progress() as observer:
-        result = search(spec.question(), policy=_policy(spec), observer=observer)
+        result = search(spec.question(), policy=spec.policy, observer=observer)
         if result.stopped is StopReason.INTERRUPTED:
             raise KeyboardInterrupt
         observer.phase("writing pages")
@@ -123,12 +122,6 @@ def is_wanted(spec: Spec, select: tuple[str, ...], slow: bool) -> bool:
         return any(fnmatch(spec.name, pattern) for pattern in select)
     is_only_reference = spec.path is not None and spec.path.parent.name in _REFERENCE
     return not spec.count_only and not is_only_reference and (slow or not spec.slow)
-
-
-def _policy(spec: Spec) -> StopPolicy:
-    from acked.checker.question.ledger import StopPolicy
-
-    return StopPolicy.EVERY_PROPERTY if spec.wants_every_property else StopPolicy.FIRST_VIOLATION
 
 
 def _make_ready(out: Path) -> None:

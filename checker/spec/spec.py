@@ -15,6 +15,7 @@ from typing import Any
 from acked.checker.errors import ConfigurationError
 from acked.checker.files import read_text
 from acked.checker.names import choices, near
+from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Verdict
 from acked.checker.question.user_properties import SOUGHT, recoverable
@@ -148,6 +149,11 @@ class Spec:
     def wants_every_property(self) -> bool:
         """Whether a search must go on after a violation: several are expected, or states are looked for besides."""
         return bool(self.reach) or (self.expect is not None and len(self.expect.violates) > 1)
+
+    @property
+    def policy(self) -> StopPolicy:
+        """When a search for its answer ends, unless the user says otherwise."""
+        return StopPolicy.EVERY_PROPERTY if self.wants_every_property else StopPolicy.FIRST_VIOLATION
 
 
 def load_spec(path: Path) -> Spec:

@@ -7,7 +7,7 @@ controllers with ZooKeeper send, is defined here after LeaderAndIsrRequest.json 
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, field, fields, make_dataclass
 from functools import cache
 from types import GenericAlias
@@ -24,38 +24,37 @@ from acked.cluster.wire.apis import Api
 Schema = type[Any]
 """A dataclass of a message, in the form of kio's."""
 
+_Older = Mapping[tuple[int, int], tuple[int, str]]
+
 
 @cache
 def request_schema(api: int, version: int) -> Schema | None:
     """The schema of a request; None if nothing here knows it."""
     if api == Api.LEADER_AND_ISR:
         return _leader_and_isr(version) if version <= 7 else None
-    if (api, version) in _OLDER_REQUESTS:
-        like, without = _OLDER_REQUESTS[api, version]
-        return _older(load_request_schema(api, like), version, frozenset(without.split()))
-    if api == Api.ALTER_PARTITION and version < 2:
-        return _by_topic_name(load_request_schema(api, 2), version)
-    try:
-        return load_request_schema(api, version)
-    except (UnknownAPIKey, UnknownEntity):
-        return None
+    return _schema(load_request_schema, _OLDER_REQUESTS, api, version)
 
 
 @cache
 def response_schema(api: int, version: int) -> Schema | None:
     """The schema of a response; None if nothing here knows it."""
-    if (api, version) in _OLDER_RESPONSES:
-        like, without = _OLDER_RESPONSES[api, version]
-        return _older(load_response_schema(api, like), version, frozenset(without.split()))
+    return _schema(load_response_schema, _OLDER_RESPONSES, api, version)
+
+
+def _schema(load: Callable[[int, int], Schema], older: _Older, api: int, version: int) -> Schema | None:
+    """kio's own, or one of its later versions less what the version does not have."""
+    if (api, version) in older:
+        like, without = older[api, version]
+        return _older(load(api, like), version, frozenset(without.split()))
     if api == Api.ALTER_PARTITION and version < 2:
-        return _by_topic_name(load_response_schema(api, 2), version)
+        return _by_topic_name(load(api, 2), version)
     try:
-        return load_response_schema(api, version)
+        return load(api, version)
     except (UnknownAPIKey, UnknownEntity):
         return None
 
 
-_OLDER_REQUESTS: Mapping[tuple[int, int], tuple[int, str]] = {
+_OLDER_REQUESTS: _Older = {
     **{(Api.PRODUCE, version): (3, "transactional_id") for version in (0, 1, 2)},
     (Api.FETCH, 3): (4, "isolation_level"),
     **{(Api.FETCH, version): (4, "isolation_level max_bytes") for version in (0, 1, 2)},
@@ -66,7 +65,7 @@ _OLDER_REQUESTS: Mapping[tuple[int, int], tuple[int, str]] = {
 }
 """By API and version: the version of kio that it is like, and the fields that it does not have."""
 
-_OLDER_RESPONSES: Mapping[tuple[int, int], tuple[int, str]] = {
+_OLDER_RESPONSES: _Older = {
     (Api.PRODUCE, 0): (3, "log_append_time throttle_time"),
     (Api.PRODUCE, 1): (3, "log_append_time"),
     (Api.PRODUCE, 2): (3, ""),

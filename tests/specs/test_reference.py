@@ -19,7 +19,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Result, StopReason, Verdict
 from acked.checker.search.local import Bounds, search
-from acked.checker.spec.spec import Spec, load_spec
+from acked.checker.spec.spec import load_spec
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import FAMILY, PROTOCOLS
 from tests.places import CHECKOUT
@@ -93,10 +93,6 @@ def answer(result: Result) -> dict[str, Any]:
             for item in result.violations
         ],
     }
-
-
-def policy_of(spec: Spec) -> StopPolicy:
-    return StopPolicy.EVERY_PROPERTY if spec.wants_every_property else StopPolicy.FIRST_VIOLATION
 
 
 # -- state counts ------------------------------------------------------------------------------------------------------
@@ -211,7 +207,7 @@ def spec_cases() -> list[Any]:
 def test_every_spec_of_the_family_meets_its_expectation_on_two_workers(path: Path) -> None:
     spec = load_spec(path)
     assert spec.expect is not None
-    result = search(spec.question(), Bounds(2, MEMORY), policy_of(spec))
+    result = search(spec.question(), Bounds(2, MEMORY), spec.policy)
     assert spec.expect.differences(result) == []
 
 
@@ -268,7 +264,7 @@ def headlines_with_a_trace() -> list[Path]:
 def test_the_trace_of_a_headline_spec_is_the_same_on_any_number_of_workers(path: Path) -> None:
     spec = load_spec(path)
     asked = spec.question()
-    answers = [answer(search(asked, Bounds(workers, MEMORY), policy_of(spec))) for workers in (1, 2, 3, 5)]
+    answers = [answer(search(asked, Bounds(workers, MEMORY), spec.policy)) for workers in (1, 2, 3, 5)]
     assert answers[0]["violations"]
     assert answers[1:] == answers[:1] * 3
 

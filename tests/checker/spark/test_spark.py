@@ -14,7 +14,6 @@ import pytest
 from acked.checker.bounds import Bounds
 from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.observer import Observer, Progress
-from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import GRAPH_KINDS, Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.question.vacuity import vacuity_probes
@@ -111,7 +110,7 @@ def test_every_spec_has_the_local_answer(
     driver: SparkDriver, tmp_path: Path, path: Path, choices: list[tuple[int, int]]
 ) -> None:
     item = load_spec(path)
-    policy = StopPolicy.EVERY_PROPERTY if item.wants_every_property else StopPolicy.FIRST_VIOLATION
+    policy = item.policy
     expected = answer(search(item.question(), BOUNDS, policy))
     for buckets, tasks in choices:
         result = over_spark(driver, item.question(), tmp_path, buckets, replace(LIMITS, tasks=tasks), policy=policy)
