@@ -233,8 +233,8 @@ def list_(
 ) -> None:
     """List protocols, invariants, constants or bundled specs, with their docs.
 
-    WHAT is one of protocols, invariants (or properties), constants, specs, all, or the name of a protocol. With WORDs only what has all of
-    them in its name, title or promise; a WORD such as 'claims/*' is a pattern of names.
+    WHAT is one of protocols, invariants (or properties), constants, specs, all, or the name of a protocol. With WORDs only
+    what has all of them in its name, title or promise; a WORD such as 'claims/*' is a pattern of names.
 
     \b
     acked list specs acks loses            the bundled specs about both words

@@ -1,3 +1,5 @@
+"""Shipped protocols and their properties by name."""
+
 import subprocess
 import sys
 
