@@ -45,7 +45,7 @@ def prove_spec(
     def show(console: Console) -> None:
         print_proof(console, spec.title, result, seconds)
         if unmet is not None:
-            print_expectation(console, unmet)
+            print_expectation(console, result.verdict, unmet)
 
     output.emit(lambda: proof_document(name, spec.title, result, seconds, expectation), show)
     trace_out.announce(output, bool(result.violations))
