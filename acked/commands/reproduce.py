@@ -15,6 +15,7 @@ import click
 from acked.asking.options import CONSTANT, Constants, SpecChanges, TraceSource, bound, collects, option, reads_trace, shows
 from acked.asking.output import Output, say
 from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.checker.files import check_writable, write_text
 from acked.checker.optional import optional_packages
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from acked.checker.question.result import Counterexample
     from acked.cluster.playing.reproduce import Brokers, Changed, Heed, Prepared, Reproduction
+    from acked.reports.reproductions.words import Answer
 
 
 @dataclass(frozen=True)
@@ -79,13 +81,24 @@ _machine = collects(
 )  # fmt: skip
 
 
+PAGE = option(
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write a page to step through: the model and the brokers side by side, with their log lines.",
+)
+
+
 @click.command(short_help="Play a counterexample on real Kafka brokers.")
 @click.argument("target", metavar="TRACE|SPEC")
 @CONSTANT.under("constants")
 @_machine
 @reads_trace
+@PAGE.under("page")
 @shows
-def reproduce(target: str, constants: Constants, machine: Machine, source: TraceSource, output: Output) -> int:
+def reproduce(
+    target: str, constants: Constants, machine: Machine, source: TraceSource, page: Path | None, output: Output
+) -> int:
     """Play a counterexample on real Kafka brokers, step by step, and compare them with the model after every step.
 
     The brokers are unmodified release jars on this machine, on loopback addresses only. Everything that they say to each
@@ -109,6 +122,8 @@ def reproduce(target: str, constants: Constants, machine: Machine, source: Trace
         from acked.reports.reproductions.terminal import print_answer
         from acked.reports.reproductions.words import Answer
 
+    if page is not None:
+        check_writable(page, "page")
     brokers, changed = machine.brokers(), machine.changed()
     found, left_out = _run(target, constants, source, brokers, output)
     prepared = prepare(found.question, found.run, brokers)
@@ -119,8 +134,17 @@ def reproduce(target: str, constants: Constants, machine: Machine, source: Trace
     answer = Answer(found.title, found.property, first, changed, second)
     if left_out and not output.is_json and not output.quiet:
         say(f"not in the search, because it cannot be played: {', '.join(left_out)}")
+    if page is not None:
+        _write_page(page, answer)
     output.emit(lambda: answer_document(answer, left_out), lambda console: print_answer(console, answer))
     return int(answer.exit_code)
+
+
+def _write_page(page: Path, answer: Answer) -> None:
+    from acked.reports.reproductions.page import reproduction_page
+
+    write_text(page, reproduction_page(answer), "page")
+    say(f"the page is {page}; open it in a browser")
 
 
 def _run(

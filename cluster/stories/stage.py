@@ -6,6 +6,7 @@ seen is written down as it happens, in sentences.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -50,6 +51,7 @@ class Stage:
         self.acknowledged: list[str] = []
         self._tell = tell
         self._log_sizes = {node: _size(cluster, node) for node in cluster.nodes}
+        self._known_lines: dict[int, int] = {}
 
     def tell(self, sentence: str) -> None:
         """Writes down what has happened."""
@@ -284,6 +286,7 @@ class Stage:
     def begin_words(self) -> None:
         """What nodes have said so far does not count."""
         self._log_sizes = {node: _size(self.cluster, node) for node in self.cluster.nodes}
+        self._known_lines = {}
 
     def words(self) -> tuple[str, ...]:
         """What brokers and the controller have said of losing something of this topic, each line with who said it."""
@@ -292,6 +295,16 @@ class Stage:
             for line in log_lines(node.log, TELLING, self._log_sizes.get(node.number, 0)):
                 if f"{self.topic}-0" in line and NOTHING_CUT not in line:
                     found.append(f"{node.name}: {line}")
+        return tuple(found)
+
+    def new_lines(self) -> tuple[str, ...]:
+        """What brokers and the controller have said of this topic since this was asked last, each line with who said it."""
+        found = []
+        for node in self.cluster.nodes.values():
+            told = log_lines(node.log, re.escape(f"{self.topic}-0"), self._log_sizes.get(node.number, 0))
+            known = self._known_lines.get(node.number, 0)
+            self._known_lines[node.number] = len(told)
+            found += [f"{node.name}: {line}" for line in told[known:]]
         return tuple(found)
 
     def check(self) -> None:

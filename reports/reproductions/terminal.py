@@ -9,14 +9,14 @@ from acked.cluster.playing.reproduce import Reproduction
 from acked.reports.console import Span, clean, glyphs_of, put, put_paragraph
 from acked.reports.reproductions.words import (
     Answer,
-    Verdict,
+    Ending,
     acknowledged_in_words,
     brokers_in_words,
-    end_in_words,
     modelled,
     parting_in_words,
     real,
     rules_in_words,
+    verdicts_in_words,
 )
 from acked.reports.runs.view import steps_of
 from acked.reports.units import duration, plural
@@ -37,7 +37,10 @@ def print_answer(console: Console, answer: Answer) -> None:
         put_paragraph(console, f"The control, {answer.changed}: the same steps on {brokers_in_words(answer.control)}", "bold")
         _print_end(console, answer.control)
     console.print()
-    for sign, style, text in _verdicts(console, answer):
+    glyphs = glyphs_of(console)
+    signs = {Ending.GOOD: (glyphs.good, "green"), Ending.BAD: (glyphs.bad, "red"), Ending.OPEN: (glyphs.open, "yellow")}
+    for ending, text in verdicts_in_words(answer):
+        sign, style = signs[ending]
         put_paragraph(console, f"{sign} {text}", style, rest="  ")
 
 
@@ -107,27 +110,3 @@ def _print_end(console: Console, reproduction: Reproduction) -> None:
     put_paragraph(console, f"{times[0].upper()}{times[1:]}.", "dim")
     if reproduction.folder is not None:
         put_paragraph(console, f"The brokers' files are in {reproduction.folder}.")
-
-
-def _verdicts(console: Console, answer: Answer) -> list[tuple[str, str, str]]:
-    glyphs, first = glyphs_of(console), answer.first
-    where, end = brokers_in_words(first), end_in_words(first, answer.promise)
-    if answer.verdict is Verdict.REPRODUCED:
-        name = "" if answer.promise is None else f" ({answer.promise.name})"
-        said = [(glyphs.bad, "red", f"reproduced on {where}{name}: {end}")]
-    elif answer.verdict is Verdict.KEPT:
-        said = [(glyphs.good, "green", f"kept on {where}, as the model says: {end}")]
-    else:
-        said = [(glyphs.open, "yellow", parting_in_words(first)), (glyphs.open, "yellow", f"in the end {end}")]
-    if answer.control is not None:
-        played = answer.control.played
-        if answer.control_keeps and played.parted is not None:
-            said.append((glyphs.good, "green", f"the control keeps it and goes another way at step {played.parted.index}: "
-                         f"{end_in_words(answer.control, answer.promise)}"))  # fmt: skip
-        elif played.parted is None:
-            text = f"the control, {answer.changed}, goes the same way: {end_in_words(answer.control, answer.promise)}"
-            said.append((glyphs.bad, "red", text))
-        else:
-            said.append((glyphs.bad, "red", f"the control goes another way at step {played.parted.index}, and all the same "
-                         f"{end_in_words(answer.control, answer.promise)}"))  # fmt: skip
-    return said

@@ -68,6 +68,38 @@ class Answer:
         return self.verdict.exit_code
 
 
+@unique
+class Ending(StrEnum):
+    """Whether a sentence about the end is good news; the value is for style sheets."""
+
+    GOOD = "good"
+    BAD = "bad"
+    OPEN = "open"
+
+
+def verdicts_in_words(answer: Answer) -> list[tuple[Ending, str]]:
+    """The verdict of a run, and that of its control, in a sentence or two each."""
+    first = answer.first
+    where, end = brokers_in_words(first), end_in_words(first, answer.promise)
+    if answer.verdict is Verdict.REPRODUCED:
+        name = "" if answer.promise is None else f" ({answer.promise.name})"
+        said = [(Ending.BAD, f"reproduced on {where}{name}: {end}")]
+    elif answer.verdict is Verdict.KEPT:
+        said = [(Ending.GOOD, f"kept on {where}, as the model says: {end}")]
+    else:
+        said = [(Ending.OPEN, parting_in_words(first)), (Ending.OPEN, f"in the end {end}")]
+    if answer.control is None:
+        return said
+    parted, end = answer.control.played.parted, end_in_words(answer.control, answer.promise)
+    if parted is None:
+        said.append((Ending.BAD, f"the control, {answer.changed}, goes the same way: {end}"))
+    elif answer.control_keeps:
+        said.append((Ending.GOOD, f"the control keeps it and goes another way at step {parted.index}: {end}"))
+    else:
+        said.append((Ending.BAD, f"the control goes another way at step {parted.index}, and all the same {end}"))
+    return said
+
+
 def brokers_in_words(reproduction: Reproduction) -> str:
     """`Kafka 4.1.0 with KRaft`."""
     return f"Kafka {reproduction.prepared.brokers.version} with {MODES[reproduction.mode]}"
