@@ -11,6 +11,7 @@ from acked.cluster.playing.compare import differences
 from acked.cluster.playing.play import SeenStep
 from acked.cluster.playing.reproduce import Reproduction
 from acked.cluster.stories.seen import Seen
+from acked.cluster.stories.stage import tells_of_loss
 from acked.reports.console import harmless
 from acked.reports.pages.page import render, trace_data
 from acked.reports.pictures.kafka import KAFKA
@@ -63,8 +64,17 @@ def page_data(answer: Answer) -> dict[str, Any]:
     if answer.control is not None and answer.changed is not None:
         traces.append(_seen_trace(answer.control, _control_in_words(answer), views))
     verdicts = [[sign.value, harmless(text)] for sign, text in verdicts_in_words(answer)]
-    notes = [rules_in_words(one) for one in (answer.first, answer.control) if one is not None]
-    return {**data, "traces": traces, "played": {"verdicts": verdicts, "notes": [harmless(note) for note in notes if note]}}
+    return {**data, "traces": traces, "played": {"verdicts": verdicts, "notes": _notes(answer)}}
+
+
+def _notes(answer: Answer) -> list[list[str]]:
+    """In which rules the trace is not like the releases, under a heading each."""
+    notes: dict[str, str] = {}
+    for one in (answer.first, answer.control):
+        if one is not None and (said := rules_in_words(one)):
+            heading, _, rules = said.partition(": ")
+            notes[heading[:1].upper() + heading[1:]] = rules
+    return [[harmless(heading), harmless(rules)] for heading, rules in notes.items()]
 
 
 def _control_in_words(answer: Answer) -> str:
@@ -128,14 +138,14 @@ def _facts(
     said = [reason] if reason else [str(it) for it in found]
     lines = () if done is None else done.lines
     more = len(lines) - MOST_LINES
-    shown = [_cut(line) for line in lines[:MOST_LINES]]
+    shown = [[harmless(_cut(line)), tells_of_loss(line)] for line in lines[:MOST_LINES]]
     what = [it.what for it in found]
     return {
         "agreement": agreement.value,
         "says": _SAYS.get(agreement, "goes another way"),
         "differs": [harmless(text) for text in said],
         "rows": brokers_named(what, len(model["log"])),
-        "lines": [harmless(line) for line in shown] + ([f"and {more} more"] if more > 0 else []),
+        "lines": shown + ([[f"and {more} more", False]] if more > 0 else []),
     }
 
 

@@ -94,13 +94,14 @@ export class Page {
     const columns = this.panes.map((pane) => {
       if (pane.trace.seen) return pane.element();
       const properties = section("properties-section", "Promises", pane.parts.properties);
-      const moves = section("moves-section", this.data.live ? "Take an action" : "Possible steps", pane.parts.moves);
+      const moves = section("moves-section", this.data.live ? "Take an action" : "Possible steps", pane.parts.moves, !this.data.played);
       const fields = section("fields-section", "All fields", pane.parts.fields, false, (event) => event.target.open && pane.drawFields());
       const lanes = section("lanes-section", "Messages", pane.parts.lanes);
       // Beside real brokers the model has its grid alone; the rest of it stands below.
       if (this.data.played) {
-        this.below = [properties, moves, lanes, fields];
-        return el("section", { class: "pane", "aria-label": pane.name }, el("h2", { class: "name" }, pane.name), pane.parts.grid);
+        this.below = [properties, lanes, moves, fields];
+        const note = el("span", { class: "note" }, " what every step should lead to");
+        return el("section", { class: "pane", "aria-label": pane.name }, el("h2", { class: "name" }, pane.name, note), el("p"), pane.parts.grid);
       }
       // Who explores looks for what to do next: the actions come before the state on a narrow page, and beside it on a wide one.
       const parts = this.data.live

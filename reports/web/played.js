@@ -16,7 +16,7 @@ export class SeenPane {
     this.preview = null;
     this.step = 0;
     this.offsets = usedOffsets(this.steps);
-    this.parts = { now: el("div", { class: "part verdict" }), grid: el("div", { class: "part grid" }), lines: el("div", { class: "part lines" }) };
+    this.parts = { now: el("div", { class: "part verdict" }), grid: el("div", { class: "part grid" }), lines: el("div") };
   }
 
   draw(index, base, options) {
@@ -40,7 +40,7 @@ export class SeenPane {
     show(
       this.parts.lines,
       el("h3", {}, "What they said in their logs"),
-      lines.length ? el("ol", { class: "log-lines", tabindex: 0, role: "region", "aria-label": `Log lines of ${this.name}` }, lines.map((line) => el("li", {}, line))) : el("p", { class: "note" }, "Nothing about this topic.")
+      lines.length ? el("ol", { class: "log-lines", tabindex: 0, role: "region", "aria-label": `Log lines of ${this.name}` }, lines.map(([line, tells]) => el("li", { class: tells ? "telling" : null }, line))) : el("p", { class: "note" }, "Nothing about this topic.")
     );
   }
 
@@ -51,7 +51,7 @@ export class SeenPane {
       el("h2", { class: "name" }, this.name, el("span", { class: "note" }, ` ${this.trace.subject}`)),
       this.parts.now,
       this.parts.grid,
-      this.parts.lines,
+      el("div", { class: "part lines" }, this.parts.lines),
       el("p", { class: "note" }, this.trace.seen)
     );
   }
@@ -80,14 +80,18 @@ export class Strip {
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, hidden("brokers")), steps.map((at) => el("th", { scope: "col" }, at)))),
         el("tbody", {}, panes.map((pane) => el("tr", {}, el("th", { scope: "row" }, pane.name), steps.map((at) => cell(pane, at)))))
       ),
-      el("p", { class: "note" }, "✓ as the model says, · compared after the next step, ✗ goes another way, → goes on, not compared")
+      el("p", { class: "note" }, "✓ as the model says, · compared after the next step, ✗ goes another way, → goes on, not compared. Of leader epochs only the order is compared.")
     );
   }
 
   go(step) {
     for (const cell of this.cells) {
-      if (Number(cell.dataset.step) === step) cell.setAttribute("aria-current", "step");
+      const isHere = Number(cell.dataset.step) === step;
+      if (isHere) cell.setAttribute("aria-current", "step");
       else cell.removeAttribute("aria-current");
+      // On a narrow page the step that is shown stays in sight; the page itself does not move.
+      const place = cell.parentElement;
+      if (isHere) this.element.scrollLeft = Math.max(0, place.offsetLeft - this.element.clientWidth / 2);
     }
   }
 }
@@ -98,6 +102,6 @@ export function verdictsElement(played) {
     "div",
     { class: "verdicts" },
     played.verdicts.map(([ending, text]) => el("p", { class: `ended ${ending}` }, { good: "✓ ", bad: "✗ ", open: "? " }[ending], text)),
-    played.notes.map((note) => el("details", {}, el("summary", {}, "Rules of the trace that are not the release's"), el("p", { class: "note" }, note)))
+    played.notes.map(([heading, rules]) => el("details", {}, el("summary", {}, heading), el("p", { class: "note" }, rules)))
   );
 }
