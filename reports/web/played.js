@@ -40,8 +40,13 @@ export class SeenPane {
     show(
       this.parts.lines,
       el("h3", {}, "What they said in their logs"),
-      lines.length ? el("ol", { class: "log-lines", tabindex: 0, role: "region", "aria-label": `Log lines of ${this.name}` }, lines.map(([line, tells]) => el("li", { class: tells ? "telling" : null }, line))) : el("p", { class: "note" }, "Nothing about this topic.")
+      lines.length ? this.logElement(lines) : el("p", { class: "note" }, "Nothing about this topic.")
     );
+  }
+
+  logElement(lines) {
+    const items = lines.map(([line, tells]) => el("li", { class: tells ? "telling" : null }, line));
+    return el("div", { class: "log-lines", tabindex: 0, role: "region", "aria-label": `Log lines of ${this.name}` }, el("ol", {}, items));
   }
 
   element() {
