@@ -71,7 +71,7 @@ def _notes(answer: Answer) -> list[list[str]]:
     """In which rules the trace is not like the releases, under a heading each."""
     notes: dict[str, str] = {}
     for one in (answer.first, answer.control):
-        if one is not None and (said := rules_in_words(one)):
+        if one is not None and (said := rules_in_words(one.prepared)):
             heading, _, rules = said.partition(": ")
             notes[heading[:1].upper() + heading[1:]] = rules
     return [[harmless(heading), harmless(rules)] for heading, rules in notes.items()]

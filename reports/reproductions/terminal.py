@@ -49,7 +49,7 @@ def _print_run(console: Console, answer: Answer) -> None:
     script = reproduction.prepared.script
     where = f"{plural(len(script.steps), 'step')} on {brokers_in_words(reproduction)}"
     put_paragraph(console, f"{answer.title}: {where}", "bold")
-    if rules := rules_in_words(reproduction):
+    if rules := rules_in_words(reproduction.prepared):
         put_paragraph(console, f"{rules[0].upper()}{rules[1:]}.", "dim")
     console.print()
     blocks = blocks_of(answer)

@@ -10,7 +10,7 @@ from typing import Any
 from acked.checker.errors import ExitCode
 from acked.cluster.playing.compare import value_of
 from acked.cluster.playing.producers import NO_OFFSET
-from acked.cluster.playing.reproduce import Changed, Reproduction
+from acked.cluster.playing.reproduce import Changed, Prepared, Reproduction
 from acked.cluster.releases.release import Mode
 from acked.cluster.stories.seen import Seen
 from acked.cluster.wire.apis import error_name
@@ -177,13 +177,13 @@ def parting_in_words(reproduction: Reproduction) -> str:
     return f"the model and {brokers_in_words(reproduction)} part at step {played.parted.index} of {steps}: {played.reason}"
 
 
-def rules_in_words(reproduction: Reproduction) -> str:
+def rules_in_words(prepared: Prepared) -> str:
     """In which rules the spec is not like the release; empty if in none."""
-    others = reproduction.prepared.others
+    others = prepared.others
     if not others:
         return ""
     said = ", ".join(f"{rule.constant} is {rule.spec} (in the release {rule.release})" for rule in others)
-    return f"the rules of the trace are not those of Kafka {reproduction.prepared.brokers.version}: {said}"
+    return f"the rules of the trace are not those of Kafka {prepared.brokers.version}: {said}"
 
 
 def _controller(leader: int | None, isr: Sequence[int]) -> str:
