@@ -13,7 +13,7 @@ from acked.cluster.nodes.jvm import Exited
 from acked.cluster.observe.disk import HIGH_WATERMARKS
 from acked.cluster.playing.compare import Difference, differences, value_of
 from acked.cluster.playing.driver import Driver, Parted
-from acked.cluster.playing.promises import broken, forks, has_gone, lost, repeated
+from acked.cluster.playing.promises import broken, forks, has_gone, lost, repeated, sayings
 from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.playing.setting import Setting
 from acked.cluster.stories.seen import Seen
@@ -55,7 +55,7 @@ class Played:
     the producer was answered, `lost` those of them that the last leader's log lacks, `forks` the offsets below two replicas'
     high watermarks at which these have different records, `repeated` the records that the last leader
     has more than once, `broken` which promises are broken in the end. `lines` are the brokers' own words. `beyond` is what
-    was seen, and not compared, from the step on at which they parted.
+    was seen, and not compared, from the step on at which they parted. `sayings` are what is only said of Kafka, as `broken`.
     """
 
     initial: Seen
@@ -74,10 +74,16 @@ class Played:
     seconds: float
     differences: tuple[Difference, ...] = field(default=())
     beyond: tuple[SeenStep, ...] = ()
+    sayings: Mapping[str, bool] = field(default_factory=dict)
+
+    def is_broken(self, promise: str) -> bool | None:
+        """Whether a promise is broken in the end; None for one that is not decided from what is seen."""
+        return {**self.sayings, **self.broken}.get(promise)
 
     def breaks(self, promise: str) -> bool:
         """Whether a promise is broken in the end; of one that is not decided from what is seen, whether any other is."""
-        return self.broken.get(promise, any(self.broken.values()))
+        found = self.is_broken(promise)
+        return any(self.broken.values()) if found is None else found
 
 
 def play(
@@ -217,7 +223,7 @@ class _Play:
             initial, tuple(self._steps), parted, reason, acknowledged, dict(producers.refused), leader, last,
             lost(acknowledged, last, leader), forks(last.replicas), repeated(records, last, leader),
             self._broken(acknowledged, records, last, leader), self._stage.words(), time.monotonic() - begun, found,
-            tuple(self._beyond),
+            tuple(self._beyond), sayings(last, leader),
         )  # fmt: skip
 
     def _broken(self, acknowledged: Mapping[int, int], records: int, last: Seen, leader: int | None) -> dict[str, bool]:

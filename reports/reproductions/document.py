@@ -79,6 +79,7 @@ def _reproduction(one: Reproduction) -> dict[str, Any]:
         "forks": list(played.forks),
         "broken": sorted(name for name, is_broken in played.broken.items() if is_broken),
         "decided": sorted(played.broken),
+        "sayings": dict(sorted(played.sayings.items())),
         "repeated": [value_of(record) for record in played.repeated],
         "before": _seen(played.initial, prepared.setting.replicas),
         "after": _seen(played.last, prepared.setting.replicas),

@@ -120,7 +120,7 @@ def _played(document: Mapping[str, Any], script: Script, replicas: int) -> Playe
         _seen(_part(document, "after", dict), replicas), _listed_records(document, "lost"),
         tuple(_numbers(document, "forks")), _listed_records(document, "repeated"),
         {name: name in broken for name in sorted(decided)}, _lines(document), _number(document, "seconds"),
-        tuple(differences), beyond,
+        tuple(differences), beyond, {str(name): said is True for name, said in _part(document, "sayings", dict).items()},
     )  # fmt: skip
 
 

@@ -151,7 +151,7 @@ def end_in_words(reproduction: Reproduction, promise: Property | None) -> str:
     played = reproduction.played
     if promise is not None and not played.broken.get(promise.name, True) and any(played.broken.values()):
         return f"{promise.name} holds"
-    if played.lost and (promise is None or played.broken.get(promise.name) is None or promise.name.startswith("Acked")):
+    if played.lost and (promise is None or played.is_broken(promise.name) is None or promise.name.startswith("Acked")):
         lost = says_list([value_of(record) for record in played.lost])
         verb = "is" if len(played.lost) == 1 else "are"
         return f"{lost}, acknowledged, {verb} not in the log of broker {played.leader}, the leader"
@@ -160,7 +160,7 @@ def end_in_words(reproduction: Reproduction, promise: Property | None) -> str:
     if played.repeated:
         there = says_list([value_of(record) for record in played.repeated])
         return f"{there} is in the log of broker {played.leader}, the leader, more than once"
-    if promise is not None and played.broken.get(promise.name):
+    if promise is not None and played.is_broken(promise.name):
         return f"{promise.name} does not hold of them"
     if not played.acknowledged:
         return "nothing was acknowledged, so nothing was lost"

@@ -159,7 +159,7 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
 def _judged(row: ReleaseRow, played: Played, promise: str) -> ReleaseRow:
     if played.parted is not None:
         return replace(row, deed=Deed.PARTED, parted=played.parted.index, reason=played.reason)
-    if promise not in played.broken and not played.breaks(promise):
+    if played.is_broken(promise) is None and not played.breaks(promise):
         return replace(row, deed=Deed.AS_SAID, reason=f"{promise} is not decided from what is seen of brokers")
     if not played.breaks(promise):
         return replace(row, deed=Deed.NOT_DECIDED, reason=f"all steps were taken, and what is seen does not break {promise}")
