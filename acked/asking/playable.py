@@ -11,6 +11,7 @@ from acked.checker.errors import ConfigurationError
 from acked.checker.question.result import Counterexample
 
 if TYPE_CHECKING:
+    from acked.checker.spec.spec import Spec
     from acked.cluster.releases.release import Mode
 
 
@@ -21,22 +22,41 @@ def is_trace(target: str) -> bool:
 
 
 def playable_run(
-    name: str, constants: Mapping[str, int | str], mode: Mode, quiet: bool
+    name: str, constants: Mapping[str, int | str], mode: Mode, quiet: bool, version: str | None = None
 ) -> tuple[Counterexample, dict[str, str]]:
     """The counterexample, and the actions that the search left out with the reasons.
 
-    `ConfigurationError` for a spec without a counterexample, and for one of which none can be played.
+    `version` is the release whose rules the spec has, if not those of its file. `ConfigurationError` for a spec without a
+    counterexample, and for one of which none can be played.
     """
     from acked.asking.specs import changed, find_spec
+
+    spec = find_spec(name)
+    if version is not None:
+        spec = with_rules_of(spec, version, mode)
+    if constants:
+        spec = changed(spec, constants, False)
+    return playable_of(spec, mode, quiet)
+
+
+def with_rules_of(spec: Spec, version: str, mode: Mode) -> Spec:
+    """The spec with the rules of a release, on the brokers' control plane if that release has it."""
+    from acked.asking.specs import under_release
+    from acked.checker.audit.keys import release
+    from acked.model.partition.versions import planes_of
+
+    plane = mode.value if mode.value in planes_of(release(version).rules) else None
+    return under_release(spec, version, plane)
+
+
+def playable_of(spec: Spec, mode: Mode, quiet: bool) -> tuple[Counterexample, dict[str, str]]:
+    """The same of a spec as it is."""
     from acked.checker.search.local import search
     from acked.cluster.playing.playable import TIMED, as_asked, left_out, playable
     from acked.reports.progress import ProgressReporter
     from acked.reports.runs.answers import verdict_in_words
 
-    spec = find_spec(name)
-    if constants:
-        spec = changed(spec, constants, False)
-    question = spec.question()
+    question, name = spec.question(), spec.name
     without = left_out(question)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
         result = search(playable(question, mode), observer=observer)

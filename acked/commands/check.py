@@ -29,6 +29,7 @@ from acked.asking.options import (
     writes_trace,
 )
 from acked.asking.output import Output, TraceFile, say
+from acked.asking.reproductions import is_reproduction, saved
 from acked.asking.specs import with_symmetry
 from acked.checker.errors import ExitCode
 from acked.checker.question.result import Counterexample
@@ -180,7 +181,8 @@ def show(trace: Path, source: TraceSource, output: Output) -> None:
     """Show a trace that `check --trace-out` wrote.
 
     The trace is first replayed step by step: a file that is not a trace of its protocol is refused, with the first step that
-    the protocol does not allow and the guard that forbids it. Traces of TLC and Apalache are replayed with --spec.
+    the protocol does not allow and the guard that forbids it. Traces of TLC and Apalache are replayed with --spec. TRACE
+    may also be what `reproduce --format json` wrote.
 
     \b
     acked show trace.json
@@ -191,6 +193,13 @@ def show(trace: Path, source: TraceSource, output: Output) -> None:
     from acked.reports.runs.terminal import print_trace
     from acked.reports.runs.view import view_of
 
+    if source.spec is None and is_reproduction(str(trace)):
+        answer, left_out = saved(str(trace))
+        from acked.reports.reproductions.document import answer_document
+        from acked.reports.reproductions.terminal import print_answer
+
+        output.emit(lambda: answer_document(answer, left_out), lambda console: print_answer(console, answer))
+        return
     shown = read_trace(trace, trusts=source.trusts) if source.spec is None else trace_of(trace, source.spec)
     output.emit(
         lambda: trace_document(shown),

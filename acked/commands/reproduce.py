@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import CONSTANT, Constants, SpecChanges, TraceSource, bound, collects, option, reads_trace, shows
+from acked.asking.limited import limited
+from acked.asking.options import (
+    CONSTANT,
+    KAFKA_VERSION,
+    OUT,
+    Constants,
+    SpecChanges,
+    TraceSource,
+    bound,
+    collects,
+    option,
+    reads_trace,
+    shows,
+)
 from acked.asking.output import Output, say
-from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.asking.reproductions import is_reproduction, saved
+from acked.checker.errors import ConfigurationError
+from acked.checker.files import check_writable, write_text
 from acked.checker.optional import optional_packages
+from acked.checker.question.result import Counterexample
 
 if TYPE_CHECKING:
-    from types import FrameType
-
-    from acked.checker.question.result import Counterexample
     from acked.cluster.playing.reproduce import Brokers, Changed, Heed, Prepared, Reproduction
+    from acked.reports.reproductions.words import Answer
 
 
 @dataclass(frozen=True)
@@ -79,61 +89,146 @@ _machine = collects(
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What is changed in a spec, or whether all specs are asked."""
+
+    constants: Constants
+    version: str | None
+    all_of_release: bool
+    slow: bool
+
+
+@dataclass(frozen=True)
+class Written:
+    """Files beside the answer."""
+
+    page: Path | None
+    out: Path | None
+
+    def check(self) -> None:
+        """Fails before long work if they cannot be written."""
+        for path, what in ((self.page, "page"), (self.out, "answer")):
+            if path is not None:
+                check_writable(path, what)
+
+
+_asks = collects(
+    "asked",
+    Asked,
+    constants=CONSTANT,
+    version=KAFKA_VERSION.saying("The rules of this release in the place of the spec's; --kafka says which brokers start."),
+    all_of_release=option("--all", is_flag=True, help="Play all claims and bugs that the model predicts of the release."),
+    slow=option("--slow", is_flag=True, help="With --all: also specs with slow = true."),
+)
+_writes = collects(
+    "written",
+    Written,
+    page=option("--html", type=click.Path(path_type=Path), metavar="FILE",
+                help="Also write a page to step through: the model and the brokers side by side, with their log lines."),
+    out=OUT.saying("With --all: keep the JSON of what was played in this file; the same command goes on from there."),
+)  # fmt: skip
+
+
 @click.command(short_help="Play a counterexample on real Kafka brokers.")
-@click.argument("target", metavar="TRACE|SPEC")
-@CONSTANT.under("constants")
+@click.argument("target", metavar="TRACE|SPEC", required=False)
+@_asks
 @_machine
 @reads_trace
+@_writes
 @shows
-def reproduce(target: str, constants: Constants, machine: Machine, source: TraceSource, output: Output) -> int:
+def reproduce(
+    target: str | None, asked: Asked, machine: Machine, source: TraceSource, written: Written, output: Output
+) -> int:
     """Play a counterexample on real Kafka brokers, step by step, and compare them with the model after every step.
 
     The brokers are unmodified release jars on this machine, on loopback addresses only. Everything that they say to each
     other about replication waits until a step lets it go on, so the run is the same every time. Of a SPEC the shortest
     counterexample that can be played is searched first; steps that no driver can bring about are left out of the search and
-    named. TRACE is a file that `check --trace-out` wrote. The rules of the trace are those of its spec, whatever --kafka
-    says; where they are not those of the release, it is said.
+    named. TRACE is a file that `check --trace-out` or `reproduce --format json` wrote. The rules of the trace are those of
+    its spec, or of --kafka-version, whatever --kafka says; where they are not those of the release, it is said first.
+    `acked view` makes the page of a saved answer again, and `acked show` shows it, without brokers.
 
     \b
     acked reproduce acks-1-loses --kafka 4.1.0 --control acks=all
     acked reproduce kafka7415-bug --kafka 2.0.0 --control 2.0.1
-    acked reproduce replication-instead-of-flush-and-kills-4-1 --kafka 4.2.0
+    acked reproduce replication-instead-of-flush-and-kills-4-1 --kafka 4.2.0 --html kills.html
+    acked reproduce --all --kafka 4.1.0 -o 4.1.0.json
 
     Exit codes: 12 the promise is broken on real brokers as in the model (and the control, if one was asked for, keeps it),
     0 it is kept as the model says, 1 brokers and model part, 151 nothing can be played, 153 the brokers did not start.
+    With --all: 1 if brokers and model part anywhere, 152 if a run was not decided in time, 12 if anything was reproduced.
     It needs Java 17 or newer, and Maven until the release is in the cache (`acked kafka fetch`).
     """
     with optional_packages():
         from acked.cluster.playing.reproduce import prepare
         from acked.reports.reproductions.document import answer_document
         from acked.reports.reproductions.terminal import print_answer
-        from acked.reports.reproductions.words import Answer
+        from acked.reports.reproductions.words import Answer, rules_in_words
 
+    written.check()
     brokers, changed = machine.brokers(), machine.changed()
-    found, left_out = _run(target, constants, source, brokers, output)
+    if asked.all_of_release:
+        return _whole_release(target, asked, machine, source, written, output)
+    if target is None:
+        raise click.UsageError("Missing argument 'TRACE|SPEC'.")
+    if asked.slow or written.out is not None:
+        raise ConfigurationError("--slow and --out go with --all; --format json has the answer of one run")
+    found, left_out = _run(target, asked, source, brokers, output)
     prepared = prepare(found.question, found.run, brokers)
     control = None if changed is None else prepared.control(changed)
-    with _limited(machine.time_limit):
+    for one in (prepared, control):
+        if one is not None and not output.quiet and (rules := rules_in_words(one)):
+            say(rules)
+    with limited(machine.time_limit):
         first = _play(prepared, machine.keep, output)
         second = None if control is None else _play(control, machine.keep, output)
     answer = Answer(found.title, found.property, first, changed, second)
     if left_out and not output.is_json and not output.quiet:
         say(f"not in the search, because it cannot be played: {', '.join(left_out)}")
+    if written.page is not None:
+        _write_page(written.page, answer)
     output.emit(lambda: answer_document(answer, left_out), lambda console: print_answer(console, answer))
     return int(answer.exit_code)
 
 
+def _write_page(page: Path, answer: Answer) -> None:
+    from acked.reports.reproductions.page import reproduction_page
+
+    write_text(page, reproduction_page(answer), "page")
+    say(f"the page is {page}; open it in a browser")
+
+
+def _whole_release(
+    target: str | None, asked: Asked, machine: Machine, source: TraceSource, written: Written, output: Output
+) -> int:
+    from acked.commands.reproducing.whole_release import play_all
+
+    one_run = (target, asked.constants, asked.version, machine.control, source.spec, written.page)
+    if any(one_run) or machine.keep or source.trusts:
+        raise ConfigurationError(
+            "--all plays what the model predicts of --kafka as it is; leave out the spec, -c, --kafka-version, --control, "
+            "--keep, --html and --spec"
+        )
+    return play_all(machine.brokers(), written.out, machine.time_limit, asked.slow, output)
+
+
 def _run(
-    target: str, constants: Constants, source: TraceSource, brokers: Brokers, output: Output
+    target: str, asked: Asked, source: TraceSource, brokers: Brokers, output: Output
 ) -> tuple[Counterexample, dict[str, str]]:
     """The run of a trace file, or the shortest one of a spec that can be played; and what was left out of the search."""
     from acked.asking.playable import is_trace, playable_run
 
+    changes = SpecChanges(asked.constants, asked.version)
+    if is_reproduction(target) and changes.are_none and source.spec is None:
+        answer, left_out = saved(target)
+        before = answer.first.prepared
+        return Counterexample(answer.title, before.question, before.run, answer.promise), left_out
     if is_trace(target) or source.spec is not None:
         from acked.asking.runs import run_of
 
-        return run_of(target, SpecChanges(constants), source.spec, output.quiet, source.trusts), {}
-    return playable_run(target, bound(constants), brokers.chosen_mode, output.quiet)
+        return run_of(target, changes, source.spec, output.quiet, source.trusts), {}
+    return playable_run(target, bound(asked.constants), brokers.chosen_mode, output.quiet, asked.version)
 
 
 def _play(prepared: Prepared, keep: bool, output: Output) -> Reproduction:
@@ -157,22 +252,3 @@ def _heed(prepared: Prepared, output: Output) -> Heed:
         say(f"  {done.step.index}/{count} {sentences[done.step.index]} ({done.seconds:.1f} s)")
 
     return Heed(lambda line: say(f"  {line}"), took)
-
-
-@contextmanager
-def _limited(seconds: int) -> Iterator[None]:
-    """Ends what takes longer with `SystemFailure`; brokers are then ended by those who started them."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise SystemFailure(f"the time limit of {seconds} seconds is over, and everything was stopped; raise --time-limit")
-
-    if not hasattr(signal, "SIGALRM") or sys.platform == "win32":
-        yield
-        return
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)

@@ -10,6 +10,7 @@ import click
 from acked.asking.completion import bundled_or_file, shipped_protocols
 from acked.asking.options import QUIET, SpecChanges, TraceSource, changes_spec, reads_trace
 from acked.asking.output import say
+from acked.asking.reproductions import is_reproduction, saved
 from acked.asking.runs import run_of
 from acked.checker.errors import ConfigurationError
 from acked.checker.files import check_writable, write_text
@@ -40,7 +41,7 @@ def view(
     TRACE is a file that `check --trace-out` wrote; of a SPEC the shortest counterexample is searched first. The page shows
     the brokers' logs, the messages, the properties with the conjunct that fails, and at every step which actions were
     enabled and which guard clause disabled the others. It needs no network. A second trace or spec is shown beside the
-    first.
+    first. TRACE may also be what `reproduce --format json` wrote: the page then has the real brokers beside the model.
 
     \b
     acked view truncate-to-hw                     the shortest counterexample of a bundled spec
@@ -54,6 +55,11 @@ def view(
         raise ConfigurationError("--spec names the spec of one trace; leave the second one out, or use --trust")
     page = out if out is not None else Path(f"{Path(target).stem}.html")
     check_writable(page, "page")
+    if is_reproduction(target):
+        if other is not None or against is not None or not changes.are_none or source.spec is not None:
+            raise ConfigurationError(f"{target} is a reproduction, shown as it was played; leave everything else out")
+        _write(page, _reproduced(target))
+        return
     shown = run_of(target, changes, source.spec, quiet=quiet, trusts=source.trusts)
     data = trace_data(shown, decides=True)
     if other is not None:
@@ -62,7 +68,19 @@ def view(
         data = pair_data(data, beside, f"On the left {shown.title}, on the right {second.title}.")
     elif against is not None:
         data = _against(shown, against, data)
-    write_text(page, render(data), "page")
+    _write(page, render(data))
+
+
+def _reproduced(target: str) -> str:
+    """The page of a reproduction that was saved."""
+    answer, _ = saved(target)
+    from acked.reports.reproductions.page import reproduction_page
+
+    return reproduction_page(answer)
+
+
+def _write(page: Path, text: str) -> None:
+    write_text(page, text, "page")
     say(f"the page is {page} ({page.stat().st_size / 1e6:.2f} MB); open it in a browser")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from acked.checker.errors import SystemFailure
@@ -12,7 +13,7 @@ from acked.cluster.nodes.jvm import Exited
 from acked.cluster.observe.disk import HIGH_WATERMARKS
 from acked.cluster.playing.compare import Difference, differences, value_of
 from acked.cluster.playing.driver import Driver, Parted
-from acked.cluster.playing.promises import broken, forks, has_gone, lost, repeated
+from acked.cluster.playing.promises import broken, forks, has_gone, lost, repeated, sayings
 from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.playing.setting import Setting
 from acked.cluster.stories.seen import Seen
@@ -32,12 +33,18 @@ _FRESH = 3.0
 
 @dataclass(frozen=True)
 class SeenStep:
-    """What was seen after a step: everything, or None where real brokers took the next step at once with it."""
+    """What was seen after a step: everything, or None where real brokers took the next step at once with it.
+
+    `acknowledged` and `refused` are what producers have been answered by then, as in `Played`; `lines` what brokers and the
+    controller have said of the topic in their own logs since the step before.
+    """
 
     step: ScriptStep
     seen: Seen | None
     acknowledged: Mapping[int, int]
     seconds: float
+    refused: Mapping[int, int] = field(default_factory=dict)
+    lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,8 @@ class Played:
     `parted` is the step at which they went another way, with the reason. `acknowledged` are the records by the offset that
     the producer was answered, `lost` those of them that the last leader's log lacks, `forks` the offsets below two replicas'
     high watermarks at which these have different records, `repeated` the records that the last leader
-    has more than once, `broken` which promises are broken in the end. `lines` are the brokers' own words.
+    has more than once, `broken` which promises are broken in the end. `lines` are the brokers' own words. `beyond` is what
+    was seen, and not compared, from the step on at which they parted. `sayings` are what is only said of Kafka, as `broken`.
     """
 
     initial: Seen
@@ -65,10 +73,17 @@ class Played:
     lines: tuple[str, ...]
     seconds: float
     differences: tuple[Difference, ...] = field(default=())
+    beyond: tuple[SeenStep, ...] = ()
+    sayings: Mapping[str, bool] = field(default_factory=dict)
+
+    def is_broken(self, promise: str) -> bool | None:
+        """Whether a promise is broken in the end; None for one that is not decided from what is seen."""
+        return {**self.sayings, **self.broken}.get(promise)
 
     def breaks(self, promise: str) -> bool:
         """Whether a promise is broken in the end; of one that is not decided from what is seen, whether any other is."""
-        return self.broken.get(promise, any(self.broken.values()))
+        found = self.is_broken(promise)
+        return any(self.broken.values()) if found is None else found
 
 
 def play(
@@ -87,6 +102,7 @@ class _Play:
         self._stage = Stage(cluster, topic)
         self._driver = Driver(cluster, self._stage, script, setting, self._patience)
         self._steps: list[SeenStep] = []
+        self._beyond: list[SeenStep] = []
 
     def run(self) -> Played:
         begun = time.monotonic()
@@ -96,6 +112,7 @@ class _Play:
             self._driver.begin(self._setting.topic)
             initial = self._stage.seen()
             for step in self._script.steps:
+                started = time.monotonic()
                 try:
                     self._take(step)
                 except (Parted, _Differ, NotSeen, Exited) as error:
@@ -103,6 +120,7 @@ class _Play:
                     found = error.found if isinstance(error, _Differ) else ()
                     break
             if parted is not None:
+                self._beyond.append(self._told(parted, self._seen_if_any(), started))
                 self._go_on(parted)
             return self._judge(initial, parted, reason, found, begun)
         finally:
@@ -118,9 +136,20 @@ class _Play:
         self._note(step, seen, begun)
 
     def _note(self, step: ScriptStep, seen: Seen | None, begun: float) -> None:
-        told = SeenStep(step, seen, self._offsets(), time.monotonic() - begun)
+        told = self._told(step, seen, begun)
         self._steps.append(told)
         self._heed(told)
+
+    def _told(self, step: ScriptStep, seen: Seen | None, begun: float) -> SeenStep:
+        refused = dict(self._driver.producers.refused)
+        return SeenStep(step, seen, self._offsets(), time.monotonic() - begun, refused, self._stage.new_lines())
+
+    def _seen_if_any(self) -> Seen | None:
+        """What is seen now; None where nobody is left to be asked."""
+        try:
+            return self._stage.seen()
+        except (SystemFailure, OSError):
+            return None
 
     def _offsets(self) -> dict[int, int]:
         return {record: answer.offset for record, answer in self._driver.producers.acknowledged.items()}
@@ -175,11 +204,11 @@ class _Play:
         """Takes what follows as far as the brokers let themselves be led, without comparing."""
         self._driver.seconds = self._driver.producers.seconds = AFTER_PARTING
         for step in self._script.steps[parted.index :]:
-            try:
+            begun = time.monotonic()
+            with suppress(Parted, SystemFailure):
                 self._driver.perform(step)
                 self._driver.producers.hear()
-            except (Parted, SystemFailure):
-                continue
+            self._beyond.append(self._told(step, self._seen_if_any(), begun))
 
     def _judge(
         self, initial: Seen, parted: ScriptStep | None, reason: str, found: tuple[Difference, ...], begun: float
@@ -194,8 +223,8 @@ class _Play:
             initial, tuple(self._steps), parted, reason, acknowledged, dict(producers.refused), leader, last,
             lost(acknowledged, last, leader), forks(last.replicas), repeated(records, last, leader),
             self._broken(acknowledged, records, last, leader), self._stage.words(), time.monotonic() - begun, found,
+            tuple(self._beyond), sayings(last, leader),
         )  # fmt: skip
-
 
     def _broken(self, acknowledged: Mapping[int, int], records: int, last: Seen, leader: int | None) -> dict[str, bool]:
         reads, latest = self._driver.reads, self._driver.latest

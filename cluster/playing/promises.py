@@ -54,6 +54,29 @@ def broken(acknowledged: Mapping[int, int], records: int, seen: Seen, leader: in
     }
 
 
+def sayings(seen: Seen, leader: int | None) -> dict[str, bool]:
+    """By name of what is said of Kafka, or of the order of records, whether what is seen contradicts it."""
+    if leader is None or seen.partition is None:
+        return {}
+    mine, isr = _replica(seen, leader), seen.partition.isr
+    mark = mine.high_watermark or 0
+    visible = mine.values[:mark]
+    return {
+        "HwBelowLogEnd": 0 < len(mine.log) <= mark,
+        "EveryoneHoldsWhatIsVisible": any(one.log[:mark] != mine.log[:mark] for one in seen.replicas),
+        "FollowersKnowHw": any((_replica(seen, member).high_watermark or 0) != mark for member in isr),
+        "InSyncIsCaughtUp": any(len(_replica(seen, member).log) < len(mine.log) for member in isr),
+        "NoReordering": _is_reordered(visible),
+        "NoGaps": any(f"r{int(value[1:]) - 1}" not in visible[:at] for at, value in enumerate(visible) if value != "r0"),
+    }
+
+
+def _is_reordered(values: tuple[str, ...]) -> bool:
+    """Whether a record comes after one that was sent later, repetitions aside."""
+    first = list(dict.fromkeys(values))
+    return first != sorted(first, key=lambda value: int(value[1:]))
+
+
 def _has_committed(seen: Seen, leader: int, member: int) -> bool:
     end = _replica(seen, leader).high_watermark or 0
     return _replica(seen, member).log[:end] == _replica(seen, leader).log[:end]

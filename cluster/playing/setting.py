@@ -97,8 +97,12 @@ def setting_of(question: Question) -> Setting:
 
 def other_rules(question: Question, chosen: Release, mode: Mode) -> tuple[OtherRule, ...]:
     """The rules in which the spec is not like the release that plays it."""
+    return rules_unlike(question.instance.constants, chosen, mode)
+
+
+def rules_unlike(constants: Mapping[str, int], chosen: Release, mode: Mode) -> tuple[OtherRule, ...]:
+    """The same of constants alone."""
     has = profile(rules_of(chosen.version).rules, mode.value)
-    constants = question.instance.constants
     found = []
     for rule in RULES:
         if rule is eligible_leader_replicas and chosen.number >= _FIRST_WITH_ELIGIBLE_LEADERS:

@@ -6,6 +6,7 @@ seen is written down as it happens, in sentences.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,12 @@ TRUNCATION = r"[Tt]runcat"
 TELLING = r"[Tt]runcat|[Uu]nclean election|UNCLEAN|Exiting because"
 """What brokers and controllers say where something may be lost."""
 NOTHING_CUT = "has no effect"
+_OF_GATES = r"Error in response for fetch request|Error when sending leader epoch request|Retrying leaderEpoch request"
+
+
+def tells_of_loss(line: str) -> bool:
+    """Whether a line of a broker's own log says that something may be lost."""
+    return re.search(TELLING, line) is not None and NOTHING_CUT not in line
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,7 @@ class Stage:
         self.acknowledged: list[str] = []
         self._tell = tell
         self._log_sizes = {node: _size(cluster, node) for node in cluster.nodes}
+        self._known_lines: dict[int, int] = {}
 
     def tell(self, sentence: str) -> None:
         """Writes down what has happened."""
@@ -284,14 +292,28 @@ class Stage:
     def begin_words(self) -> None:
         """What nodes have said so far does not count."""
         self._log_sizes = {node: _size(self.cluster, node) for node in self.cluster.nodes}
+        self._known_lines = {}
 
     def words(self) -> tuple[str, ...]:
         """What brokers and the controller have said of losing something of this topic, each line with who said it."""
         found = []
         for node in self.cluster.nodes.values():
             for line in log_lines(node.log, TELLING, self._log_sizes.get(node.number, 0)):
-                if f"{self.topic}-0" in line and NOTHING_CUT not in line:
+                if f"{self.topic}-0" in line and tells_of_loss(line):
                     found.append(f"{node.name}: {line}")
+        return tuple(found)
+
+    def new_lines(self) -> tuple[str, ...]:
+        """What brokers and the controller have said of this topic since this was asked last, each line with who said it.
+
+        Without complaints about connections, which gates close.
+        """
+        found = []
+        for node in self.cluster.nodes.values():
+            told = log_lines(node.log, re.escape(f"{self.topic}-0"), self._log_sizes.get(node.number, 0))
+            known = self._known_lines.get(node.number, 0)
+            self._known_lines[node.number] = len(told)
+            found += [f"{node.name}: {line}" for line in told[known:] if not re.search(_OF_GATES, line)]
         return tuple(found)
 
     def check(self) -> None:

@@ -26,7 +26,7 @@ from acked.reports.runs.view import story_of
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-STILL = ("dom", "packet", "members", "grid", "lanes", "moves", "panels", "pane", "page", "main", "still")
+STILL = ("dom", "packet", "members", "grid", "lanes", "moves", "panels", "pane", "played", "page", "main", "still")
 EXPLORER = (*STILL[:-1], "live", "explorer")
 """The modules in `reports/web/` of the two kinds of pages, each after those that it imports."""
 

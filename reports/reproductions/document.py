@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from acked.checker.question.result import Counterexample
+from acked.checker.replay.trace_file import trace_document
 from acked.cluster.playing.compare import value_of
+from acked.cluster.playing.play import SeenStep
 from acked.cluster.playing.reproduce import Reproduction
 from acked.cluster.stories.seen import Seen
 from acked.reports.reproductions.words import Answer
@@ -15,6 +19,7 @@ FORMAT = "acked-reproduction/1"
 
 def answer_document(answer: Answer, left_out: dict[str, str]) -> dict[str, Any]:
     """The whole answer. `left_out` are the actions that the search left out, with the reasons."""
+    question, run = answer.first.prepared.question, answer.first.prepared.run
     document: dict[str, Any] = {
         "format": FORMAT,
         "title": answer.title,
@@ -22,6 +27,7 @@ def answer_document(answer: Answer, left_out: dict[str, str]) -> dict[str, Any]:
         "exit_code": int(answer.exit_code),
         "property": None if answer.promise is None else answer.promise.name,
         "left_out": left_out,
+        "trace": trace_document(Counterexample(answer.title, question, run, answer.promise)),
         **_reproduction(answer.first),
     }
     if answer.control is not None:
@@ -36,6 +42,7 @@ def answer_document(answer: Answer, left_out: dict[str, str]) -> dict[str, Any]:
 def _reproduction(one: Reproduction) -> dict[str, Any]:
     played, prepared = one.played, one.prepared
     taken = {step.step.index: step for step in played.steps}
+    beyond = {step.step.index: step for step in played.beyond}
     steps = []
     for view in steps_of(prepared.question, prepared.run)[1:]:
         done = taken.get(view.index)
@@ -46,8 +53,7 @@ def _reproduction(one: Reproduction) -> dict[str, Any]:
                 "params": dict(view.arguments),
                 "sentence": view.sentence,
                 "taken": done is not None,
-                "seen": None if done is None or done.seen is None else _seen(done.seen, prepared.setting.replicas),
-                "seconds": None if done is None else round(done.seconds, 3),
+                **_told(done or beyond.get(view.index), prepared.setting.replicas),
             }
         )
     parted = played.parted
@@ -66,12 +72,14 @@ def _reproduction(one: Reproduction) -> dict[str, Any]:
             "reason": played.reason,
             "differences": [{"what": it.what, "model": it.model, "real": it.real} for it in played.differences],
         },
-        "acknowledged": {value_of(record): offset for record, offset in sorted(played.acknowledged.items())},
-        "refused": {value_of(record): error for record, error in sorted(played.refused.items())},
+        "acknowledged": _by_value(played.acknowledged),
+        "refused": _by_value(played.refused),
         "leader": played.leader,
         "lost": [value_of(record) for record in played.lost],
         "forks": list(played.forks),
         "broken": sorted(name for name, is_broken in played.broken.items() if is_broken),
+        "decided": sorted(played.broken),
+        "sayings": dict(sorted(played.sayings.items())),
         "repeated": [value_of(record) for record in played.repeated],
         "before": _seen(played.initial, prepared.setting.replicas),
         "after": _seen(played.last, prepared.setting.replicas),
@@ -83,12 +91,31 @@ def _reproduction(one: Reproduction) -> dict[str, Any]:
     }
 
 
+def _told(done: SeenStep | None, replicas: int) -> dict[str, Any]:
+    """What a step of brokers has left; nothing of one that they did not come to."""
+    if done is None:
+        return {"seen": None, "seconds": None, "acknowledged": {}, "refused": {}, "lines": []}
+    return {
+        "seen": None if done.seen is None else _seen(done.seen, replicas),
+        "seconds": round(done.seconds, 3),
+        "acknowledged": _by_value(done.acknowledged),
+        "refused": _by_value(done.refused),
+        "lines": list(done.lines),
+    }
+
+
+def _by_value(records: Mapping[int, int]) -> dict[str, int]:
+    return {value_of(record): number for record, number in sorted(records.items())}
+
+
 def _seen(seen: Seen, replicas: int) -> dict[str, Any]:
     partition = seen.partition
     return {
+        "is_there": partition is not None,
         "leader": None if partition is None or partition.leader < 0 else partition.leader,
         "leader_epoch": None if partition is None else partition.epoch,
         "isr": [] if partition is None else sorted(partition.isr),
+        "eligible": None if partition is None or partition.eligible is None else sorted(partition.eligible),
         "brokers": [
             {
                 "log": [{"value": record.text, "epoch": record.epoch} for record in one.log],

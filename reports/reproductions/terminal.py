@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from acked.cluster.playing.play import SeenStep
 from acked.cluster.playing.reproduce import Reproduction
 from acked.reports.console import Span, clean, glyphs_of, put, put_paragraph
+from acked.reports.reproductions.beside import EDGE, MARGIN, OTHER, Block, blocks_of, width_of
 from acked.reports.reproductions.words import (
     Answer,
-    Verdict,
+    Ending,
     acknowledged_in_words,
     brokers_in_words,
-    end_in_words,
-    modelled,
     parting_in_words,
     real,
     rules_in_words,
+    verdicts_in_words,
 )
 from acked.reports.runs.view import steps_of
 from acked.reports.units import duration, plural
@@ -31,60 +31,97 @@ _MAX_LINES = 8
 
 def print_answer(console: Console, answer: Answer) -> None:
     """The steps of the run, its end, and what the control did."""
-    _print_run(console, answer.title, answer.first)
+    _print_run(console, answer)
     if answer.control is not None:
         console.print()
         put_paragraph(console, f"The control, {answer.changed}: the same steps on {brokers_in_words(answer.control)}", "bold")
         _print_end(console, answer.control)
     console.print()
-    for sign, style, text in _verdicts(console, answer):
+    glyphs = glyphs_of(console)
+    signs = {Ending.GOOD: (glyphs.good, "green"), Ending.BAD: (glyphs.bad, "red"), Ending.OPEN: (glyphs.open, "yellow")}
+    for ending, text in verdicts_in_words(answer):
+        sign, style = signs[ending]
         put_paragraph(console, f"{sign} {text}", style, rest="  ")
 
 
-def _print_run(console: Console, title: str, reproduction: Reproduction) -> None:
+def _print_run(console: Console, answer: Answer) -> None:
+    reproduction = answer.first
     script = reproduction.prepared.script
-    steps = steps_of(reproduction.prepared.question, reproduction.prepared.run)
     where = f"{plural(len(script.steps), 'step')} on {brokers_in_words(reproduction)}"
-    put_paragraph(console, f"{title}: {where}", "bold")
-    if rules := rules_in_words(reproduction):
+    put_paragraph(console, f"{answer.title}: {where}", "bold")
+    if rules := rules_in_words(reproduction.prepared):
         put_paragraph(console, f"{rules[0].upper()}{rules[1:]}.", "dim")
     console.print()
-    replicas = reproduction.prepared.setting.replicas
-    heads = [*(f"broker {broker}" for broker in range(replicas)), "leader"]
-    rows = {0: real(reproduction.played.initial, replicas)}
-    rows |= {one.step.index: real(one.seen, replicas) for one in reproduction.played.steps if one.seen is not None}
-    models = {0: modelled(script.initial)} | {step.index: modelled(step.after) for step in script.steps}
-    widths = [max(len(row[at]) for row in [heads, *models.values(), *rows.values()]) for at in range(len(heads))]
-    _put_row(console, "", heads, widths, "dim")
+    blocks = blocks_of(answer)
+    while len(blocks) > 2 and width_of(blocks) > console.width:
+        blocks.pop()
+    if width_of(blocks) <= console.width:
+        _print_beside(console, reproduction, blocks)
+    else:
+        _print_below(console, reproduction)
+    _print_end(console, reproduction)
+
+
+def _print_beside(console: Console, reproduction: Reproduction, blocks: list[Block]) -> None:
+    """The model, the brokers and those of the control beside each other, a line for each step."""
+    done = {one.step.index: one for one in reproduction.played.steps}
+    gap = (EDGE.replace("│", glyphs_of(console).edge), "dim")
+    names, heads = ([(" " * MARGIN, "")] for _ in range(2))
+    for number, block in enumerate(blocks):
+        names += ([gap] if number else []) + [(f"{clean(block.name, console):<{block.width}}"[: block.width], "bold")]
+        heads += ([gap] if number else []) + _cells(console, block.heads, block.widths, "dim")
+    put(console, names)
+    put(console, heads)
+    parted = reproduction.played.parted
+    for view in steps_of(reproduction.prepared.question, reproduction.prepared.run):
+        if view.index not in done and view.index > 0 and (parted is None or view.index != parted.index):
+            break
+        if view.index > 0:
+            _print_sentence(console, view.index, view.sentence, done.get(view.index))
+        line: list[Span] = [(" " * MARGIN, "")]
+        for number, block in enumerate(blocks):
+            cells, style = block.rows.get(view.index, (["" for _ in block.widths], ""))
+            line += ([gap] if number else []) + _cells(console, cells, block.widths, style)
+        put(console, line)
+
+
+def _cells(console: Console, cells: list[str], widths: list[int], style: str) -> list[Span]:
+    sign = glyphs_of(console).bad
+    shown = [clean(cell.replace(OTHER, sign), console) for cell in cells]
+    return [(f"{cell:<{width}}  ", style) for cell, width in zip(shown, widths, strict=True)]
+
+
+def _print_below(console: Console, reproduction: Reproduction) -> None:
+    """Where the terminal is narrow: one line for what is the same, two where they part."""
+    script = reproduction.prepared.script
+    steps = steps_of(reproduction.prepared.question, reproduction.prepared.run)
+    [model, brokers] = blocks_of(Answer("", None, reproduction))
+    rows = {index: cells for index, (cells, _) in brokers.rows.items()}
+    models = {index: cells for index, (cells, _) in model.rows.items()}
+    widths = [max(pair) for pair in zip(model.widths, brokers.widths, strict=True)]
+    _put_row(console, "", model.heads, widths, "dim")
     _put_row(console, "both", rows[0], widths)
     done = {one.step.index: one for one in reproduction.played.steps}
     parted = reproduction.played.parted
     for view in steps[1:]:
         if view.index not in done and (parted is None or view.index != parted.index):
             break
-        _print_step(console, view.index, view.sentence, done.get(view.index), rows, models, widths)
+        _print_sentence(console, view.index, view.sentence, done.get(view.index))
+        one = done.get(view.index)
+        if one is not None and one.seen is not None:
+            _put_row(console, "both", rows[view.index], widths)
+        elif one is not None:
+            _put_row(console, "model", models[view.index], widths, "dim")
     if parted is not None:
         _put_row(console, "model", models[parted.index], widths)
-        _put_row(console, "Kafka", real(reproduction.played.last, replicas), widths, "red")
-    _print_end(console, reproduction)
+        last = real(reproduction.played.last, len(script.initial["log"]))
+        _put_row(console, "Kafka", rows.get(parted.index, last), widths, "red")
 
 
-def _print_step(
-    console: Console,
-    index: int,
-    sentence: str,
-    done: SeenStep | None,
-    rows: dict[int, list[str]],
-    models: dict[int, list[str]],
-    widths: list[int],
-) -> None:
+def _print_sentence(console: Console, index: int, sentence: str, done: SeenStep | None) -> None:
     glyphs = glyphs_of(console)
     sign = glyphs.bad if done is None else glyphs.good if done.seen is not None else glyphs.dot
     put_paragraph(console, sentence, "", f"{index:2} {sign} ", "     ")
-    if index in rows:
-        _put_row(console, "both", rows[index], widths)
-    elif done is not None:
-        _put_row(console, "model", models[index], widths, "dim")
 
 
 def _put_row(console: Console, name: str, cells: list[str], widths: list[int], style: str = "") -> None:
@@ -107,27 +144,3 @@ def _print_end(console: Console, reproduction: Reproduction) -> None:
     put_paragraph(console, f"{times[0].upper()}{times[1:]}.", "dim")
     if reproduction.folder is not None:
         put_paragraph(console, f"The brokers' files are in {reproduction.folder}.")
-
-
-def _verdicts(console: Console, answer: Answer) -> list[tuple[str, str, str]]:
-    glyphs, first = glyphs_of(console), answer.first
-    where, end = brokers_in_words(first), end_in_words(first, answer.promise)
-    if answer.verdict is Verdict.REPRODUCED:
-        name = "" if answer.promise is None else f" ({answer.promise.name})"
-        said = [(glyphs.bad, "red", f"reproduced on {where}{name}: {end}")]
-    elif answer.verdict is Verdict.KEPT:
-        said = [(glyphs.good, "green", f"kept on {where}, as the model says: {end}")]
-    else:
-        said = [(glyphs.open, "yellow", parting_in_words(first)), (glyphs.open, "yellow", f"in the end {end}")]
-    if answer.control is not None:
-        played = answer.control.played
-        if answer.control_keeps and played.parted is not None:
-            said.append((glyphs.good, "green", f"the control keeps it and goes another way at step {played.parted.index}: "
-                         f"{end_in_words(answer.control, answer.promise)}"))  # fmt: skip
-        elif played.parted is None:
-            text = f"the control, {answer.changed}, goes the same way: {end_in_words(answer.control, answer.promise)}"
-            said.append((glyphs.bad, "red", text))
-        else:
-            said.append((glyphs.bad, "red", f"the control goes another way at step {played.parted.index}, and all the same "
-                         f"{end_in_words(answer.control, answer.promise)}"))  # fmt: skip
-    return said

@@ -10,7 +10,7 @@ from typing import Any
 from acked.checker.errors import ExitCode
 from acked.cluster.playing.compare import value_of
 from acked.cluster.playing.producers import NO_OFFSET
-from acked.cluster.playing.reproduce import Changed, Reproduction
+from acked.cluster.playing.reproduce import Changed, Prepared, Reproduction
 from acked.cluster.releases.release import Mode
 from acked.cluster.stories.seen import Seen
 from acked.cluster.wire.apis import error_name
@@ -68,6 +68,38 @@ class Answer:
         return self.verdict.exit_code
 
 
+@unique
+class Ending(StrEnum):
+    """Whether a sentence about the end is good news; the value is for style sheets."""
+
+    GOOD = "good"
+    BAD = "bad"
+    OPEN = "open"
+
+
+def verdicts_in_words(answer: Answer) -> list[tuple[Ending, str]]:
+    """The verdict of a run, and that of its control, in a sentence or two each."""
+    first = answer.first
+    where, end = brokers_in_words(first), end_in_words(first, answer.promise)
+    if answer.verdict is Verdict.REPRODUCED:
+        name = "" if answer.promise is None else f" ({answer.promise.name})"
+        said = [(Ending.BAD, f"reproduced on {where}{name}: {end}")]
+    elif answer.verdict is Verdict.KEPT:
+        said = [(Ending.GOOD, f"kept on {where}, as the model says: {end}")]
+    else:
+        said = [(Ending.OPEN, parting_in_words(first)), (Ending.OPEN, f"in the end {end}")]
+    if answer.control is None:
+        return said
+    parted, end = answer.control.played.parted, end_in_words(answer.control, answer.promise)
+    if parted is None:
+        said.append((Ending.BAD, f"the control, {answer.changed}, goes the same way: {end}"))
+    elif answer.control_keeps:
+        said.append((Ending.GOOD, f"the control keeps it and goes another way at step {parted.index}: {end}"))
+    else:
+        said.append((Ending.BAD, f"the control goes another way at step {parted.index}, and all the same {end}"))
+    return said
+
+
 def brokers_in_words(reproduction: Reproduction) -> str:
     """`Kafka 4.1.0 with KRaft`."""
     return f"Kafka {reproduction.prepared.brokers.version} with {MODES[reproduction.mode]}"
@@ -119,7 +151,7 @@ def end_in_words(reproduction: Reproduction, promise: Property | None) -> str:
     played = reproduction.played
     if promise is not None and not played.broken.get(promise.name, True) and any(played.broken.values()):
         return f"{promise.name} holds"
-    if played.lost and (promise is None or played.broken.get(promise.name) is None or promise.name.startswith("Acked")):
+    if played.lost and (promise is None or played.is_broken(promise.name) is None or promise.name.startswith("Acked")):
         lost = says_list([value_of(record) for record in played.lost])
         verb = "is" if len(played.lost) == 1 else "are"
         return f"{lost}, acknowledged, {verb} not in the log of broker {played.leader}, the leader"
@@ -128,7 +160,7 @@ def end_in_words(reproduction: Reproduction, promise: Property | None) -> str:
     if played.repeated:
         there = says_list([value_of(record) for record in played.repeated])
         return f"{there} is in the log of broker {played.leader}, the leader, more than once"
-    if promise is not None and played.broken.get(promise.name):
+    if promise is not None and played.is_broken(promise.name):
         return f"{promise.name} does not hold of them"
     if not played.acknowledged:
         return "nothing was acknowledged, so nothing was lost"
@@ -145,13 +177,13 @@ def parting_in_words(reproduction: Reproduction) -> str:
     return f"the model and {brokers_in_words(reproduction)} part at step {played.parted.index} of {steps}: {played.reason}"
 
 
-def rules_in_words(reproduction: Reproduction) -> str:
+def rules_in_words(prepared: Prepared) -> str:
     """In which rules the spec is not like the release; empty if in none."""
-    others = reproduction.prepared.others
+    others = prepared.others
     if not others:
         return ""
     said = ", ".join(f"{rule.constant} is {rule.spec} (in the release {rule.release})" for rule in others)
-    return f"the rules of the trace are not those of Kafka {reproduction.prepared.brokers.version}: {said}"
+    return f"the rules of the trace are not those of Kafka {prepared.brokers.version}: {said}"
 
 
 def _controller(leader: int | None, isr: Sequence[int]) -> str:

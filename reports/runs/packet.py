@@ -7,8 +7,8 @@ numbers; `reports/web/packet.js` is its other half.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acked.checker.question.question import Question
@@ -204,8 +204,49 @@ class Packer:
     def _picture(self, picture: Picture | None) -> Json:
         if picture is None or not picture.is_drawn:
             return None
-        rows = [self._rows(_row(row)) for row in picture.rows]
-        return [rows, [self._boxes(_box(box)) for box in picture.boxes]]
+        return _packed_picture(picture, self._rows, self._boxes)
+
+
+@dataclass(frozen=True)
+class SeenView:
+    """A step that was seen, and not derived from the protocol: its sentence and its picture, and plain facts for the page.
+
+    `picture` None: nothing was seen. `facts` are JSON whose texts are harmless.
+    """
+
+    sentence: str
+    picture: Picture | None
+    facts: Mapping[str, Json]
+
+
+def seen_packet(steps: Sequence[SeenView]) -> dict[str, Json]:
+    """Steps that were seen as a packet: without fields, properties, moves and lanes."""
+    texts, rows, boxes = _Interned(), _Interned(), _Interned()
+    packed: list[Json] = [
+        {
+            "by": None,
+            "says": texts(harmless(step.sentence)),
+            "fields": [],
+            "marks": "",
+            "failing": {},
+            "picture": None if step.picture is None else _packed_picture(step.picture, rows, boxes),
+            "moves": [],
+            "refused": [],
+            "seen": dict(step.facts),
+        }
+        for step in steps
+    ]
+    lanes: Json = {"actors": [], "acting": [], "messages": []}
+    return {"texts": texts.items, "rows": rows.items, "boxes": boxes.items, "refusals": [], "steps": packed, "lanes": lanes}
+
+
+def seen_head(look: Look) -> dict[str, Json]:
+    """The head of a run of which only pictures are known."""
+    return {"fields": [], "actions": [], "instances": [], "properties": [], "look": _look(look)}
+
+
+def _packed_picture(picture: Picture, rows: _Interned, boxes: _Interned) -> Json:
+    return [[rows(_row(row)) for row in picture.rows], [boxes(_box(box)) for box in picture.boxes]]
 
 
 def _look(look: Look) -> Json:

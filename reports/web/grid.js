@@ -102,7 +102,7 @@ export function usedOffsets(steps) {
 }
 
 // `step` compared with `base` (null: nothing is marked as changed); `look`: what all pictures of the protocol have in common;
-// `options`: offsets, brokers (names shown, null: all), hideUnchanged, caption.
+// `options`: offsets, brokers (names shown, null: all), hideUnchanged, caption, isSeen (real brokers, whose own epoch nobody sees).
 export function gridElement(look, step, base, options) {
   if (!step.hasPicture) return el("p", { class: "note" }, "This protocol has no picture; its fields are below.");
   const old = (item, list) => (base ? list.find((other) => other.key === item.key) : null);
@@ -132,7 +132,7 @@ export function gridElement(look, step, base, options) {
         { scope: "row" },
         row.name,
         " ",
-        look.epoch ? el("span", { class: `epoch${epochMoved ? " changed" : ""}` }, epochText(look, row.epoch)) : null
+        look.epoch && !options.isSeen ? el("span", { class: `epoch${epochMoved ? " changed" : ""}` }, epochText(look, row.epoch)) : null
       ),
       offsets.map((offset) => cellElement(look, row, before, offset)),
       offsets.length ? el("td", { class: "end" }, markerElements(last, row, before)) : null,

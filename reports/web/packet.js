@@ -28,6 +28,7 @@ export function unpack(packet, before = null) {
     step.rawMoves = raw.moves;
     step.rawRefused = raw.refused;
     step.packet = packet;
+    step.seen = raw.seen || null;
     values = step.values;
     steps.push(step);
   }

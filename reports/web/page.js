@@ -3,6 +3,7 @@
 import { el, show } from "./dom.js";
 import { gridElement, legendElement } from "./grid.js";
 import { Pane } from "./pane.js";
+import { SeenPane, Strip, verdictsElement } from "./played.js";
 
 const PLAY_MS = 1200;
 const MOST_PRINTED = 80;
@@ -18,7 +19,7 @@ export class Page {
     this.hideUnchanged = false;
     this.brokers = null;
     this.timer = null;
-    this.panes = data.traces.map((trace) => new Pane(trace, this, data.traces.length > 1 ? trace.name : ""));
+    this.panes = data.traces.map((trace) => (trace.seen ? new SeenPane(trace, this) : new Pane(trace, this, data.traces.length > 1 ? trace.name : "")));
     this.build();
     this.fromLink();
     addEventListener("hashchange", () => this.fromLink());
@@ -91,10 +92,17 @@ export class Page {
     const section = (name, title, part, open = true, ontoggle = null) =>
       el("details", { class: `section ${name}`, open, ontoggle }, el("summary", {}, el("h2", {}, title)), part);
     const columns = this.panes.map((pane) => {
+      if (pane.trace.seen) return pane.element();
       const properties = section("properties-section", "Promises", pane.parts.properties);
-      const moves = section("moves-section", this.data.live ? "Take an action" : "Possible steps", pane.parts.moves);
+      const moves = section("moves-section", this.data.live ? "Take an action" : "Possible steps", pane.parts.moves, !this.data.played);
       const fields = section("fields-section", "All fields", pane.parts.fields, false, (event) => event.target.open && pane.drawFields());
       const lanes = section("lanes-section", "Messages", pane.parts.lanes);
+      // Beside real brokers the model has its grid alone; the rest of it stands below.
+      if (this.data.played) {
+        this.below = [properties, lanes, moves, fields];
+        const note = el("span", { class: "note" }, " what every step should lead to");
+        return el("section", { class: "pane", "aria-label": pane.name }, el("h2", { class: "name" }, pane.name, note), el("p"), pane.parts.grid);
+      }
       // Who explores looks for what to do next: the actions come before the state on a narrow page, and beside it on a wide one.
       const parts = this.data.live
         ? [pane.parts.now, moves, el("div", { class: "middle" }, pane.parts.grid, properties, lanes, fields)]
@@ -109,14 +117,18 @@ export class Page {
     const story = el("section", { class: "story-column", "aria-label": "All steps" }, el("h2", {}, "The trace, step by step"), this.panes[0].parts.story);
     this.printed = el("div", { class: "printed" });
     this.legend = this.panes.filter((pane) => pane.steps[0].hasPicture).map((pane) => legendElement(pane.head.look)).slice(0, 1);
-    const main = this.data.live ? [columns, story] : [many ? null : story, columns];
+    this.strip = this.data.played ? new Strip(this.panes.slice(1), (step) => this.go(step)) : null;
+    const played = this.strip
+      ? [story, el("div", { class: "middle" }, this.panes[0].parts.now, this.strip.element, el("div", { class: "beside" }, columns), el("div", { class: "below" }, this.below))]
+      : null;
+    const main = this.data.live ? [columns, story] : played || [many ? null : story, columns];
     show(
       this.root,
       this.headElement(),
       controls,
       this.data.live ? this.tools : null,
       this.status,
-      el("main", { class: `${many ? "many" : "one"}${this.data.live ? " live" : ""}`, id: "main" }, main),
+      el("main", { class: this.strip ? "played" : `${many ? "many" : "one"}${this.data.live ? " live" : ""}`, id: "main" }, main),
       this.legend,
       el("footer", {}, el("p", {}, "Keys: ← → or k j step, Home End ends, space plays. The address holds the step.")),
       this.printed
@@ -135,6 +147,7 @@ export class Page {
         ? el("details", { class: "subject" }, el("summary", {}, this.data.traces[0].name, ", with these constants"), el("code", {}, subject))
         : el("p", { class: "subject" }, el("code", {}, subject)),
       note ? el("p", { class: "headnote" }, note) : null,
+      this.data.played ? verdictsElement(this.data.played) : null,
       story
         ? el(
             "div",
@@ -187,6 +200,7 @@ export class Page {
     const base = this.base === "previous" ? (this.step > 0 ? this.step - 1 : null) : Math.min(this.base, this.last);
     const options = { brokers: this.brokers, hideUnchanged: this.hideUnchanged };
     for (const pane of this.panes) pane.draw(this.step, base, options);
+    if (this.strip) this.strip.go(this.step);
     this.scrubber.value = this.step;
     const first = this.panes[0];
     const says = first.preview ? first.preview.says : first.steps[first.step].says;

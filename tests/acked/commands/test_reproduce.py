@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from acked.asking.output import TraceFile
+from acked.asking.specs import find_spec
+from acked.checker.errors import SystemFailure
 from acked.checker.question.result import Counterexample
 from acked.cli import main
+from acked.cluster.playing.reproduce import Prepared, Reproduction
+from acked.cluster.releases.release import Mode
+from acked.commands.reproducing.whole_release import Candidate, candidates
+from acked.reports.reproductions.release_table import (
+    Deed,
+    Predicted,
+    ReleaseRow,
+    WholeRelease,
+    read_release,
+    release_document,
+)
 from tests.cluster.playing.runs import question, run
+from tests.reports.reproductions.made import played, prepared
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> str:
@@ -37,6 +53,168 @@ def test_what_cannot_be_played_is_refused_in_one_sentence(
     assert main(["reproduce", *arguments, "-q"]) == code
     [line] = said(capsys).splitlines()
     assert words in line
+
+
+# -- how it ends, without brokers --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """A trace that brokers play, of the reproduction that `made` tells of."""
+    made, path = prepared(), tmp_path / "trace.json"
+    [promise] = made.question.properties
+    TraceFile(path).write(Counterexample("acks=1 loses", made.question, made.run, promise))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("first", "control", "code", "words"),
+    [
+        (4, None, 12, "reproduced on Kafka 3.9.1"),
+        (4, 0, 12, "the control keeps it"),
+        (4, 4, 1, "goes the same way"),
+        (0, None, 1, "part at step 1"),
+        (0, 0, 1, "part at step 1"),
+    ],
+)
+def test_the_exit_code_is_that_of_what_the_brokers_did(
+    first: int, control: int | None, code: int, words: str,
+    trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    ends = iter([first] if control is None else [first, control])
+    monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", lambda made, keep, heed: played(made, next(ends)))
+    page = trace.with_suffix(".html")
+    more = [] if control is None else ["--control", "acks=all"]
+    arguments = [str(trace), "--kafka", "3.9.1", "--control-plane", "kraft", "--html", str(page)]
+    assert main(["reproduce", *arguments, *more, "-q"]) == code
+    assert words in " ".join(capsys.readouterr().out.split())
+    assert "Kafka 3.9.1" in page.read_text("utf-8")
+
+
+def test_a_trace_that_breaks_nothing_ends_with_0_and_brokers_that_do_not_start_with_153(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, path = prepared(), tmp_path / "kept.json"
+    TraceFile(path).write(Counterexample("nothing is lost", made.question, made.run, None))
+    arguments = ["reproduce", str(path), "--kafka", "3.9.1", "--control-plane", "kraft", "-q"]
+    monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", lambda made, keep, heed: played(made, 4))
+    assert main(arguments) == 0
+
+    def fails(made: object, keep: bool, heed: object) -> None:
+        raise SystemFailure("broker 1 did not start: its disk is full")
+
+    monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", fails)
+    assert main(arguments) == 153
+    assert said(capsys).splitlines() == ["acked: broker 1 did not start: its disk is full"]
+
+
+def test_rules_that_are_not_the_brokers_are_said_before_anything_starts(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def starts(made: object, keep: bool, heed: object) -> None:
+        raise SystemFailure("here brokers would start")
+
+    monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", starts)
+    assert main(["reproduce", str(trace), "--kafka", "2.0.1"]) == 153
+    rules, end = said(capsys).splitlines()
+    assert rules.startswith("the rules of the trace are not those of Kafka 2.0.1: truncation is ")
+    assert end == "acked: here brokers would start"
+    assert main(["reproduce", str(trace), "--kafka", "2.0.1", "--kafka-version", "2.0.1"]) == 151
+    assert "whose constants are fixed" in said(capsys)
+
+
+def test_a_saved_answer_is_shown_again_and_can_be_played_again(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", lambda made, keep, heed: played(made, 4))
+    brokers = ["--kafka", "3.9.1", "--control-plane", "kraft", "-q"]
+    assert main(["reproduce", str(trace), *brokers, "--format", "json"]) == 12
+    saved = tmp_path / "saved.json"
+    saved.write_text(capsys.readouterr().out, "utf-8")
+    assert main(["reproduce", str(saved), *brokers]) == 12
+    told = capsys.readouterr().out
+    assert main(["show", str(saved)]) == 0
+    assert capsys.readouterr().out == told
+    assert main(["view", str(saved), "-o", str(tmp_path / "page.html")]) == 0
+    assert "reproduced on Kafka 3.9.1" in (tmp_path / "page.html").read_text("utf-8")
+    assert main(["view", str(saved), "--against", "kip320"]) == 151
+    saved.write_text(saved.read_text("utf-8").replace('"verdict"', '"verdict', 1), "utf-8")
+    assert main(["show", str(saved)]) == 150
+
+
+# -- a whole release ---------------------------------------------------------------------------------------------------
+
+
+def test_all_that_concerns_a_release_is_asked_played_and_kept_between_interruptions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = [find_spec(name) for name in ("acks-1-loses", "hw-trails")]
+    whole = "acked.commands.reproducing.whole_release"
+    monkeypatch.setattr(f"{whole}.candidates", lambda version, mode: [Candidate(spec, ()) for spec in few])
+
+    def interrupted(made: Prepared) -> Reproduction:
+        if len(made.script.steps) > 3:
+            return as_played(made)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"{whole}.play", interrupted)
+    out = tmp_path / "4.1.0.json"
+    arguments = ["reproduce", "--all", "--kafka", "4.1.0", "-o", str(out)]
+    assert main(arguments) == 130
+    before = json.loads(out.read_text("utf-8"))
+    assert [row["spec"] for row in before["rows"]] == ["acks-1-loses"]
+    assert not before["is_whole"]
+    monkeypatch.setattr(f"{whole}.play", partial(as_played, parts=True))
+    capsys.readouterr()
+    assert main(arguments) == 1
+    told = capsys.readouterr()
+    assert "acks-1-loses" not in told.err, "it was played before the interruption"
+    assert "2 of 2: hw-trails: " in told.err
+    assert "1 reproduced, 1 parted" in " ".join(told.out.split())
+    after = json.loads(out.read_text("utf-8"))
+    assert (after["is_whole"], after["rows"][0]) == (True, before["rows"][0])
+    assert main(["reproduce", "--all", "--kafka", "4.2.0", "-o", str(out)]) == 151
+    assert "is about Kafka 4.1.0 with KRaft, not Kafka 4.2.0" in said(capsys)
+
+
+def as_played(made: Prepared, parts: bool = False) -> Reproduction:
+    """As the model says; or not so from the first step on."""
+    told = played(prepared(), 0 if parts else 4)
+    return replace(told, prepared=made)
+
+
+@pytest.mark.parametrize("more", [["acks-1-loses"], ["-c", "replicas=2"], ["--control", "4.2.0"], ["--keep"]])
+def test_all_of_a_release_goes_with_nothing_that_is_about_one_run(
+    more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", "--all", "--kafka", "4.1.0", *more]) == 151
+    assert "leave out the spec" in said(capsys)
+
+
+@pytest.mark.parametrize(
+    ("deeds", "code"),
+    [
+        ((), 0),
+        ((Deed.NOTHING, Deed.NOT_PLAYED, Deed.AS_SAID), 0),
+        ((Deed.NOTHING, Deed.REPRODUCED), 12),
+        ((Deed.REPRODUCED, Deed.NOT_DECIDED), 152),
+        ((Deed.NOT_DECIDED, Deed.PARTED, Deed.REPRODUCED), 1),
+    ],
+)
+def test_the_exit_code_of_a_release_is_its_worst_news(deeds: tuple[Deed, ...], code: int) -> None:
+    rows = tuple(ReleaseRow("s", "t", None, "P", (), Predicted.VIOLATED, deed) for deed in deeds)
+    whole = WholeRelease("4.1.0", Mode.KRAFT, rows)
+    assert whole.exit_code == code
+    assert read_release(json.loads(json.dumps(release_document(whole)))) == whole
+
+
+@pytest.mark.slow
+def test_what_concerns_a_release_are_claims_under_its_rules_and_its_own_bugs() -> None:
+    names = {one.spec.name: one.others for one in candidates("2.0.0", Mode.ZOOKEEPER)}
+    assert "kafka7415-bug" in names
+    assert set(names["kafka7415-bug"]) == {"fetch_fencing", "truncation_fencing", "reelection_forgets_ends"}
+    assert names["acks-1-loses"] == ()
+    assert "kafka7415-bug" not in {one.spec.name for one in candidates("2.0.1", Mode.ZOOKEEPER)}
 
 
 def test_a_saved_trace_that_cannot_be_played_is_refused_with_its_step(

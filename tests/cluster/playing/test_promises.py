@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acked.cluster.observe.disk import Replica
-from acked.cluster.playing.promises import broken, forks, has_gone, lost, repeated
+from acked.cluster.playing.promises import broken, forks, has_gone, lost, repeated, sayings
 from acked.cluster.stories.seen import Seen
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
@@ -47,3 +47,18 @@ def test_what_was_read_is_gone_if_it_is_not_where_it_was_read() -> None:
     assert has_gone([(0, "r1")], DIFFER, 1)
     assert has_gone([(1, "r1")], DIFFER, 0)
     assert not has_gone([(0, "r1")], DIFFER, None)
+
+
+def test_what_is_only_said_of_kafka_is_contradicted_by_what_is_seen() -> None:
+    trailing = seen(0, (0, 1), replica(0, 2, "r1", "r0", "r2"), replica(1, 1, "r1", "r0"))
+    assert sayings(trailing, 0) == {
+        "HwBelowLogEnd": False, "EveryoneHoldsWhatIsVisible": False, "FollowersKnowHw": True, "InSyncIsCaughtUp": True,
+        "NoReordering": True, "NoGaps": True,
+    }  # fmt: skip
+    whole = sayings(seen(0, (0,), replica(0, 2, "r0", "r1"), replica(1, 0)), 0)
+    assert [name for name, is_contradicted in whole.items() if is_contradicted] == [
+        "HwBelowLogEnd", "EveryoneHoldsWhatIsVisible",
+    ]  # fmt: skip
+    repeats = sayings(seen(0, (0,), replica(0, 3, "r0", "r1", "r0"), replica(1, 0)), 0)
+    assert not repeats["NoReordering"], "a repetition is no other order"
+    assert sayings(trailing, None) == {}

@@ -4,71 +4,27 @@ from __future__ import annotations
 
 import io
 import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from acked.checker.errors import ExitCode
-from acked.cluster.observe.disk import Replica
-from acked.cluster.playing.play import Played, SeenStep
-from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare
-from acked.cluster.releases.release import Mode
+from acked.checker.errors import ExitCode, SpecUnreadable
 from acked.cluster.stories.seen import Seen
-from acked.cluster.wire.client import PartitionView
-from acked.cluster.wire.records import Record
 from acked.reports.console import open_console
 from acked.reports.reproductions.document import answer_document
+from acked.reports.reproductions.page import page_data, reproduction_page
+from acked.reports.reproductions.saved import read_answer
 from acked.reports.reproductions.terminal import print_answer
 from acked.reports.reproductions.words import Answer, Verdict, modelled, real
-from tests.cluster.playing.runs import question, run
-
-STEPS = [
-    "Produce(leader=0, record=0, answered=True)",
-    "Crash(broker=0, log_end=1, checkpoint=0)",
-    "ElectLeader(broker=1)",
-    "BecomeLeader(leader=1)",
-]
+from tests.reports.reproductions.made import answer, prepared, seen
 
 
-def prepared() -> Prepared:
-    asked = question("3.9", "kraft", replicas=2, acks="1", log_size=1)
-    return prepare(asked, run(asked, STEPS), Brokers("3.9.1", Mode.KRAFT))
-
-
-def seen(leader: int, is_written: bool = True, running: tuple[int, ...] = (0, 1)) -> Seen:
-    log = (Record(0, 0, b"r0"),) if is_written else ()
-    replicas = (Replica(0, log, None, 0), Replica(1, (), None, 0))
-    return Seen(PartitionView(0, leader, (0, 1), running, 0), replicas, running)
-
-
-def played(made: Prepared, taken: int = 4) -> Reproduction:
-    """All steps, or the first ones, after which the brokers went another way and the producer had no answer."""
-    shown = [seen(0), None, seen(1, running=(1,)), seen(1, running=(1,))]
-    acknowledged = {0: 0} if taken else {}
-    steps = [
-        SeenStep(step, what, acknowledged, 0.1)
-        for step, what in zip(made.script.steps[:taken], shown[:taken], strict=True)
-    ]
-    parted = None if taken == 4 else made.script.steps[taken]
-    lost = (0,) if parted is None else ()
-    end = Played(
-        seen(0, False), tuple(steps), parted, "" if parted is None else "the producer of r0 has no answer",
-        acknowledged, {}, 1, seen(1, running=(1,)), lost, (), (),
-        {"AckedRecordsSurvive": bool(lost)}, ("broker 1: Truncating to offset 0",), 1.5,
-    )  # fmt: skip
-    return Reproduction(made, Mode.KRAFT, end, 7.0, None)
-
-
-def answer(first: int = 4, control: int | None = None) -> Answer:
-    made = prepared()
-    [promise] = made.question.properties
-    second = None if control is None else played(made.control(Changed(setting=("acks", "all"))), control)
-    changed = None if second is None else Changed(setting=("acks", "all"))
-    return Answer("acks=1 keeps", promise, played(made, first), changed, second)
-
-
-def text(shown: Answer) -> str:
+def text(shown: Answer, width: int = 60) -> str:
     stream = io.StringIO()
-    print_answer(open_console(stream, 100), shown)
+    print_answer(open_console(stream, width), shown)
     return stream.getvalue()
 
 
@@ -91,6 +47,77 @@ def test_model_and_brokers_stand_below_each_other_where_they_part() -> None:
     assert "     model " in said
     assert "     Kafka " in said
     assert "broker 0 crashes" not in said, "steps after the parting were not compared"
+
+
+def test_a_wide_terminal_has_model_brokers_and_control_beside_each_other() -> None:
+    lines = text(answer(control=0), 140).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("     model"))
+    assert [part.strip() for part in lines[at].split("│")] == ["model", "Kafka 3.9.1 with KRaft", "control, acks=all"]
+    first = next(number for number, line in enumerate(lines) if line.startswith(" 1 ✓"))
+    blocks = [" ".join(part.split()) for part in lines[first + 1].split("│")]
+    assert blocks[0] == blocks[1] == "r0 | hw 0 - | hw 0 0, ISR {0, 1}"
+    assert blocks[2] == "- | hw 0 ✗ - | hw 0 0, ISR {0, 1}", "what is another is marked"
+    assert len(lines[first + 1]) <= 140
+
+
+@pytest.mark.parametrize(("first", "control"), [(4, None), (4, 0), (0, 4)])
+def test_a_saved_reproduction_is_the_same_when_it_is_read_again(first: int, control: int | None, tmp_path: Path) -> None:
+    made, left_out = answer(first, control), {"AskToShrink": "by the clock"}
+    path = tmp_path / "saved.json"
+    path.write_text(json.dumps(answer_document(made, left_out), indent=1), "utf-8")
+    again, reasons = read_answer(path)
+    assert (text(again), text(again, 140), reasons) == (text(made), text(made, 140), left_out)
+    assert answer_document(again, reasons) == answer_document(made, left_out)
+    assert (again.exit_code, again.verdict) == (made.exit_code, made.verdict)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda it: it.update(format="acked-trace/1"), "its format should be"),
+        (lambda it: it.pop("trace"), "'trace' is missing"),
+        (lambda it: it["trace"]["steps"][1]["params"].update(leader=1), "step 1 is not a transition of the protocol"),
+        (lambda it: it["steps"].pop(), "it tells 3 steps of 4"),
+        (lambda it: it["steps"][0].update(taken=False), "neither takes all steps nor parts"),
+        (lambda it: it["steps"][0]["seen"]["brokers"].pop(), "it tells of 1 brokers"),
+        (lambda it: it["steps"][0]["seen"]["brokers"][0].update(log="r0"), "'log' is missing or is not a JSON array"),
+        (lambda it: it.update(lost=["x"]), "'x' is not a record"),
+        (lambda it: it.update(seconds=float("nan")), "'seconds' is missing or is not a number"),
+        (lambda it: it.update(lines=["a"] * 2000), "more than 1000 lines"),
+        (lambda it: it.update(kafka="9.9.9"), "Kafka 9.9.9 is not a release"),
+        (lambda it: it.update(control_plane="paper"), "'control_plane' is missing or is not one of zookeeper, kraft"),
+    ],
+)
+def test_a_saved_reproduction_that_was_changed_is_refused_in_one_sentence(
+    change: Callable[[dict[str, Any]], object], words: str, tmp_path: Path
+) -> None:
+    document = json.loads(json.dumps(answer_document(answer(), {})))
+    change(document)
+    path = tmp_path / "saved.json"
+    path.write_text(json.dumps(document), "utf-8")
+    with pytest.raises(SpecUnreadable, match=re.escape(words)) as refused:
+        read_answer(path)
+    assert str(path) in str(refused.value)
+
+
+def test_the_page_has_every_step_with_how_brokers_went_along() -> None:
+    data = page_data(answer(control=0))
+    model, brokers, control = data["traces"]
+    assert [step["seen"]["agreement"] for step in brokers["packet"]["steps"]] == ["same", "same", "next", "same", "same"]
+    agreements = [step["seen"]["agreement"] for step in control["packet"]["steps"]]
+    assert agreements == ["same", "parted", "beyond", "beyond", "beyond"]
+    parted = control["packet"]["steps"][1]["seen"]
+    assert (parted["differs"], parted["rows"]) == (["the producer of r0 has no answer"], ["broker 0"])
+    assert len(model["packet"]["steps"]) == 5
+    assert [ending for ending, _ in data["played"]["verdicts"]] == ["bad", "good"]
+
+
+def test_a_broker_cannot_write_into_the_page() -> None:
+    page = reproduction_page(answer(control=0))
+    assert "</script><img" not in page
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert "Truncating partition played-0" in page
 
 
 @pytest.mark.parametrize(

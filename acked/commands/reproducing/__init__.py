@@ -1,0 +1,1 @@
+"""The programs behind `acked reproduce` that are more than one run."""
