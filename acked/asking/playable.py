@@ -21,7 +21,7 @@ def is_trace(target: str) -> bool:
 
 
 def playable_run(
-    name: str, constants: Mapping[str, int | str], mode: Mode, quiet: bool
+    name: str, constants: Mapping[str, int | str], mode: Mode, quiet: bool, version: str | None = None
 ) -> tuple[Counterexample, dict[str, str]]:
     """The counterexample, and the actions that the search left out with the reasons.
 
@@ -29,7 +29,9 @@ def playable_run(
     """
     from acked.asking.specs import changed, find_spec
     from acked.checker.search.local import search
+    from acked.cluster.nodes.leadership import moves_only_in_sync
     from acked.cluster.playing.playable import TIMED, as_asked, left_out, playable
+    from acked.cluster.releases.release import release
     from acked.reports.progress import ProgressReporter
     from acked.reports.runs.answers import verdict_in_words
 
@@ -38,11 +40,12 @@ def playable_run(
         spec = changed(spec, constants, False)
     question = spec.question()
     without = left_out(question)
+    in_sync = version is not None and moves_only_in_sync(release(version), mode)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
-        result = search(playable(question, mode), observer=observer)
+        result = search(playable(question, mode, moves_in_sync=in_sync), observer=observer)
         if not result.violations and any(name in TIMED for name in without):
             without = left_out(question, is_timed=True)
-            result = search(playable(question, mode, is_timed=True), observer=observer)
+            result = search(playable(question, mode, is_timed=True, moves_in_sync=in_sync), observer=observer)
         if not result.violations:
             whole = search(question, observer=observer)
     if result.violations:

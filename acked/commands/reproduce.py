@@ -133,7 +133,7 @@ def _run(
         from acked.asking.runs import run_of
 
         return run_of(target, SpecChanges(constants), source.spec, output.quiet, source.trusts), {}
-    return playable_run(target, bound(constants), brokers.chosen_mode, output.quiet)
+    return playable_run(target, bound(constants), brokers.chosen_mode, output.quiet, brokers.version)
 
 
 def _play(prepared: Prepared, keep: bool, output: Output) -> Reproduction:
