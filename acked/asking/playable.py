@@ -22,12 +22,17 @@ def is_trace(target: str) -> bool:
 
 
 def playable_run(
-    name: str, constants: Mapping[str, int | str], mode: Mode, quiet: bool, version: str | None = None
+    name: str,
+    constants: Mapping[str, int | str],
+    mode: Mode,
+    quiet: bool,
+    brokers: str | None = None,
+    version: str | None = None,
 ) -> tuple[Counterexample, dict[str, str]]:
     """The counterexample, and the actions that the search left out with the reasons.
 
-    `version` is the release whose rules the spec has, if not those of its file. `ConfigurationError` for a spec without a
-    counterexample, and for one of which none can be played.
+    `brokers` is the release that is started, where it is known; `version` the one whose rules the spec has, if not those of
+    its file. `ConfigurationError` for a spec without a counterexample, and for one of which none can be played.
     """
     from acked.asking.specs import changed, find_spec
 
@@ -36,7 +41,7 @@ def playable_run(
         spec = with_rules_of(spec, version, mode)
     if constants:
         spec = changed(spec, constants, False)
-    return playable_of(spec, mode, quiet)
+    return playable_of(spec, mode, quiet, brokers)
 
 
 def with_rules_of(spec: Spec, version: str, mode: Mode) -> Spec:
@@ -49,20 +54,25 @@ def with_rules_of(spec: Spec, version: str, mode: Mode) -> Spec:
     return under_release(spec, version, plane)
 
 
-def playable_of(spec: Spec, mode: Mode, quiet: bool) -> tuple[Counterexample, dict[str, str]]:
+def playable_of(
+    spec: Spec, mode: Mode, quiet: bool, brokers: str | None = None
+) -> tuple[Counterexample, dict[str, str]]:
     """The same of a spec as it is."""
     from acked.checker.search.local import search
+    from acked.cluster.nodes.leadership import moves_only_in_sync
     from acked.cluster.playing.playable import TIMED, as_asked, left_out, playable
+    from acked.cluster.releases.release import release
     from acked.reports.progress import ProgressReporter
     from acked.reports.runs.answers import verdict_in_words
 
     question, name = spec.question(), spec.name
     without = left_out(question)
+    in_sync = brokers is not None and moves_only_in_sync(release(brokers), mode)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
-        result = search(playable(question, mode), observer=observer)
+        result = search(playable(question, mode, moves_in_sync=in_sync), observer=observer)
         if not result.violations and any(name in TIMED for name in without):
             without = left_out(question, is_timed=True)
-            result = search(playable(question, mode, is_timed=True), observer=observer)
+            result = search(playable(question, mode, is_timed=True, moves_in_sync=in_sync), observer=observer)
         if not result.violations:
             whole = search(question, observer=observer)
     if result.violations:

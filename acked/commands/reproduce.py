@@ -228,7 +228,7 @@ def _run(
         from acked.asking.runs import run_of
 
         return run_of(target, changes, source.spec, output.quiet, source.trusts), {}
-    return playable_run(target, bound(asked.constants), brokers.chosen_mode, output.quiet, asked.version)
+    return playable_run(target, bound(asked.constants), brokers.chosen_mode, output.quiet, brokers.version, asked.version)
 
 
 def _play(prepared: Prepared, keep: bool, output: Output) -> Reproduction:

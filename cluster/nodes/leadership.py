@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from acked.checker.errors import SystemFailure
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.observe.zookeeper import zookeeper_state
-from acked.cluster.releases.release import Mode
+from acked.cluster.releases.release import Mode, Release
 from acked.cluster.waiting import wait_for
 
 MOVES_BY_REQUESTS = (2, 4)
@@ -15,12 +15,17 @@ MOVES_BY_REQUESTS = (2, 4)
 _ELECTION_NOT_NEEDED = 84
 
 
+def moves_only_in_sync(chosen: Release, mode: Mode) -> bool:
+    """Whether leadership is moved by a reassignment in ZooKeeper, which waits until all replicas are in sync."""
+    return mode is Mode.ZOOKEEPER and chosen.number < MOVES_BY_REQUESTS
+
+
 def move_leadership(cluster: Cluster, topic: str, order: Sequence[int], seconds: float) -> None:
     """Makes the first of `order`, all replicas of the topic, the leader; returns when the controller has decided so.
 
     Brokers hear of it after that, when their links let them. The new order raises the leader epoch once by itself.
     """
-    if cluster.plan.mode is Mode.ZOOKEEPER and cluster.plan.release.number < MOVES_BY_REQUESTS:
+    if moves_only_in_sync(cluster.plan.release, cluster.plan.mode):
         with zookeeper_state(cluster.addresses.zookeeper) as state:
             state.move_leadership(topic, order, seconds)
         return

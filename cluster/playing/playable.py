@@ -19,7 +19,7 @@ from acked.cluster.releases.release import Mode
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import ActionInstance, Instance
-from acked.model.language.quantify import each, truth
+from acked.model.language.quantify import each, every, truth
 from acked.model.language.semantics import Guard
 from acked.model.language.values import Bool
 from acked.model.partition.common import presumes_leadership
@@ -85,11 +85,14 @@ class _Clause:
     condition: Expr
 
 
-def playable(question: Question, mode: Mode, is_timed: bool = False) -> Question:
-    """The question about the runs that can be played: fewer actions, further clauses; `is_timed`: also those of `TIMED`."""
+def playable(question: Question, mode: Mode, is_timed: bool = False, moves_in_sync: bool = False) -> Question:
+    """The question about the runs that can be played: fewer actions, further clauses; `is_timed`: also those of `TIMED`.
+
+    `moves_in_sync`: leadership moves only while all replicas are in sync (`moves_only_in_sync`).
+    """
     _check_protocol(question)
     made = question.instance.protocol.instantiate(question.instance.constants, question.instance.dropped)
-    clauses = _Clauses(made, mode)
+    clauses = _Clauses(made, mode, moves_in_sync)
     made.actions = tuple(
         _with_clauses(made, step, clauses.of(step))
         for step in made.actions
@@ -112,10 +115,10 @@ def left_out(question: Question, is_timed: bool = False) -> dict[str, str]:
     return {name: reasons[name] for name in names if name in reasons}
 
 
-def refusal(question: Question, run: Run, mode: Mode) -> Refusal | None:
+def refusal(question: Question, run: Run, mode: Mode, moves_in_sync: bool = False) -> Refusal | None:
     """The first step of a run that cannot be played; None if all can."""
     _check_protocol(question)
-    clauses = _Clauses(question.instance, mode)
+    clauses = _Clauses(question.instance, mode, moves_in_sync)
     if run.loop is not None:
         return Refusal(len(run.actions), run.actions[-1].label, "the trace goes on for ever")
     for index, (step, words) in enumerate(zip(run.actions, run.states, strict=False), start=1):
@@ -147,8 +150,8 @@ def _with_clauses(instance: Instance, step: ActionInstance, clauses: Iterable[_C
 class _Clauses:
     """The further clauses of steps, over the states of one instance."""
 
-    def __init__(self, instance: Instance, mode: Mode) -> None:
-        self._instance = instance
+    def __init__(self, instance: Instance, mode: Mode, moves_in_sync: bool) -> None:
+        self._instance, self._moves_in_sync = instance, moves_in_sync
         pool = instance.pool
         steps = instance.actions
         election = pool.any(step.guard for step in steps if step.action.name in ELECTIONS)
@@ -177,6 +180,9 @@ class _Clauses:
         if name in TIMED:
             reason = "a leader removes all at once that are too slow, which here are all followers that lag"
             clauses.append(_Clause(reason, self._removes_all_too_slow(step)))
+        if name == "MoveLeadership" and self._moves_in_sync:
+            reason = "to 2.3 leadership is moved by a reassignment, which waits for all replicas to be in sync"
+            clauses.append(_Clause(reason, self._instance.state_predicate("playable", lambda s: _are_all_in_sync(s))))
         if name == "Read":
             leads = self._of_state(lambda s, r: presumes_leadership(s, r), step.arguments["broker"])
             clauses.append(_Clause("the driver's consumer reads from leaders only", leads))
@@ -242,3 +248,7 @@ class _Clauses:
 
     def _of_state(self, predicate: Callable[[Any, Replica], Bool], broker: Any) -> Expr:
         return self._instance.state_predicate("playable", lambda s: predicate(s, each(Replica)[broker]))
+
+
+def _are_all_in_sync(s: State) -> Bool:
+    return every(Replica, lambda r: s.controller.isr.contains(r))

@@ -11,13 +11,12 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.archive import with_archive
 from acked.cluster.nodes.cluster import Cluster
-from acked.cluster.nodes.leadership import MOVES_BY_REQUESTS
+from acked.cluster.nodes.leadership import moves_only_in_sync
 from acked.cluster.nodes.plan import ClusterPlan, make_plan
 from acked.cluster.playing.play import Played, SeenStep, play
-from acked.cluster.playing.playable import Refusal
-from acked.cluster.playing.script import NotPlayable, Script, script_of
+from acked.cluster.playing.script import Script, script_of
 from acked.cluster.playing.setting import OtherRule, Setting, other_rules, setting_of
-from acked.cluster.releases.release import Mode, Release, mode_of, release
+from acked.cluster.releases.release import Mode, mode_of, release
 
 TOPIC = "played"
 
@@ -100,22 +99,11 @@ def prepare(question: Question, run: Run, brokers: Brokers) -> Prepared:
     mode = brokers.chosen_mode
     if brokers.sessions_expire and mode is not Mode.KRAFT:
         raise ConfigurationError("sessions in ZooKeeper outlast every run here; leave --expire out, or use KRaft")
-    script = script_of(question, run, mode)
     chosen = release(brokers.version)
-    _check_moves(script, chosen, mode)
+    script = script_of(question, run, mode, moves_only_in_sync(chosen, mode))
     setting = setting_of(question)
     setting = setting.timed() if script.is_timed else setting
     return Prepared(question, run, script, setting, brokers, other_rules(question, chosen, mode))
-
-
-def _check_moves(script: Script, chosen: Release, mode: Mode) -> None:
-    """To 2.3 leadership is moved by a reassignment, which waits until all replicas are in sync."""
-    if mode is Mode.KRAFT or chosen.number >= MOVES_BY_REQUESTS:
-        return
-    for step in script.steps:
-        if step.action == "MoveLeadership" and len(step.before["controller"]["isr"]) < len(step.before["log"]):
-            reason = f"Kafka {chosen.version} moves leadership by a reassignment, which waits for all replicas to be in sync"
-            raise NotPlayable(Refusal(step.index, step.label, reason), len(script.steps))
 
 
 def reproduce(prepared: Prepared, keep: bool = False, heed: Heed | None = None) -> Reproduction:

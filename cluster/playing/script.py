@@ -67,10 +67,10 @@ class NotPlayable(ConfigurationError):
         self.refusal = refused
 
 
-def script_of(question: Question, run: Run, mode: Mode) -> Script:
+def script_of(question: Question, run: Run, mode: Mode, moves_in_sync: bool = False) -> Script:
     """The script of a run; `NotPlayable` with the step and the reason if there is none."""
     count = len(run.actions)
-    refused = refusal(question, run, mode)
+    refused = refusal(question, run, mode, moves_in_sync)
     if refused is not None:
         raise NotPlayable(refused, count)
     schema = question.instance.schema

@@ -195,6 +195,12 @@ def forget(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> No
     mine.truncating = False
     # What the cache says of epochs at the log end is dropped when the log is opened.
     mine.empty_epoch = None
+
+    def open_session(r: Replica) -> None:
+        # When the broker is back, and before it hears who leads, it opens a session for whom it refuses for that.
+        s.broker[r].reopens = s.broker[r].reopens & (s.broker[r].leader != broker)
+
+    for_each(Replica, open_session)
     s.log[broker].truncate(log_end)
     mine.hw = checkpoint
 

@@ -45,6 +45,7 @@ from acked.model.partition.settings import (
     BY_CURRENT_EPOCH,
     BY_DIVERGING_FETCH,
     BY_LEADER_EPOCH,
+    BY_NEW_SESSION,
     BY_RECORD_EPOCH,
     TO_HW,
     answer_names_epoch,
@@ -124,6 +125,7 @@ def resign(s: State, broker: Replica) -> None:
     def forget(r: Replica) -> None:
         s.known_end[broker][r] = known_as(None)
 
+    s.broker[broker].reopens = False
     for_each(Replica, forget)
 
 
@@ -169,8 +171,29 @@ def end_of_latest_epoch(s: State, leader: Replica, follower: Replica) -> Offset:
         agreed = smaller(ite(latest, log.end, next_start), mine.end)
     else:
         agreed = epochs_agree_until(s, leader, follower)
+        if not epoch_known_at_election.on:
+            agreed = ite(agreed == 0, end_without_agreement(s, leader, follower), agreed)
     point = ite(knows_no_end(s, leader, asked), s.broker[follower].hw, agreed)
     return ite(mine.is_empty, offset(0), point)
+
+
+def end_without_agreement(s: State, leader: Replica, follower: Replica) -> Offset:
+    """Where a follower ends that shares no epoch with its leader, and both know none before their first record (2.0.0).
+
+    If the leader names an epoch below all of the follower's, this one takes the end that came with it, as before KIP-279. If
+    the follower gets to an epoch below all of the leader's, the answer is undefined, and it stays where it has got to. From
+    2.0.1 on an epoch below all others ends where the first of them begins (KAFKA-7415).
+    """
+    log, mine = s.log[leader], s.log[follower]
+    first = offset(0)
+
+    def start_above(r: Replica, epoch: Epoch) -> Offset:
+        held = s.log[r]
+        return least(Offset, lambda o: (o == held.end) | (held.has(o) & (held.at(o).epoch > epoch)))
+
+    next_start = start_above(leader, mine.at(first).epoch)
+    taken = ite(next_start < log.end, smaller(next_start, start_above(follower, log.at(next_start).epoch)), mine.end)
+    return ite(log.at(first).epoch < mine.at(first).epoch, taken, start_above(follower, log.at(first).epoch))
 
 
 def asks_in_vain(s: State, leader: Replica, follower: Replica) -> Bool:
@@ -249,6 +272,9 @@ def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
         require("has truncated", ~s.broker[follower].truncating)
     if fetch_fencing.value == BY_CURRENT_EPOCH:
         require("same leader epoch", in_one_epoch(s, leader, follower))
+    elif fetch_fencing.value == BY_NEW_SESSION:
+        goes_on = ~s.broker[follower].reopens
+        require("same leader epoch, or within a fetch session", goes_on | in_one_epoch(s, leader, follower))
     elif fetch_fencing.value == BY_RECORD_EPOCH:
         log = s.log[follower]
         require("leader knows the last record's epoch", log.is_empty | same_epoch_at(s, leader, follower, log.end - 1))
@@ -264,6 +290,7 @@ def have_diverged(s: State, leader: Replica, follower: Replica) -> Bool:
 def leader_learns(s: State, leader: Replica, follower: Replica, advance: Advance = advance_high_watermark) -> None:
     """The leader's half of a fetch: the follower's log end, the ISR, the high watermark."""
     s.known_end[leader][follower] = known_as(s.log[follower].end)
+    s.broker[follower].reopens = False
     if not asynchronous_isr.on:
         joins = may_join(s, leader, follower)
         known, committed = s.broker[leader].isr, s.controller.isr
@@ -375,6 +402,7 @@ def fetch_unanswered(s: State, follower: Replica, leader: Replica) -> None:
     if truncation.value != BY_DIVERGING_FETCH or diverging_fetch_ignored.on:
         require("logs agree", ~have_diverged(s, leader, follower))
     leader_learns(s, leader, follower)
+    s.broker[follower].reopens = True
 
 
 @action(says=_says_diverging, when=lambda: not halts.value, actor="follower", messages=FETCH_DIVERGING)
@@ -386,6 +414,7 @@ def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
     to = epochs_agree_until(s, leader, follower) if by_epoch else s.log[leader].end
     if by_epoch and not diverging_fetch_ignored.on:
         leader_learns(s, leader, follower)
+    s.broker[follower].reopens = False
     cut(s, follower, to)
     renumber_epochs(s)
 

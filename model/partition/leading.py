@@ -89,6 +89,7 @@ def become_leader(s: State, leader: Replica) -> None:
     broker.outdated = False
     broker.unanswered = False
     broker.truncating = False
+    broker.reopens = False
     broker.began = s.log[leader].end
     # The epoch of the new office starts at the log end, too, and takes the place of one without records.
     broker.empty_epoch = None

@@ -104,12 +104,13 @@ truncation = choice(
     "its latest epoch (0.11, KIP-101), of the floor epoch that both know (2.0, KIP-279), or told so by a fetch (2.8)",
     "diverging fetch",
 )
-UNFENCED, BY_RECORD_EPOCH, BY_CURRENT_EPOCH = range(3)
+UNFENCED, BY_RECORD_EPOCH, BY_CURRENT_EPOCH, BY_NEW_SESSION = range(4)
 fetch_fencing = choice(
     "fetch_fencing",
-    ("none", "record epoch", "leader epoch"),
+    ("none", "record epoch", "leader epoch", "new session"),
     "what a leader checks of a fetch: nothing, the epoch of the follower's last record (the first try of KIP-320, never "
-    "shipped), or the follower's leader epoch (KIP-320; 2.5, because before that fetch sessions dropped it, KAFKA-9338)",
+    "shipped), the follower's leader epoch (KIP-320; 2.5), or that only of a fetch that opens a session, as the first one "
+    "after an answer that was lost (2.1 to 2.4, KAFKA-9338)",
     "leader epoch",
 )
 truncation_fencing = switch(
@@ -124,7 +125,8 @@ truncate_under_same_leader = switch(
 )
 epoch_known_at_election = switch(
     "epoch_known_at_election",
-    "a leader records its epoch when it is elected, not with its first append (2.0.1, KAFKA-7415)",
+    "a leader records its epoch when it is elected, not with its first append, and what is below the first epoch that a "
+    "broker knows ends where that begins, not nowhere (2.0.1, KAFKA-7415)",
     default=True,
 )
 epoch_cache_truncated = switch(
@@ -364,6 +366,9 @@ truncates_by_request = Computed(lambda constants: int(constants["truncation"] in
 
 asks_in_epoch = Computed(_asks_in_epoch)
 """Whether it matters which leader epoch a client has seen: where nobody leads who is deposed, it asks in no other."""
+
+sessions_end = Computed(lambda constants: int(constants["fetch_fencing"] == BY_NEW_SESSION))
+"""Whether it matters that a follower's fetch session has ended."""
 
 waits_in_vain = Computed(
     lambda constants: int(constants["asynchronous_isr"] and not constants["alter_partition_settled"])

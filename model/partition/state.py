@@ -29,6 +29,7 @@ from acked.model.partition.settings import (
     producer_restarts,
     records,
     replicas,
+    sessions_end,
     truncates_by_request,
     waits,
     waits_in_vain,
@@ -113,6 +114,7 @@ class Broker(Struct):
         "the last entry of its epoch cache, if it led in that epoch and wrote nothing",
     )
     truncating = field(Present(Bool, truncates_by_request), "of a follower: it has yet to ask its leader where to truncate")
+    reopens = field(Present(Bool, sessions_end), "of a follower: its next fetch opens a session, and names its leader epoch")
 
 
 class Controller(Struct):

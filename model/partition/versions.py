@@ -43,6 +43,7 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.truncation, "2.0", "floor epoch", "KIP-279, KAFKA-6361"),
     Change(settings.truncation, "2.8", "diverging fetch", "KIP-595: the diverging epoch of a fetch, used from 2.8"),
     Change(settings.fetch_fencing, "0.8", "none", "0.8.0: a fetch carries no epoch"),
+    Change(settings.fetch_fencing, "2.1", "new session", "KIP-320; later fetches of a session: KAFKA-9338"),
     Change(settings.fetch_fencing, "2.5", "leader epoch", "KIP-320; fetch sessions, which followers use, since KAFKA-9338"),
     Change(settings.truncation_fencing, "0.8", False, "0.8.0: nobody asks for the end of an epoch"),
     Change(settings.truncation_fencing, "2.1", True, "KIP-320, KAFKA-6880"),

@@ -140,7 +140,7 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
         return row if result.verdict is Verdict.HOLDS else undecided
     row = replace(row, predicted=Predicted.VIOLATED, promise=result.violations[0].property.name)
     try:
-        found, _ = playable_of(spec, mode, quiet=True)
+        found, _ = playable_of(spec, mode, quiet=True, brokers=brokers.version)
         prepared = prepare(found.question, found.run, brokers)
     except ConfigurationError as error:
         return replace(row, deed=Deed.NOT_PLAYED, reason=str(error).partition(": ")[2] or str(error))

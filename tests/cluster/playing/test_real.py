@@ -36,7 +36,7 @@ class Case:
     def prepared(self) -> Prepared:
         mode = None if self.control_plane is None else Mode(self.control_plane)
         brokers = Brokers(self.kafka, mode)
-        found, _ = playable_run(self.spec, self.constants, brokers.chosen_mode, quiet=True)
+        found, _ = playable_run(self.spec, self.constants, brokers.chosen_mode, True, brokers.version)
         return prepare(found.question, found.run, brokers)
 
     def changed(self) -> Changed:

@@ -131,7 +131,9 @@ def test_rules_come_with_the_releases_that_the_facts_name() -> None:
     assert [rule(v, "truncation") for v in ("0.10", "0.11", "2.0", "2.8")] == [
         "high watermark", "leader epoch", "floor epoch", "diverging fetch",
     ]  # fmt: skip
-    assert [rule(v, "fetch_fencing") for v in ("2.0.1", "2.1", "2.4", "2.5")] == ["none", "none", "none", "leader epoch"]
+    assert [rule(v, "fetch_fencing") for v in ("2.0.1", "2.1", "2.4", "2.5")] == [
+        "none", "new session", "new session", "leader epoch",
+    ]  # fmt: skip
     assert [rule(v, "truncation_fencing") for v in ("2.0.1", "2.1", "2.5")] == [False, True, True]
     assert [rule(v, "hw_waits_for_caught_up") for v in ("0.10", "0.10.2")] == [False, True]
     assert [rule(v, "truncation_before_hw") for v in ("2.8", "3.4", "3.4.1", "3.5")] == [False, False, True, True]

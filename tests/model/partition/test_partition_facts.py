@@ -105,6 +105,31 @@ def test_truncation_is_fenced_from_2_1_and_fetches_from_2_5_because_sessions_dro
     assert can(instance, "TruncateByEpoch(follower=0, leader=1)", *follows, *again) is truncates
 
 
+@pytest.mark.parametrize(("version", "fetches"), [("2.0.1", True), ("2.1", False), ("2.4", False)])
+def test_the_first_fetch_after_a_lost_answer_opens_a_session_and_is_fenced_from_2_1(version: str, fetches: bool) -> None:
+    instance = release(version, **TINY, acks="1", retries=False, leadership_moves=True, crashes="clean")
+    fetch, lost = "FetchNothingNew(follower=1, leader=0)", "FetchUnanswered(follower=1, leader=0)"
+    ahead = ("MoveLeadership(broker=1)", "MoveLeadership(broker=0)", "BecomeLeader(leader=0)")
+    assert can(instance, fetch, lost, *ahead) is fetches
+    # A fetch that is answered in between opens the session.
+    assert can(instance, fetch, lost, fetch, *ahead)
+
+
+def test_kip_279_in_2_0_0_is_not_there_for_a_follower_without_an_epoch_as_low_as_the_leaders() -> None:
+    sizes = {"replicas": 3, "log_size": 2, "records": 3, "min_insync_replicas": 1}
+    instance = release("2.0", **sizes, **PRODUCER, crashes="clean")
+    gone = "Crash(broker={}, log_end=1, checkpoint=0)"
+    # Broker 1 has a record of epoch 1 alone; its leader one of epoch 0 and one of epoch 2.
+    state = play(
+        instance, FIRST, "FetchRecord(follower=2, leader=0)", gone.format(0), "ElectLeader(broker=1)",
+        "BecomeLeader(leader=1)", "Produce(leader=1, record=1, answered=True)", gone.format(1),
+        "Restart(broker=1, is_clean=True)", "ElectLeader(broker=2)", "BecomeLeader(leader=2)",
+        "Produce(leader=2, record=2, answered=True)", "BecomeFollower(follower=1, leader=2)",
+        "TruncateByEpoch(follower=1, leader=2)",
+    )  # fmt: skip
+    assert (state["log"][1]["end"], state["log"][2]["end"]) == (1, 2)
+
+
 def test_a_leader_without_a_fetch_of_a_follower_does_not_take_it_in_but_may_take_it_out() -> None:
     instance = release("3.9", **TINY, acks="all", retries=False, leadership_moves=True)
     assert play(instance)["known_end"][0][1] is None
