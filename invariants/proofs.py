@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
-from acked.invariants.partition.lemmas import PARTITION_LEMMAS
+from acked.invariants.partition.lemmas import PARTITION_LEMMAS, RECORDS_ASCEND
 from acked.invariants.partition.properties import PROPERTIES as PARTITION_PROPERTIES
 from acked.invariants.property import Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
 from acked.invariants.replication.properties import PROPERTIES
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
+from acked.model.partition.settings import idempotence, producer_restarts, sequence_check
 from acked.model.partition.state import State as PartitionState
 from acked.model.replication.state import State as ReplicationState
 
@@ -78,20 +79,30 @@ _FAMILY_SIZES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 _PARTITION_SIZES = ("replicas", "log_size", "records", "max_leader_epoch", "min_insync_replicas", "in_flight")
 
 _PARTITION_GOALS = ("AckedRecordsSurvive", "AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr")
+_IDEMPOTENCE_GOALS = ("NoDuplicates", "NoReordering")
+"""What an idempotent producer is promised besides, as long as it does not restart."""
 
 
 def _instances(names: tuple[str, ...], *sizes: tuple[int, ...]) -> tuple[Mapping[str, int], ...]:
     return tuple(dict(zip(names, values, strict=True)) for values in sizes)
 
 
-def argument_of(protocol: Protocol) -> Argument | None:
-    """The argument for all constants; None if none is known."""
+def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None) -> Argument | None:
+    """The argument for all constants under some switches; None if none is known.
+
+    Without switches it is the argument of what every setting has in common.
+    """
     if protocol.state is PartitionState:
+        given = {item.name: item.default for item in protocol.constants} | dict(switches or {})
+        is_idempotent = bool(given[idempotence.name] and given[sequence_check.name])
+        is_one_producer = is_idempotent and not given[producer_restarts.name]
+        goals = (*_PARTITION_GOALS, *(_IDEMPOTENCE_GOALS if is_one_producer else ()))
+        # Epochs by rank have no place where elections are bounded by an unknown number.
+        lemmas = tuple(item for item in PARTITION_LEMMAS if item is not EPOCHS_ARE_DENSE)
         return Argument(
-            # Epochs by rank have no place where elections are bounded by an unknown number.
-            tuple(item for item in PARTITION_LEMMAS if item is not EPOCHS_ARE_DENSE),
-            tuple(item for item in PARTITION_PROPERTIES if item.name in _PARTITION_GOALS),
-            _PARTITION_GOALS,
+            (*lemmas, RECORDS_ASCEND) if is_idempotent else lemmas,
+            tuple(item for item in PARTITION_PROPERTIES if item.name in goals),
+            goals,
             _instances(_PARTITION_SIZES, (2, 1, 1, 2, 1, 5), (2, 2, 2, 3, 2, 5), (3, 1, 1, 3, 1, 5), (3, 1, 1, 3, 2, 5)),
             "partition/partition_cores.json",
             ("HwInEpoch", "CommitQuorum"),

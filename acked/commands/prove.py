@@ -55,6 +55,11 @@ _chooses_program = collects(
                          "offsets, records and leader epochs."),
     lemma_sets=option("--lemma-sets", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                       help="With --all-constants: use the lemma sets in this file, and write those that it lacks into it."),
+    releases=option("--releases", is_flag=True,
+                    help="Instead of SPEC: releases of Kafka, what may go wrong, and which promises are proved for all "
+                    "constants, refuted, or open; one release with --kafka-version."),
+    markdown=option("--markdown", type=click.Path(path_type=Path), metavar="FILE",
+                    help="With --releases: also write the table as a page in Markdown."),
 )  # fmt: skip
 
 
@@ -90,12 +95,14 @@ def prove(
     acked prove SPEC --suggest                 conjuncts that could complete a proof that fails
     acked prove SPEC --smt2 DIR                every query, for a solver of your own
     acked prove --matrix                       every variant against every named property
+    acked prove --releases                     which Kafka keeps which promises; --kafka-version 3.9 for one
 
     The lemma sets (unsat cores) of --all-constants come with acked. When rules or lemmas have changed,
     --all-constants --lemma-sets FILE finds again those that FILE lacks, all of them if there is no such file.
     """
     from acked.commands.proving.all_constants import prove_for_all_constants
     from acked.commands.proving.instance import prove_spec
+    from acked.commands.proving.releases import prove_releases
     from acked.commands.proving.suggestion import suggest_conjuncts
     from acked.commands.proving.variants import prove_variants
 
@@ -103,6 +110,9 @@ def prove(
     refuse_beside(program)
     if program is Program.MATRIX:
         return prove_variants(limits, output)
+    if program is Program.RELEASES:
+        changes = asked.changes
+        return prove_releases(changes.version, changes.control_plane, programs.markdown, limits, output)
     if not asked.name:
         raise click.UsageError("Missing argument 'SPEC'.")
     spec = asked.load()

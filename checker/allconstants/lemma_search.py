@@ -142,7 +142,7 @@ class LemmaProcess:
     def __init__(self, problem: FirstOrderProblem, seconds: float) -> None:
         self._emit: Callable[[Any], None] = lambda _: None
         protocol = PROTOCOLS[problem.protocol]
-        argument = argument_of(protocol)
+        argument = argument_of(protocol, dict(problem.constants))
         assert argument is not None
         self._obligations = Obligations(protocol, argument, problem.drop, dict(problem.constants))
         self._prover = Prover(self._obligations, seconds, self._alive)

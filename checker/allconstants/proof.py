@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from typing import Protocol as Interface
 
 from acked.checker.allconstants.obligations import GeneralObligation, Obligations
 from acked.checker.errors import ExitCode
@@ -35,6 +36,9 @@ PROOF_EFFORT = 40_000_000
 
 A count and not a time, so that the verdict does not depend on how busy the machine is.
 """
+
+NOT_FOUND = "neither a proof nor a counterexample was found within the limits"
+"""Why an obligation is open if no limit in seconds is to blame: on any machine it would be."""
 
 
 @unique
@@ -162,18 +166,32 @@ Progress = Callable[[ObligationResult, int, int], None]
 """Called after each obligation with its result, how many are done, and how many there are."""
 
 
+class Keeper(Interface):
+    """Keeps the obligations and the vacuous actions of proofs, by fingerprint."""
+
+    def get(self, fingerprint: str) -> tuple[tuple[ObligationResult, ...], tuple[str, ...]] | None:
+        """What is kept of a proof; None for nothing."""
+        ...
+
+    def put(self, fingerprint: str, results: Sequence[ObligationResult], vacuous: Sequence[str]) -> None:
+        """Keeps a proof that was not interrupted."""
+        ...
+
+
 @dataclass(frozen=True)
 class AllConstantsOptions:
     """`cores` are lemma sets to begin with, those shipped if not given.
 
     With `search`, an obligation that its set does not prove is tried on small instances, for another set or for a
     counterexample. `effort` bounds each query in z3's own count of steps. `smt2` is a folder for the proved obligations.
+    `keeper` may have the answers already; counterexamples are not kept.
     """
 
     cores: CoreFile | None = None
     search: bool = True
     effort: int = PROOF_EFFORT
     smt2: Path | None = None
+    keeper: Keeper | None = None
 
 
 def prove_all_constants(
@@ -188,7 +206,7 @@ def prove_all_constants(
 
     `constants` are the switches that it is proved under. `ModelError` for a protocol without an argument for all constants.
     """
-    argument = argument_of(protocol)
+    argument = argument_of(protocol, constants)
     if argument is None:
         raise ModelError(f"no argument for all constants is known of {protocol.name}")
     chosen = options or AllConstantsOptions()
@@ -201,18 +219,24 @@ def prove_all_constants(
     switches: Mapping[str, int] = {}
     known = CoreFile.load(shipped_file(argument)) if chosen.cores is None else chosen.cores
     try:
-        with ProcessPool(limits, LEMMA_SEARCH) as pool:
+        kept = None
+        if chosen.keeper is not None:
             asked = Obligations(protocol, argument, dropped, constants)
-            switches = asked.switches
-            pool.load(FirstOrderProblem(protocol.name, dropped, tuple(switches.items())))
-            tasks = [_task(number, item, known, chosen) for number, item in enumerate(asked.all)]
-            for reply in pool.run(tasks):
-                if not isinstance(reply, Note):
-                    item = asked.all[reply.task]
-                    value = reply.reason if isinstance(reply, Lost) else reply.value
-                    results[reply.task] = _result(item, value)
-                    on_result(results[reply.task], len(results), len(tasks))
-            vacuous = _vacuous(pool, [step.name for step in asked.reading.steps])
+            kept = chosen.keeper.get(asked.fingerprint)
+        if asked is not None and kept is not None:
+            switches, vacuous = asked.switches, kept[1]
+            results = dict(enumerate(kept[0]))
+        else:
+            with ProcessPool(limits, LEMMA_SEARCH) as pool:
+                asked = asked or Obligations(protocol, argument, dropped, constants)
+                switches = asked.switches
+                for number, item in _decided(pool, asked, known, chosen):
+                    results[number] = item
+                    on_result(item, len(results), len(asked.all))
+                vacuous = _vacuous(pool, [step.name for step in asked.reading.steps])
+            # What took too long, or was lost with its process, another try may decide.
+            if chosen.keeper is not None and all(item.reason in ("", NOT_FOUND) for item in results.values()):
+                chosen.keeper.put(asked.fingerprint, [results[number] for number in sorted(results)], vacuous)
     except KeyboardInterrupt:
         interrupted = True
     made = tuple(results[number] for number in sorted(results))
@@ -232,6 +256,17 @@ def prove_all_constants(
         time.perf_counter() - started,
         interrupted,
     )
+
+
+def _decided(
+    pool: ProcessPool, asked: Obligations, known: CoreFile, options: AllConstantsOptions
+) -> Iterator[tuple[int, ObligationResult]]:
+    """Every obligation with what became of it, by number, as they are decided."""
+    pool.load(FirstOrderProblem(asked.protocol.name, asked.drop, tuple(asked.switches.items())))
+    tasks = [_task(number, item, known, options) for number, item in enumerate(asked.all)]
+    for reply in pool.run(tasks):
+        if not isinstance(reply, Note):
+            yield reply.task, _result(asked.all[reply.task], reply.reason if isinstance(reply, Lost) else reply.value)
 
 
 def _is_new(known: CoreFile, item: ObligationResult) -> bool:
@@ -257,7 +292,7 @@ def _result(item: GeneralObligation, answer: ObligationAnswer | str) -> Obligati
         verdict = SolverVerdict.REFUTED
     elif not answer.is_proved:
         verdict = SolverVerdict.UNKNOWN
-        reason = answer.reason or "neither a proof nor a counterexample was found within the limits"
+        reason = answer.reason or NOT_FOUND
     return ObligationResult(
         item.subject, item.clause, verdict, answer.seconds, answer.lemmas, answer.way, answer.counterexample, reason
     )

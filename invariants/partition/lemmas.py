@@ -58,3 +58,8 @@ PARTITION_LEMMAS: tuple[Property, ...] = (
     ),
 )
 """Those at the bottom first; with the lemma of KIP-320's proof that each comes from, if any."""
+
+RECORDS_ASCEND = _lemma(
+    "RecordsAscend", basis.records_ascend, "records of a producer id are in a log once and in order", "KIP-98"
+)
+"""What the promises of an idempotent producer need besides; nothing above needs it."""

@@ -10,7 +10,7 @@ from acked.invariants.partition.lemmas_words import leads_in_newest_epoch
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import in_one_epoch, presumes_leadership
-from acked.model.partition.settings import asynchronous_isr, truncates_by_request
+from acked.model.partition.settings import asynchronous_isr, idempotence, sequence_check, truncates_by_request
 from acked.model.partition.state import Epoch, Offset, Replica, State
 
 
@@ -187,3 +187,19 @@ def truncated_follower(s: State) -> Bool:
         return implies(is_told, within) & implies(is_vacant & is_newest, s.broker[f].truncating)
 
     return every(Replica, lambda a: every(Replica, lambda f: has(a, f)))
+
+
+def records_ascend(s: State) -> Bool:
+    """With idempotence: in a log the records of one producer id are in the order in which they were given to it, each once.
+
+    A leader takes a record only if it holds neither that one nor a later one of that producer (KIP-98); followers copy.
+    Nothing rests on it but what consumers see: each record once (NoDuplicates), and in order (NoReordering).
+    """
+    if not (idempotence.on and sequence_check.on):
+        return truth(True)
+
+    def ascend(r: Replica, o: Offset, p: Offset) -> Bool:
+        earlier, later = s.log[r].at(p), s.log[r].at(o)
+        return implies((p < o) & s.log[r].has(o) & (earlier.session == later.session), earlier.id < later.id)
+
+    return every(Replica, lambda r: every(Offset, lambda o: every(Offset, lambda p: ascend(r, o, p))))

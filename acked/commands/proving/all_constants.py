@@ -38,7 +38,7 @@ def prove_for_all_constants(
     from acked.reports.proofs.all_constants import all_constants_document, print_all_constants
     from acked.reports.proofs.proof import ProofReporter
 
-    argument = argument_of(spec.protocol)
+    argument = argument_of(spec.protocol, spec.switches)
     if argument is None:
         raise ConfigurationError(
             "--all-constants has lemmas for partition and for the replication family (kip320 and its ancestors), not for "

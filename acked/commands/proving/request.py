@@ -29,6 +29,7 @@ class Program(Enum):
     SUGGEST = "conjuncts for an incomplete proof"
     ALL_CONSTANTS = "one protocol, for all constants"
     MATRIX = "all variants"
+    RELEASES = "all releases of Kafka"
 
 
 _OF_ONE_INSTANCE = (
@@ -36,6 +37,14 @@ _OF_ONE_INSTANCE = (
 )  # fmt: skip
 
 REFUSED: tuple[tuple[Program | Method, tuple[str, ...], str], ...] = (
+    (Program.RELEASES, ("SPEC", "--constant"),
+     "--releases asks every release the same; leave SPEC and -c out, or name one release with --kafka-version"),
+    (Program.RELEASES, (*_OF_ONE_INSTANCE, "--smt2", "--all-constants", "--lemma-sets", "--matrix"),
+     "{given} cannot be combined with --releases; leave one of them out"),
+    (Program.MATRIX, ("--markdown",), "--markdown needs --releases; leave it out"),
+    (Program.ALL_CONSTANTS, ("--markdown",), "--markdown needs --releases; leave it out"),
+    (Program.SUGGEST, ("--markdown",), "--markdown needs --releases; leave it out"),
+    (Program.INSTANCE, ("--markdown",), "--markdown needs --releases; add that, or leave it out"),
     (Program.MATRIX, ("SPEC", "--constant", "--kafka-version", "--control-plane"),
      "--matrix proves every shipped variant; leave SPEC, -c and --kafka-version out"),
     (Program.MATRIX, (*_OF_ONE_INSTANCE, "--smt2", "--all-constants", "--lemma-sets"),
@@ -73,10 +82,14 @@ class Programs:
     matrix: bool
     all_constants: bool
     lemma_sets: Path | None
+    releases: bool
+    markdown: Path | None
 
     @property
     def chosen(self) -> Program:
         """The program; of several the one that refuses the others."""
+        if self.releases:
+            return Program.RELEASES
         if self.matrix:
             return Program.MATRIX
         if self.all_constants:

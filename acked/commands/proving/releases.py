@@ -1,0 +1,84 @@
+"""`acked prove --releases`: which releases of Kafka keep which promises, for all constants."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acked.asking.options import STARTED
+from acked.asking.output import Output, put_text
+from acked.checker.errors import ConfigurationError, ExitCode
+from acked.checker.files import check_writable
+from acked.version import __version__
+
+if TYPE_CHECKING:
+    from acked.checker.processes import Limits
+    from acked.checker.proof.releases import Release
+
+
+def prove_releases(
+    version: str | None, control_plane: str | None, markdown: Path | None, limits: Limits, output: Output
+) -> int:
+    """Fills the table, or the rows of one release, prints it and returns the exit code; writes the page, if one is named.
+
+    Answers that were found before are in the cache, so that what was interrupted goes on where it was.
+    """
+    from acked.checker.batch.cache import ResultCache
+    from acked.checker.batch.local import BatchLimits
+    from acked.checker.cache import cache_folder, open_cache
+    from acked.checker.observer import ProofProgress
+    from acked.checker.proof.kept import KeptProofs
+    from acked.checker.proof.releases import FaultClass, ReleaseVerdict, ReleaseWork, fill_table
+    from acked.reports.proofs.proof import ProofReporter
+    from acked.reports.proofs.releases import print_releases, releases_document, releases_markdown
+
+    rows = releases_named(version, control_plane)
+    if markdown is not None:
+        check_writable(markdown, "table")
+    store, folder = open_cache(), cache_folder("results")
+    total = len(rows) * len(FaultClass)
+    done = 0
+    with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
+
+        def tell(subject: str, verdict: str, seconds: float) -> None:
+            nonlocal done
+            done += not verdict
+            observer.decided(ProofProgress(subject, verdict, seconds, done, total))
+
+        work = ReleaseWork(
+            limits,
+            BatchLimits.default(limits.jobs),
+            None if store is None else KeptProofs(store),
+            None if folder is None else ResultCache(folder, __version__),
+            tell,
+        )
+        cells = fill_table(rows, tuple(FaultClass), work)
+    seconds = time.perf_counter() - STARTED
+    if markdown is not None:
+        put_text("\n".join(releases_markdown(cells)) + "\n", markdown, "table")
+    output.emit(lambda: releases_document(cells, seconds), lambda console: print_releases(console, cells, seconds))
+    return int(ExitCode.TOO_LARGE if any(item.verdict is ReleaseVerdict.OPEN for item in cells) else ExitCode.HOLDS)
+
+
+def releases_named(version: str | None, control_plane: str | None) -> tuple[Release, ...]:
+    """The rows of the table, or those of one release; `ConfigurationError` if there is no such release or control plane."""
+    from acked.checker.audit.keys import release
+    from acked.checker.proof.releases import RELEASES
+    from acked.model.formulas.errors import ModelError
+    from acked.model.partition.protocol import partition
+    from acked.model.partition.versions import planes_of
+
+    if version is None:
+        rows = RELEASES if control_plane is None else tuple(item for item in RELEASES if item[1] == control_plane)
+        if not rows:
+            raise ConfigurationError(f"no release runs on control plane {control_plane!r}; it is zookeeper or kraft")
+        return rows
+    rules = release(version).rules
+    try:
+        partition.profile(rules, control_plane)
+    except ModelError as error:
+        raise ConfigurationError(str(error)) from None
+    planes = planes_of(rules) if control_plane is None else (control_plane,)
+    return tuple((rules, plane) for plane in planes)
