@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from acked.invariants.delivery import PROPERTIES as DELIVERY
 from acked.invariants.majority import PROPERTIES as MAJORITY
 from acked.invariants.partition.properties import PROPERTIES as PARTITION
 from acked.invariants.partition.writes import PROPERTIES as PARTITION_WRITES
 from acked.invariants.property import Property
 from acked.invariants.replication.properties import PROPERTIES as REPLICATION
 from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS
+from acked.model.delivery.state import State as DeliveryState
 from acked.model.language.protocol import Protocol
 from acked.model.language.state import Struct
 from acked.model.majority.state import State as MajorityState
@@ -20,6 +22,7 @@ _SHIPPED: dict[type[Struct], tuple[Property, ...]] = {
     PartitionState: (*PARTITION, *PARTITION_WRITES),
     MajorityState: MAJORITY,
     TransactionsState: TRANSACTIONS,
+    DeliveryState: DELIVERY,
 }
 
 

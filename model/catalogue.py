@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acked.model.delivery.protocol import delivery
 from acked.model.language.protocol import Protocol
 from acked.model.majority.protocol import majority
 from acked.model.partition.protocol import partition
@@ -19,6 +20,6 @@ FAMILY: dict[str, Protocol] = {
 
 PROTOCOLS: dict[str, Protocol] = {
     **FAMILY,
-    **{protocol.name: protocol for protocol in (partition, majority, transactions)},
+    **{protocol.name: protocol for protocol in (partition, majority, transactions, delivery)},
 }
 """Every shipped protocol."""
