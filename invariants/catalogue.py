@@ -15,6 +15,7 @@ _SHIPPED = {
     "partition": ("partition.properties", "partition.writes"),
     "majority": ("majority",),
     "transactions": ("transactions.properties",),
+    "delivery": ("delivery",),
 }
 """For each package of protocols the modules with properties of its state; they are what each calls ``PROPERTIES``."""
 

@@ -41,5 +41,5 @@ _FAMILY = {
 FAMILY = Shipped(_FAMILY)
 """The replication family, in historical order."""
 
-PROTOCOLS = Shipped({**_FAMILY, **{name: f"{name}.protocol" for name in ("partition", "majority", "transactions")}})
+PROTOCOLS = Shipped({**_FAMILY, **{name: f"{name}.protocol" for name in ("partition", "majority", "transactions", "delivery")}})
 """Every shipped protocol."""

@@ -6,10 +6,22 @@ after it is a COMMIT. It is *hidden* where that marker is an ABORT.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from acked.invariants.property import Kind, Property
-from acked.model.language.quantify import every, implies, some
+from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
-from acked.model.transactions.common import is_decided, is_hidden, is_in_log, is_open, is_readable, is_record
+from acked.model.transactions.common import (
+    committed_offset,
+    holds_offsets,
+    is_decided,
+    is_hidden,
+    is_in_log,
+    is_open,
+    is_readable,
+    is_record,
+)
+from acked.model.transactions.settings import offsets
 from acked.model.transactions.state import (
     ABORTED,
     COMMITTED,
@@ -17,6 +29,7 @@ from acked.model.transactions.state import (
     NEW,
     Offset,
     Partition,
+    Position,
     Producer,
     State,
     Txn,
@@ -65,7 +78,7 @@ def no_record_of_another(s: State) -> Bool:
 
 
 def no_duplicates(s: State) -> Bool:
-    """No partition shows a record twice."""
+    """No partition shows a record twice; an offset may be there twice."""
 
     def shown(p: Partition, o: Offset) -> Bool:
         return s.log[p].at(o).txn.is_some & is_decided(s, p, o, True)
@@ -76,7 +89,7 @@ def no_duplicates(s: State) -> Bool:
         )
         return implies(s.log[p].has(o) & shown(p, o), ~again)
 
-    return every(Partition, lambda p: every(Offset, lambda o: once(p, o)))
+    return every(Partition, lambda p: holds_offsets(p) | every(Offset, lambda o: once(p, o)))
 
 
 def zombie_fenced(before: State, after: State) -> Bool:
@@ -101,6 +114,38 @@ def zombie_fenced(before: State, after: State) -> Bool:
 def no_hanging_transaction(s: State) -> Bool:
     """A transaction that is open in a partition is one whose partitions the coordinator will have write a marker."""
     return every(Partition, lambda p: implies(is_open(s, p), s.coordinator.partitions.contains(p)))
+
+
+def no_input_twice(s: State) -> Bool:
+    """No two transactions whose records are readable read the same input record."""
+    if not offsets.on:
+        return truth(True)  # Specs are refused that ask this without offsets.
+
+    def both(n: Txn, m: Txn) -> Bool:
+        return some(Partition, lambda p: is_readable(s, p, n) & is_readable(s, p, m) & ~holds_offsets(p))
+
+    def differ(n: Txn, m: Txn) -> Bool:
+        return implies((n < m) & both(n, m), s.txn[n].input != s.txn[m].input)
+
+    return every(Txn, lambda n: every(Txn, lambda m: differ(n, m)))
+
+
+def no_input_lost(s: State) -> Bool:
+    """Of every input record before the group's committed offset there is a transaction whose records are not aborted."""
+    if not offsets.on:
+        return truth(True)
+
+    def there(txn: Txn, p: Partition) -> Bool:
+        return holds_offsets(p) | (is_in_log(s, p, txn) & ~is_hidden(s, p, txn))
+
+    def processed(k: Position) -> Bool:
+        return some(Txn, lambda n: (s.txn[n].input == k) & every(Partition, lambda p: there(n, p)))
+
+    return every(Position, lambda k: implies(k < committed_offset(s), processed(k)))
+
+
+def _lacks_offsets(constants: Mapping[str, int]) -> str:
+    return "" if constants["offsets"] else "input; set offsets = true"
 
 
 PROPERTIES: tuple[Property, ...] = (
@@ -162,6 +207,26 @@ PROPERTIES: tuple[Property, ...] = (
         "and consumers in read_committed get nothing beyond it",
         "KIP-664, KIP-890",
         "3.6 (KIP-890 part 1)",
+    ),
+    Property(
+        "NoInputTwice",
+        Kind.STATE,
+        no_input_twice,
+        "an input record whose offset goes into the transaction is processed once: consumers in read_committed never get "
+        "what two transactions made of it",
+        "KIP-98, KIP-447",
+        "transaction.version=2 of 4.2; before where no request is late",
+        lacks=_lacks_offsets,
+    ),
+    Property(
+        "NoInputLost",
+        Kind.STATE,
+        no_input_lost,
+        "an input record is not passed over: if the group's committed offset is beyond it, what a transaction made of it is "
+        "readable, or will be",
+        "KIP-98, KIP-447",
+        "as for NoInputTwice",
+        lacks=_lacks_offsets,
     ),
 )
 """Every promise of the protocol."""

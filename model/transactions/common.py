@@ -17,6 +17,8 @@ from acked.model.transactions.settings import (
     log_size,
     marker_epoch_above,
     marker_retry_taken,
+    offsets,
+    partitions,
     transaction_version,
     unknown_producers_accepted,
     verifies,
@@ -33,6 +35,7 @@ from acked.model.transactions.state import (
     Epoch,
     Offset,
     Partition,
+    Position,
     Producer,
     Sequence,
     State,
@@ -134,10 +137,19 @@ def is_ongoing(s: State, p: Partition, of: Epoch) -> Bool:
     return is_open(s, p) & (s.partition[p].epoch == of)
 
 
+def holds_offsets(p: Partition) -> Bool:
+    """It is the partition of `__consumer_offsets` in which the group's offsets are.
+
+    Its leader is the group's coordinator, which appends offsets itself: without sequence numbers, and without looking for a
+    record that it has already (`AppendOrigin.COORDINATOR`). Epochs and verification are as everywhere.
+    """
+    return p == Partition(literal(partitions.value - 1)) if offsets.on else truth(False)
+
+
 def is_known(s: State, p: Partition, of: Epoch, number: Sequence) -> Bool:
     """It is one of the last batches under this epoch: answered as the first time, and not appended (KIP-98)."""
     mine = s.partition[p]
-    return (mine.epoch == of) & (number <= mine.last_seq)
+    return (mine.epoch == of) & (number <= mine.last_seq) & ~holds_offsets(p)
 
 
 def is_next(s: State, p: Partition, of: Epoch, number: Sequence) -> Bool:
@@ -145,7 +157,8 @@ def is_next(s: State, p: Partition, of: Epoch, number: Sequence) -> Bool:
     mine = s.partition[p]
     unknown = truth(True) if unknown_producers_accepted.on else number == 0
     fits = ite(mine.epoch == of, number == mine.last_seq + 1, number == 0)
-    return ite(mine.epoch == -1, unknown, (mine.epoch <= of) & fits)
+    unnumbered = holds_offsets(p)
+    return ite(mine.epoch == -1, unknown | unnumbered, (mine.epoch <= of) & (fits | unnumbered))
 
 
 def is_verified(s: State, p: Partition, of: Epoch) -> Bool:
@@ -236,13 +249,24 @@ def is_readable(s: State, p: Partition, txn: Txn) -> Bool:
 
 
 def is_hidden(s: State, p: Partition, txn: Txn) -> Bool:
-    """The record of that transaction is in an aborted range of the partition."""
-    return some(Offset, lambda o: is_record(s, p, o, txn) & is_decided(s, p, o, False))
+    """The record of that transaction is in an aborted range of the partition; an offset is not if a copy of it is valid."""
+    found = some(Offset, lambda o: is_record(s, p, o, txn) & is_decided(s, p, o, False))
+    return found & ~(holds_offsets(p) & is_readable(s, p, txn)) if offsets.on else found
 
 
 def is_in_log(s: State, p: Partition, txn: Txn) -> Bool:
     """The record of that transaction was appended to the partition."""
     return some(Offset, lambda o: is_record(s, p, o, txn))
+
+
+def committed_offset(s: State) -> Position:
+    """Where the group goes on: the last offset that a COMMIT made valid, 0 if there is none."""
+    p = Partition(literal(partitions.value - 1))
+    found = Position(literal(0))
+    for o in each(Offset):
+        is_valid = s.log[p].has(o) & s.log[p].at(o).txn.is_some & is_decided(s, p, o, True)
+        found = ite(is_valid, s.txn[s.log[p].at(o).txn.value].input + 1, found)
+    return found
 
 
 def all_acked(s: State, i: Producer) -> Bool:

@@ -11,8 +11,8 @@ from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, ite, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling, Tells
-from acked.model.language.values import Bool
-from acked.model.transactions.common import all_acked, fence, is_complete, is_state, no_txn, prepare
+from acked.model.language.values import Bool, OptionalValue
+from acked.model.transactions.common import all_acked, fence, holds_offsets, is_complete, is_state, no_txn, prepare
 from acked.model.transactions.settings import (
     TV2,
     aborts,
@@ -20,6 +20,7 @@ from acked.model.transactions.settings import (
     bumps,
     late_end,
     numbers_records,
+    offsets,
     timeout_bumps_epoch,
     timeouts,
     transaction_version,
@@ -42,6 +43,7 @@ from acked.model.transactions.state import (
     Fate,
     Partition,
     Phase,
+    Position,
     Producer,
     Sequence,
     State,
@@ -116,6 +118,11 @@ def leave_txn(s: State, i: Producer, fate: int) -> None:
     mine = s.producer[i]
     s.txn[mine.txn].fate = Fate(literal(fate))
     mine.phase = Phase(literal(READY))
+    if offsets.on:
+        if fate == COMMITTED:
+            mine.position = mine.position.value + 1
+        else:
+            mine.position = OptionalValue(literal(0), Position)
     if transaction_version.value == TV2:
         mine.epoch = s.coordinator.epoch
     mine.txn = Txn(literal(0))
@@ -177,7 +184,8 @@ def abort(s: State, producer: Producer) -> None:
             mine.sequence[p] = ite(given_up.is_empty, mine.sequence[p], Sequence(literal(0)))
     elif numbers_records.value:
         for p in each(Partition):
-            mine.sequence[p] = ite(given_up.contains(p), mine.sequence[p] + 1, mine.sequence[p])
+            number = mine.sequence[p]
+            mine.sequence[p] = ite(given_up.contains(p) & ~holds_offsets(p), number + 1, number)
     leave_txn(s, producer, ABORTED)
     if bumps.value:
         mine.phase = ite(given_up.is_empty, Phase(literal(READY)), Phase(literal(BUMPING)))

@@ -39,6 +39,7 @@ from acked.model.transactions.words import (
     departs,
     is_lost,
     marker_text,
+    record_text,
     result,
 )
 
@@ -56,7 +57,8 @@ def _says_written(t: Telling, commits: bool) -> str:
     p = t.partition
     if t.before.log[p].end == t.after.log[p].end:
         return f"partition {p} writes the {result(commits)} marker, with no transaction open there"
-    records = [f"r{entry.txn}" for entry in t.before.log[p].records[t.before.partition[p].lso :]]
+    open_ones = t.before.log[p].records[t.before.partition[p].lso :]
+    records = [record_text(t, entry.txn, p) for entry in open_ones]
     seen = ("is" if len(records) == 1 else "are") + (" readable" if commits else " aborted")
     return f"partition {p} writes the {result(commits)} marker, by which {says_list(records)} {seen}"
 

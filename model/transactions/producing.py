@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from acked.model.language.context import literal
 from acked.model.language.protocol import action, require
-from acked.model.language.quantify import every, implies, truth
+from acked.model.language.quantify import every, implies, ite, truth
 from acked.model.language.telling import Fault, Telling, Tells
 from acked.model.language.values import Bool, OptionalValue
 from acked.model.transactions.common import (
     add_partition,
     append_record,
+    committed_offset,
+    holds_offsets,
     is_known,
     is_next,
     is_ongoing,
@@ -28,13 +30,16 @@ from acked.model.transactions.common import (
 from acked.model.transactions.settings import (
     adds_late,
     adds_partitions,
+    init_first,
     late_produce,
     marker_time_kept,
     numbers_records,
+    offsets,
     shares_guard,
 )
 from acked.model.transactions.state import (
     IN_TXN,
+    NEW,
     OPEN,
     READY,
     UNBEGUN,
@@ -52,6 +57,7 @@ from acked.model.transactions.state import (
 from acked.model.transactions.words import (
     ADD,
     COORDINATOR,
+    GROUP,
     LATE_ADD_SENDER,
     LATE_PRODUCE_SENDER,
     PRODUCE,
@@ -60,18 +66,42 @@ from acked.model.transactions.words import (
     departs,
     is_lost,
     produce_text,
+    record_text,
     says_opened,
+    says_position,
+    says_read,
     txn_of,
 )
 
 
-@action(says=lambda t: f"producer {t.producer} begins transaction {t.txn}", actor="producer")
+@action(
+    says=lambda t: f"producer {t.producer} asks where to go on in the input, and is told {says_position(t)}",
+    when=lambda: offsets.on,
+    actor="producer", messages=(Tells("producer", GROUP, "OffsetFetch"), Tells(GROUP, "producer", says_position)),
+)
+def fetch_offset(s: State, producer: Producer) -> None:
+    """An instance asks for the group's committed offset: when it starts, and after an abort, to read the same input again."""
+    mine = s.producer[producer]
+    asks = mine.phase == READY
+    require("may ask", asks if init_first.on else asks | (mine.phase == NEW))
+    require("does not know its position", mine.position.is_none)
+    mine.position = committed_offset(s)
+
+
+def _says_begins(t: Telling) -> str:
+    return f"producer {t.producer} begins transaction {t.txn}{says_read(t)}"
+
+
+@action(says=_says_begins, actor="producer")
 def begin(s: State, producer: Producer, txn: Txn) -> None:
     """An instance begins the next transaction; nobody else is told."""
     mine = s.producer[producer]
     require("may begin a transaction", mine.phase == READY)
     require("those before were begun", every(Txn, lambda other: implies(other < txn, s.txn[other].fate != UNBEGUN)))
     require("a transaction is left", s.txn[txn].fate == UNBEGUN)
+    if offsets.on:
+        require("knows its position", mine.position.is_some)
+        s.txn[txn].input = mine.position.value
     s.txn[txn].owner = producer
     s.txn[txn].fate = Fate(literal(OPEN))
     mine.phase = Phase(literal(IN_TXN))
@@ -165,8 +195,8 @@ def late_add_is_lost(s: State) -> None:
 
 
 def number_of(s: State, i: Producer, p: Partition) -> Sequence:
-    """The sequence number of the instance's record; under an epoch for each transaction it is always 0."""
-    return s.producer[i].sequence[p] if numbers_records.value else sequence(0)
+    """The sequence number of the instance's record; under an epoch for each transaction it is always 0, and of offsets."""
+    return ite(holds_offsets(p), sequence(0), s.producer[i].sequence[p]) if numbers_records.value else sequence(0)
 
 
 def require_may_send(s: State, producer: Producer, partition: Partition) -> None:
@@ -184,11 +214,16 @@ def note_ack(s: State, producer: Producer, partition: Partition) -> None:
     mine.unanswered = mine.unanswered.remove(partition)
     mine.acked = mine.acked.add(partition)
     if numbers_records.value:
-        mine.sequence[partition] = mine.sequence[partition] + 1
+        number = mine.sequence[partition]
+        mine.sequence[partition] = ite(holds_offsets(partition), number, number + 1)
 
 
 def _produce_text(t: Telling) -> str:
-    return produce_text(txn_of(t), t.before.producer[t.producer].epoch)
+    return produce_text(t, txn_of(t), t.before.producer[t.producer].epoch, t.partition)
+
+
+def _own(t: Telling) -> str:
+    return record_text(t, txn_of(t), t.partition)
 
 
 def _says_appended(t: Telling) -> str:
@@ -198,7 +233,7 @@ def _says_appended(t: Telling) -> str:
 
 
 @action(
-    says=lambda t: f"producer {t.producer} sends r{txn_of(t)} to partition {t.partition}, {_says_appended(t)}",
+    says=lambda t: f"producer {t.producer} sends {_own(t)} to partition {t.partition}, {_says_appended(t)}",
     actor="producer", messages=(Tells("producer", "partition", _produce_text), Tells("partition", "producer", "ack")),
 )
 def produce(s: State, producer: Producer, partition: Partition) -> None:
@@ -215,7 +250,7 @@ def produce(s: State, producer: Producer, partition: Partition) -> None:
 
 
 @action(
-    says=lambda t: f"producer {t.producer} sends r{txn_of(t)} to partition {t.partition} again, which has it already",
+    says=lambda t: f"producer {t.producer} sends {_own(t)} to partition {t.partition} again, which has it already",
     when=lambda: late_produce.on,
     actor="producer", messages=(Tells("producer", "partition", _produce_text), Tells("partition", "producer", "ack")),
 )
@@ -230,7 +265,7 @@ def produce_again(s: State, producer: Producer, partition: Partition) -> None:
 
 
 @action(
-    says=lambda t: f"producer {t.producer} sends r{txn_of(t)} to partition {t.partition}; the request is late",
+    says=lambda t: f"producer {t.producer} sends {_own(t)} to partition {t.partition}; the request is late",
     when=lambda: late_produce.on,
     actor="producer", fault=Fault.LATE, messages=(departs("producer", "partition", _produce_text, PRODUCE),),
 )
@@ -255,9 +290,13 @@ def _end_late_produce(s: State) -> None:
     late.verified = False
 
 
+def _late(t: Telling) -> str:
+    return record_text(t, t.before.late.produce.txn, t.partition)
+
+
 def _late_produce_text(t: Telling) -> str:
     late = t.before.late.produce
-    return produce_text(late.txn, late.epoch)
+    return produce_text(t, late.txn, late.epoch, late.partition)
 
 
 def _counts_as_verified(s: State, partition: Partition) -> Bool:
@@ -268,7 +307,7 @@ def _counts_as_verified(s: State, partition: Partition) -> Bool:
 
 
 @action(
-    says=lambda t: f"the late r{t.before.late.produce.txn} reaches partition {t.partition}, {_says_appended(t)}",
+    says=lambda t: f"the late {_late(t)} reaches partition {t.partition}, {_says_appended(t)}",
     when=lambda: late_produce.on,
     actor="partition", messages=(arrives(LATE_PRODUCE_SENDER, "partition", _late_produce_text, PRODUCE),),
 )
@@ -287,7 +326,7 @@ def late_produce_arrives(s: State, partition: Partition) -> None:
 
 
 @action(
-    says=lambda t: f"the late r{t.before.late.produce.txn} for partition {t.partition} is lost or refused",
+    says=lambda t: f"the late {_late(t)} for partition {t.partition} is lost or refused",
     when=lambda: late_produce.on,
     actor="partition", fault=Fault.LOST,
     messages=(is_lost(LATE_PRODUCE_SENDER, "partition", _late_produce_text, PRODUCE),),
@@ -304,7 +343,7 @@ def late_produce_is_lost(s: State, partition: Partition) -> None:
 
 @action(
     says=lambda t: (
-        f"the late r{t.before.late.produce.txn} reaches partition {t.partition}, whose leader is told by the coordinator "
+        f"the late {_late(t)} reaches partition {t.partition}, whose leader is told by the coordinator "
         "that the transaction is open; the record is yet to be appended"
     ),
     when=lambda: bool(shares_guard.value),
@@ -359,6 +398,7 @@ def forget_producer(s: State, partition: Partition) -> None:
 
 
 ACTIONS = (
+    fetch_offset,
     begin,
     add_partition_to_txn,
     delay_add,

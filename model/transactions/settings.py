@@ -36,6 +36,20 @@ late_produce = switch("late_produce", "one Produce request at a time may be late
 late_end = switch("late_end", "one EndTxn request at a time may be late", default=True)
 late_marker = switch("late_marker", "one WriteTxnMarkers request at a time may be late", default=True)
 
+# -- the application --------------------------------------------------------------------------------------------------
+
+offsets = switch(
+    "offsets",
+    "every transaction reads one input record, and its offset goes into the transaction (sendOffsetsToTransaction): the last "
+    "partition is that of __consumer_offsets, and its records are the offsets (KIP-98)",
+    default=False,
+)
+init_first = switch(
+    "init_first",
+    "an instance asks for the committed offset once it is initialised, not before (only with offsets)",
+    default=True,
+)
+
 # -- rules that releases changed --------------------------------------------------------------------------------------
 
 TV1, TV2 = 1, 2
@@ -115,7 +129,8 @@ RULES: tuple[Constant, ...] = (
     marker_epoch_above,
     marker_retry_taken,
 )
-CONSTANTS: tuple[Constant, ...] = (*SIZES, *CIRCUMSTANCES, *RULES)
+APPLICATION: tuple[Constant, ...] = (offsets, init_first)
+CONSTANTS: tuple[Constant, ...] = (*SIZES, *CIRCUMSTANCES, *APPLICATION, *RULES)
 
 # -- what follows from them -------------------------------------------------------------------------------------------
 
@@ -157,7 +172,14 @@ highest_coordinator_epoch = Computed(
 )
 """The greatest coordinator epoch; 1 stands for all that are ahead of the late marker."""
 
-log_size = Computed(lambda constants: 2 * constants["transactions"] + int(not constants["marker_time_kept"]))
+repeats_offsets = Computed(lambda constants: int(bool(constants["offsets"] and constants["late_produce"])))
+"""Whether an offset may be appended twice: TxnOffsetCommit has no sequence number."""
+
+log_size = Computed(
+    lambda constants: (
+        2 * constants["transactions"] + int(not constants["marker_time_kept"]) + repeats_offsets.make(constants)
+    )
+)
 """Offsets of a partition: a record and a marker for every transaction, and a record that is appended twice, if one may be."""
 
 highest_epoch = Computed(lambda constants: 2 * (constants["producers"] + constants["transactions"]))

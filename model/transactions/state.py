@@ -26,6 +26,7 @@ from acked.model.transactions.settings import (
     late_produce,
     log_size,
     numbers_records,
+    offsets,
     partitions,
     producers,
     shares_guard,
@@ -59,6 +60,10 @@ class Sequence(Int, lo=-1, hi=transactions, name="sequence number"):
 
 class Offset(Int, lo=0, hi=log_size):
     """A position in a partition's log, its end or its last stable offset."""
+
+
+class Position(Int, lo=0, hi=transactions):
+    """A position in the input: the record that an instance reads next, as committed or as it knows it."""
 
 
 class TxnState(Int, lo=0, hi=5, name="transaction state"):
@@ -133,6 +138,7 @@ class ProducerState(Struct):
         Array(Partition, Present(Between(Sequence, 0, transactions), numbers_records)),
         "the sequence number of its next record",
     )
+    position = field(Present(Optional(Position), offsets), "where it reads next in the input; none until it has asked")
 
 
 class Coordinator(Struct):
@@ -204,6 +210,7 @@ class TxnRecord(Struct):
 
     owner = field(Optional(Producer), "the instance that began it")
     fate = field(Fate, "what became of it")
+    input = field(Present(Position, offsets), "the input record that it reads")
 
 
 class State(Struct):

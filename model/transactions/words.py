@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from acked.model.language.telling import Course, Message, Role, Telling, Tells, Those
 from acked.model.transactions.state import EMPTY, ONGOING, Partition, Producer
 
 COORDINATOR = Role("coordinator")
+GROUP = Role("group coordinator")
 
 INIT, ADD, PRODUCE, END, MARKER = "InitProducerId", "AddPartitionsToTxn", "Produce", "EndTxn", "WriteTxnMarkers"
 """Channels of late requests, by the names that Kafka's protocol gives them."""
@@ -38,6 +40,29 @@ def txn_of(t: Telling) -> int:
     """The transaction that an instance is in before the step."""
     number: int = t.before.producer[t.producer].txn
     return number
+
+
+def holds_offsets(txns: Sequence[Any], logs: Sequence[Any], partition: int) -> bool:
+    """Whether the records of a partition are offsets; from a state as it is told, or decoded."""
+    first = txns[0]
+    return bool("input" in first if isinstance(first, dict) else hasattr(first, "input")) and partition == len(logs) - 1
+
+
+def record_text(t: Telling, txn: int, partition: int) -> str:
+    """What a transaction writes to a partition: its record, or the offset after its input."""
+    if not holds_offsets(t.before.txn, t.before.log, partition):
+        return f"r{txn}"
+    return f"offset {t.before.txn[txn].input + 1} (of transaction {txn})"
+
+
+def says_read(t: Telling) -> str:
+    """What a transaction reads, as the end of a sentence; nothing where there is no input."""
+    return f", which reads input {t.after.txn[t.txn].input}" if hasattr(t.after.txn[t.txn], "input") else ""
+
+
+def says_position(t: Telling) -> str:
+    """The offset that an instance is told."""
+    return f"offset {t.after.producer[t.producer].position}"
 
 
 def says_opened(t: Telling) -> str:
@@ -75,9 +100,10 @@ def add_text(epoch: int, partition: int) -> str:
     return f"{ADD} (epoch {epoch}): partition {partition}"
 
 
-def produce_text(txn: int, epoch: int) -> str:
-    """A Produce request with one record."""
-    return f"{PRODUCE} (epoch {epoch}): r{txn}"
+def produce_text(t: Telling, txn: int, epoch: int, partition: int) -> str:
+    """A Produce request with one record; to the partition of offsets it is a TxnOffsetCommit."""
+    what = record_text(t, txn, partition)
+    return f"{PRODUCE if what == f'r{txn}' else 'TxnOffsetCommit'} (epoch {epoch}): {what}"
 
 
 def end_text(epoch: int, commits: bool) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Instance
+from acked.reports.pictures.delivery import DELIVERY
 from acked.reports.pictures.majority import MAJORITY
 from acked.reports.pictures.partition import PARTITION
 from acked.reports.pictures.picture import Pictures, Provider
 from acked.reports.pictures.replication import REPLICATION
 from acked.reports.pictures.transactions import TRANSACTIONS
 
-PROVIDERS: tuple[Provider, ...] = (REPLICATION, PARTITION, MAJORITY, TRANSACTIONS)
+PROVIDERS: tuple[Provider, ...] = (REPLICATION, PARTITION, MAJORITY, TRANSACTIONS, DELIVERY)
 """The providers of shipped protocols, and of those that have the same fields."""
 
 LANES_ALONE: Provider = Pictures()

@@ -24,7 +24,7 @@ from acked.model.transactions.state import (
     NEW,
     OPEN,
 )
-from acked.model.transactions.words import COORDINATOR, result
+from acked.model.transactions.words import COORDINATOR, GROUP, holds_offsets, result
 from acked.reports.pictures.picture import (
     Badge,
     Box,
@@ -75,10 +75,26 @@ def _cells(state: State, partition: int, offsets: int) -> tuple[Cell, ...]:
         if offset >= log["end"]:
             return Cell(offset, None, None)
         entry = log["records"][offset]
-        label = result(entry["commits"]) if entry["txn"] is None else f"r{entry['txn']}"
+        label = result(entry["commits"]) if entry["txn"] is None else _written(state, entry["txn"], partition)
         return Cell(offset, label, None, offset < lso, entry["txn"] is not None and bool(ended[offset]))
 
     return tuple(map(cell, range(offsets)))
+
+
+def _are_offsets(state: State, partition: int) -> bool:
+    return holds_offsets(state["txn"], state["log"], partition)
+
+
+def _written(state: State, txn: int, partition: int) -> str:
+    """What a transaction writes to a partition: its record, or the offset after its input."""
+    return f"→{state['txn'][txn]['input'] + 1}" if _are_offsets(state, partition) else f"r{txn}"
+
+
+def _committed_offset(state: State) -> int:
+    last = len(state["log"]) - 1
+    ended = zip(state["log"][last]["records"], outcomes(state, last), strict=True)
+    valid = [entry["txn"] for entry, how in ended if entry["txn"] is not None and how]
+    return state["txn"][valid[-1]]["input"] + 1 if valid else 0
 
 
 def _late(state: State, kind: str) -> Any:
@@ -101,7 +117,8 @@ def _badges(state: State, partition: int) -> Iterator[Badge]:
     produce, marker = _late(state, "produce"), _late(state, "marker")
     if produce.get("txn") is not None and produce["partition"] == partition:
         is_verified = ", verified" if produce.get("verified") else ""
-        yield Badge("late", f"late r{produce['txn']} (epoch {produce['epoch']}{is_verified}) on its way", Tone.ASIDE)
+        what = _written(state, produce["txn"], partition)
+        yield Badge("late", f"late {what} (epoch {produce['epoch']}{is_verified}) on its way", Tone.ASIDE)
     if marker.get("partition") == partition:
         text = f"late {result(marker['commits'])} marker (epoch {marker['epoch']}) on its way"
         yield Badge("late marker", text, Tone.ASIDE)
@@ -111,7 +128,7 @@ def _row(state: State, partition: int, offsets: int) -> Row:
     end, lso = state["log"][partition]["end"], state["partition"][partition]["lso"]
     return Row(
         key=str(partition),
-        name=f"partition {partition}",
+        name=f"partition {partition}{' (offsets)' if _are_offsets(state, partition) else ''}",
         cells=_cells(state, partition, offsets),
         markers=(
             Marker(MarkerKind.OTHER, "LSO", lso),
@@ -138,6 +155,12 @@ def _coordinator(state: State) -> Box:
     return Box(COORDINATOR.name, COORDINATOR.name, None, tuple(facts))
 
 
+def _group(state: State) -> Iterator[Box]:
+    """The group's coordinator, where there is an input."""
+    if "input" in state["txn"][0]:
+        yield Box(GROUP.name, GROUP.name, None, (Fact("offset", f"committed offset {_committed_offset(state)}"),))
+
+
 def _late_to_coordinator(state: State) -> Iterator[tuple[str, str]]:
     init, add, end = (_late(state, kind) for kind in ("init", "add", "end"))
     if init.get("sender") is not None:
@@ -151,9 +174,10 @@ def _late_to_coordinator(state: State) -> Iterator[tuple[str, str]]:
 def _producer(state: State, number: int) -> Box:
     mine = state["producer"][number]
     name = f"producer {number}"
+    place = [Fact("position", f"goes on at offset {mine['position']}")] if mine.get("position") is not None else []
     if mine["phase"] == NEW:
-        return Box(name, name, None, (Fact("phase", "not initialised"),))
-    facts = [Fact("epoch", f"epoch {mine['epoch']}")]
+        return Box(name, name, None, (Fact("phase", "not initialised"), *place))
+    facts = [Fact("epoch", f"epoch {mine['epoch']}"), *place]
     if mine["phase"] == BUMPING:
         facts.append(Fact("phase", "asks for another epoch"))
     if mine["phase"] == IN_TXN:
@@ -163,7 +187,8 @@ def _producer(state: State, number: int) -> Box:
                 facts.append(Fact(word, f"{word} {says_set(mine[word])}"))
     for n, txn in enumerate(state["txn"]):
         if txn["owner"] == number:
-            facts.append(Fact(f"transaction {n}", f"transaction {n}: {FATES[txn['fate']]}"))
+            reads = f" (input {txn['input']})" if "input" in txn else ""
+            facts.append(Fact(f"transaction {n}", f"transaction {n}{reads}: {FATES[txn['fate']]}"))
     return Box(name, name, None, tuple(facts))
 
 
@@ -214,6 +239,22 @@ def _hangs(state: State) -> Iterator[str]:
             yield f"a transaction is open in partition {p}, and the coordinator knows of none: nobody will end it"
 
 
+def _input_twice(state: State) -> Iterator[str]:
+    shown = sorted({(p, n) for p, n in _with_end(state, True) if not _are_offsets(state, p)})
+    for p, n in shown:
+        for m in (m for q, m in shown if q == p and m > n and state["txn"][m]["input"] == state["txn"][n]["input"]):
+            yield f"r{n} and r{m} are readable in partition {p}, and both were made of input {state['txn'][n]['input']}"
+
+
+def _input_lost(state: State) -> Iterator[str]:
+    hidden = set(_with_end(state, False))
+    results = [p for p in range(len(state["log"])) if not _are_offsets(state, p)]
+    there = {(p, entry["txn"]) for p in results for entry in state["log"][p]["records"]} - hidden
+    for k in range(_committed_offset(state)):
+        if not any(txn["input"] == k and all((p, n) in there for p in results) for n, txn in enumerate(state["txn"])):
+            yield f"the group's offset is {_committed_offset(state)}, and what was made of input {k} is nowhere"
+
+
 def _of_zombie(before: State, after: State) -> Iterator[str]:
     was = set(_with_end(before, True))
     for p, n in sorted(set(_with_end(after, True)) - was):
@@ -233,6 +274,8 @@ _POINTS: dict[str, Callable[[State], Iterator[str]]] = {
     "NoRecordOfAnother": _of_another,
     "NoDuplicates": _twice,
     "NoHangingTransaction": _hangs,
+    "NoInputTwice": _input_twice,
+    "NoInputLost": _input_lost,
 }
 
 
@@ -268,7 +311,7 @@ class TransactionsPictures(Pictures):
         offsets = resolve(log_size, instance.constants)
         rows = tuple(_row(state, p, offsets) for p in range(len(state["log"])))
         producers = [_producer(state, i) for i in range(len(state["producer"]))]
-        boxes = (*producers, _coordinator(state))
+        boxes = (*producers, _coordinator(state), *_group(state))
         return Picture(rows, boxes, (*(box.name for box in boxes), *(row.name for row in rows))), None
 
     def disagreements(self, name: str, before: State | None, after: State) -> Sequence[str]:

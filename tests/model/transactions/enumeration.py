@@ -39,6 +39,12 @@ class Rules:
     verification: bool = True
     marker_epoch_above: bool = True
     marker_retry_taken: bool = True
+    offsets: bool = False
+    init_first: bool = True
+
+    def is_offsets(self, p: int) -> bool:
+        """Whether the partition is that of the group's offsets."""
+        return self.offsets and p == self.partitions - 1
 
     @property
     def v2(self) -> bool:
@@ -78,6 +84,7 @@ class Client:
     waiting: frozenset[int] = frozenset()
     acked: frozenset[int] = frozenset()
     next: tuple[int, ...] = ()
+    position: int | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,7 @@ class World:
     fates: tuple[str, ...]
     mail: frozenset[tuple[Any, ...]] = field(default_factory=frozenset)
     init_spent: bool = False
+    inputs: tuple[int, ...] = ()
 
     def mailed(self, kind: str) -> tuple[Any, ...] | None:
         return next((item for item in self.mail if item[0] == kind), None)
@@ -182,14 +190,15 @@ def on_marked(c: Coordinator, p: int) -> Coordinator:
 
 def on_produce(rules: Rules, w: World, p: int, txn: int, epoch: int, seq: int) -> tuple[str, World]:
     leader, c = w.leaders[p], w.coordinator
-    if leader.epoch == epoch and seq <= leader.seq:
+    by_group = rules.is_offsets(p)
+    if leader.epoch == epoch and seq <= leader.seq and not by_group:
         return "DUPLICATE", w
     if leader.epoch == NONE:
-        if seq != 0 and not rules.unknown_producers_accepted:
+        if not by_group and seq != 0 and not rules.unknown_producers_accepted:
             return "UNKNOWN_PRODUCER_ID", w
     elif epoch < leader.epoch:
         return "INVALID_PRODUCER_EPOCH", w
-    elif seq != (leader.seq + 1 if epoch == leader.epoch else 0):
+    elif not by_group and seq != (leader.seq + 1 if epoch == leader.epoch else 0):
         return "OUT_OF_ORDER_SEQUENCE_NUMBER", w
     if not (leader.open and leader.epoch == epoch):
         if rules.v2:
@@ -198,7 +207,8 @@ def on_produce(rules: Rules, w: World, p: int, txn: int, epoch: int, seq: int) -
             error = on_verify(c, epoch, p) if rules.verification else OK
         if error != OK:
             return error, w
-    if len(leader.log) + 2 > 2 * rules.transactions + (not rules.marker_time_kept):
+    copies = int(rules.offsets and rules.late_produce)
+    if len(leader.log) + 2 > 2 * rules.transactions + (not rules.marker_time_kept) + copies:
         return "there is no room", w
     written = replace(leader, log=(*leader.log, f"r{txn}"), epoch=epoch, seq=seq)
     return OK, replace(w, coordinator=c, leaders=put(w.leaders, p, written))
@@ -244,9 +254,12 @@ def start(rules: Rules, w: World, i: int) -> Iterator[World]:
 
 def transact(rules: Rules, w: World, i: int) -> Iterator[World]:
     me = w.clients[i]
-    if me.doing == "ready" and "unbegun" in w.fates:
+    if rules.offsets and me.position is None and (me.doing == "ready" or (me.doing == "start" and not rules.init_first)):
+        yield w.client(i, position=valid_offset(w))
+    if me.doing == "ready" and "unbegun" in w.fates and not (rules.offsets and me.position is None):
         n = w.fates.index("unbegun")
-        yield replace(w.fate(n, "open"), owners=put(w.owners, n, i)).client(i, doing="txn", txn=n)
+        begun = replace(w.fate(n, "open"), owners=put(w.owners, n, i), inputs=put(w.inputs, n, me.position or 0))
+        yield begun.client(i, doing="txn", txn=n)
     if me.doing != "txn":
         return
     assert me.txn is not None
@@ -277,10 +290,10 @@ def add(rules: Rules, w: World, i: int, p: int) -> Iterator[World]:
 def send(rules: Rules, w: World, i: int, p: int) -> Iterator[World]:
     me = w.clients[i]
     assert me.txn is not None
-    seq = 0 if rules.v2 else me.next[p]
+    seq = 0 if rules.v2 or rules.is_offsets(p) else me.next[p]
     error, after = on_produce(rules, w, p, me.txn, me.epoch, seq)
     if error == OK or (error == "DUPLICATE" and rules.late_produce):
-        following = me.next if rules.v2 else put(me.next, p, seq + 1)
+        following = me.next if rules.v2 or rules.is_offsets(p) else put(me.next, p, seq + 1)
         yield after.client(i, waiting=me.waiting - {p}, acked=me.acked | {p}, next=following)
     if rules.late_produce and not w.mailed("produce"):
         yield w.client(i, waiting=me.waiting | {p}).post("produce", p, me.txn, me.epoch, seq)
@@ -296,12 +309,13 @@ def end(rules: Rules, w: World, i: int, result: str) -> Iterator[World]:
             if rules.client_bumps_epoch:
                 doing, following = "bump", (0,) * rules.partitions
             else:
-                following = tuple(n + (p in me.waiting) for p, n in enumerate(me.next))
+                following = tuple(n + (p in me.waiting and not rules.is_offsets(p)) for p, n in enumerate(me.next))
         told = replace(w, coordinator=c).fate(me.txn, "committed" if result == "Commit" else "aborted")
         none: frozenset[int] = frozenset()
         yield told.client(
             i, doing=doing, txn=None, added=none, waiting=none, acked=none, next=following,
             epoch=c.epoch if rules.v2 else me.epoch,
+            position=None if me.position is None or result == "Abort" else me.position + 1,
         )
     if rules.late_end and not w.mailed("end"):
         asked = w.fate(me.txn, "committing" if result == "Commit" else "aborting")
@@ -365,9 +379,18 @@ def seen(leader: Leader, result: str) -> list[str]:
     return found
 
 
-def broken(w: World) -> Iterator[str]:
+def valid_offset(w: World) -> int:
+    """Where the group goes on: after the input of the last transaction whose offset was committed."""
+    found = seen(w.leaders[-1], "Commit")
+    return w.inputs[int(found[-1][1:])] + 1 if found else 0
+
+
+def broken(rules: Rules, w: World) -> Iterator[str]:
     readable = [seen(leader, "Commit") for leader in w.leaders]
     hidden = [seen(leader, "Abort") for leader in w.leaders]
+    if rules.offsets:
+        hidden[-1] = [name for name in hidden[-1] if name not in readable[-1]]
+        yield from broken_for_inputs(w, readable[:-1], hidden[:-1])
     for n, fate in enumerate(w.fates):
         name = f"r{n}"
         shown = any(name in item for item in readable)
@@ -379,10 +402,24 @@ def broken(w: World) -> Iterator[str]:
             yield "NoTornTransaction"
         if shown and fate not in ("committing", "committed"):
             yield "NoRecordOfAnother"
-        if any(item.count(name) > 1 for item in readable):
+        if any(item.count(name) > 1 for item in (readable[:-1] if rules.offsets else readable)):
             yield "NoDuplicates"
     if any(leader.open and p not in w.coordinator.members for p, leader in enumerate(w.leaders)):
         yield "NoHangingTransaction"
+
+
+def broken_for_inputs(w: World, readable: list[list[str]], hidden: list[list[str]]) -> Iterator[str]:
+    """What is said of the partitions to which the results go, all but the last one."""
+    for results in readable:
+        if len({w.inputs[int(name[1:])] for name in results}) < len(set(results)):
+            yield "NoInputTwice"
+    done = {
+        w.inputs[n]
+        for n in range(len(w.inputs))
+        if all(f"r{n}" in x.log and f"r{n}" not in y for x, y in zip(w.leaders[:-1], hidden, strict=True))
+    }
+    if not set(range(valid_offset(w))) <= done:
+        yield "NoInputLost"
 
 
 def broken_by(before: World, after: World) -> Iterator[str]:
@@ -424,6 +461,7 @@ def reach(rules: Rules) -> tuple[set[World], dict[str, int]]:
         (Client(next=(0,) * rules.partitions),) * rules.producers,
         (None,) * rules.transactions,
         ("unbegun",) * rules.transactions,
+        inputs=(0,) * rules.transactions,
     )
     states, level, depth, found = {first}, [first], 0, dict[str, int]()
     note: Callable[[str, int], int] = found.setdefault
@@ -438,7 +476,7 @@ def reach(rules: Rules) -> tuple[set[World], dict[str, int]]:
                 if after not in states:
                     states.add(after)
                     following.append(after)
-                    for name in broken(after):
+                    for name in broken(rules, after):
                         note(name, depth)
         level = following
     return states, found

@@ -1,0 +1,171 @@
+"""The group: who has the partition, where it goes on, and which offset is committed.
+
+Sources: `GroupMetadataManager` and `ConsumerCoordinator` of 3.9; KIP-447.
+"""
+
+from __future__ import annotations
+
+from acked.model.delivery.settings import (
+    AFTER,
+    AUTO,
+    BEFORE,
+    PER_PARTITION,
+    commits,
+    crashes,
+    ids,
+    inputs,
+    rebalances,
+    stable_offsets,
+    threads,
+    transacts,
+)
+from acked.model.delivery.state import COMMITTED, DONE, GOT, IDLE, Input, Member, Stage, State
+from acked.model.language.context import literal
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import ite, some
+from acked.model.language.telling import Fault, Role, Telling, Tells
+from acked.model.language.values import Bool, OptionalValue
+
+GROUP = Role("group coordinator")
+
+
+def is_owner(s: State, m: Member) -> Bool:
+    """The member is the partition's owner in the group's newest generation."""
+    return s.owner == m
+
+
+def forget_record(s: State, m: Member) -> None:
+    """The member has no record in hand."""
+    mine = s.member[m]
+    mine.record = OptionalValue(literal(0), Input)
+    mine.stage = Stage(literal(IDLE))
+    mine.sent = False
+
+
+def stop(s: State, m: Member) -> None:
+    """The member reads on nowhere."""
+    forget_record(s, m)
+    s.member[m].assigned = False
+    s.member[m].position = OptionalValue(literal(0), Input)
+
+
+def _says_given(t: Telling) -> str:
+    before = t.before.owner
+    others = "" if before is None else f"; member {before} has not heard of it so far"
+    return f"the group gives the partition to member {t.member}{others}"
+
+
+@action(
+    says=_says_given, actor=GROUP, messages=(Tells(GROUP, "member", "has the partition"),),
+)
+def rebalance(s: State, member: Member) -> None:
+    """The group gives the partition to a member: to begin with, when its owner is gone, or from one that has not heard."""
+    require("is not its owner", ~is_owner(s, member))
+    require("does not believe to have it", ~s.member[member].assigned)
+    if not rebalances.on:
+        require("nobody has it", s.owner.is_none)
+    s.owner = member
+    s.member[member].assigned = True
+    if transacts.value and ids.value == PER_PARTITION:
+        s.member[member].initialised = False
+
+
+@action(
+    says=lambda t: f"member {t.member} hears that it does not have the partition any more, and stops where it is",
+    actor="member", messages=(Tells(GROUP, "member", "ILLEGAL_GENERATION"),),
+)
+def hear_of_loss(s: State, member: Member) -> None:
+    """A member hears that the group has given its partition to another."""
+    require("believes to have it", s.member[member].assigned)
+    require("is not its owner", ~is_owner(s, member))
+    stop(s, member)
+
+
+@action(
+    says=lambda t: f"member {t.member} dies, and comes back as a new member",
+    when=lambda: crashes.on,
+    actor="member", fault=Fault.STOPS,
+)
+def crash(s: State, member: Member) -> None:
+    """A member dies with what it had in hand; the group takes the partition from it."""
+    require("has the partition", s.member[member].assigned)
+    s.owner = _without(s, member)
+    stop(s, member)
+    if transacts.value:
+        s.member[member].initialised = False
+
+
+def _without(s: State, member: Member) -> OptionalValue[Member]:
+    return ite(is_owner(s, member), OptionalValue(literal(0), Member), s.owner)
+
+
+def is_pending(s: State) -> Bool:
+    """An offset of the partition is in a transaction that is not over."""
+    return some(Member, lambda m: s.txn[m].offset.is_some)
+
+
+@action(
+    says=lambda t: f"member {t.member} asks where to go on, and is told offset {t.after.member[t.member].position}",
+    actor="member", messages=(
+        Tells("member", GROUP, "OffsetFetch"),
+        Tells(GROUP, "member", lambda t: f"offset {t.after.member[t.member].position}"),
+    ),
+)
+def fetch_offset(s: State, member: Member) -> None:
+    """A member asks for the group's committed offset, once its producer is initialised."""
+    mine = s.member[member]
+    require("believes to have it", mine.assigned)
+    require("does not know where to go on", mine.position.is_none)
+    if transacts.value:
+        require("is initialised", mine.initialised)
+        if stable_offsets.on:
+            require("no offset is in a transaction", ~is_pending(s))
+    mine.position = s.committed
+
+
+@action(says=lambda t: f"member {t.member} gets input {t.after.member[t.member].record}", actor="member")
+def poll(s: State, member: Member) -> None:
+    """A member gets the next record."""
+    mine = s.member[member]
+    require("knows where to go on", mine.position.is_some)
+    require("has no record in hand", mine.stage == IDLE)
+    require("a record is left", mine.position.value < inputs)
+    mine.record = mine.position.value
+    mine.position = mine.position.value + 1
+    mine.stage = Stage(literal(GOT))
+
+
+@action(
+    says=lambda t: f"member {t.member} commits offset {t.after.committed}",
+    when=lambda: commits.value in (BEFORE, AFTER),
+    actor="member", messages=(Tells("member", GROUP, lambda t: f"OffsetCommit: {t.after.committed}"),),
+)
+def commit_offset(s: State, member: Member) -> None:
+    """A member commits the offset after its record, before or after it has processed it."""
+    mine = s.member[member]
+    require("it is time to", mine.stage == (GOT if commits.value == BEFORE else DONE))
+    require("is the partition's owner", is_owner(s, member))
+    s.committed = mine.position.value
+    if commits.value == BEFORE:
+        mine.stage = Stage(literal(COMMITTED))
+    else:
+        forget_record(s, member)
+
+
+@action(
+    says=lambda t: f"poll commits offset {t.after.committed} for member {t.member} by itself",
+    when=lambda: commits.value == AUTO,
+    actor="member", messages=(Tells("member", GROUP, lambda t: f"OffsetCommit: {t.after.committed}"),),
+)
+def commit_by_poll(s: State, member: Member) -> None:
+    """The interval is over: poll commits the offset after all records that it has returned so far."""
+    mine = s.member[member]
+    require("knows where to go on", mine.position.is_some)
+    require("is the partition's owner", is_owner(s, member))
+    require("it is news", mine.position.value != s.committed)
+    if not threads.on:
+        require("has no record in hand", mine.stage == IDLE)
+    s.committed = mine.position.value
+
+
+ACTIONS = (rebalance, hear_of_loss, crash, fetch_offset, poll, commit_offset, commit_by_poll)

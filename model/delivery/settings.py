@@ -1,0 +1,94 @@
+"""The constants of `delivery`: sizes, how the application commits its offsets, what may go wrong, and rules of releases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from acked.model.language.context import Computed, Constant, choice, switch
+
+# -- sizes ------------------------------------------------------------------------------------------------------------
+
+members = Constant("members", 1, 3, "members of the group, each an instance of the application", 2)
+inputs = Constant("inputs", 1, 3, "records of the input partition", 2)
+
+# -- the application --------------------------------------------------------------------------------------------------
+
+BEFORE, AFTER, AUTO, IN_TRANSACTION = range(4)
+commits = choice(
+    "commits",
+    ("before", "after", "auto", "in transaction"),
+    "when a member commits the offset of a record: before it processes it, after it has, whenever poll does so by itself "
+    "(enable.auto.commit), or in one transaction with the result (sendOffsetsToTransaction)",
+    "in transaction",
+)
+threads = switch(
+    "threads",
+    "records are handed to another thread, and the next poll does not wait for them (only with commits = \"auto\")",
+    default=False,
+)
+PER_INSTANCE, PER_PARTITION = range(2)
+ids = choice(
+    "ids",
+    ("per instance", "per partition"),
+    "whether every member has a transactional.id of its own, or every input partition has one that goes from owner to owner "
+    "(only with commits = \"in transaction\")",
+    "per instance",
+)
+
+# -- what may go wrong ------------------------------------------------------------------------------------------------
+
+crashes = switch("crashes", "a member may die; the application comes back as a new member", default=True)
+rebalances = switch(
+    "rebalances",
+    "the group may give the partition to another member while its owner is alive and has not heard",
+    default=True,
+)
+lost_answers = switch(
+    "lost_answers", "the answer to a result that was written may be lost, and the producer sends it again", default=True
+)
+
+# -- rules that releases changed, or that are set -----------------------------------------------------------------------
+
+idempotence = switch(
+    "idempotence",
+    "a result that one producer sends again is not written again (enable.idempotence; the default of clients from 3.2 on)",
+    default=True,
+)
+group_metadata = switch(
+    "group_metadata",
+    "an offset in a transaction names member and generation, and is refused if the generation is over (2.5, KIP-447)",
+    default=True,
+)
+stable_offsets = switch(
+    "stable_offsets",
+    "who asks for the committed offset waits while one is in a transaction that is not over (requireStable, 2.5, KIP-447)",
+    default=True,
+)
+
+CONSTANTS: tuple[Constant, ...] = (
+    members,
+    inputs,
+    commits,
+    threads,
+    ids,
+    crashes,
+    rebalances,
+    lost_answers,
+    idempotence,
+    group_metadata,
+    stable_offsets,
+)
+RULES: tuple[Constant, ...] = (idempotence, group_metadata, stable_offsets)
+
+# -- what follows from them -------------------------------------------------------------------------------------------
+
+
+def _in_transaction(constants: Mapping[str, int]) -> bool:
+    return constants["commits"] == IN_TRANSACTION
+
+
+transacts = Computed(lambda constants: int(_in_transaction(constants)))
+"""Whether results and offsets are written in transactions."""
+
+resends = Computed(lambda constants: int(bool(constants["lost_answers"] and not _in_transaction(constants))))
+"""Whether a result may be sent again; a transaction takes care of that (`transactions` is about it)."""

@@ -1,0 +1,35 @@
+"""Releases of Kafka as settings of `delivery`: what brokers and clients of that release do by default.
+
+Sources: KIP-447, KIP-679, KAFKA-13598; the Kafka source at the release tags.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from acked.model.delivery import settings
+from acked.model.formulas.errors import ModelError
+from acked.model.language.protocol import Setting
+
+LATEST = "latest"
+VERSIONS = ("0.11", "2.4", "2.5", "3.1", "3.2", "3.9", "4.0", "4.3", LATEST)
+"""Releases at which something changed, and some in between, oldest first."""
+
+_SINCE = (
+    (settings.idempotence, "3.2", "KIP-679, KAFKA-13598: enable.idempotence is true in effect from 3.0.1, 3.1.1 and 3.2"),
+    (settings.group_metadata, "2.5", "KIP-447: sendOffsetsToTransaction(offsets, groupMetadata)"),
+    (settings.stable_offsets, "2.5", "KIP-447: OffsetFetch with requireStable"),
+)
+
+
+def profile(version: str | None, control_plane: str | None) -> dict[str, Setting]:
+    """The rules of a release; `ModelError` if there is no such release, or a control plane is named."""
+    if control_plane is not None:
+        raise ModelError("groups deliver the same with ZooKeeper and KRaft; remove the control plane")
+    wanted = version or LATEST
+    if wanted not in VERSIONS:
+        close = difflib.get_close_matches(wanted, VERSIONS, n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise ModelError(f"there is no version {wanted!r}{hint}; the versions are {', '.join(VERSIONS)}")
+    at = VERSIONS.index(wanted)
+    return {item.name: Setting(int(at >= VERSIONS.index(since)), source) for item, since, source in _SINCE}

@@ -1,0 +1,132 @@
+"""Delivery end to end, held against an enumeration that shares nothing with it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from acked.checker.bounds import Bounds
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.question import Question
+from acked.checker.question.result import Verdict
+from acked.checker.search.local import search
+from acked.invariants.catalogue import properties_of
+from acked.model.delivery.protocol import delivery
+from acked.model.delivery.versions import LATEST, VERSIONS, profile
+from acked.model.formulas.errors import ModelError
+from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.protocol import Instance
+from tests.model.delivery.enumeration import Rules, explore
+from tests.oracle import Space, assert_same_answer
+from tests.oracle import explore as explore_plainly
+
+PROMISES = tuple(properties_of(delivery).values())
+
+
+def answer(made: Instance, is_symmetric: bool = False) -> tuple[int, dict[str, int]]:
+    """How many states are reachable, and by promise that is broken the length of a shortest trace."""
+    question = Question(made, PROMISES, is_symmetric=is_symmetric)
+    result = search(question, Bounds(workers=1), StopPolicy.EVERY_PROPERTY)
+    return result.distinct_states, {item.property.name: item.trace_length - 1 for item in result.violations}
+
+
+CASES = [
+    Rules(),
+    Rules(ids="per partition", group_metadata=False, stable_offsets=False),
+    Rules(commits="before", idempotence=False),
+    Rules(commits="after"),
+    Rules(commits="auto", threads=True),
+    Rules(commits="auto", crashes=False, inputs=3),
+    Rules(commits="after", rebalances=False, lost_answers=False, members=3),
+]
+LARGER = [Rules(group_metadata=False), Rules(stable_offsets=False), Rules(ids="per partition", members=3, inputs=3)]
+
+
+def told(rules: Rules) -> str:
+    """What a case has other than the defaults."""
+    return ", ".join(f"{name}={value}" for name, value in asdict(rules).items() if value != getattr(Rules(), name))
+
+
+@pytest.mark.parametrize("rules", [*CASES, *(pytest.param(item, marks=pytest.mark.long) for item in LARGER)], ids=told)
+def test_states_verdicts_and_lengths_are_those_of_an_enumeration_that_knows_nothing_of_the_protocol(rules: Rules) -> None:
+    assert answer(delivery.instantiate(asdict(rules))) == explore(rules)
+
+
+def test_the_enumeration_is_asked_about_every_constant() -> None:
+    asked = [asdict(item) for item in CASES + LARGER]
+    assert {name for name in asked[0] if len({item[name] for item in asked}) == 1} == set()
+    assert set(asked[0]) == {item.name for item in delivery.constants}
+
+
+def test_the_native_search_says_what_the_plain_evaluator_says() -> None:
+    question = Question(delivery.instantiate({"commits": "after"}), PROMISES)
+    result = search(question, Bounds(workers=2), StopPolicy.EVERY_PROPERTY)
+    assert_same_answer(result, explore_plainly(Space(question), StopPolicy.EVERY_PROPERTY))
+    assert result.distinct_states > 500
+
+
+def test_members_are_interchangeable() -> None:
+    made = delivery.instantiate({})
+    plain, folded = answer(made), answer(made, is_symmetric=True)
+    assert plain[0] / 2 <= folded[0] < plain[0]
+    assert plain[1] == folded[1] == {}
+
+
+@pytest.mark.parametrize(
+    ("constants", "broken"),
+    [
+        ({"commits": "before"}, {"NoInputLost"}),
+        ({"commits": "before", "idempotence": False}, {"NoInputLost", "NoInputTwice"}),
+        ({"commits": "after"}, {"NoInputTwice"}),
+        ({"commits": "auto"}, {"NoInputTwice"}),
+        ({"commits": "auto", "threads": True}, {"NoInputLost", "NoInputTwice"}),
+        ({"commits": "in transaction"}, set()),
+        ({"group_metadata": False}, {"NoInputTwice"}),
+        ({"stable_offsets": False}, {"NoInputTwice"}),
+    ],
+    ids=str,
+)
+def test_how_offsets_are_committed_decides_what_is_promised(constants: dict[str, Any], broken: set[str]) -> None:
+    assert set(answer(delivery.instantiate(constants))[1]) == broken
+
+
+def test_releases_have_the_rules_that_came_with_them() -> None:
+    rules = {version: {name: item.value for name, item in profile(version, None).items()} for version in VERSIONS}
+    assert rules["2.4"] == {"idempotence": 0, "group_metadata": 0, "stable_offsets": 0}
+    assert rules["2.5"] == {"idempotence": 0, "group_metadata": 1, "stable_offsets": 1}
+    assert rules[LATEST] == {item.name: item.default for item in delivery.constants if item.name in rules[LATEST]}
+    with pytest.raises(ModelError, match=r"there is no version '2.44' \(did you mean 2.4\?\)"):
+        profile("2.44", None)
+    with pytest.raises(ModelError, match="remove the control plane"):
+        profile("2.4", "kraft")
+
+
+@pytest.mark.parametrize("commits", ["before", "after", "auto", "in transaction"])
+def test_every_action_says_in_a_sentence_what_it_does(commits: str) -> None:
+    made = delivery.instantiate({"commits": commits, "threads": commits == "auto", "ids": "per partition"})
+    chance, told = random.Random(3), dict[str, str]()
+    guards = Evaluator([item.guard for item in made.actions])
+    start = codes = made.schema.unpack(made.initial[0])
+    for turn in range(1200):
+        codes = start if turn % 40 == 0 else codes
+        enabled = [item for item, holds in zip(made.actions, guards(codes), strict=True) if holds]
+        if not enabled:
+            continue
+        kind = chance.choice(sorted({item.action.name for item in enabled}))
+        step = chance.choice([item for item in enabled if item.action.name == kind])
+        after = made.fire(step, codes)
+        text = made.tell(step, codes, after)
+        assert "None" not in text
+        told.setdefault(step.action.name, text)
+        codes = after
+    assert set(told) == {item.action.name for item in made.actions}
+
+
+def test_nobody_that_is_alone_hears_of_a_loss() -> None:
+    question = Question(delivery.instantiate({"commits": "after", "crashes": False, "rebalances": False}), PROMISES)
+    result = search(question, Bounds(workers=1), StopPolicy.EVERY_PROPERTY)
+    assert result.verdict is Verdict.HOLDS
+    assert list(result.never_fired) == ["HearOfLoss"]
