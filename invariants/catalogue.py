@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from acked.invariants.majority import PROPERTIES as MAJORITY
+from acked.invariants.partition.moves import PROPERTIES as PARTITION_MOVES
 from acked.invariants.partition.properties import PROPERTIES as PARTITION
 from acked.invariants.partition.writes import PROPERTIES as PARTITION_WRITES
 from acked.invariants.property import Property
@@ -17,7 +18,7 @@ from acked.model.transactions.state import State as TransactionsState
 
 _SHIPPED: dict[type[Struct], tuple[Property, ...]] = {
     ReplicationState: REPLICATION,
-    PartitionState: (*PARTITION, *PARTITION_WRITES),
+    PartitionState: (*PARTITION, *PARTITION_WRITES, *PARTITION_MOVES),
     MajorityState: MAJORITY,
     TransactionsState: TRANSACTIONS,
 }
