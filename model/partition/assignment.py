@@ -44,7 +44,8 @@ def keeps_something(s: State, r: Replica) -> Bool:
 def require_part(s: State, r: Replica) -> None:
     """What befalls a broker is told only where it concerns the partition: it is a replica, or still has what it was sent."""
     if reassignment.on:
-        require("has a part in the partition", is_replica(s, r) | keeps_something(s, r))
+        named = s.controller.elr.contains(r)
+        require("has a part in the partition", is_replica(s, r) | keeps_something(s, r) | named)
 
 
 def take_up_assignment(s: State, leader: Replica) -> None:

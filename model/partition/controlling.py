@@ -47,7 +47,7 @@ from acked.model.partition.settings import (
     zombies,
 )
 from acked.model.partition.state import Offset, Replica, State
-from acked.model.partition.words import says_no_answers
+from acked.model.partition.words import says_complete, says_no_answers
 
 # -- a broker's life --------------------------------------------------------------------------------------------------
 
@@ -57,6 +57,8 @@ def _says_gone(t: Telling) -> str:
     text = f"; the controller takes it out of the ISR, now {says_set(after.isr)}" if before.isr != after.isr else ""
     if before.leader_epoch != after.leader_epoch:
         text += f", in a new leader epoch, {after.leader_epoch}"
+    if complete := says_complete(t):
+        return text + complete
     if before.leader is not None and after.leader is None:
         text += "; there is no leader"
     return text

@@ -57,7 +57,7 @@ from acked.model.partition.settings import (
     zombies,
 )
 from acked.model.partition.state import Replica, State
-from acked.model.partition.words import says_answers
+from acked.model.partition.words import says_answers, says_complete
 
 
 @action(
@@ -248,7 +248,8 @@ def _says_new_epoch(t: Telling) -> str:
 
 @action(
     says=lambda t: (
-        f"the controller commits the ISR {says_set(t.after.controller.isr)} that leader {t.leader} asked for"
+        f"the controller commits the ISR {says_set(t.before.broker[t.leader].pending)} that leader {t.leader} asked for"
+        + says_complete(t)
         + _says_new_epoch(t)
         + f"; broker {t.leader} has not heard yet"
     ),

@@ -85,6 +85,8 @@ def reassign(s: State, target: SetValue[Replica]) -> None:
     require_another(s, target)
     c.asked = target
     adding, removing = target - before, before - target
+    if not moves_replaceable.on:
+        require("no move is under way", ~is_moving(s))
     require("another assignment, or another move", ~(adding | removing).is_empty | is_moving(s))
     if moves_again.value:
         come_back(s, adding)
