@@ -6,7 +6,7 @@ Names, and the claim that with these lemmas a property is inductive, whatever th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
 from acked.invariants.partition.lemmas import PARTITION_LEMMAS, RECORDS_ASCEND
@@ -62,7 +62,7 @@ class Argument:
     `clauses` are kept by every action, those at the bottom first; `promises` follow from them. `goals` are what it is all
     for, by name. `afterwards` names clauses that the proofs of later ones may use as they are after a step. On the `small`
     instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the lemma sets, below
-    `invariants/`.
+    `invariants/`. It says nothing of the switches in `uncovered`, which say why.
     """
 
     clauses: tuple[Property, ...]
@@ -71,6 +71,7 @@ class Argument:
     small: tuple[Mapping[str, int], ...]
     cores: str
     afterwards: tuple[str, ...] = ()
+    uncovered: Mapping[str, str] = field(default_factory=dict)
 
 
 _ISR_GOALS = ("WeakIsr", "StrongIsr")
@@ -106,6 +107,7 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
             _instances(_PARTITION_SIZES, (2, 1, 1, 2, 1, 5), (2, 2, 2, 3, 2, 5), (3, 1, 1, 3, 1, 5), (3, 1, 1, 3, 2, 5)),
             "partition/partition_cores.json",
             ("HwInEpoch", "CommitQuorum"),
+            {"reassignment": "its lemmas take every broker for a replica"},
         )
     if protocol.state is ReplicationState:
         return Argument(

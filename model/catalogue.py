@@ -41,5 +41,7 @@ _FAMILY = {
 FAMILY = Shipped(_FAMILY)
 """The replication family, in historical order."""
 
-PROTOCOLS = Shipped({**_FAMILY, **{name: f"{name}.protocol" for name in ("partition", "majority", "transactions", "delivery")}})
+_OTHERS = ("partition", "majority", "transactions", "delivery")
+
+PROTOCOLS = Shipped({**_FAMILY, **{name: f"{name}.protocol" for name in _OTHERS}})
 """Every shipped protocol."""

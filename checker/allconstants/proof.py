@@ -209,6 +209,9 @@ def prove_all_constants(
     argument = argument_of(protocol, constants)
     if argument is None:
         raise ModelError(f"no argument for all constants is known of {protocol.name}")
+    for name, why in argument.uncovered.items():
+        if (constants or {}).get(name):
+            raise ModelError(f"the argument for all constants does not cover {name}: {why}; ask `acked prove` without it")
     chosen = options or AllConstantsOptions()
     started = time.perf_counter()
     results: dict[int, ObligationResult] = {}

@@ -46,6 +46,10 @@ NOT_PLAYED: Mapping[str, str] = {
     "Halt": "the process ends, and starts again only by hand",
     "MoveDirectory": "brokers here have one log directory each",
     "ChangeConfiguration": "no step of the driver sets a topic's configuration",
+    **dict.fromkeys(
+        ("Reassign", "CancelMove", "CancelMoveUncleanly", "DeleteReplica"),
+        "no step of the driver changes the assignment, and brokers hear of it together with everything else",
+    ),
     "RestartProducer": "producers here have no producer id",
     "RetryKnown": "producers here have no producer id",
 }

@@ -37,7 +37,7 @@ def eligible_only_where_too_few(s: State) -> Bool:
     """
     if not eligible_leader_replicas.on:
         return truth(True)
-    return s.controller.elr.is_empty | ~enough_in_sync(s.controller.isr)
+    return s.controller.elr.is_empty | ~enough_in_sync(s.controller.isr, s.controller.replicas)
 
 
 def deposed_is_out(s: State) -> Bool:

@@ -67,7 +67,7 @@ def every_heeded(s: State, body: Callable[[Replica], Bool]) -> Bool:
 
 def may_commit(s: State, leader: Replica) -> Bool:
     """The ISR that the leader knows is large enough for its high watermark to move."""
-    return enough_in_sync(s.broker[leader].isr) if strict_min_isr.on else truth(True)
+    return enough_in_sync(s.broker[leader].isr, s.broker[leader].assigned) if strict_min_isr.on else truth(True)
 
 
 def may_yet_join(s: State, leader: Replica, f: Replica) -> Bool:

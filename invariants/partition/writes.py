@@ -36,7 +36,9 @@ def writes_with_one_down(s: State) -> Bool:
         can_be_led |= some(Replica, lambda r: has_session(s, r))
     takes_writes = truth(True)
     if acks.value == ACKS_ALL:
-        takes_writes = every(Replica, lambda r: implies(_has_heard(s, r), enough_in_sync(s.broker[r].isr)))
+        takes_writes = every(
+            Replica, lambda r: implies(_has_heard(s, r), enough_in_sync(s.broker[r].isr, s.broker[r].assigned))
+        )
     return implies(_at_most_one_is_down(s) & others_keep_up, can_be_led & takes_writes)
 
 

@@ -13,6 +13,7 @@ from acked.model.language.quantify import each, every, for_each, greatest, impli
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, SetValue
+from acked.model.partition.assignment import completed
 from acked.model.partition.settings import (
     ACKS_ALL,
     acks,
@@ -27,6 +28,8 @@ from acked.model.partition.settings import (
     keeps_empty_epochs,
     max_leader_epoch,
     maximal_isr,
+    moves_in_one_record,
+    reassignment,
     retries,
     shrink_bumps_epoch,
     strict_min_isr,
@@ -111,7 +114,9 @@ def holds(s: State, r: Replica, record: RecordId) -> Bool:
 def counted_isr(s: State, leader: Replica) -> SetValue[Replica]:
     """The replicas that the leader's high watermark waits for; with KIP-497 those of a pending change too."""
     broker = s.broker[leader]
-    return broker.isr | broker.pending if asynchronous_isr.on and maximal_isr.on else broker.isr
+    members = broker.isr | broker.pending if asynchronous_isr.on and maximal_isr.on else broker.isr
+    # With ZooKeeper the ISR may for a time have members that are replicas no more.
+    return members & broker.assigned if reassignment.on and not moves_in_one_record.on else members
 
 
 def has_reached(s: State, leader: Replica, replica: Replica, end: Offset) -> Bool:
@@ -119,9 +124,10 @@ def has_reached(s: State, leader: Replica, replica: Replica, end: Offset) -> Boo
     return ite(replica == leader, end <= s.log[leader].end, s.known_end[leader][replica] >= end)
 
 
-def enough_in_sync(members: SetValue[Replica]) -> Bool:
-    """The ISR has min.insync.replicas members (from 3.7: or all replicas, if there are fewer)."""
-    return members.reaches(enough_replicas)
+def enough_in_sync(members: SetValue[Replica], assigned: SetValue[Replica]) -> Bool:
+    """The ISR has min.insync.replicas members (from 3.7: or all replicas, if there are fewer; `assigned` are those known)."""
+    enough = members.reaches(enough_replicas)
+    return enough | assigned.issubset(members) if reassignment.on and strict_min_isr.on else enough
 
 
 Advance = Callable[[State, Replica], None]
@@ -163,7 +169,7 @@ def _raise_high_watermark(s: State, leader: Replica, reached: Offset) -> None:
     broker = s.broker[leader]
     may = reached > broker.hw
     if strict_min_isr.on:
-        may &= enough_in_sync(broker.isr)
+        may &= enough_in_sync(broker.isr, broker.assigned)
     broker.hw = ite(may, reached, broker.hw)
     answer_waiting(s, leader)
 
@@ -177,7 +183,7 @@ def answer_waiting(s: State, leader: Replica) -> None:
     if acks.value != ACKS_ALL:
         return
     hw = s.broker[leader].hw
-    enough = enough_in_sync(counted_isr(s, leader))
+    enough = enough_in_sync(counted_isr(s, leader), s.broker[leader].assigned)
 
     def answer(record: RecordId) -> None:
         due = (s.producer.waits_at[record] == leader) & all_below(s, leader, record, hw)
@@ -228,10 +234,20 @@ def may_count(s: State, follower: Replica) -> Bool:
 # -- what the controller commits --------------------------------------------------------------------------------------
 
 
-def commit_isr(s: State, isr: SetValue[Replica]) -> None:
-    """The controller's ISR becomes `isr`; with KIP-966, who leaves an ISR that is too small stays eligible as a leader."""
+def commit_isr(
+    s: State, isr: SetValue[Replica], completes: Bool | None = None, known: SetValue[Replica] | None = None
+) -> None:
+    """The controller's ISR becomes `isr`; with KIP-966, who leaves an ISR that is too small stays eligible as a leader.
+
+    With KRaft a reassignment that is complete with this ISR ends in the same record, always unless said when it `completes`.
+    How small is too small depends on the assignment before, which is `known` if the caller has changed it.
+    """
+    known = s.controller.replicas if known is None else known
+    isr, stays = completed(s, isr, truth(True) if completes is None else completes)
+    if reassignment.on and moves_in_one_record.on:
+        take_epoch(s, stays)
     if eligible_leader_replicas.on:
-        enough = enough_in_sync(isr)
+        enough = enough_in_sync(isr, known)
         eligible = (s.controller.elr | s.controller.isr) - isr
         set_eligible(s, ite(enough, none_of(Replica), eligible))
     s.controller.isr = isr
@@ -257,14 +273,20 @@ def take_out(s: State, replica: Replica) -> None:
     leads = s.controller.leader == replica
     if eligible_leader_replicas.on:
         s.controller.last_leader = ite(before.is_only(replica), replica, s.controller.last_leader)
-    if shrink_bumps_epoch.on:
-        bumped = before.contains(replica) & s.controller.leader.is_some & ~leads
-        require_epoch_left(s, bumped)
-        s.controller.leader_epoch = ite(bumped, s.controller.leader_epoch + 1, s.controller.leader_epoch)
+    epoch = s.controller.leader_epoch
+    if shrink_bumps_epoch.on and not reassignment.on:
+        take_epoch(s, before.contains(replica) & s.controller.leader.is_some & ~leads)
     if asynchronous_isr.on:
         note_change(s, before.contains(replica))
-    commit_isr(s, after)
+    if not reassignment.on:
+        commit_isr(s, after)
+        s.controller.leader = ite(leads, None, s.controller.leader)
+        return
     s.controller.leader = ite(leads, None, s.controller.leader)
+    commit_isr(s, after, before.contains(replica))
+    if shrink_bumps_epoch.on:
+        # A reassignment that ends in the same record has taken the epoch already.
+        take_epoch(s, before.contains(replica) & s.controller.leader.is_some & (s.controller.leader_epoch == epoch))
 
 
 def note_change(s: State, changed: Bool) -> None:
@@ -276,14 +298,21 @@ def note_change(s: State, changed: Bool) -> None:
     for_each(Replica, note)
 
 
-def elect(s: State, leader: Replica, isr: SetValue[Replica]) -> None:
+def elect(s: State, leader: Replica, isr: SetValue[Replica], known: SetValue[Replica] | None = None) -> None:
     """The controller makes a broker the leader in the next leader epoch."""
     require_epoch_left(s, truth(True))
     s.controller.leader_epoch = s.controller.leader_epoch + 1
     s.controller.leader = leader
-    commit_isr(s, isr)
+    # What the election makes of the ISR is decided after a look at the reassignment, which may end with the next change.
+    commit_isr(s, isr, truth(False), known)
     if eligible_leader_replicas.on:
         s.controller.last_leader = None
+
+
+def take_epoch(s: State, where: Bool) -> None:
+    """The next leader epoch begins under the same leader, in some cases."""
+    require_epoch_left(s, where)
+    s.controller.leader_epoch = ite(where, s.controller.leader_epoch + 1, s.controller.leader_epoch)
 
 
 def require_epoch_left(s: State, needed: Bool) -> None:

@@ -13,6 +13,7 @@ from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling
 from acked.model.language.values import Bool
 from acked.model.language.words import says_set
+from acked.model.partition.assignment import completed, has_heard_of_removal, is_replica, require_part
 from acked.model.partition.common import (
     elect,
     has_session,
@@ -40,12 +41,13 @@ from acked.model.partition.settings import (
     kills,
     leadership_moves,
     loses,
+    reassignment,
     restarts_unnoticed,
     unclean_election,
     zombies,
 )
 from acked.model.partition.state import Offset, Replica, State
-from acked.model.partition.words import says_no_answers
+from acked.model.partition.words import says_complete, says_no_answers
 
 # -- a broker's life --------------------------------------------------------------------------------------------------
 
@@ -55,6 +57,8 @@ def _says_gone(t: Telling) -> str:
     text = f"; the controller takes it out of the ISR, now {says_set(after.isr)}" if before.isr != after.isr else ""
     if before.leader_epoch != after.leader_epoch:
         text += f", in a new leader epoch, {after.leader_epoch}"
+    if complete := says_complete(t):
+        return text + complete
     if before.leader is not None and after.leader is None:
         text += "; there is no leader"
     return text
@@ -78,6 +82,7 @@ def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> Non
     lossy), and any high watermark up to the present one.
     """
     require("up", ~s.broker[broker].down)
+    require_part(s, broker)
     counts = require_what_survives(s, broker, log_end, checkpoint)
     go_down(s, broker, log_end, checkpoint)
     if dies_uncleanly.value:
@@ -96,6 +101,7 @@ def shut_down(s: State, broker: Replica) -> None:
     Where brokers may be killed, too, a crash that loses nothing stands for both until the broker registers again.
     """
     require("up", ~s.broker[broker].down)
+    require_part(s, broker)
     go_down(s, broker, s.log[broker].end, s.broker[broker].hw)
     renumber_epochs(s)
 
@@ -190,6 +196,7 @@ def forget(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> No
     if awaits.value:
         # The connection is gone with either end.
         end_wait(s, (s.late.follower == broker) | (s.late.leader == broker))
+    has_heard_of_removal(s, broker)
     mine.leader = None
     mine.leader_epoch = None
     mine.truncating = False
@@ -251,6 +258,7 @@ def restart(s: State, broker: Replica, is_clean: Bool) -> None:
 def lose_session(s: State, broker: Replica) -> None:
     """The controller takes a live broker for dead: a long pause or a cut network; the broker goes on as it was."""
     require("has a session", has_session(s, broker))
+    require_part(s, broker)
     s.controller.gone = s.controller.gone.add(broker)
     take_out(s, broker)
     renumber_epochs(s)
@@ -308,7 +316,8 @@ def is_candidate(s: State, broker: Replica) -> Bool:
         empty = s.controller.isr.is_empty
         eligible |= empty & s.controller.elr.contains(broker)
         eligible |= empty & s.controller.elr.is_empty & (s.controller.last_leader == broker)
-    return eligible & has_session(s, broker)
+    eligible &= has_session(s, broker)
+    return eligible & is_replica(s, broker) if reassignment.on else eligible
 
 
 def _says_elected(t: Telling) -> str:
@@ -340,6 +349,8 @@ def elect_uncleanly(s: State, broker: Replica) -> None:
     """With unclean.leader.election.enable any live replica is elected if no other can be; what it lacks is lost."""
     require("no leader", s.controller.leader.is_none)
     require("has a session", has_session(s, broker))
+    if reassignment.on:
+        require("a replica", is_replica(s, broker))
     require("no candidate", ~some(Replica, lambda r: is_candidate(s, r)))
     elect(s, broker, none_of(Replica).add(broker))
     if eligible_leader_replicas.on:
@@ -356,9 +367,13 @@ def move_leadership(s: State, broker: Replica) -> None:
     """Preferred election, a reassignment, or a controlled shutdown: another in-sync replica leads while the leader lives."""
     require("there is a leader", s.controller.leader.is_some)
     require("another broker", s.controller.leader != broker)
-    require("in the ISR", s.controller.isr.contains(broker))
+    isr, known = s.controller.isr, s.controller.replicas
+    if reassignment.on:
+        isr, _ = completed(s, isr, truth(True))
+        require("a replica", is_replica(s, broker))
+    require("in the ISR", isr.contains(broker))
     require("has a session", has_session(s, broker))
-    elect(s, broker, s.controller.isr)
+    elect(s, broker, isr, known)
     renumber_epochs(s)
 
 

@@ -14,6 +14,7 @@ from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling
 from acked.model.language.values import Bool
 from acked.model.language.words import says_cut, says_list, says_set
+from acked.model.partition.assignment import has_heard_of_removal, is_replica, require_replica_of
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
@@ -57,6 +58,7 @@ from acked.model.partition.settings import (
     halts,
     hw_waits_for_caught_up,
     keeps_empty_epochs,
+    reassignment,
     truncate_under_same_leader,
     truncates_by_request,
     truncation,
@@ -90,6 +92,8 @@ def become_follower(s: State, follower: Replica, leader: Replica) -> None:
     require("another broker leads", leader != follower)
     require("the controller's leader", s.controller.leader == leader)
     require("has a session", has_session(s, follower))
+    if reassignment.on:
+        require("a replica", is_replica(s, follower))
     require("newer leader epoch", broker.leader_epoch < s.controller.leader_epoch)
     must_truncate = truth(True) if truncate_under_same_leader.on else broker.leader != leader
     stop_waiting(s, follower)
@@ -103,6 +107,7 @@ def become_follower(s: State, follower: Replica, leader: Replica) -> None:
     if truncation.value == TO_HW:
         cut(s, follower, ite(must_truncate, broker.hw, s.log[follower].end))
     broker.truncating = broker.truncating | must_truncate
+    has_heard_of_removal(s, follower)
     renumber_epochs(s)
 
 
@@ -121,6 +126,7 @@ def resign(s: State, broker: Replica) -> None:
     s.broker[broker].outdated = False
     s.broker[broker].unanswered = False
     s.broker[broker].began = 0
+    s.broker[broker].assigned = none_of(Replica)
 
     def forget(r: Replica) -> None:
         s.known_end[broker][r] = known_as(None)
@@ -266,6 +272,7 @@ def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
     """A fetch that the leader does not refuse."""
     require("another broker", leader != follower)
     require("follows", follows(s, leader, follower))
+    require_replica_of(s, leader, follower)
     if awaits.value:
         require("awaits no answer of this leader", (s.late.follower != follower) | (s.late.leader != leader))
     if truncates_by_request.value:

@@ -12,6 +12,7 @@ from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Fault, Telling
 from acked.model.language.values import Bool, SetValue
 from acked.model.language.words import says_brokers, says_set
+from acked.model.partition.assignment import has_heard_of_removal, require_replica_of, take_up_assignment
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
@@ -25,7 +26,7 @@ from acked.model.partition.common import (
     may_count,
     presumes_leadership,
     renumber_epochs,
-    require_epoch_left,
+    take_epoch,
 )
 from acked.model.partition.fetching import drop_late_answer, have_diverged
 from acked.model.partition.messages import (
@@ -48,13 +49,15 @@ from acked.model.partition.settings import (
     fetch_fencing,
     hw_waits_for_caught_up,
     isr_checks_broker_epoch,
+    moves_in_one_record,
+    reassignment,
     reelection_forgets_ends,
     truncates_by_request,
     waits_in_vain,
     zombies,
 )
 from acked.model.partition.state import Replica, State
-from acked.model.partition.words import says_answers
+from acked.model.partition.words import says_answers, says_complete
 
 
 @action(
@@ -74,9 +77,13 @@ def become_leader(s: State, leader: Replica) -> None:
     require("has a session", has_session(s, leader))
     require("newer leader epoch", s.broker[leader].leader_epoch < s.controller.leader_epoch)
     led = presumes_leadership(s, leader) & ~truth(reelection_forgets_ends.on)
+    take_up_assignment(s, leader)
+    has_heard_of_removal(s, leader)
 
     def forget(r: Replica) -> None:
-        s.known_end[leader][r] = ite(led, s.known_end[leader][r], None)
+        # A replica that was removed is not known at all any more.
+        kept = led & s.broker[leader].assigned.contains(r) if reassignment.on else led
+        s.known_end[leader][r] = ite(kept, s.known_end[leader][r], None)
 
     for_each(Replica, forget)
     if answer_names_epoch.on:
@@ -127,13 +134,14 @@ def learn_isr_while_hw_waits(s: State, leader: Replica) -> None:
 
 
 def take_up_isr(s: State, leader: Replica, advance: Advance) -> None:
-    """The leader's ISR is the committed one, and no change is in flight."""
+    """The leader's ISR and assignment are the committed ones, and no change is in flight."""
     require("true leader", is_true_leader(s, leader))
     broker = s.broker[leader]
     if waits_in_vain.value:
         require("the answer is not lost", ~broker.unanswered)
     require("news to the leader", broker.outdated if asynchronous_isr.on else broker.isr != s.controller.isr)
     broker.isr = s.controller.isr
+    take_up_assignment(s, leader)
     broker.pending = none_of(Replica)
     broker.outdated = False
     advance(s, leader)
@@ -219,6 +227,7 @@ def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     require("not the leader itself", follower != leader)
     # Only a fetch that the leader takes note of makes it think of the follower, whose broker was up then.
     require("fetches from this leader", follows(s, leader, follower))
+    require_replica_of(s, leader, follower)
     if fetch_fencing.value == BY_CURRENT_EPOCH:
         require("same leader epoch", in_one_epoch(s, leader, follower))
     if truncates_by_request.value:
@@ -240,7 +249,8 @@ def _says_new_epoch(t: Telling) -> str:
 
 @action(
     says=lambda t: (
-        f"the controller commits the ISR {says_set(t.after.controller.isr)} that leader {t.leader} asked for"
+        f"the controller commits the ISR {says_set(t.before.broker[t.leader].pending)} that leader {t.leader} asked for"
+        + says_complete(t)
         + _says_new_epoch(t)
         + f"; broker {t.leader} has not heard yet"
     ),
@@ -258,12 +268,13 @@ def commit_alter_partition(s: State, leader: Replica) -> None:
     require("partition epoch is current", ~broker.outdated)
     if fenced_stay_out.on:
         require("no fenced member", every_has_session(s, leader))
-    shrinks = ~(s.controller.isr - broker.pending).is_empty
+    shrinks, epoch = ~(s.controller.isr - broker.pending).is_empty, s.controller.leader_epoch
     commit_isr(s, broker.pending)
     broker.outdated = True
     if alter_bumps_epoch.on:
-        require_epoch_left(s, shrinks)
-        s.controller.leader_epoch = ite(shrinks, s.controller.leader_epoch + 1, s.controller.leader_epoch)
+        # A reassignment that ends in the same record has taken the epoch already.
+        take_epoch(s, shrinks & (s.controller.leader_epoch == epoch) if reassignment.on else shrinks)
+    if alter_bumps_epoch.on or (reassignment.on and moves_in_one_record.on):
         renumber_epochs(s)
 
 

@@ -156,6 +156,14 @@ def _isr_number(t: Telling) -> tuple[int, ...]:
     return tuple(t.after.controller.isr)
 
 
+NOT_A_REPLICA: tuple[Message, ...] = (
+    Tells(CONTROLLER, "broker", "not a replica any more"),
+    Ends("broker", LEADERSHIP),
+    Ends("broker", ALTER_PARTITION),
+    no_late_answer("broker"),
+)
+"""A broker that was removed hears of it, and of nothing else that was on its way to it or from it."""
+
 CHANGED_ISR: tuple[Message, ...] = (Tells("leader", CONTROLLER, _isr), ANSWERS)
 ASK_FOR_ISR: tuple[Message, ...] = (
     Tells(

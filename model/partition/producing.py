@@ -110,7 +110,7 @@ def require_accepted(s: State, leader: Replica, record: RecordId) -> None:
     """What a leader checks before it appends."""
     require("room in the log", s.log[leader].end < log_size)
     if acks.value == ACKS_ALL:
-        require("enough in-sync replicas", enough_in_sync(s.broker[leader].isr))
+        require("enough in-sync replicas", enough_in_sync(s.broker[leader].isr, s.broker[leader].assigned))
     if idempotence.on and sequence_check.on:
         require("next in sequence", is_next_in_sequence(s, leader, record))
 
@@ -239,7 +239,7 @@ def retry_known(s: State, leader: Replica, record: RecordId) -> None:
     require("sent and not answered", s.producer.status[record] == SENT)
     require("known to the leader", is_duplicate(s, leader, record))
     if acks.value == ACKS_ALL:
-        require("enough in-sync replicas", enough_in_sync(s.broker[leader].isr))
+        require("enough in-sync replicas", enough_in_sync(s.broker[leader].isr, s.broker[leader].assigned))
         s.producer.waits_at[record] = waiting_at(leader)
         answer_waiting(s, leader)
     else:

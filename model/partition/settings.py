@@ -19,6 +19,9 @@ records = Constant("records", 1, 4, "different records that the producer sends",
 max_leader_epoch = Constant(
     "max_leader_epoch", 0, 14, "the last leader epoch; 0 stands for any number of elections: epochs are then kept by rank", 0
 )
+assigned = Constant(
+    "assigned", 0, 5, "brokers that hold a copy at first; 0: all of them (only with reassignment)", 0
+)
 
 # -- what users configure ---------------------------------------------------------------------------------------------
 
@@ -79,6 +82,17 @@ directories_move = switch(
 zombies = switch("zombies", "a live broker may lose its session with the controller and not know", default=False)
 leadership_moves = switch(
     "leadership_moves", "the controller may move leadership while the leader lives: preferred election", default=False
+)
+reassignment = switch(
+    "reassignment",
+    "an operator may move the partition to other brokers, and cancel or replace a move that is under way (see `assigned`)",
+    default=False,
+)
+moves = Constant(
+    "moves", 0, 3, "how often another assignment may be asked for; 0: any number of times (only with reassignment)", 1
+)
+moved_to = Constant(
+    "moved_to", 0, 5, "how many replicas the assignment has that is asked for; 0: any number (only with reassignment)", 0
 )
 late_answers = switch(
     "late_answers",
@@ -223,6 +237,25 @@ reregistration_noticed = switch(
     "a broker that registers again is taken out of the ISR first (2.2 with ZooKeeper, KIP-380; 4.0 with KRaft, KAFKA-18106)",
     default=True,
 )
+ADDED_IN_SYNC, ALL_IN_SYNC, ALL_IN_SYNC_IF_FEWER = range(3)
+move_completion = choice(
+    "move_completion",
+    ("added in sync", "all in sync", "all in sync if fewer"),
+    "when a reassignment completes: once every added replica is in sync (KRaft to 3.7), once every replica of the target is "
+    "(3.8, KAFKA-15665; with ZooKeeper always), or the latter only where more are removed than added (4.3, KAFKA-19975)",
+    "all in sync if fewer",
+)
+moves_in_one_record = switch(
+    "moves_in_one_record",
+    "the controller starts, completes and cancels a reassignment in one record each, completes it within the change that "
+    "brings the ISR, and takes no new leader epoch for its start (KRaft); with ZooKeeper all of that takes steps of its own",
+    default=True,
+)
+moves_replaceable = switch(
+    "moves_replaceable",
+    "a reassignment that is under way may be cancelled, or replaced by another (2.4, KIP-455)",
+    default=True,
+)
 query_waits_for_epoch = switch(
     "query_waits_for_epoch",
     "a new leader does not tell the latest offset before its high watermark has reached its epoch (2.2, KIP-207)",
@@ -258,6 +291,7 @@ SIZES: tuple[Constant, ...] = (
     log_size,
     records,
     max_leader_epoch,
+    assigned,
 )
 CONFIGURED: tuple[Constant, ...] = (
     acks,
@@ -279,6 +313,9 @@ CIRCUMSTANCES: tuple[Constant, ...] = (
     directories_move,
     zombies,
     leadership_moves,
+    reassignment,
+    moves,
+    moved_to,
     late_answers,
     epoch_cache,
     producer_restarts,
@@ -309,6 +346,9 @@ RULES: tuple[Constant, ...] = (
     eligible_leader_replicas,
     assignment_keeps_elr,
     reregistration_noticed,
+    move_completion,
+    moves_in_one_record,
+    moves_replaceable,
     query_waits_for_epoch,
     client_epoch,
     sequence_check,
@@ -407,6 +447,12 @@ awaits = Computed(lambda constants: int(constants["late_answers"] and constants[
 
 loses = Computed(lambda constants: int(constants["crashes"] >= LOSSY_OUTSIDE_ISR and constants["lossy_crashes"] > 0))
 """Whether lossy crashes are counted."""
+
+counts_moves = Computed(lambda constants: int(bool(constants["reassignment"] and constants["moves"])))
+"""Whether reassignments are counted."""
+
+moves_again = Computed(lambda constants: int(bool(constants["reassignment"] and constants["moves"] != 1)))
+"""Whether a replica may be added again that has not heard of its removal."""
 
 dies_uncleanly = Computed(lambda constants: int(constants["crashes"] != NO_CRASHES and constants["eligible_leader_replicas"]))
 """Whether it matters how a broker went down."""

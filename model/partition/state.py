@@ -7,15 +7,17 @@ and why that is sound, is in `docs/abstractions.md`.
 from __future__ import annotations
 
 from acked.model.language.context import literal
-from acked.model.language.quantify import for_each, one_of
-from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field, maybe
+from acked.model.language.quantify import each, for_each, one_of
+from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field, maybe, none_of
 from acked.model.language.values import Bool, Id, Int, OptionalValue
 from acked.model.partition.settings import (
     asks_in_epoch,
+    assigned,
     asynchronous_isr,
     awaits,
     begins_again,
     consumer,
+    counts_moves,
     crashes,
     dies_uncleanly,
     eligible_leader_replicas,
@@ -24,9 +26,12 @@ from acked.model.partition.settings import (
     log_size,
     loses,
     lossy_crashes,
+    moves,
+    moves_again,
     numbers_anew,
     offset_queries,
     producer_restarts,
+    reassignment,
     records,
     replicas,
     sessions_end,
@@ -63,6 +68,10 @@ class Status(Int, lo=0, hi=3):
 
 class Lossy(Int, lo=0, hi=lossy_crashes, name="number of lossy crashes"):
     """How many crashes may still lose a suffix."""
+
+
+class Moves(Int, lo=0, hi=moves, name="number of reassignments"):
+    """How many reassignments may still be asked for."""
 
 
 UNSENT, SENT, ACKED, FAILED = range(4)
@@ -115,6 +124,7 @@ class Broker(Struct):
     )
     truncating = field(Present(Bool, truncates_by_request), "of a follower: it has yet to ask its leader where to truncate")
     reopens = field(Present(Bool, sessions_end), "of a follower: its next fetch opens a session, and names its leader epoch")
+    assigned = field(Present(SetOf(Replica), reassignment), "of a leader: the replicas it knows to be assigned")
 
 
 class Controller(Struct):
@@ -126,6 +136,13 @@ class Controller(Struct):
     elr = field(Present(SetOf(Replica), eligible_leader_replicas), "the eligible leader replicas")
     last_leader = field(Present(Optional(Replica), eligible_leader_replicas), "who led last, while the ISR is empty")
     gone = field(Present(SetOf(Replica), zombies), "brokers without a session")
+    replicas = field(Present(SetOf(Replica), reassignment), "the assignment; of one under way, the old replicas and the new")
+    adding = field(Present(SetOf(Replica), reassignment), "replicas that the reassignment under way adds")
+    removing = field(Present(SetOf(Replica), reassignment), "replicas that the reassignment under way removes")
+    asked = field(Present(SetOf(Replica), moves_again), "the assignment that the operator asked for last")
+    returned = field(
+        Present(SetOf(Replica), moves_again), "replicas that were added again and have not heard that they had been removed"
+    )
 
 
 class Producer(Struct):
@@ -169,12 +186,16 @@ class State(Struct):
     consumer = field(Consumer, "the consumer")
     late = field(Late, "an answer that is late")
     lossy_left = field(Present(Lossy, loses), "crashes that may still lose a suffix")
+    moves_left = field(Present(Moves, counts_moves), "reassignments that may still be asked for")
     killed = field(Present(SetOf(Replica), dies_uncleanly), "eligible leaders that are down because their machines died")
 
 
 def initial(s: State) -> None:
-    """Broker 0 leads in epoch 0, everyone follows it, is in sync and holds nothing."""
+    """Broker 0 leads in epoch 0, every replica follows it, is in sync and holds nothing."""
     first = one_of(Replica)
+    if reassignment.on:
+        _assign_first(s, first)
+        return
 
     def follow(broker: Replica) -> None:
         s.broker[broker].leader_epoch = s.controller.leader_epoch
@@ -184,5 +205,24 @@ def initial(s: State) -> None:
     s.broker[first].isr = all_of(Replica)
     s.controller.leader = first
     s.controller.isr = all_of(Replica)
+    if loses.value:
+        s.lossy_left = lossy_crashes
+
+
+def _assign_first(s: State, first: Replica) -> None:
+    """The same where only some brokers hold a copy; the others know nothing of the partition."""
+    members = none_of(Replica)
+    for broker in each(Replica)[: assigned.value or None]:
+        members = members.add(broker)
+        s.broker[broker].leader_epoch = s.controller.leader_epoch
+        s.broker[broker].leader = first
+    s.broker[first].isr = members
+    s.broker[first].assigned = members
+    s.controller.leader = first
+    s.controller.isr = members
+    s.controller.replicas = members
+    s.controller.asked = members
+    if counts_moves.value:
+        s.moves_left = moves
     if loses.value:
         s.lossy_left = lossy_crashes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from acked.model.language.telling import Telling
+from acked.model.language.words import says_set
 from acked.model.partition.state import ACKED, FAILED
 
 
@@ -35,4 +36,19 @@ def says_no_answers(t: Telling, broker: int) -> str:
         text += f"; the producer of record {record} gets no answer"
         if t.after.producer.status[record] == FAILED:
             text += " and reports to the application that it failed"
+    return text
+
+
+def says_complete(t: Telling) -> str:
+    """That a reassignment is complete with the step, as the end of a sentence; nothing if none is."""
+    before, after = t.before.controller, t.after.controller
+    was, now = getattr(before, "replicas", None), getattr(after, "replicas", None)
+    is_over = was is not None and bool(before.adding or before.removing) and not (after.adding or after.removing)
+    if not is_over:
+        return ""
+    text = f"; with that the reassignment is complete, the replicas are {says_set(now)}"
+    if before.removing:
+        text += f" and the ISR {says_set(after.isr)}"
+    if before.leader is not None and after.leader is None:
+        text += "; there is no leader"
     return text

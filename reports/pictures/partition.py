@@ -41,8 +41,30 @@ def _label(record: State) -> str:
     return plain_label(record) + (f"·p{record['session']}" if "session" in record else "")
 
 
+def _assignment_badges(state: State, broker: int) -> Iterator[Badge]:
+    """Whether a broker is being added or removed, or is no replica but still has something."""
+    controller = state["controller"]
+    if "replicas" not in controller:
+        return
+    if broker in controller["adding"]:
+        yield Badge("adding", "being added", Tone.PENDING)
+    if broker in controller["removing"]:
+        yield Badge("removing", "being removed", Tone.PENDING)
+    elif broker not in controller["replicas"]:
+        yield Badge("not a replica", "not a replica" if _is_blank(state, broker) else "removed, has not heard")
+
+
+def _is_blank(state: State, broker: int) -> bool:
+    return not state["log"][broker]["end"] and state["broker"][broker]["leader_epoch"] is None
+
+
 def _badges(state: State, broker: int) -> Iterator[Badge]:
     mine, controller = state["broker"][broker], state["controller"]
+    yield from _assignment_badges(state, broker)
+    if broker not in controller["isr"] and broker not in controller.get("replicas", [broker]) and _is_blank(state, broker):
+        if broker in controller.get("elr", []):
+            yield Badge("elr", "eligible leader")
+        return
     if broker in controller["isr"]:
         yield IN_ISR
     elif broker in controller.get("elr", []):
@@ -62,6 +84,8 @@ def _badges(state: State, broker: int) -> Iterator[Badge]:
             yield UNAWARE
         if mine["isr"] != controller["isr"]:
             yield own_isr(mine["isr"])
+        if mine.get("assigned", []) != controller.get("replicas", []):
+            yield Badge("own replicas", f"knows replicas {says_set(mine['assigned'])}")
         if mine.get("pending"):
             heard = "has no answer to" if mine.get("unanswered") else "asked for"
             yield Badge("pending", f"{heard} ISR {says_set(mine['pending'])}")
@@ -86,6 +110,14 @@ def _controller(state: State) -> Box:
     facts = [Fact("leader", leader), Fact("isr", f"ISR {says_set(controller['isr'])}")]
     if controller.get("elr"):
         facts.append(Fact("elr", f"eligible leaders {says_set(controller['elr'])}"))
+    if "replicas" in controller:
+        facts.append(Fact("replicas", f"replicas {says_set(controller['replicas'])}"))
+    for name in ("adding", "removing"):
+        if controller.get(name):
+            facts.append(Fact(name, f"{name} {says_set(controller[name])}"))
+    if state.get("moves_left"):
+        left = state["moves_left"]
+        facts.append(Fact("moves", f"{left} more move{'s' if left > 1 else ''} may be asked for"))
     return Box(CONTROLLER.name, CONTROLLER.name, controller["leader_epoch"], tuple(facts))
 
 
@@ -203,7 +235,7 @@ class PartitionPictures(LogPictures[LostRecords]):
 
     look = KAFKA
     views, epoch = "broker", "leader_epoch"
-    shown = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late")
+    shown = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late", "moves_left")
     first_lanes = (PRODUCER.name, CONTROLLER.name)
     in_state = _POINTS
 
@@ -214,8 +246,9 @@ class PartitionPictures(LogPictures[LostRecords]):
     def says_initial(self, state: State) -> str:
         """One sentence about the state that a run starts from."""
         controller = state["controller"]
+        replicas = f", the replicas are {says_set(controller['replicas'])}" if "replicas" in controller else ""
         return (
-            f"initially every log is empty, broker {controller['leader']} leads in leader epoch "
+            f"initially every log is empty{replicas}, broker {controller['leader']} leads in leader epoch "
             f"{controller['leader_epoch']}, and the ISR is {says_set(controller['isr'])}"
         )
 

@@ -1,0 +1,194 @@
+"""Reassignment: an operator moves the partition to other brokers.
+
+Asking for another assignment, at first or in place of a move that is under way; cancelling; the deletion of what a removed
+broker has. With KRaft a move that is complete ends within the change that makes it so (`assignment.py`). Sources:
+`ReplicationControlManager` (`changePartitionReassignment`, `cancelPartitionReassignment`), `PartitionReassignmentRevert`
+and `PartitionChangeBuilder` of 3.3 to 4.4; KIP-455, KAFKA-12803.
+"""
+
+from __future__ import annotations
+
+from acked.model.language.protocol import action, require
+from acked.model.language.quantify import each, ite, truth
+from acked.model.language.state import none_of
+from acked.model.language.telling import CONTROLLER, Fault, Telling
+from acked.model.language.values import Bool, SetValue
+from acked.model.language.words import says_set
+from acked.model.partition.assignment import is_moving, is_replica, keeps_something
+from acked.model.partition.common import commit_isr, has_session, note_change, renumber_epochs, stop_waiting, take_epoch
+from acked.model.partition.fetching import drop_late_answer, resign
+from acked.model.partition.messages import NOT_A_REPLICA
+from acked.model.partition.settings import (
+    counts_moves,
+    moved_to,
+    moves_again,
+    moves_in_one_record,
+    moves_replaceable,
+    reassignment,
+    unclean_election,
+)
+from acked.model.partition.state import Replica, State
+from acked.model.partition.words import says_no_answers
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+
+def says_assignment(t: Telling) -> str:
+    """What became of assignment, ISR and leader in the step, as the end of a sentence."""
+    before, after = t.before.controller, t.after.controller
+    parts = [f"the replicas are {says_set(after.replicas)}"]
+    if after.adding:
+        parts.append(f"{says_set(after.adding)} being added")
+    if after.removing:
+        parts.append(f"{says_set(after.removing)} being removed")
+    if before.isr != after.isr:
+        parts.append(f"the ISR is {says_set(after.isr)}")
+    if before.leader_epoch != after.leader_epoch and after.leader is not None:
+        parts.append(f"the leader has a new leader epoch, {after.leader_epoch}")
+    if before.leader is not None and after.leader is None:
+        parts.append("there is no leader")
+    return ", ".join(parts)
+
+
+def _says_asked(t: Telling) -> str:
+    before = t.before.controller
+    instead = ", in place of the move that is under way" if before.adding or before.removing else ""
+    return f"an operator asks for the replicas {says_set(t.target)}{instead}; {says_assignment(t)}"
+
+
+# -- moves ------------------------------------------------------------------------------------------------------------
+
+
+def require_another(s: State, target: SetValue[Replica]) -> None:
+    """What an operator may ask for: somebody, not what is there, and as many as the question says."""
+    require("somebody is to be a replica", ~target.is_empty)
+    if moved_to.value:
+        require("as many replicas as asked about", target.size == moved_to)
+    if counts_moves.value:
+        require("another move may be asked for", s.moves_left > 0)
+        s.moves_left = s.moves_left - 1
+
+
+@action(
+    says=_says_asked, when=lambda: reassignment.on and moves_in_one_record.on,
+    actor=CONTROLLER,
+)
+def reassign(s: State, target: SetValue[Replica]) -> None:
+    """An operator asks for another assignment: until the move is complete the old replicas and the new ones are replicas.
+
+    Leader, ISR and leader epoch stay as they are, unless the move is complete at once. One that is asked for in place of
+    another starts from all replicas there are. If it adds nobody, those that the former move was adding stay noted as such,
+    and so with those it was removing: the controller sets either list only where the new one is not empty.
+    """
+    c = s.controller
+    before = c.replicas
+    require_another(s, target)
+    c.asked = target
+    adding, removing = target - before, before - target
+    if not moves_replaceable.on:
+        require("no move is under way", ~is_moving(s))
+    require("another assignment, or another move", ~(adding | removing).is_empty | is_moving(s))
+    if moves_again.value:
+        come_back(s, adding)
+    c.replicas = before | adding
+    c.adding = ite(adding.is_empty, c.adding, adding)
+    c.removing = ite(removing.is_empty, c.removing, removing)
+    note_change(s, truth(True))
+    commit_isr(s, c.isr, known=before)
+    renumber_epochs(s)
+
+
+def come_back(s: State, added: SetValue[Replica]) -> None:
+    """Who is added and still has something of the partition may hear later that it had been removed."""
+    returned = s.controller.returned
+    for r in each(Replica):
+        returned = ite(added.contains(r) & keeps_something(s, r), returned.add(r), returned)
+    s.controller.returned = returned
+
+
+@action(
+    says=lambda t: f"the operator cancels the reassignment; {says_assignment(t)}",
+    when=lambda: reassignment.on and moves_replaceable.on and moves_in_one_record.on,
+    actor=CONTROLLER,
+)
+def cancel_move(s: State) -> None:
+    """The replicas are those from before, and who was being added leaves the ISR; refused if nobody would be left in it."""
+    require("a move is under way", is_moving(s))
+    isr = s.controller.isr - s.controller.adding
+    require("an old replica is in the ISR", ~isr.is_empty)
+    revert(s, isr)
+
+
+@action(
+    says=lambda t: (
+        f"the operator cancels the reassignment; no old replica is in sync, so broker {t.broker} is taken for it; "
+        f"{says_assignment(t)}"
+    ),
+    when=lambda: reassignment.on and moves_replaceable.on and moves_in_one_record.on and unclean_election.on,
+    actor=CONTROLLER, fault=Fault.UNCLEAN,
+)
+def cancel_move_uncleanly(s: State, broker: Replica) -> None:
+    """With unclean.leader.election.enable a move is cancelled even if no old replica is in sync.
+
+    The ISR is then one of them, Kafka says the first of the assignment, which may be any.
+    """
+    c = s.controller
+    require("a move is under way", is_moving(s))
+    require("no old replica is in the ISR", (c.isr - c.adding).is_empty)
+    require("an old replica", c.replicas.contains(broker) & ~c.adding.contains(broker))
+    revert(s, none_of(Replica).add(broker))
+
+
+def revert(s: State, isr: SetValue[Replica]) -> None:
+    """The assignment from before the move, with an ISR of its members; a leader among those dropped is none any more."""
+    c = s.controller
+    known, dropped = c.replicas, c.adding
+    leads_on = c.leader.is_some & isr.contains(c.leader)
+    take_epoch(s, leads_on & ~dropped.is_empty)
+    c.leader = ite(leads_on, c.leader, None)
+    c.replicas = known - dropped
+    c.asked = known - dropped
+    c.adding = none_of(Replica)
+    c.removing = none_of(Replica)
+    if moves_again.value:
+        c.returned = c.returned - dropped
+    note_change(s, leads_on)
+    commit_isr(s, isr, truth(False), known)
+    renumber_epochs(s)
+
+
+# -- who was removed --------------------------------------------------------------------------------------------------
+
+
+def _says_deleted(t: Telling) -> str:
+    had = t.before.log[t.broker].end
+    log = f" and deletes its log, {had} record{'s' if had > 1 else ''}" if had else ""
+    return f"broker {t.broker} hears that it is no replica any more{log}{says_no_answers(t, t.broker)}"
+
+
+@action(says=_says_deleted, when=lambda: reassignment.on, actor="broker", messages=NOT_A_REPLICA)
+def delete_replica(s: State, broker: Replica) -> None:
+    """A broker that was removed hears of it, at last, and deletes what it has; until then it goes on as it was.
+
+    One that has been added again meanwhile may still hear of its removal first; where it hears of both at once its log stays.
+    """
+    require("has a session", has_session(s, broker))
+    require("has something", keeps_something(s, broker))
+    removed: Bool = ~is_replica(s, broker)
+    require("was removed", removed | s.controller.returned.contains(broker) if moves_again.value else removed)
+    stop_waiting(s, broker)
+    drop_late_answer(s, broker)
+    resign(s, broker)
+    mine = s.broker[broker]
+    mine.leader = None
+    mine.leader_epoch = None
+    mine.truncating = False
+    mine.empty_epoch = None
+    s.log[broker].truncate(0)
+    mine.hw = 0
+    if moves_again.value:
+        s.controller.returned = s.controller.returned.remove(broker)
+    renumber_epochs(s)
+
+
+ACTIONS = (reassign, cancel_move, cancel_move_uncleanly, delete_replica)
