@@ -1,0 +1,254 @@
+"""Expressions over inputs as Python functions: what decides and takes a concrete step.
+
+`compiled_step` and `compiled_values`. A function is text made of expressions alone, whose names are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from acked.model.concrete.inputs import Inputs, Leaf, Lookup, Parameter, Search, Variable, Wanted, parts_of
+from acked.model.concrete.runs import append, copy, cut, record_at
+from acked.model.concrete.store import Appended, Before, Copied, Cut, Layout, Version
+from acked.model.formulas.connectives import evaluation_order
+from acked.model.formulas.expr import Expr, Op, operands
+
+State = tuple[Any, ...]
+"""The code of every leaf, then the runs of every log (`store.Layout`)."""
+
+_SYMBOLS = {
+    Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.DIV: "//", Op.MOD: "%", Op.BITAND: "&", Op.BITOR: "|", Op.BITXOR: "^",
+    Op.SHL: "<<", Op.SHR: ">>", Op.EQ: "==", Op.LT: "<",
+}  # fmt: skip
+_DEEPEST = 12
+"""Nested parentheses of one Python expression, which the interpreter limits."""
+_AVAILABLE = {"record_at": record_at, "append": append, "cut": cut, "copy": copy}
+
+
+def compiled_step(
+    pool: Inputs,
+    layout: Layout,
+    parameters: Sequence[str],
+    guards: Sequence[Expr],
+    after: tuple[Sequence[Expr], Sequence[Version]],
+) -> Callable[..., State | int]:
+    """A function of a state and parameters: the state after the step, or the number of the first guard that is not so.
+
+    The last parameter is 1 if it is not given.
+    """
+    codes, versions = after
+    writer = _Writer(pool, layout, [*guards, *codes, *_expressions(versions)])
+    for number, guard in enumerate(guards):
+        if guard is not pool.true:
+            test = writer.text(guard)
+            writer.line(f"if not ({test}): return {number}")
+    parts = [writer.text(code) for code in codes] + [writer.log(version) for version in versions]
+    writer.line(f"return ({', '.join(parts)},)")
+    return writer.function(parameters)
+
+
+def compiled_values(
+    pool: Inputs, layout: Layout, parameters: Sequence[str], roots: Sequence[Expr]
+) -> Callable[..., tuple[int, ...]]:
+    """A function of a state and parameters: the values of expressions."""
+    writer = _Writer(pool, layout, roots)
+    parts = [writer.text(root) for root in roots]
+    writer.line(f"return ({', '.join(parts)},)" if parts else "return ()")
+    return writer.function(parameters)
+
+
+def leaves_read(pool: Inputs, layout: Layout, roots: Iterable[Expr]) -> frozenset[int]:
+    """Where in a state expressions read: numbers of leaves, and of logs after them."""
+    found: set[int] = set()
+    for node in _reached(pool, roots):
+        match pool.input_of(node) if node.op is Op.FIELD else None:
+            case Leaf(number):
+                found.add(number)
+            case Lookup(log=log):
+                found.add(len(layout.leaves) + log)
+            case Search(breaks=breaks):
+                found.update(len(layout.leaves) + log for log, _ in breaks.runs)
+    return frozenset(found)
+
+
+def _expressions(versions: Iterable[Version]) -> Iterable[Expr]:
+    for version in versions:
+        match version:
+            case Appended(log, end, record):
+                yield from (end, *record, *_expressions([log]))
+            case Cut(log, to):
+                yield from (to, *_expressions([log]))
+            case Copied(log, other, first, stop):
+                yield from (first, stop, *_expressions([log, other]))
+
+
+def _reached(pool: Inputs, roots: Iterable[Expr]) -> list[Expr]:
+    """Every node that the roots need, once."""
+    found: dict[int, Expr] = {}
+    open_nodes = list(roots)
+    while open_nodes:
+        node = open_nodes.pop()
+        if node.id not in found:
+            found[node.id] = node
+            open_nodes += parts_of(pool, node)
+            if node.op is Op.FIELD and isinstance(read := pool.input_of(node), Search):
+                open_nodes.append(read.variable)
+    return list(found.values())
+
+
+class _Writer:
+    """Writes one function; what is needed more than once, or nested too deep, gets a name."""
+
+    def __init__(self, pool: Inputs, layout: Layout, roots: Sequence[Expr]) -> None:
+        self._pool, self._layout = pool, layout
+        self._lines: list[str] = []
+        self._indent = 1
+        self._names: dict[int, str] = {}
+        self._depths: dict[str, int] = {}
+        self._uses: dict[int, int] = {}
+        self._count = 0
+        self._needs: dict[int, frozenset[int]] = {}
+        for node in (*roots, *(part for item in _reached(pool, roots) for part in parts_of(pool, item))):
+            self._uses[node.id] = self._uses.get(node.id, 0) + 1
+
+    def line(self, text: str) -> None:
+        """Adds a statement."""
+        self._lines.append("    " * self._indent + text)
+
+    def function(self, parameters: Sequence[str]) -> Callable[..., Any]:
+        """The function that the lines make."""
+        head = f"def made({', '.join(['s', *(f'p_{name}' for name in parameters)])}=1):" if parameters else "def made(s):"
+        space: dict[str, Any] = dict(_AVAILABLE)
+        exec(compile("\n".join([head, *self._lines]), "<concrete step>", "exec"), space)
+        made: Callable[..., Any] = space["made"]
+        return made
+
+    def log(self, version: Version) -> str:
+        """The runs of a version of a log."""
+        match version:
+            case Before(log):
+                return f"s[{len(self._layout.leaves) + log}]"
+            case Appended(log, end, record):
+                codes = "".join(f"{self.text(code)}, " for code in record)
+                return f"append({self.log(log)}, {self.text(end)}, ({codes}))"
+            case Cut(log, to):
+                return f"cut({self.log(log)}, {self.text(to)})"
+            case Copied(log, other, first, stop):
+                return f"copy({self.log(log)}, {self.log(other)}, {self.text(first)}, {self.text(stop)})"
+
+    def text(self, node: Expr) -> str:
+        """An expression; before it, what it needs by name."""
+        if node.id in self._names:
+            return self._names[node.id]
+        if node.is_const:
+            return str(bool(node.value)) if node.is_bool else str(node.value)
+        made = self._read(node) if node.op is Op.FIELD else self._computed(node)
+        shared = self._uses.get(node.id, 0) > 1 and not (node.op is Op.FIELD and made.startswith("p_"))
+        return self._named(node, made) if shared or self._depths.get(made, 0) > _DEEPEST else made
+
+    def _computed(self, node: Expr) -> str:
+        if node.op is Op.NOT:
+            return self._nested("(not {})", [self.text(node.args[0])])
+        if node.op is Op.ITE:
+            condition, then, other = (self.text(arg) for arg in node.args)
+            return self._nested("({1} if {0} else {2})", [condition, then, other])
+        if node.op in (Op.AND, Op.OR):
+            parts = [self.text(part) for part in dict.fromkeys(self._operands(node))]
+            return self._nested("(" + f" {node.op.value} ".join(["{}"] * len(parts)) + ")", parts)
+        return self._nested(f"({{}} {_SYMBOLS[node.op]} {{}})", [self.text(arg) for arg in node.args])
+
+    def _operands(self, node: Expr) -> list[Expr]:
+        """The operands of nested connectives, but for those that have a use of their own."""
+        if any(part.op is node.op and self._uses.get(part.id, 0) > 1 for part in node.args):
+            return list(node.args)
+        return operands(node, node.op)
+
+    def _nested(self, form: str, parts: list[str]) -> str:
+        text = form.format(*parts)
+        self._depths[text] = 1 + max((self._depths.get(part, 0) for part in parts), default=0)
+        return text
+
+    def _named(self, node: Expr | None, text: str) -> str:
+        self._count += 1
+        name = f"t{self._count}"
+        self.line(f"{name} = {text}")
+        if node is not None:
+            self._names[node.id] = name
+        return name
+
+    def _read(self, node: Expr) -> str:
+        match self._pool.input_of(node):
+            case Leaf(number):
+                return f"s[{number}]"
+            case Parameter(name):
+                return f"p_{name}"
+            case Variable(depth):
+                return f"v{depth}"
+            case Lookup(log, field, offset):
+                blank = (0,) * len(self._layout.log_places[log].fields)
+                made = f"record_at(s[{len(self._layout.leaves) + log}], {{}}, {blank})[{field}]"
+                return self._nested(made, [self.text(offset)])
+            case Search() as search:
+                return self._loop(search)
+        raise AssertionError("an input that is not written")
+
+    def _loop(self, search: Search) -> str:
+        """Tries the ends of all pieces, in order, until the body holds."""
+        lo, hi = search.bounds
+        read = self._pool.input_of(search.variable)
+        assert isinstance(read, Variable)
+        variable = f"v{read.depth}"
+        points = [self.text(point) for point in search.breaks.points]
+        self._hoist(search.body, search.variable)
+        found = self._named(None, "False" if search.wanted is Wanted.SOME else self.text(search.otherwise))
+        moved = -1 if search.wanted is Wanted.GREATEST else 0
+        tried = [str(hi if search.wanted is Wanted.GREATEST else lo)]
+        tried += [f"{point} + {moved}" if moved else point for point in points]
+        for log, by in search.breaks.runs:
+            move = f" + {by + moved}" if by + moved else ""
+            tried.append(f"*[run[0]{move} for run in s[{len(self._layout.leaves) + log}]]")
+        order = ", reverse=True" if search.wanted is Wanted.GREATEST else ""
+        self.line(f"for {variable} in sorted({{{', '.join(tried)}}}{order}):")
+        outer, self._indent = dict(self._names), self._indent + 1
+        self.line(f"if not {lo} <= {variable} <= {hi}: continue")
+        test = self.text(search.body)
+        self.line(f"if {test}:")
+        self._indent += 1
+        self.line(f"{found} = {'True' if search.wanted is Wanted.SOME else variable}")
+        self.line("break")
+        self._indent -= 2
+        self._names = outer
+        return found
+
+    def _hoist(self, body: Expr, variable: Expr) -> None:
+        """Names everything in a body that does not depend on its variable, before the loop."""
+        open_nodes, seen = [body], set()
+        while open_nodes:
+            node = open_nodes.pop()
+            if node.id in seen or node.is_const:
+                continue
+            seen.add(node.id)
+            if variable.id in self._needed(node):
+                open_nodes += parts_of(self._pool, node)
+            elif node.id not in self._names:
+                text = self.text(node)
+                if node.id not in self._names and not text.startswith("p_"):
+                    self._named(node, text)
+
+    def _needed(self, node: Expr) -> frozenset[int]:
+        """The variables that a node depends on."""
+        known = self._needs.get(node.id)
+        if known is None:
+            for inner in evaluation_order([node]):
+                parts = parts_of(self._pool, inner)
+                needs = frozenset().union(*(self._needed(part) for part in parts)) if parts else frozenset()
+                if inner.op is Op.FIELD:
+                    read = self._pool.input_of(inner)
+                    if isinstance(read, Variable):
+                        needs = frozenset({inner.id})
+                    elif isinstance(read, Search):
+                        needs -= {read.variable.id}
+                self._needs[inner.id] = needs
+            known = self._needs[node.id]
+        return known
