@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from acked.checker.errors import SystemFailure
 
 _NEEDED_FOR = {
+    "cvc5": "checking certificates with a second solver",
     "hcl2": "Terraform's files",
     "kazoo": "real brokers",
     "kio": "real brokers",
@@ -22,7 +23,7 @@ _NEEDED_FOR = {
 _DISTRIBUTIONS = {"hcl2": "python-hcl2"}
 """Distributions that are not called as their module is."""
 
-_EXTRAS = {"kazoo": "'acked[cluster]'", "kio": "'acked[cluster]'"}
+_EXTRAS = {"cvc5": "'acked[certificates]'", "kazoo": "'acked[cluster]'", "kio": "'acked[cluster]'"}
 """What installs a distribution together with what else is needed for the same."""
 
 

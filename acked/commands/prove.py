@@ -60,6 +60,11 @@ _chooses_program = collects(
                     "constants, refuted, or open; one release with --kafka-version."),
     markdown=option("--markdown", type=click.Path(path_type=Path), metavar="FILE",
                     help="With --releases: also write the table as a page in Markdown."),
+    certificate=option("--certificate", type=click.Path(path_type=Path), metavar="DIR",
+                       help="With --all-constants: write a proof that holds into this folder, for --check."),
+    check=option("--check", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+                 help="Instead of proving: make the obligations of the certificate in this folder again, compare, and have "
+                 "a second solver (cvc5) confirm each. With SPEC: only if it is about SPEC."),
 )  # fmt: skip
 
 
@@ -94,13 +99,16 @@ def prove(
     acked prove kip320 --without LogMatching   what a lemma is needed for
     acked prove SPEC --suggest                 conjuncts that could complete a proof that fails
     acked prove SPEC --smt2 DIR                every query, for a solver of your own
+    acked prove kip320 --all-constants --certificate DIR  the proof as files
+    acked prove --check DIR                    those files, confirmed by a second solver
     acked prove --matrix                       every variant against every named property
     acked prove --releases                     which Kafka keeps which promises; --kafka-version 3.9 for one
 
     The lemma sets (unsat cores) of --all-constants come with acked. When rules or lemmas have changed,
     --all-constants --lemma-sets FILE finds again those that FILE lacks, all of them if there is no such file.
     """
-    from acked.commands.proving.all_constants import prove_for_all_constants
+    from acked.commands.proving.all_constants import ProofFiles, prove_for_all_constants
+    from acked.commands.proving.certificate import check_certificate
     from acked.commands.proving.instance import prove_spec
     from acked.commands.proving.releases import prove_releases
     from acked.commands.proving.suggestion import suggest_conjuncts
@@ -113,12 +121,15 @@ def prove(
     if program is Program.RELEASES:
         changes = asked.changes
         return prove_releases(changes.version, changes.control_plane, programs.markdown, limits, output)
+    if programs.check is not None:
+        return check_certificate(programs.check, asked.load() if asked.name else None, limits, output)
     if not asked.name:
         raise click.UsageError("Missing argument 'SPEC'.")
     spec = asked.load()
     if program is Program.ALL_CONSTANTS:
         names = [name for name, _ in asked.changes.constants]
-        return prove_for_all_constants(spec, names, options.smt2, programs.lemma_sets, limits, output)
+        files = ProofFiles(options.smt2, programs.lemma_sets, programs.certificate)
+        return prove_for_all_constants(spec, names, files, limits, output)
     if not spec.properties:
         raise ConfigurationError(f"{spec.where('check')}the spec asks for nothing to prove; name invariants in [check]")
     trace_out.check()

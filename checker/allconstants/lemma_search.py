@@ -14,6 +14,7 @@ from typing import Any
 from acked.checker.allconstants.obligations import PROMISES, GeneralObligation, Obligations
 from acked.checker.allconstants.prover import Prover
 from acked.checker.allconstants.small_instances import SmallInstance
+from acked.checker.allconstants.texts import obligation_text
 from acked.checker.files import write_text
 from acked.checker.solver.lemma_sets import Core, StepCounterexample
 from acked.checker.solver.queries import OutOfTime
@@ -25,7 +26,7 @@ SEARCH_EFFORT = 4_000_000
 """How long z3 may think about one candidate lemma set, in its own count of steps: about two seconds."""
 
 AFTER_WAYS = (14, 16, 18)
-"""The ways (`prover.WAYS`) in which an obligation is asked first that may use clauses after the step."""
+"""The ways (`texts.WAYS`) in which an obligation is asked first that may use clauses after the step."""
 
 FIRST_EFFORT = SEARCH_EFFORT // 20
 """The same for what is tried before a small instance is asked: most obligations need no more."""
@@ -172,7 +173,7 @@ class LemmaProcess:
             core = found if isinstance(found, Core) else None
             counterexample = found if isinstance(found, StepCounterexample) else None
         if task.smt2 is not None and core is not None:
-            write_text(Path(task.smt2), self._prover.smt2(obligation, core), "SMT-LIB text")
+            write_text(Path(task.smt2), obligation_text(self._obligations, obligation, core), "SMT-LIB text")
         seconds = time.perf_counter() - started
         used = core or Core(task.lemmas or ())
         return ObligationAnswer(core is not None, used.lemmas, used.way, counterexample, seconds, reason)

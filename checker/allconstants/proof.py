@@ -9,7 +9,6 @@ A refutation starts in a state in which all clauses hold, which need not be a re
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any
 from typing import Protocol as Interface
 
 from acked.checker.allconstants.obligations import GeneralObligation, Obligations
+from acked.checker.allconstants.texts import text_name
 from acked.checker.errors import ExitCode
 from acked.checker.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file
@@ -278,8 +278,7 @@ def _is_new(known: CoreFile, item: ObligationResult) -> bool:
 
 def _task(number: int, item: GeneralObligation, known: CoreFile, options: AllConstantsOptions) -> ObligationTask:
     core = known.cores.get(item.key) if item.may_use else Core()
-    name = re.sub(r"[^A-Za-z0-9]+", "-", f"{item.subject} {item.clause}").strip("-")
-    smt2 = None if options.smt2 is None else str(options.smt2 / f"{number + 1:03}-{name}.smt2")
+    smt2 = None if options.smt2 is None else str(options.smt2 / text_name(number, item.subject, item.clause))
     lemmas, way = (None, 0) if core is None else (core.lemmas, core.way)
     # Where sets are known of the protocol and not of this obligation, it had none when they were found.
     suspect = core is None and bool(known.cores)

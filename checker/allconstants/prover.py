@@ -1,4 +1,4 @@
-"""What z3 says of first-order obligations: proofs, the lemmas that a proof uses, and texts for other solvers.
+"""What z3 says of first-order obligations: proofs, and the lemmas that a proof uses.
 
 `Prover`, the only place where all-constants obligations meet z3.
 
@@ -11,45 +11,15 @@ imports z3, which is slow: only solver processes do so.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import z3
 
 from acked.checker.allconstants.obligations import GeneralObligation, Obligations
+from acked.checker.allconstants.texts import WAYS, Way
 from acked.checker.solver.lemma_sets import Core
 from acked.checker.solver.queries import ask, bound
-from acked.model.firstorder.query import Hints
 from acked.model.firstorder.solve import Lowering
-from acked.model.firstorder.terms import Detail
-
-
-@dataclass(frozen=True)
-class Way:
-    """How z3 is asked: its random seed, how eagerly it looks at what is not yet decided, and with how many hints.
-
-    `detail` is how much is said of defined terms; `with_guard` whether it is said when the action may happen. `makes_models`
-    lets z3 also guess a model and instantiate what is false in it.
-    """
-
-    seed: int
-    relevancy: int
-    hints: Hints
-    detail: Detail = Detail.WHOLE
-    makes_models: bool = False
-    with_guard: bool = True
-
-
-WAYS: tuple[Way, ...] = (
-    *(Way(seed, relevancy, more) for seed, relevancy in ((0, 2), (1, 1), (2, 2)) for more in (Hints.SOME, Hints.MANY)),
-    *(Way(seed, relevancy, Hints.SOME, Detail.OUTLINE) for seed, relevancy in ((0, 2), (1, 1), (2, 2), (3, 0))),
-    *(Way(seed, 2, Hints.SOME, detail, True) for seed in (0, 1) for detail in (Detail.OUTLINE, Detail.WHOLE)),
-    # For what follows from other clauses after the step.
-    *(Way(seed, relevancy, Hints.FEW, Detail.NAMES, False, False) for seed, relevancy in ((0, 2), (1, 1))),
-    *(Way(seed, relevancy, Hints.FEW, Detail.OUTLINE) for seed, relevancy in ((0, 2), (1, 1))),
-    Way(0, 2, Hints.FEW, Detail.OUTLINE, True),
-)
-"""Tried one after the other; a proof by any of them is a proof."""
 
 SEARCH_WAYS: tuple[int, ...] = (0, 16, 6, 18, 1, 10, 2)
 """Those that lemma sets are looked for with, the ones that lead to most proofs first."""
@@ -110,11 +80,6 @@ class Prover:
                 used = {label.get_id() for label in solver.unsat_core()}
                 return tuple(name for name, label in labels.items() if label.get_id() in used)
         return None
-
-    def smt2(self, obligation: GeneralObligation, core: Core) -> str:
-        """The obligation as a standalone SMT-LIB text: unsatisfiable exactly if it holds."""
-        lowering = Lowering()
-        return self.text(obligation, core, "UFLIA", self._asked(lowering, obligation, core))
 
     def _asked(self, lowering: Lowering, obligation: GeneralObligation, core: Core, effort: int = 0) -> Any:
         """A solver that has been told what there is to refute."""

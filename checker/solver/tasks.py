@@ -159,3 +159,20 @@ class FiringTask:
     """Whether an action can happen where every clause holds, on a small instance."""
 
     action: str
+
+
+@dataclass(frozen=True)
+class TextTask:
+    """An SMT-LIB text for a second solver."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class TextAnswer:
+    """`unsat`, `sat` or `unknown`, the way that led to it, the seconds of all ways; `reason` says why it is unknown."""
+
+    answer: str
+    way: int
+    seconds: float
+    reason: str = ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acked.checker.allconstants.counterparts import BrokenRule, states_of, step_of
-from acked.checker.allconstants.proof import AllConstantsProof, SolverVerdict
+from acked.checker.allconstants.proof import AllConstantsProof, ObligationResult, SolverVerdict
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Run
 from acked.checker.solver.lemma_sets import StepCounterexample
@@ -40,15 +40,10 @@ def print_all_constants(
     for rule in rules:
         print_trace(console, step_view(protocol, proof, rule.example))
         put(console, [])
-    put_paragraph(console, f"{proof.protocol}, {_any_number_of(protocol)}", "bold underline")
-    put_paragraph(console, f"promises: {', '.join(proof.goals)}", "dim")
-    if shown := _setting(protocol, proof):
-        put_paragraph(console, f"under {shown}", "dim")
-    if proof.drop:
-        put_paragraph(console, "without " + "; ".join(f"{action}: {label}" for action, label in proof.drop), "dim")
+    print_subject(console, protocol, proof.goals, proof.switches, proof.drop)
     _print_verdict(console, proof, glyphs)
     put(console, [])
-    print_table(console, steps_table(proof))
+    print_table(console, steps_table(proof.obligations))
     put(console, [])
     put_paragraph(console, f"{proof.solver}, {units.duration(total_seconds)} in all", "dim")
     for rule in rules:
@@ -69,6 +64,22 @@ def print_all_constants(
         put_paragraph(console, text, "dim")
 
 
+def print_subject(
+    console: Console,
+    protocol: Protocol,
+    goals: Sequence[str],
+    switches: Mapping[str, int],
+    drop: Sequence[tuple[str, str]],
+) -> None:
+    """What a proof for all constants is about."""
+    put_paragraph(console, f"{protocol.name}, {_any_number_of(protocol)}", "bold underline")
+    put_paragraph(console, f"promises: {', '.join(goals)}", "dim")
+    if shown := _setting(protocol, switches):
+        put_paragraph(console, f"under {shown}", "dim")
+    if drop:
+        put_paragraph(console, "without " + "; ".join(f"{action}: {label}" for action, label in drop), "dim")
+
+
 def _any_number_of(protocol: Protocol) -> str:
     """For which sizes the proof is."""
     text = "for any number of brokers, offsets, records and leader epochs"
@@ -76,11 +87,11 @@ def _any_number_of(protocol: Protocol) -> str:
     return f"{text}, and any {' and '.join(others)}" if others else text
 
 
-def _setting(protocol: Protocol, proof: AllConstantsProof) -> str:
+def _setting(protocol: Protocol, switches: Mapping[str, int]) -> str:
     """The switches that are not at their defaults, as specs write them."""
-    constants = [item for item in protocol.constants if item.name in proof.switches]
-    told = [item for item in constants if proof.switches[item.name] != item.default]
-    return ", ".join(f"{item.name} = {_plain(item.show(proof.switches[item.name]))}" for item in told)
+    constants = [item for item in protocol.constants if item.name in switches]
+    told = [item for item in constants if switches[item.name] != item.default]
+    return ", ".join(f"{item.name} = {_plain(item.show(switches[item.name]))}" for item in told)
 
 
 def _plain(value: object) -> str:
@@ -103,14 +114,14 @@ def _print_verdict(console: Console, proof: AllConstantsProof, glyphs: Glyphs) -
     put_paragraph(console, f"incomplete: {', '.join(counts)}", "bold yellow", f"{glyphs.open} ", "  ")
 
 
-def steps_table(proof: AllConstantsProof) -> Table:
+def steps_table(obligations: Sequence[ObligationResult], good: str = "proved") -> Table:
     """A row per step of the protocol: is it proved, with how many obligations, in what time."""
     rows = []
-    for subject in dict.fromkeys(item.subject for item in proof.obligations):
-        mine = [item for item in proof.obligations if item.subject == subject]
+    for subject in dict.fromkeys(item.subject for item in obligations):
+        mine = [item for item in obligations if item.subject == subject]
         refuted = sum(item.verdict is SolverVerdict.REFUTED for item in mine)
         left = sum(item.verdict is SolverVerdict.UNKNOWN for item in mine)
-        verdict = TableCell("proved", "green", Mark.GOOD)
+        verdict = TableCell(good, "green", Mark.GOOD)
         if left:
             verdict = TableCell(f"{left} open", "bold yellow", Mark.OPEN)
         if refuted:

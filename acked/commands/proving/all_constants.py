@@ -8,11 +8,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acked.asking.options import STARTED
-from acked.asking.output import Output
+from acked.asking.output import Output, say
 from acked.checker.errors import ConfigurationError
 from acked.checker.files import check_writable
 from acked.checker.spec.spec import Spec
@@ -24,13 +25,23 @@ if TYPE_CHECKING:
     from acked.invariants.proofs import Argument
 
 
+@dataclass(frozen=True)
+class ProofFiles:
+    """What is to be written beside the answer: a folder of queries, a file of lemma sets, a folder for a certificate."""
+
+    smt2: Path | None = None
+    lemma_sets: Path | None = None
+    certificate: Path | None = None
+
+
 def prove_for_all_constants(
-    spec: Spec, changed: Iterable[str], smt2: Path | None, lemma_sets: Path | None, limits: Limits, output: Output
+    spec: Spec, changed: Iterable[str], files: ProofFiles, limits: Limits, output: Output
 ) -> int:
-    """Proves the spec's protocol, prints the answer and returns the exit code; writes the file of lemma sets, if any.
+    """Proves the spec's protocol, prints the answer and returns the exit code; writes the files, if any.
 
     `changed` are the constants that the command line sets: they must be switches.
     """
+    from acked.checker.allconstants.certificate import write_certificate
     from acked.checker.allconstants.counterparts import broken_rules
     from acked.checker.allconstants.proof import AllConstantsOptions, ObligationResult, prove_all_constants
     from acked.checker.observer import ProofProgress
@@ -49,26 +60,32 @@ def prove_for_all_constants(
             f"--all-constants is about every value of the constants {', '.join(spec.protocol.sizes)}; leave -c "
             f"{' and -c '.join(sizes)} out"
         )
-    make_query_folder(smt2)
-    known = _lemma_sets(argument, lemma_sets)
+    make_query_folder(files.smt2)
+    make_query_folder(files.certificate)
+    known = _lemma_sets(argument, files.lemma_sets)
     with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
 
         def report(result: ObligationResult, done: int, total: int) -> None:
             subject = f"{result.subject}: {result.clause}"
             observer.decided(ProofProgress(subject, result.verdict.value, result.seconds, done, total))
 
-        options = AllConstantsOptions(cores=known, smt2=smt2)
+        options = AllConstantsOptions(cores=known, smt2=files.smt2)
         proof = prove_all_constants(spec.protocol, limits, options, spec.drop, report, spec.switches)
         rules = broken_rules(
             spec.protocol, spec.drop, [item.counterexample for item in proof.refuted if item.counterexample is not None]
         )
-    if lemma_sets is not None and not proof.interrupted:
-        proof.cores(known).save(lemma_sets)
+    if files.lemma_sets is not None and not proof.interrupted:
+        proof.cores(known).save(files.lemma_sets)
+    if files.certificate is not None and proof.holds:
+        write_certificate(proof, spec.name, files.certificate)
     seconds = time.perf_counter() - STARTED
     output.emit(
         lambda: all_constants_document(proof, rules),
         lambda console: print_all_constants(console, spec.protocol, proof, rules, seconds),
     )
+    if files.certificate is not None and not output.is_json:
+        told = f"is in {files.certificate}; acked prove --check DIR confirms it"
+        say(f"the certificate {told if proof.holds else 'was not written, because the proof is incomplete'}")
     return int(proof.exit_code)
 
 

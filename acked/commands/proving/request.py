@@ -30,6 +30,7 @@ class Program(Enum):
     ALL_CONSTANTS = "one protocol, for all constants"
     MATRIX = "all variants"
     RELEASES = "all releases of Kafka"
+    CHECK = "a certificate, by a second solver"
 
 
 _OF_ONE_INSTANCE = (
@@ -39,20 +40,24 @@ _OF_ONE_INSTANCE = (
 REFUSED: tuple[tuple[Program | Method, tuple[str, ...], str], ...] = (
     (Program.RELEASES, ("SPEC", "--constant"),
      "--releases asks every release the same; leave SPEC and -c out, or name one release with --kafka-version"),
-    (Program.RELEASES, (*_OF_ONE_INSTANCE, "--smt2", "--all-constants", "--lemma-sets", "--matrix"),
+    (Program.RELEASES,
+     (*_OF_ONE_INSTANCE, "--smt2", "--all-constants", "--lemma-sets", "--certificate", "--check", "--matrix"),
      "{given} cannot be combined with --releases; leave one of them out"),
-    (Program.MATRIX, ("--markdown",), "--markdown needs --releases; leave it out"),
-    (Program.ALL_CONSTANTS, ("--markdown",), "--markdown needs --releases; leave it out"),
-    (Program.SUGGEST, ("--markdown",), "--markdown needs --releases; leave it out"),
+    *((program, ("--markdown",), "--markdown needs --releases; leave it out")
+      for program in (Program.MATRIX, Program.ALL_CONSTANTS, Program.SUGGEST, Program.CHECK)),
     (Program.INSTANCE, ("--markdown",), "--markdown needs --releases; add that, or leave it out"),
+    (Program.CHECK, (*_OF_ONE_INSTANCE, "--smt2", "--all-constants", "--lemma-sets", "--certificate", "--matrix"),
+     "{given} cannot be combined with --check; leave one of them out"),
     (Program.MATRIX, ("SPEC", "--constant", "--kafka-version", "--control-plane"),
      "--matrix proves every shipped variant; leave SPEC, -c and --kafka-version out"),
-    (Program.MATRIX, (*_OF_ONE_INSTANCE, "--smt2", "--all-constants", "--lemma-sets"),
+    (Program.MATRIX, (*_OF_ONE_INSTANCE, "--smt2", "--all-constants", "--lemma-sets", "--certificate"),
      "{given} cannot be combined with --matrix; leave one of them out"),
     (Program.ALL_CONSTANTS, _OF_ONE_INSTANCE, "{given} cannot be combined with --all-constants; leave one of them out"),
     (Program.SUGGEST, ("--method", "--depth", "--k", "--minimize", "--symmetry", "--smt2", "--trace-out"),
      "{given} cannot be combined with --suggest; leave one of them out"),
     (Program.SUGGEST, ("--lemma-sets",), "--lemma-sets needs --all-constants; leave it out"),
+    (Program.SUGGEST, ("--certificate",), "--certificate needs --all-constants; leave it out"),
+    (Program.INSTANCE, ("--certificate",), "--certificate needs --all-constants; add that, or leave it out"),
     (Program.INSTANCE, ("--lemma-sets",), "--lemma-sets needs --all-constants; add that, or leave it out"),
     (Method.BMC, ("--k", "--minimize", "--without"),
      "{given} cannot be combined with bounded model checking (bmc); leave them out, or use --method induction"),
@@ -84,12 +89,16 @@ class Programs:
     lemma_sets: Path | None
     releases: bool
     markdown: Path | None
+    certificate: Path | None
+    check: Path | None
 
     @property
     def chosen(self) -> Program:
         """The program; of several the one that refuses the others."""
         if self.releases:
             return Program.RELEASES
+        if self.check is not None:
+            return Program.CHECK
         if self.matrix:
             return Program.MATRIX
         if self.all_constants:
