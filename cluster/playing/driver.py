@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership
-from acked.cluster.nodes.settings import SESSION_MS
 from acked.cluster.playing.compare import value_of
 from acked.cluster.playing.gates import Gates, close
 from acked.cluster.playing.heartbeats import shut_down_unhindered
 from acked.cluster.playing.playable import HEARS
 from acked.cluster.playing.producers import Producers
 from acked.cluster.playing.script import Script, ScriptStep, State
+from acked.cluster.playing.sessions import Sessions
 from acked.cluster.playing.setting import LAG_SECONDS, Setting
 from acked.cluster.proxies.frame import Frame, Phase
 from acked.cluster.proxies.gate import Gate
@@ -26,7 +26,6 @@ from acked.cluster.wire.facts import FetchRequest, FetchResponse, PartitionState
 from acked.cluster.wire.older import leader_and_isr_answer
 
 _OUT_OF_RANGE = 1
-_SESSION = 2 * SESSION_MS / 1000
 _ROUNDS = 3
 """Fetches that say nothing new, at the most, before a follower asks anew."""
 
@@ -43,8 +42,8 @@ class Driver:
         self._mode = cluster.plan.mode
         self.replicas = tuple(range(len(script.initial["log"])))
         self.gates = Gates(cluster.network, self._mode, self.replicas)
-        self.producers = Producers(stage, setting.acks, seconds)
-        self.sessions_expire = setting.sessions_expire
+        self.producers = Producers(stage, setting.acks, seconds, setting.is_idempotent)
+        self.sessions = Sessions(cluster, stage, setting.sessions_expire, seconds)
         self._uncommitted: dict[int, Frame] = {}
         """By leader: the controller's answer to its request for another ISR, which is held."""
         self._last_fetch: tuple[int, int] | None = None
@@ -74,14 +73,25 @@ class Driver:
 
     def _produce(self, step: ScriptStep) -> None:
         record, leader = step.arguments["record"], step.arguments["leader"]
+        statuses = step.before["producer"]["status"]
         if step.arguments["answered"]:
-            self.producers.send(record, leader)
+            self.producers.send(record, leader, statuses)
             return
         answers = self.cluster.network.hold(CLIENT, leader, Api.PRODUCE, Phase.RESPONSE)
-        self.producers.send(record, leader)
+        self.producers.send(record, leader, statuses)
         answers.close(seconds=self.seconds)
         answers.lift()
         self.producers.forget(record)
+
+    def _retry_known(self, step: ScriptStep) -> None:
+        record, leader = step.arguments["record"], step.arguments["leader"]
+        self.producers.send_again(record, leader, step.before["producer"]["status"])
+
+    def _restart_producer(self, step: ScriptStep) -> None:
+        self.producers.restart(step.after["producer"]["status"])
+
+    def _give_up(self, step: ScriptStep) -> None:
+        self.producers.forget(step.arguments["record"])
 
     def _lose_request(self, step: ScriptStep) -> None:
         """No broker hears of the record, and its producer, which wants no answer, takes it for sent."""
@@ -318,18 +328,22 @@ class Driver:
         if end < step.before["log"][broker]["end"]:
             self.cluster.lose_page_cache(broker, self.stage.topic, end)
         self.cluster.set_checkpoint(broker, self.stage.topic, mark)
-        if self.sessions_expire:
-            wait_for(lambda: _is_out(self._truth(), broker), f"the end of broker {broker}'s session", _SESSION + self.seconds)
-        else:
-            self.cluster.notice(broker)
+        self.sessions.end(broker)
         self._uncommitted.pop(broker, None)
 
     def _shut_down(self, step: ScriptStep) -> None:
         shut_down_unhindered(self.cluster, step.arguments["broker"])
         self._uncommitted.pop(step.arguments["broker"], None)
 
+    def _lose_session(self, step: ScriptStep) -> None:
+        self.sessions.lose(step.arguments["broker"])
+
+    def _regain_session(self, step: ScriptStep) -> None:
+        self.sessions.regain(step.arguments["broker"])
+
     def _restart(self, step: ScriptStep) -> None:
         broker = step.arguments["broker"]
+        self.sessions.begin(broker)
         if self._mode is Mode.ZOOKEEPER:
             self.cluster.restart(broker)
             return
@@ -363,7 +377,9 @@ class Driver:
 _STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
     "Produce": Driver._produce,
     "Retry": Driver._produce,
-    "GiveUp": Driver._nothing,
+    "RetryKnown": Driver._retry_known,
+    "RestartProducer": Driver._restart_producer,
+    "GiveUp": Driver._give_up,
     "LoseRequest": Driver._lose_request,
     "Read": Driver._read,
     "QueryLatestOffset": Driver._query_latest_offset,
@@ -384,6 +400,8 @@ _STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
     "Crash": Driver._crash,
     "ShutDown": Driver._shut_down,
     "Restart": Driver._restart,
+    "LoseSession": Driver._lose_session,
+    "RegainSession": Driver._regain_session,
     "ElectLeader": Driver._nothing,
     "ElectUncleanly": Driver._nothing,
     "MoveLeadership": Driver._move_leadership,
@@ -408,11 +426,6 @@ def _cuts_nothing(response: Frame, end: int) -> bool:
     facts = response.facts
     diverging = facts.partitions[0].diverging if isinstance(facts, FetchResponse) and facts.partitions else None
     return diverging is not None and diverging[1] >= end
-
-
-def _is_out(view: PartitionView, broker: int) -> bool:
-    """Whether the controller counts on a broker no more; the last member of an ISR may stay in it."""
-    return view.leader != broker and (broker not in view.isr or view.isr == (broker,))
 
 
 def _agrees(view: PartitionView, truth: PartitionView) -> bool:

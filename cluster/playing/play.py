@@ -21,7 +21,7 @@ from acked.cluster.stories.stage import Stage
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import error_name
 from acked.cluster.wire.client import PartitionView
-from acked.model.partition.state import ACKED
+from acked.model.partition.state import ACKED, FAILED
 
 PATIENCE = (5.0, 40.0)
 """The least and the greatest number of seconds after which what is not seen will not be; in between, as long as the cluster
@@ -81,9 +81,14 @@ class Played:
         return {**self.sayings, **self.broken}.get(promise)
 
     def breaks(self, promise: str) -> bool:
-        """Whether a promise is broken in the end; of one that is not decided from what is seen, whether any other is."""
+        """Whether a promise is broken in the end.
+
+        One that is not decided from what is seen is if every state was as in the model; where none is named, any other.
+        """
         found = self.is_broken(promise)
-        return any(self.broken.values()) if found is None else found
+        if found is not None:
+            return found
+        return self.parted is None if promise else any(self.broken.values())
 
 
 def play(
@@ -228,11 +233,18 @@ class _Play:
 
     def _broken(self, acknowledged: Mapping[int, int], records: int, last: Seen, leader: int | None) -> dict[str, bool]:
         reads, latest = self._driver.reads, self._driver.latest
+        given = self._script.steps[-1].after["producer"]["status"] if self._script.steps else ()
+        failed = [record for record, status in enumerate(given) if status == FAILED and record not in acknowledged]
         return {
-            **broken(acknowledged, records, last, leader),
+            **broken(acknowledged, records, last, leader, failed),
             **({"ReadsStay": has_gone(reads, last, leader)} if reads else {}),
             **({"LatestOffsetStays": latest != sorted(latest)} if latest else {}),
+            **({} if leader is None else {"IsrIsAlive": self._counts_on_the_dead(last)}),
         }
+
+    def _counts_on_the_dead(self, last: Seen) -> bool:
+        alive = set(last.running) - self._driver.sessions.lost
+        return last.partition is not None and not set(last.partition.isr) <= alive
 
 
 class _Differ(Exception):

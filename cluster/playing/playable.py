@@ -29,7 +29,6 @@ from acked.model.partition.state import Replica, State
 
 _WAITS = "whether the high watermark waits for a follower outside the ISR depends on how long ago that one had caught up"
 _RACE = "it is a race inside one broker, which drops the connection when its role changes"
-_SESSION = "a live broker without a session gets another one by itself, at a moment that nothing outside it chooses"
 NOT_PLAYED: Mapping[str, str] = {
     "ProduceWhileHwWaits": _WAITS,
     "FetchWhileHwWaits": _WAITS,
@@ -39,8 +38,6 @@ NOT_PLAYED: Mapping[str, str] = {
     "LateAnswerCounts": _RACE,
     "LateAnswerIsDropped": _RACE,
     "ReadBeforeTruncation": _RACE,
-    "LoseSession": _SESSION,
-    "RegainSession": _SESSION,
     "RestartUnnoticed": "a broker cannot register again before its former session has ended",
     "LoseAnswer": "a leader asks again when its connection to the controller breaks",
     "Halt": "the process ends, and starts again only by hand",
@@ -50,8 +47,6 @@ NOT_PLAYED: Mapping[str, str] = {
         ("Reassign", "CancelMove", "CancelMoveUncleanly", "DeleteReplica"),
         "no step of the driver changes the assignment, and brokers hear of it together with everything else",
     ),
-    "RestartProducer": "producers here have no producer id",
-    "RetryKnown": "producers here have no producer id",
 }
 """By action why it is not played. All others are, if the clauses of `_Clauses` hold."""
 TIMED: Mapping[str, str] = dict.fromkeys(

@@ -1,34 +1,113 @@
-"""The producers of a script: one connection for each record that waits for an answer."""
+"""The producers of a script: one connection for each record that waits for an answer.
+
+With idempotence (KIP-98) each record has its sequence number under the producer's id: a retry has the same, and a record
+behind one that was given up begins anew under the next epoch (KIP-360), or, to 2.4, under another id.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from acked.cluster.playing.compare import value_of
 from acked.cluster.stories.stage import Stage
 from acked.cluster.waiting import NotSeen, wait_for
-from acked.cluster.wire.client import Acknowledgement, BrokerGone, Client
+from acked.cluster.wire.client import Acknowledgement, BrokerGone, Client, NoProducerId
+from acked.cluster.wire.records import write_records
+from acked.model.partition.state import ACKED, FAILED
 
 NO_OFFSET = -1
 """The offset of a record that was only taken for written."""
 
 
+@dataclass(frozen=True)
+class Identity:
+    """How a record is numbered: producer id, its epoch, and the sequence number."""
+
+    producer: int
+    epoch: int
+    sequence: int
+
+
+class Numbering:
+    """The producer id of an idempotent producer, and what each of its records is numbered as."""
+
+    def __init__(self, stage: Stage, seconds: float) -> None:
+        self._stage, self._seconds = stage, seconds
+        self._id: tuple[int, int] | None = None
+        self._first = 0
+        self._given: dict[int, Identity] = {}
+
+    def restart(self, statuses: Sequence[int]) -> None:
+        """A new producer sends again what was not acknowledged, from sequence number 0 on, under an id of its own."""
+        self._id, self._given = None, {}
+        self._first = next((record for record, status in enumerate(statuses) if status < ACKED), len(statuses) - 1)
+
+    def of(self, record: int, statuses: Sequence[int]) -> Identity:
+        """What a record is sent as, the first time and again; `statuses` are those before it is sent."""
+        if record not in self._given:
+            if self._id is None:
+                self._id = wait_for(self._ask, "a producer id", self._seconds, self._stage.check)
+            elif record and statuses[record - 1] == FAILED and record > self._first:
+                self._first = record
+                self._id = (self._id[0], self._id[1] + 1) if self._bumps() else self._ask()
+            assert self._id is not None
+            self._given[record] = Identity(*self._id, record - self._first)
+        return self._given[record]
+
+    def _bumps(self) -> bool:
+        return self._stage.cluster.plan.release.number >= _BUMPS_EPOCHS
+
+    def _ask(self) -> tuple[int, int] | None:
+        broker = self._stage.running[0]
+        try:
+            with self._stage.cluster.client(broker, self._seconds) as ask:
+                return ask.new_producer()
+        except NoProducerId:
+            return None
+
+
+_BUMPS_EPOCHS = (2, 5)
+
+
 class Producers:
     """What was sent and what was answered. `acks` as Kafka counts it: 0, 1, or -1 for all."""
 
-    def __init__(self, stage: Stage, acks: int, seconds: float) -> None:
+    def __init__(self, stage: Stage, acks: int, seconds: float, is_idempotent: bool = False) -> None:
         self._stage, self._acks, self.seconds = stage, acks, seconds
+        self._numbering = Numbering(stage, seconds) if is_idempotent else None
         self._waiting: dict[int, Client] = {}
         self.acknowledged: dict[int, Acknowledgement] = {}
         self.refused: dict[int, int] = {}
         """By record the error that its producer was answered."""
 
-    def send(self, record: int, broker: int) -> None:
-        """Sends a record; returns when it is in the broker's log, as often as it was sent there."""
+    def restart(self, statuses: Sequence[int]) -> None:
+        """The producer restarts; nobody waits for the answers to its former self."""
+        for record in list(self._waiting):
+            self.forget(record)
+        if self._numbering is not None:
+            self._numbering.restart(statuses)
+
+    def send_again(self, record: int, broker: int, statuses: Sequence[int]) -> None:
+        """Sends a record that the broker knows, which therefore does not append it."""
+        self._send(record, broker, statuses)
+
+    def _send(self, record: int, broker: int, statuses: Sequence[int]) -> Client:
         self.forget(record)
-        value = value_of(record)
-        before = self._stage.replica(broker).values.count(value)
+        batch = None
+        if self._numbering is not None:
+            given = self._numbering.of(record, statuses)
+            batch = write_records([value_of(record).encode()], True, given.producer, given.epoch, given.sequence)
         client = self._stage.cluster.client(broker, self.seconds, gated=True)
         self._waiting[record] = client
-        client.send_record(self._stage.topic, value.encode(), self._acks)
+        client.send_record(self._stage.topic, value_of(record).encode(), self._acks, batch=batch)
+        return client
+
+    def send(self, record: int, broker: int, statuses: Sequence[int] = ()) -> None:
+        """Sends a record; returns when it is in the broker's log, as often as it was sent there. `statuses` as before."""
+        value = value_of(record)
+        before = self._stage.replica(broker).values.count(value)
+        client = self._send(record, broker, statuses)
 
         def look() -> bool:
             if self._acks != 0 and client.is_answered() and self._stage.replica(broker).values.count(value) == before:

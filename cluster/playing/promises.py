@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 
 from acked.cluster.observe.disk import Replica
@@ -39,8 +39,26 @@ def has_gone(reads: Collection[tuple[int, str]], seen: Seen, leader: int | None)
     return leader is not None and any(log[offset : offset + 1] != (value,) for offset, value in reads)
 
 
-def broken(acknowledged: Mapping[int, int], records: int, seen: Seen, leader: int | None) -> dict[str, bool]:
-    """By name of a promise that is decided here, whether it is broken."""
+def is_reordered(visible: Sequence[str]) -> bool:
+    """Whether a record comes first after one that its producer was given later, repetitions aside."""
+    numbers = [int(value[1:]) for value in dict.fromkeys(visible)]
+    return numbers != sorted(numbers)
+
+
+def has_gap(visible: Sequence[str]) -> bool:
+    """Whether a record comes before the first copy of the one that its producer was given before it."""
+    seen: set[int] = set()
+    for value in visible:
+        if int(value[1:]) not in {0, *(number + 1 for number in seen)}:
+            return True
+        seen.add(int(value[1:]))
+    return False
+
+
+def broken(
+    acknowledged: Mapping[int, int], records: int, seen: Seen, leader: int | None, failed: Collection[int] = ()
+) -> dict[str, bool]:
+    """By name of a promise that is decided here, whether it is broken; `failed` are the records that were given up."""
     isr = () if seen.partition is None else seen.partition.isr
     values = [value_of(record) for record in acknowledged]
     held = {value for one in seen.replicas for value in one.values}
@@ -51,6 +69,21 @@ def broken(acknowledged: Mapping[int, int], records: int, seen: Seen, leader: in
         "CommittedInIsr": leader is not None and any(not _has_committed(seen, leader, member) for member in isr),
         "LogsAgreeBelowHw": bool(forks(seen.replicas)),
         "NoDuplicates": bool(repeated(records, seen, leader)),
+        **({} if leader is None else _of_leader(seen, _replica(seen, leader), isr, failed)),
+    }
+
+
+def _of_leader(seen: Seen, leader: Replica, isr: Collection[int], failed: Collection[int]) -> dict[str, bool]:
+    end = leader.high_watermark or 0
+    visible = leader.values[:end]
+    return {
+        "NoReordering": is_reordered(visible),
+        "NoGaps": has_gap(visible),
+        "RefusalsAreTrue": any(value_of(record) in visible for record in failed),
+        "HwBelowLogEnd": bool(leader.log) and end >= len(leader.log),
+        "FollowersKnowHw": any((_replica(seen, member).high_watermark or 0) != end for member in isr),
+        "InSyncIsCaughtUp": any(len(_replica(seen, member).log) < len(leader.log) for member in isr),
+        "EveryoneHoldsWhatIsVisible": any(one.log[:end] != leader.log[:end] for one in seen.replicas),
     }
 
 

@@ -109,14 +109,16 @@ def prepare(question: Question, run: Run, brokers: Brokers) -> Prepared:
 def reproduce(prepared: Prepared, keep: bool = False, heed: Heed | None = None) -> Reproduction:
     """Starts brokers, plays the run, and ends them; `SystemFailure` if they do not start."""
     heed = heed or Heed()
-    plan = _plan(prepared, keep, heed)
+    plan = planned(prepared, keep, heed)
     with Cluster(plan, heed.said) as cluster:
         setting = replace(prepared.setting, sessions_expire=prepared.brokers.sessions_expire)
         played = play(prepared.script, cluster, TOPIC, setting, heed.took)
         return Reproduction(prepared, plan.mode, played, cluster.seconds, cluster.folder if keep else None)
 
 
-def _plan(prepared: Prepared, keep: bool, heed: Heed) -> ClusterPlan:
+def planned(prepared: Prepared, keep: bool = False, heed: Heed | None = None) -> ClusterPlan:
+    """The cluster that a run is played on."""
+    heed = heed or Heed()
     brokers, setting = prepared.brokers, prepared.setting
     plan = make_plan(
         brokers.version, brokers.chosen_mode, brokers.home, range(setting.replicas), setting.brokers,

@@ -39,7 +39,7 @@ class Setting:
     """What is asked of brokers and producers. `topic` are settings of the topic, `brokers` of all nodes.
 
     `has_eligible_leaders`: whether the feature of KIP-966 is on, of releases that have it; None: as the release has it.
-    `sessions_expire`: nobody tells the controller that a broker is dead.
+    `sessions_expire`: nobody tells the controller that a broker is dead. `is_idempotent`: records carry a producer id.
     """
 
     replicas: int
@@ -48,6 +48,7 @@ class Setting:
     brokers: Mapping[str, str] = field(default_factory=lambda: dict(FOR_PLAYING))
     has_eligible_leaders: bool | None = None
     sessions_expire: bool = False
+    is_idempotent: bool = False
 
     def changed(self, key: str, value: str) -> Setting:
         """The same with another setting of the topic, or other acks; `ConfigurationError` for what acks cannot be."""
@@ -56,6 +57,10 @@ class Setting:
             if value not in known:
                 raise ConfigurationError(f"acks={value} is not a setting of producers; it is 0, 1 or all")
             return replace(self, acks=known[value])
+        if key == "enable.idempotence":
+            if value not in ("true", "false"):
+                raise ConfigurationError(f"enable.idempotence={value} is not a setting of producers; it is true or false")
+            return replace(self, is_idempotent=value == "true")
         return replace(self, topic={**self.topic, key: value})
 
     def timed(self) -> Setting:
@@ -80,19 +85,15 @@ class OtherRule:
 
 
 def setting_of(question: Question) -> Setting:
-    """What a question's constants are to Kafka; `ConfigurationError` for what the driver's producers do not do."""
+    """What a question's constants are to Kafka."""
     constants = question.instance.constants
-    if constants[idempotence.name]:
-        raise ConfigurationError(
-            "the trace is one of an idempotent producer, and the producers that play it have no producer id; "
-            "add -c idempotence=false, or see the stories of `make test-real`"
-        )
     topic = {
         "min.insync.replicas": str(constants[min_insync_replicas.name]),
         "unclean.leader.election.enable": "true" if constants[unclean_election.name] else "false",
     }
     return Setting(constants["replicas"], _ACKS.get(constants[acks.name], ALL_REPLICAS), topic,
-                   has_eligible_leaders=bool(constants[eligible_leader_replicas.name]))  # fmt: skip
+                   has_eligible_leaders=bool(constants[eligible_leader_replicas.name]),
+                   is_idempotent=bool(constants[idempotence.name]))  # fmt: skip
 
 
 def other_rules(question: Question, chosen: Release, mode: Mode) -> tuple[OtherRule, ...]:

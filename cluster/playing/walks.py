@@ -1,0 +1,106 @@
+"""Random traces that can be played, and many of them on one cluster."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from acked.checker.errors import SystemFailure
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run
+from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.playing.play import Played, play
+from acked.cluster.playing.playable import as_asked, playable
+from acked.cluster.playing.reproduce import Brokers, Prepared, planned, prepare
+from acked.cluster.playing.script import NotPlayable
+from acked.cluster.releases.release import Mode
+from acked.cluster.stories.stage import Stage
+
+STEPS, RESTARTS = 18, 2
+"""The most steps of a trace, and restarts in it: with KRaft each waits for the end of a session."""
+RARE: Mapping[str, float] = {"Crash": 0.15, "MoveLeadership": 0.4, "GiveUp": 0.05}
+"""How often these are left as a choice, so that something happens between them."""
+
+
+@dataclass(frozen=True)
+class PlayedWalk:
+    """A random trace and how it went; `played` is None for one that cannot be played, with the reason."""
+
+    seed: int
+    labels: tuple[str, ...]
+    played: Played | None
+    reason: str = ""
+
+
+def walk(asked: Question, mode: Mode, seed: int) -> Run:
+    """A trace of steps that can be played: every action is as likely as any other, but for the rare ones."""
+    instance, draw = playable(asked, mode).instance, random.Random(seed)
+    codes = instance.schema.unpack(instance.initial[0])
+    states, actions = [instance.initial[0]], []
+    for _ in range(STEPS):
+        restarts = sum(step.action.name == "Restart" for step in actions)
+        steps = [step for step in instance.enabled(codes) if step.action.name != "Restart" or restarts < RESTARTS]
+        steps = [step for step in steps if draw.random() < RARE.get(step.action.name, 1.0)]
+        if not steps:
+            break
+        name = draw.choice(sorted({step.action.name for step in steps}))
+        chosen = draw.choice([step for step in steps if step.action.name == name])
+        codes = instance.fire(chosen, codes)
+        states.append(instance.schema.pack(codes))
+        actions.append(chosen)
+    return as_asked(asked, Run(tuple(states), tuple(actions)))
+
+
+def play_walks(asked: Question, brokers: Brokers, seeds: Sequence[int]) -> Iterator[PlayedWalk]:
+    """Plays random traces one after the other, each on a topic of its own; the cluster is the same until one parts."""
+    left = list(seeds)
+    while left:
+        with Cluster(planned(_prepared(asked, brokers, _any_playable(asked, brokers, left)))) as cluster:
+            while left:
+                found = _play(asked, brokers, cluster, left.pop(0))
+                yield found
+                if found.played is not None and (found.played.parted is not None or not _cleared(cluster, found.seed)):
+                    break
+
+
+def _any_playable(asked: Question, brokers: Brokers, seeds: Sequence[int]) -> int:
+    for seed in seeds:
+        try:
+            _prepared(asked, brokers, seed)
+        except NotPlayable:
+            continue
+        return seed
+    return seeds[0]
+
+
+def _prepared(asked: Question, brokers: Brokers, seed: int) -> Prepared:
+    return prepare(asked, walk(asked, brokers.chosen_mode, seed), brokers)
+
+
+def _play(asked: Question, brokers: Brokers, cluster: Cluster, seed: int) -> PlayedWalk:
+    run = walk(asked, brokers.chosen_mode, seed)
+    labels = tuple(step.label for step in run.actions)
+    try:
+        prepared = prepare(asked, run, brokers)
+    except NotPlayable as error:
+        return PlayedWalk(seed, labels, None, str(error))
+    played = play(prepared.script, cluster, _topic(seed), prepared.setting)
+    return PlayedWalk(seed, labels, played, played.reason)
+
+
+def _topic(seed: int) -> str:
+    return f"walk{seed}"
+
+
+def _cleared(cluster: Cluster, seed: int) -> bool:
+    """Whether all brokers are back and the topic is gone."""
+    try:
+        for broker in cluster.plan.brokers:
+            if not cluster.nodes[broker].is_running:
+                cluster.restart(broker)
+        cluster.await_known()
+        Stage(cluster, _topic(seed)).delete()
+    except SystemFailure:
+        return False
+    return True
