@@ -24,6 +24,7 @@ from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.reports.pages.quorums import quorums_markdown  # noqa: E402
 from acked.reports.pages.spec_pages import AnsweredSpec, NotReproduced, claims_markdown, gallery_markdown  # noqa: E402
 from acked.reports.runs.view import steps_of  # noqa: E402
+from tools.real import on_brokers  # noqa: E402
 
 
 def settings_of(spec: Spec) -> str:
@@ -74,7 +75,7 @@ def pages() -> dict[str, str]:
     """What each page should be, by its name in `docs/`."""
     claims = list(answers("claims"))
     made = {
-        "gallery.md": gallery_markdown(answers("gallery"), standstills(), untold()),
+        "gallery.md": gallery_markdown(answers("gallery"), standstills(), untold(), on_brokers()),
         "claims.md": claims_markdown(claims),
         "quorums.md": quorums_markdown(claims),
     }

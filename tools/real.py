@@ -22,18 +22,26 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked.asking.playable import playable_run  # noqa: E402
+from acked.checker.audit.keys import release as number_of  # noqa: E402
 from acked.checker.errors import ConfigurationError  # noqa: E402
 from acked.checker.files import write_text  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.cluster.playing.playable import NOT_PLAYED, TIMED  # noqa: E402
 from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare, reproduce  # noqa: E402
-from acked.cluster.releases.release import Mode  # noqa: E402
+from acked.cluster.releases.release import Mode, releases  # noqa: E402
+from acked.model.language.words import says_list  # noqa: E402
 from acked.model.partition.protocol import partition  # noqa: E402
-from acked.model.partition.versions import LATEST, planes_of  # noqa: E402
+from acked.model.partition.settings import RULES  # noqa: E402
+from acked.model.partition.versions import LATEST, VERSIONS, planes_of, profile  # noqa: E402
+from acked.reports.escaping import md_text  # noqa: E402
+from acked.reports.pages.spec_pages import OnBrokers  # noqa: E402
 from acked.reports.reproductions.words import MODES  # noqa: E402
 
 CASES, MEASURED, PAGE = (ROOT / "docs" / name for name in ("real_brokers.toml", "real_measured.json", "real.md"))
-_OPEN = "it can be played, and was not yet"
+OPEN = "it can be played, and was not yet"
+_STANDSTILL = "that nothing leads back is a promise about all that may follow, and brokers show one run"
+_NOT_FOUND = "the model has no counterexample of it"
+_NEVER_RELEASED = "its rule was never released"
 _UNDRIVEN = "the driver has no steps for transactions yet"
 Case = dict[str, Any]
 
@@ -147,25 +155,93 @@ def refusals() -> dict[str, str]:
     for spec in others():
         if spec.protocol is not partition:
             continue
+        if not was_released(spec):
+            found[spec.name] = _NEVER_RELEASED
+            continue
+        brokers = brokers_of(spec)
         try:
-            playable_run(spec.name, {}, Mode(planes_of(rules_of(spec))[0]), quiet=True)
+            run, _ = playable_run(spec.name, {}, brokers.chosen_mode, quiet=True)
+            prepare(run.question, run.run, brokers)
             found[spec.name] = ""
         except ConfigurationError as error:
             found[spec.name] = str(error).partition(": ")[2] or str(error)
     return found
 
 
-def rules_of(spec: Spec) -> str:
-    """The release whose rules a spec has."""
-    return spec.version or LATEST
+def brokers_of(spec: Spec) -> Brokers:
+    """The oldest release with the rules of a spec."""
+    rules = spec.version or LATEST
+    fitting = [one for one in releases() if number_of(one.version).rules == rules] or [releases()[-1]]
+    planes = [Mode(plane) for plane in planes_of(rules)]
+    return Brokers(fitting[0].version, next((mode for mode in planes if mode in fitting[0].modes), None))
 
 
-def _refused(measured: dict[str, Any]) -> list[str]:
+def was_released(spec: Spec) -> bool:
+    """Whether any release has had what its fix changes."""
+    fix = load_spec(ROOT / "specs" / "gallery" / f"{spec.name.removesuffix('-bug')}-fix.toml")
+    rules = {rule.name for rule in RULES}
+    mended = [name for name, value in spec.constants.items() if fix.constants.get(name) != value and name in rules]
+    had: dict[str, set[int]] = {}
+    for version in VERSIONS:
+        for plane in planes_of(version) if version != LATEST else ():
+            for name, setting in profile(version, plane).items():
+                had.setdefault(name, set()).add(setting.value)
+    return all(spec.constants[name] in had.get(name, {spec.constants[name]}) for name in mended)
+
+
+def on_brokers() -> dict[int, OnBrokers]:
+    """By row of the gallery what real brokers did, or why they were not asked."""
+    measured = json.loads(MEASURED.read_text("utf-8"))
+    found: dict[int, OnBrokers] = {}
+    for row in sorted({case["row"] for case in cases() if "row" in case}):
+        done = [(case, measured[key_of(case)]) for case in cases() if case.get("row") == row and key_of(case) in measured]
+        if any(one["reproduced"] for _, one in done):
+            found[row] = _reproduced(done)
+    for row, _, _spec, reason in not_played(measured):
+        found.setdefault(row, OnBrokers("not played", f"Not played: {reason}."))
+    for path in sorted((ROOT / "specs" / "recoverable").glob("*.toml")):
+        entry = load_spec(path).gallery
+        if entry is not None:
+            found.setdefault(entry.row, OnBrokers("not played", f"Not played: {_STANDSTILL}."))
+    for path in sorted((ROOT / "specs" / "gallery").glob("*.toml")):
+        entry = load_spec(path).gallery
+        if entry is not None:
+            found.setdefault(entry.row, OnBrokers("not played", f"Not played: {_NOT_FOUND}."))
+    return found
+
+
+def _reproduced(done: list[tuple[Case, dict[str, Any]]]) -> OnBrokers:
+    """What cases of one row have in common is said once."""
+    played = [(case, one) for case, one in done if one["reproduced"]]
+    releases_played = list(dict.fromkeys(case["kafka"] for case, _ in played))
+    kept = {case["control"]: one for case, one in played if "control" in case and one["kept"] == one["runs"]}
+    yes = says_list([f"{case['kafka']} ({one['steps']} steps, {one['reproduced']} of {one['runs']})" for case, one in played])
+    sentences = [f"Reproduced on {yes}"]
+    for control, one in kept.items():
+        where = f"on {control}" if "=" not in control else f"with `{control}`"
+        step = ", ".join(map(str, one["parts"]))
+        sentences.append(f"not {where}, where the same steps go another way at step {step}: {md_text(one['reason'])}")
+    nots = [control if "=" not in control else f"with {control}" for control in kept]
+    words = ", ".join([*releases_played, *(f"not {name}" for name in nots)])
+    return OnBrokers(words, f"{'; '.join(sentences)}. To see it: `{_command(played[0][0])}`.")
+
+
+def _command(case: Case) -> str:
+    constants = "".join(f" -c {name}={str(value).lower()}" for name, value in case.get("constants", {}).items())
+    return f"acked reproduce {case['spec']}{constants} --kafka {case['kafka']}"
+
+
+def not_played(measured: dict[str, Any]) -> list[tuple[int, str, str, str]]:
+    """The rows that were not: the number, what the bug is called, the spec, and why."""
     reasons = {**measured.get("refused", {}), **_written()["not_played"]}
     left = others()
     rows = sorted((spec.gallery.row, spec.gallery.id, spec.name) for spec in left if spec.gallery is not None)
     undriven = {spec.name: _UNDRIVEN for spec in left if spec.protocol is not partition}
-    return [f"- Row {row}, {name}: {reasons.get(spec) or undriven.get(spec) or _OPEN}." for row, name, spec in rows]
+    return [(row, name, spec, reasons.get(spec) or undriven.get(spec) or OPEN) for row, name, spec in rows]
+
+
+def _refused(measured: dict[str, Any]) -> list[str]:
+    return [f"- Row {row}, {name}: {reason}." for row, name, _, reason in not_played(measured)]
 
 
 def _never() -> list[str]:

@@ -11,6 +11,7 @@ from acked.checker.errors import ConfigurationError
 from acked.checker.question.result import Counterexample
 
 if TYPE_CHECKING:
+    from acked.checker.question.question import Question
     from acked.checker.spec.spec import Spec
     from acked.cluster.releases.release import Mode
 
@@ -58,6 +59,13 @@ def playable_of(
     spec: Spec, mode: Mode, quiet: bool, brokers: str | None = None
 ) -> tuple[Counterexample, dict[str, str]]:
     """The same of a spec as it is."""
+    return playable_counterexample(spec.question(), spec.title, spec.name, mode, quiet)
+
+
+def playable_counterexample(
+    question: Question, title: str, name: str, mode: Mode, quiet: bool
+) -> tuple[Counterexample, dict[str, str]]:
+    """The same of a question, which messages call `name`."""
     from acked.checker.search.local import search
     from acked.cluster.nodes.leadership import moves_only_in_sync
     from acked.cluster.playing.playable import TIMED, as_asked, left_out, playable
@@ -65,7 +73,6 @@ def playable_of(
     from acked.reports.progress import ProgressReporter
     from acked.reports.runs.answers import verdict_in_words
 
-    question, name = spec.question(), spec.name
     without = left_out(question)
     in_sync = brokers is not None and moves_only_in_sync(release(brokers), mode)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
@@ -77,7 +84,7 @@ def playable_of(
             whole = search(question, observer=observer)
     if result.violations:
         violation = result.violations[0]
-        return Counterexample(spec.title, question, as_asked(question, violation.run), violation.property), without
+        return Counterexample(title, question, as_asked(question, violation.run), violation.property), without
     if not whole.violations:
         raise ConfigurationError(f"{name} has no counterexample to play ({verdict_in_words(whole)})")
     actions = {step.action.name for step in whole.violations[0].run.actions}

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from acked.asking.options import FORMAT, OUT, QUIET, BatchOptions, KeyValue, collects, option, searches_many
-from acked.asking.output import Output, json_text, put_text
+from acked.asking.output import Output, json_text, put_text, say
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable
 from acked.checker.names import near
+from acked.checker.optional import optional_packages
 from acked.version import __version__
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 ALL = "all"
 LOSS = "loss"
+_PROOF_SECONDS = 600
+"""After so long brokers that play a story are stopped."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,13 @@ _shows = collects(
 )
 
 
+PROVE = option(
+    "--prove-it",
+    is_flag=True,
+    help="Play the story of a yes on a throw-away cluster of your release, with your settings (text or JSON).",
+)
+
+
 @click.command(short_help="Check what your own Kafka settings guarantee for acknowledged records.")
 @click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @_describes_cluster
@@ -155,6 +165,7 @@ _shows = collects(
 @_asks
 @searches_many
 @_shows
+@PROVE.under("prove_it")
 @OUT.under("out")
 def audit(
     files: tuple[Path, ...],
@@ -163,6 +174,7 @@ def audit(
     wanted: Wanted,
     batch: BatchOptions,
     output: Output,
+    prove_it: bool,
     out: Path | None,
 ) -> int:
     """Check what the settings in FILE... guarantee for acknowledged records.
@@ -182,10 +194,12 @@ def audit(
     acked audit server.properties producer.properties --kafka-version 3.6
     acked audit --set acks=1 --set replication.factor=3 --ask loss
     acked audit docker-compose.yml --show-settings
+    acked audit server.properties --set acks=1 --kafka-version 3.9.1 --prove-it
     kubectl get kafka,kafkanodepool,kafkatopic -o yaml | acked audit - --topic orders
 
     Exit codes: 0 if every required answer is no, 12 if one is yes, 152 if one is undecided, 150 for a file that cannot be
     read or has no known setting, 151 for settings that Kafka refuses, that contradict each other, or that look misspelt.
+    With --prove-it 1 if real brokers do something else than the model, 153 if they do not start.
     """
     from acked.checker.audit.audit import Auditor
     from acked.checker.audit.release import contexts
@@ -194,6 +208,8 @@ def audit(
     if not files and not cluster.overrides:
         raise click.UsageError("Missing argument 'FILE...'.")
     questions, required = wanted.questions, wanted.required
+    if prove_it and (output.form not in ("text", "json") or wanted.show_settings):
+        raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
     if out is not None:
         check_writable(out, "audit")
     assumptions, given = assumed.assumptions(), cluster.settings(files)
@@ -214,7 +230,46 @@ def audit(
     with progress:
         result = _run(auditor, found, questions, wanted.advice, required)
     document = audit_document(result, required, found)
+    if prove_it:
+        return _prove(result, required, document, output, out)
     _show(document, output.form, out, [str(file) for file in files])
+    return _code(document)
+
+
+def _prove(
+    result: Audit, required: tuple[AuditQuestion, ...], document: dict[str, Any], output: Output, out: Path | None
+) -> int:
+    """Shows the audit, then what real brokers do with the story of its first yes that can be played."""
+    with optional_packages():
+        from acked.cluster.playing.reproduce import Heed
+        from acked.commands.reproducing.audited import prove, to_prove
+        from acked.reports.reproductions.document import answer_document
+        from acked.reports.reproductions.terminal import print_answer
+
+    if output.form == "text":
+        _show(document, output.form, out, [])
+    try:
+        chosen, why_not = to_prove(result, required, output.quiet), "there is no yes to prove"
+    except ConfigurationError as error:
+        chosen, why_not = None, str(error)
+    if chosen is None:
+        say(f"--prove-it: {why_not}")
+        if output.form == "json":
+            _show({**document, "proof": None, "not_proved": why_not}, output.form, out, [])
+        return _code(document)
+    if chosen.without_idempotence and not output.quiet:
+        say("--prove-it: the producer has no producer id, which makes no difference to what is lost")
+    answer = prove(chosen, _PROOF_SECONDS, Heed() if output.quiet else Heed(lambda line: say(f"  {line}")))
+    if output.form == "json":
+        _show({**document, "proof": answer_document(answer, {})}, output.form, out, [])
+    else:
+        from acked.reports.console import open_console
+
+        print_answer(open_console(sys.stdout), answer)
+    return int(answer.exit_code)
+
+
+def _code(document: dict[str, Any]) -> ExitCode:
     return {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}[document["verdict"]]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from acked.checker.question.result import Verdict
@@ -55,12 +55,24 @@ class NotReproduced:
     tried: str
 
 
+@dataclass(frozen=True)
+class OnBrokers:
+    """What real brokers did with a row: a few words for the table, and whole sentences."""
+
+    words: str
+    told: str
+
+
+NOT_SEEN = OnBrokers("", "")
+
+
 @dataclass
 class _Row:
     """The specs of one row by role."""
 
     number: int
     entry: GalleryEntry
+    on_brokers: OnBrokers
     parts: dict[str, AnsweredSpec] = field(default_factory=dict)
 
     @property
@@ -73,10 +85,16 @@ class _Row:
 
 
 def gallery_markdown(
-    answers: Iterable[AnsweredSpec], standstills: Iterable[AnsweredSpec], untold: Iterable[NotReproduced]
+    answers: Iterable[AnsweredSpec],
+    standstills: Iterable[AnsweredSpec],
+    untold: Iterable[NotReproduced],
+    on_brokers: Mapping[int, OnBrokers],
 ) -> list[str]:
-    """docs/gallery.md, line by line; `standstills` are bugs after which a partition cannot recover."""
-    rows = _rows(answers)
+    """docs/gallery.md, line by line; `standstills` are bugs after which a partition cannot recover.
+
+    `on_brokers` says by row what real brokers did.
+    """
+    rows = _rows(answers, on_brokers)
     shown = [row for row in rows if row.is_shown]
     lines = [
         "# The bug gallery",
@@ -88,12 +106,16 @@ def gallery_markdown(
         "bound on elections and crashes unless a constant says so.",
         "",
         "`acked check NAME` checks any of them again, and `acked view NAME` shows the trace. Lengths are in steps;",
-        "leader epochs are those that a cluster would show. This page is made by `python tools/gallery.py` from",
-        "`specs/gallery`.",
+        "leader epochs are those that a cluster would show. `acked reproduce NAME --kafka RELEASE` plays it on real brokers;",
+        "[What real brokers did](real.md) has all that were played. This page is made by `python tools/gallery.py` from",
+        "`specs/gallery` and from what was measured there.",
         INTERCHANGEABLE,
         "",
         *markdown_table(
-            ("row", "bug", "fixed in", "violated property", "shortest trace", "states with the fix", "states, latest"),
+            (
+                "row", "bug", "fixed in", "violated property", "shortest trace", "states with the fix", "states, latest",
+                "real brokers",
+            ),
             (_summary(row) for row in shown),
         ),
         "",
@@ -108,7 +130,7 @@ def gallery_markdown(
         "`specs/recoverable`.",
         "",
     ]
-    for row in _rows(standstills):
+    for row in _rows(standstills, on_brokers):
         lines += _standstill(row)
     lines += [
         "## Open questions",
@@ -125,12 +147,13 @@ def gallery_markdown(
     return lines[:-1]
 
 
-def _rows(answers: Iterable[AnsweredSpec]) -> list[_Row]:
+def _rows(answers: Iterable[AnsweredSpec], on_brokers: Mapping[int, OnBrokers]) -> list[_Row]:
     rows: dict[int, _Row] = {}
     for told in answers:
         entry = told.spec.gallery
         if entry is not None:
-            rows.setdefault(entry.row, _Row(entry.row, entry)).parts[entry.role] = told
+            row = _Row(entry.row, entry, on_brokers.get(entry.row, NOT_SEEN))
+            rows.setdefault(entry.row, row).parts[entry.role] = told
     return [rows[number] for number in sorted(rows)]
 
 
@@ -149,6 +172,7 @@ def _summary(row: _Row) -> tuple[str, ...]:
         plural(len(bug.steps), "step"),
         fix.states,
         latest.states,
+        row.on_brokers.words,
     )
 
 
@@ -168,6 +192,12 @@ def _shown(row: _Row) -> Iterator[str]:
     yield from _violation(bug)
     yield from _fixed(fix, row.entry.fixed)
     yield from (f"In the latest release, `{latest.spec.name}`: holds, {latest.states} states.", "")
+    yield from _on_brokers(row)
+
+
+def _on_brokers(row: _Row) -> Iterator[str]:
+    if row.on_brokers.told:
+        yield from (f"**On real brokers.** {row.on_brokers.told}", "")
 
 
 def _standstill(row: _Row) -> Iterator[str]:
@@ -181,6 +211,7 @@ def _standstill(row: _Row) -> Iterator[str]:
     if "latest" in row.parts:
         latest = row.parts["latest"]
         yield from (f"In the latest release, `{latest.spec.name}`: holds, {latest.states} states.", "")
+    yield from _on_brokers(row)
 
 
 def _wanted(told: AnsweredSpec) -> str:
@@ -232,6 +263,7 @@ def _open(row: _Row) -> Iterator[str]:
         still = row.parts["open"]
         count = plural(len(still.steps), "step")
         yield from (f"In the latest release, `{still.spec.name}`: still violated, in {count}.", "")
+    yield from _on_brokers(row)
 
 
 # -- the claims --------------------------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ from acked.model.transactions.settings import CIRCUMSTANCES, SIZES
 from acked.reports.pages.quorums import quorums_markdown
 from acked.reports.pages.spec_pages import AnsweredSpec, NotReproduced, claims_markdown, gallery_markdown
 from tests.places import CHECKOUT
+from tools.real import OPEN as _OPEN
+from tools.real import on_brokers
 
 GALLERY = [load_spec(path) for path in sorted((CHECKOUT / "specs" / "gallery").glob("*.toml"))]
 CLAIMS = [load_spec(path) for path in sorted((CHECKOUT / "specs" / "claims").glob("*.toml"))]
@@ -182,13 +184,26 @@ def test_links_of_the_pages_lead_to_headings() -> None:
 
 def test_a_row_without_a_latest_part_or_without_a_release_is_an_open_question() -> None:
     told = [AnsweredSpec(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in GALLERY]
-    page = "\n".join(gallery_markdown(told, [], [NotReproduced(99, "KAFKA-0", "Nothing.")]))
+    page = "\n".join(gallery_markdown(told, [], [NotReproduced(99, "KAFKA-0", "Nothing.")], {}))
     before, after = page.split("## Open questions")
     assert "## 1. KIP-101" in before
     assert "### 35. KAFKA-15591" in after
     assert "### 36. " in after
     assert "### 99. KAFKA-0\n\nNot reproduced. Nothing." in after
     assert "99." not in before
+
+
+def test_every_row_says_what_real_brokers_did_or_why_they_were_not_asked() -> None:
+    found = on_brokers()
+    assert set(found) == set(rows()) | set(rows(STANDSTILLS))
+    for number, said in found.items():
+        assert said.words, number
+        assert said.told.startswith(("Reproduced on ", "Not played: ")), number
+        assert said.told.endswith("."), number
+        assert _OPEN not in said.told, number
+    assert "not on 2.0.1" in found[7].told
+    page = "\n".join(gallery_markdown([AnsweredSpec(spec, "version x") for spec in GALLERY], [], [], found))
+    assert page.count("**On real brokers.**") == len(rows())
 
 
 def test_copies_for_n_failures_are_told_by_the_verdicts_of_their_specs() -> None:
