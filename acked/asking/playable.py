@@ -59,11 +59,11 @@ def playable_of(
     spec: Spec, mode: Mode, quiet: bool, brokers: str | None = None
 ) -> tuple[Counterexample, dict[str, str]]:
     """The same of a spec as it is."""
-    return playable_counterexample(spec.question(), spec.title, spec.name, mode, quiet)
+    return playable_counterexample(spec.question(), spec.title, spec.name, mode, quiet, brokers)
 
 
 def playable_counterexample(
-    question: Question, title: str, name: str, mode: Mode, quiet: bool
+    question: Question, title: str, name: str, mode: Mode, quiet: bool, brokers: str | None = None
 ) -> tuple[Counterexample, dict[str, str]]:
     """The same of a question, which messages call `name`."""
     from acked.checker.search.local import search

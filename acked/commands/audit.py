@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import click
 
 from acked.asking.options import FORMAT, OUT, QUIET, BatchOptions, KeyValue, collects, option, searches_many
 from acked.asking.output import Output, json_text, put_text, say
+from acked.checker.audit.fault_words import BESIDES, CRASHES, names_of
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable
 from acked.checker.names import near
@@ -19,10 +21,12 @@ from acked.checker.optional import optional_packages
 from acked.version import __version__
 
 if TYPE_CHECKING:
-    from acked.checker.audit.audit import Audit, Auditor
-    from acked.checker.audit.gather import Given
+    from acked.checker.audit.audit import Audit
+    from acked.checker.audit.faults import Faults
+    from acked.checker.audit.gather import Given, Recognised
     from acked.checker.audit.questions import Assumptions, AuditQuestion
-    from acked.checker.audit.release import Contexts
+    from acked.checker.audit.several import Audited
+    from acked.checker.batch.cache import ResultCache
 
 ALL = "all"
 LOSS = "loss"
@@ -40,11 +44,12 @@ class ClusterFacts:
     entities: tuple[str, ...]
     overrides: tuple[tuple[str, str], ...]
     lenient: bool
+    internal: bool
 
-    def settings(self, files: tuple[Path, ...]) -> Given:
-        """The settings of the files and of --set."""
+    def recognised(self, files: tuple[Path, ...]) -> Recognised:
+        """What the files and --set say."""
         from acked.checker.audit.entry import OPTION, SettingEntry
-        from acked.checker.audit.gather import gather
+        from acked.checker.audit.gather import recognise
         from acked.checker.audit.keys import KEYS
         from acked.checker.audit.read import read_all
 
@@ -53,7 +58,7 @@ class ClusterFacts:
             if key not in KEYS:  # In a file it may be none of our business; here it was typed for us.
                 raise ConfigurationError(f"--set: {key} is not a setting that the audit uses{near(key, KEYS)}")
         overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
-        return gather(entries, self.topic, overrides, self.lenient, self.entities)
+        return recognise(entries, overrides, self.lenient)
 
 
 @dataclass(frozen=True)
@@ -73,10 +78,10 @@ class Assumed:
 
         assumptions = replace(BY_DEFAULT, log_size=self.log_size, records=self.records, is_thorough=self.thorough)
         if self.max_states is not None:
-            assumptions = replace(assumptions, max_states=self.max_states)
+            assumptions = replace(assumptions, max_states=self.max_states, max_states_besides=self.max_states)
         if self.faults:
             faults = tuple(dict.fromkeys(read_faults(text) for text in self.faults))
-            assumptions = replace(assumptions, faults=faults, of_loss=())
+            assumptions = replace(assumptions, faults=faults, of_loss=(), besides=())
         return assumptions
 
 
@@ -95,9 +100,22 @@ class Wanted:
         return _questions(self.ask, "--ask")
 
     @cached_property
+    def decisive(self) -> tuple[tuple[AuditQuestion, tuple[Faults, ...]], ...]:
+        """The faults that --require names for a question, `loss=one-machine`, instead of those of --faults."""
+        from acked.checker.audit.faults import read_faults
+
+        found: dict[AuditQuestion, list[Faults]] = {}
+        for part in self.require.split(","):
+            name, separator, faults = part.partition("=")
+            if separator:
+                for asked in _questions(name, "--require"):
+                    found.setdefault(asked, []).append(read_faults(faults.replace("+", ",")))
+        return tuple((asked, tuple(dict.fromkeys(faults))) for asked, faults in found.items())
+
+    @cached_property
     def required(self) -> tuple[AuditQuestion, ...]:
         """The questions whose answer must be no; `ConfigurationError` if one of them is not asked."""
-        required = _questions(self.require, "--require")
+        required = _questions(",".join(part.partition("=")[0] for part in self.require.split(",")), "--require")
         if self.require == ALL or (self.require == LOSS and self.ask != ALL):
             required = self.questions  # What is asked and not required would be asked for nothing.
         if missing := [item.value for item in required if item not in self.questions]:
@@ -112,20 +130,21 @@ _describes_cluster = collects(
                    help="The release, e.g. 3.6.1; default: what the files say, or every release in use."),
     control_plane=option("--control-plane", type=click.Choice(["kraft", "zookeeper"]),
                          help="Where the metadata is; default: what the files say, or both."),
-    topic=option("--topic", help="The topic to audit, where the files describe several."),
+    topic=option("--topic", help="The topic to audit; default: every one, in groups of equal settings."),
     entities=option("--entity", multiple=True, metavar="NAME",
                     help="The cluster, node, service or profile to audit, where the files describe several that differ."),
     overrides=option("--set", type=KeyValue("replication.factor=3"), multiple=True,
                      help="A setting besides those of the files, or instead of one: replication.factor=3."),
     lenient=option("--lenient", is_flag=True, help="Warn of names that resemble settings instead of refusing them."),
+    internal=option("--internal", is_flag=True, help="Audit Kafka's own topics, too: __consumer_offsets and its like."),
 )  # fmt: skip
 _assumes = collects(
     "assumed",
     Assumed,
     faults=option("--faults", multiple=True, metavar="F,…",
-                  help="What may go wrong: none, clean, outside-isr, one-machine, one-lossy or lossy crashes; zombies, "
-                  "moves, producer-restart besides. Repeat the option to ask about each. Default: clean, and for loss "
-                  "also one-machine."),
+                  help=f"What may go wrong: crashes ({names_of(CRASHES)}: one of them) and besides them {names_of(BESIDES)}. "
+                  "Repeat the option to ask about each. Default: clean, and for loss also one-machine; the table shows more "
+                  "than these, which decide the exit code."),
     log_size=option("--log-size", type=click.IntRange(1, 4), help="Offsets in a log, at least."),
     records=option("--records", type=click.IntRange(1, 4), help="Records, at least."),
     thorough=option("--thorough", is_flag=True, help="Check the order of records with all brokers instead of three."),
@@ -136,9 +155,9 @@ _asks = collects(
     "wanted",
     Wanted,
     ask=option("--ask", metavar="Q,…", default=ALL, help="Ask only these questions; default: all."),
-    require=option("--require", metavar="Q,…", default=LOSS, show_default=True,
+    require=option("--require", metavar="Q[=F],…", default=LOSS, show_default=True,
                    help="Exit with 0 only if the answer to these is no: loss, duplicates, reordering, vanishing, writes, "
-                   "or all."),
+                   "or all; of a question under one fault only: loss=one-machine, loss=one-lossy+zombies."),
     advice=option("--advice/--no-advice", default=True, help="Find the settings that cause a yes, and the smallest fix."),
     show_settings=option("--show-settings", is_flag=True,
                          help="Say what is read, with files and lines, and ask nothing (text or JSON)."),
@@ -201,9 +220,9 @@ def audit(
     read or has no known setting, 151 for settings that Kafka refuses, that contradict each other, or that look misspelt.
     With --prove-it 1 if real brokers do something else than the model, 153 if they do not start.
     """
-    from acked.checker.audit.audit import Auditor
-    from acked.checker.audit.release import contexts
-    from acked.reports.audit.document import audit_document
+    from acked.checker.audit.gather import settle
+    from acked.checker.audit.several import Asked, audit_groups, worst_of_groups
+    from acked.checker.audit.topics import groups_of, left_out
 
     if not files and not cluster.overrides:
         raise click.UsageError("Missing argument 'FILE...'.")
@@ -212,32 +231,47 @@ def audit(
         raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
     if out is not None:
         check_writable(out, "audit")
-    assumptions, given = assumed.assumptions(), cluster.settings(files)
+    assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
+    found = cluster.recognised(files)
     if wanted.show_settings:
-        return _show_settings(given, output.form, out)
-    found = contexts(given, cluster.version, cluster.control_plane)
-    progress = output.batch_progress("searches")
-    auditor = Auditor(
-        given,
-        found.first.release,
-        found.first.plane,
-        assumptions,
-        batch.limits,
-        batch.cache(),
-        on_decided=progress,
-        others=found.others,
-    )
-    with progress:
-        result = _run(auditor, found, questions, wanted.advice, required)
-    document = audit_document(result, required, found)
+        return _show_settings(settle(found, cluster.topic, cluster.entities), output.form, out)
+    groups = groups_of(found, cluster.topic, cluster.entities, cluster.internal)
+    cache = batch.cache()
+    with output.batch_progress("searches") as progress:
+        asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, batch.limits,
+                      cache, progress)  # fmt: skip
+        audited = audit_groups(groups, asked)
+    document = _document(audited, required, left_out(found, groups), cache)
+    code = _CODES[worst_of_groups(audited, required).value]
     if prove_it:
-        return _prove(result, required, document, output, out)
+        return _prove([item.audit for item in audited if item.audit is not None], required, document, code, output, out)
     _show(document, output.form, out, [str(file) for file in files])
-    return _code(document)
+    return code
+
+
+_CODES = {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}
+
+
+def _document(
+    audited: list[Audited], required: tuple[AuditQuestion, ...], left_out: list[str], cache: ResultCache | None
+) -> dict[str, Any]:
+    """The audit of one group as it is, of several with their table."""
+    from acked.reports.audit.document import audit_document
+    from acked.reports.audit.topics import topics_document
+
+    one = audited[0]
+    if len(audited) == 1 and one.audit is not None and one.contexts is not None:
+        return audit_document(one.audit, required, one.contexts, cache, one.group.topics)
+    return topics_document(audited, required, left_out, cache)
 
 
 def _prove(
-    result: Audit, required: tuple[AuditQuestion, ...], document: dict[str, Any], output: Output, out: Path | None
+    audits: list[Audit],
+    required: tuple[AuditQuestion, ...],
+    document: dict[str, Any],
+    code: ExitCode,
+    output: Output,
+    out: Path | None,
 ) -> int:
     """Shows the audit, then what real brokers do with the story of its first yes that can be played."""
     with optional_packages():
@@ -248,15 +282,17 @@ def _prove(
 
     if output.form == "text":
         _show(document, output.form, out, [])
-    try:
-        chosen, why_not = to_prove(result, required, output.quiet), "there is no yes to prove"
-    except ConfigurationError as error:
-        chosen, why_not = None, str(error)
+    chosen, why_not = None, "there is no yes to prove"
+    for result in audits:
+        try:
+            chosen = chosen or to_prove(result, required, output.quiet)
+        except ConfigurationError as error:
+            why_not = str(error)
     if chosen is None:
         say(f"--prove-it: {why_not}")
         if output.form == "json":
             _show({**document, "proof": None, "not_proved": why_not}, output.form, out, [])
-        return _code(document)
+        return code
     if chosen.without_idempotence and not output.quiet:
         say("--prove-it: the producer has no producer id, which makes no difference to what is lost")
     answer = prove(chosen, _PROOF_SECONDS, Heed() if output.quiet else Heed(lambda line: say(f"  {line}")))
@@ -269,14 +305,8 @@ def _prove(
     return int(answer.exit_code)
 
 
-def _code(document: dict[str, Any]) -> ExitCode:
-    return {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}[document["verdict"]]
-
-
 def _show_settings(given: Given, form: str, out: Path | None) -> int:
     """Tells what was read, and that nothing was decided is no failure."""
-    from io import StringIO
-
     from acked.reports.audit.listing import print_settings, settings_document
     from acked.reports.console import open_console
 
@@ -290,20 +320,6 @@ def _show_settings(given: Given, form: str, out: Path | None) -> int:
     print_settings(open_console(stream, width=120), document)
     put_text(json_text(document) if form == "json" else stream.getvalue(), out, "settings")
     return ExitCode.HOLDS
-
-
-def _run(
-    auditor: Auditor, found: Contexts, questions: tuple[AuditQuestion, ...], advice: bool, demanded: tuple[AuditQuestion, ...]
-) -> Audit:
-    from acked.checker.audit.settings import RefusedByKafka
-
-    try:
-        return auditor.run(questions, advice, demanded)
-    except RefusedByKafka as error:
-        if found.is_named:
-            raise
-        raise RefusedByKafka(f"{error} (as of {found.first.words}; nothing names your release, so name it with "
-                      "--kafka-version)") from None  # fmt: skip
 
 
 def _questions(text: str, option: str) -> tuple[AuditQuestion, ...]:
@@ -320,35 +336,35 @@ def _questions(text: str, option: str) -> tuple[AuditQuestion, ...]:
 
 
 def _show(document: dict[str, Any], form: str, out: Path | None, files: list[str]) -> None:
-    if form == "text" and out is None:
+    if form == "text":
         from acked.reports.audit.terminal import print_audit
+        from acked.reports.audit.topics import print_topics
         from acked.reports.console import open_console
 
-        print_audit(open_console(sys.stdout), document)
+        shown = print_topics if "groups" in document else print_audit
+        if out is None:
+            shown(open_console(sys.stdout), document)
+            return
+        stream = StringIO()
+        shown(open_console(stream, width=120), document)
+        put_text(stream.getvalue(), out, "audit")
         return
     put_text(_rendered(document, form, files), out, "audit")
 
 
 def _rendered(document: dict[str, Any], form: str, files: list[str]) -> str:
+    is_one = "groups" not in document
     if form == "markdown":
         from acked.reports.audit.terminal import audit_markdown
+        from acked.reports.audit.topics import topics_markdown
 
-        return audit_markdown(document)
+        return audit_markdown(document) if is_one else topics_markdown(document)
     if form == "html":
-        from acked.reports.audit.page import audit_page
+        from acked.reports.audit.page import audit_page, topics_page
 
-        return audit_page(document)
+        return audit_page(document) if is_one else topics_page(document)
     if form == "sarif":
         from acked.reports.audit.sarif import audit_sarif
 
         return json_text(audit_sarif(document, files, __version__))
-    if form == "json":
-        return json_text(document)
-    from io import StringIO
-
-    from acked.reports.audit.terminal import print_audit
-    from acked.reports.console import open_console
-
-    stream = StringIO()
-    print_audit(open_console(stream, width=120), document)
-    return stream.getvalue()
+    return json_text(document)

@@ -13,6 +13,7 @@ import click
 
 from acked.asking.options import BatchOptions, collects, option, searches_many_anywhere, shows
 from acked.asking.output import Output, make_folder
+from acked.checker.audit.fault_words import CRASHES, names_of
 from acked.checker.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.checker.files import check_writable, write_text
 
@@ -121,7 +122,7 @@ _chooses_axes = collects(
     min_insync_replicas=option("--min-isr", metavar="N,…", help="min.insync.replicas, e.g. 1,2 or 1-3."),
     replicas=option("--replicas", metavar="N,…", help="Replicas, e.g. 3 or 2-3."),
     unclean_election=option("--unclean", metavar="S,…", help="Unclean leader election: off, on."),
-    crashes=option("--crashes", metavar="K,…", help="none, clean, outside-isr, one-machine, one-lossy, lossy."),
+    crashes=option("--crashes", metavar="K,…", help=f"{names_of(CRASHES)}."),
 )
 _asks_cells = collects(
     "cell",

@@ -34,8 +34,8 @@ class Answer:
     """The answer to one question under one kind of faults, in one context.
 
     `task` is what was searched and `outcome` what was found (None: `failure` says why); `replicas` is the topic's number, of
-    which a search may take fewer. `advice` is None where none was asked for, or none is needed. `elsewhere` are the answers
-    in the other contexts that may be meant.
+    which a search may take fewer. `decides` is false of what was asked besides. `advice` is None where none was asked for, or
+    none is needed. `elsewhere` are the answers in the other contexts that may be meant.
     """
 
     question: SizedQuestion
@@ -45,6 +45,7 @@ class Answer:
     outcome: Outcome | None
     failure: str
     replicas: int
+    decides: bool = True
     advice: Advice | None = None
     elsewhere: tuple[Answer, ...] = ()
 
@@ -102,8 +103,8 @@ class Audit:
     warnings: tuple[str, ...] = ()
 
     def all_of(self, asked: AuditQuestion) -> tuple[Answer, ...]:
-        """The answers to a question, under each kind of faults."""
-        return tuple(answer for answer in self.answers if answer.question.asked is asked)
+        """The answers to a question that decide, under each kind of faults."""
+        return tuple(answer for answer in self.answers if answer.question.asked is asked and answer.decides)
 
     def of(self, asked: AuditQuestion, faults: Faults | None = None) -> Answer:
         """The answer to a question, by default under the first kind of faults."""
@@ -119,11 +120,28 @@ class Audit:
         return tuple(finding for finding in self.configuration.findings if finding.is_passed_over)
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """What is searched for an audit: in the first context, and in the others that may be meant."""
+
+    configuration: Configuration
+    context: Deployment
+    here: tuple[tuple[Open, Task], ...]
+    there: tuple[tuple[Open, Deployment, Task], ...]
+    others: tuple[tuple[Deployment, str], ...]
+
+    @property
+    def tasks(self) -> list[Task]:
+        """Every search, what decides first."""
+        return [*(task for _, task in self.here), *(task for _, _, task in self.there)]
+
+
 @dataclass
 class Auditor:
     """Answers the questions about one configuration, asking no search twice.
 
-    `others` are further contexts that may be meant.
+    `others` are further contexts that may be meant. Several audits may share their `searches`, which then hold for limits,
+    cache and progress.
     """
 
     given: Given
@@ -134,6 +152,13 @@ class Auditor:
     cache: ResultCache | None = None
     on_decided: OnDecided = lambda done, total: None
     others: Sequence[Deployment] = ()
+    searches: Searches | None = None
+
+    def tasks(
+        self, asked: Sequence[AuditQuestion] = tuple(AuditQuestion), everywhere: Sequence[AuditQuestion] | None = None
+    ) -> list[Task]:
+        """The searches that `run` begins with; `RefusedByKafka` or `ConfigurationError` as there."""
+        return self._plan(asked, _everywhere(asked, everywhere)).tasks
 
     def run(
         self,
@@ -145,40 +170,60 @@ class Auditor:
 
         `everywhere` are the questions that are asked of the other contexts too, by default all.
         """
-        searches = Searches(self.limits, self.cache, self.on_decided)
-        configuration = configure(self.given, self.release, self.plane)
-        context = Deployment(self.release, configuration.plane)
-        everywhere = tuple(question for question in asked if everywhere is None or question in everywhere)
-        possible, refused = self._elsewhere()
-        here = self._open(asked)
-        tasks = [task_of(item.question, configuration, self.assumed, item.faults) for item in here]
-        there = [
-            (item, other, task_of(item.question, other_configuration, self.assumed, item.faults))
-            for other, other_configuration in possible
-            for item in self._open(everywhere)
-        ]
-        searches.decide([*tasks, *(task for _, _, task in there)])
+        searches = self.searches or Searches(self.limits, self.cache, self.on_decided)
+        everywhere = _everywhere(asked, everywhere)
+        plan = self._plan(asked, everywhere)
+        configuration, context = plan.configuration, plan.context
+        searches.decide(plan.tasks)
         replicas = configuration[REPLICATION_FACTOR].number
 
         def answer(item: Open, where: Deployment, task: Task, elsewhere: tuple[Answer, ...] = ()) -> Answer:
             found = searches[task]
             return Answer(
-                item.question, item.faults, where, task, found.outcome, found.failure, replicas, elsewhere=elsewhere
+                item.question,
+                item.faults,
+                where,
+                task,
+                found.outcome,
+                found.failure,
+                replicas,
+                item.faults in self.assumed.under(item.question.asked),
+                elsewhere=elsewhere,
             )
 
         answers = [
-            answer(item, context, task, tuple(answer(one, other, it) for one, other, it in there if one == item))
-            for item, task in zip(here, tasks, strict=True)
+            answer(item, context, task, tuple(answer(one, other, it) for one, other, it in plan.there if one == item))
+            for item, task in plan.here
         ]
+        answers.sort(key=lambda answer: list(AuditQuestion).index(answer.question.asked))
         if advise:
             answers = _advised(Adviser(self.given, context, configuration, self.assumed, searches), answers)
         warnings = tuple(self.cache.warnings) if self.cache is not None else ()
-        others = (*((other, "") for other, _ in possible), *refused)
-        return Audit(configuration, context, self.assumed, tuple(answers), others, everywhere, advise, warnings)
+        return Audit(configuration, context, self.assumed, tuple(answers), plan.others, everywhere, advise, warnings)
+
+    def _plan(self, asked: Sequence[AuditQuestion], everywhere: Sequence[AuditQuestion]) -> _Plan:
+        configuration = configure(self.given, self.release, self.plane)
+        possible, refused = self._elsewhere()
+        here = [*self._open(asked), *self._besides(asked)]
+        return _Plan(
+            configuration,
+            Deployment(self.release, configuration.plane),
+            tuple((item, task_of(item.question, configuration, self.assumed, item.faults)) for item in here),
+            tuple(
+                (item, other, task_of(item.question, other_configuration, self.assumed, item.faults))
+                for other, other_configuration in possible
+                for item in self._open(everywhere)
+            ),
+            (*((other, "") for other, _ in possible), *refused),
+        )
 
     def _open(self, asked: Iterable[AuditQuestion]) -> list[Open]:
         questions = [question for question in QUESTIONS if question.asked in asked]
         return [Open(question, faults) for question in questions for faults in self.assumed.under(question.asked)]
+
+    def _besides(self, asked: Iterable[AuditQuestion]) -> list[Open]:
+        questions = [question for question in QUESTIONS if question.asked in asked]
+        return [Open(question, faults) for question in questions for faults in self.assumed.also(question.asked)]
 
     def _elsewhere(self) -> tuple[list[tuple[Deployment, Configuration]], list[tuple[Deployment, str]]]:
         """The other contexts with what is in effect there, and those in which Kafka would not start."""
@@ -191,9 +236,14 @@ class Auditor:
         return possible, refused
 
 
+def _everywhere(asked: Sequence[AuditQuestion], wanted: Sequence[AuditQuestion] | None) -> tuple[AuditQuestion, ...]:
+    return tuple(question for question in asked if wanted is None or question in wanted)
+
+
 def _advised(adviser: Adviser, answers: Sequence[Answer]) -> list[Answer]:
-    bad = [answer for answer in answers if answer.reply is AuditVerdict.YES]
-    kept = [Open(answer.question, answer.faults) for answer in answers if answer.reply is AuditVerdict.NO]
+    decisive = [answer for answer in answers if answer.decides]
+    bad = [answer for answer in decisive if answer.reply is AuditVerdict.YES]
+    kept = [Open(answer.question, answer.faults) for answer in decisive if answer.reply is AuditVerdict.NO]
     adviser.prepare([Open(answer.question, answer.faults) for answer in bad])
     advice = {id(answer): adviser.advise(Open(answer.question, answer.faults), kept) for answer in bad}
     return [replace(answer, advice=advice.get(id(answer))) for answer in answers]

@@ -26,7 +26,19 @@ LISTED = "is listed"
 IMPORTED = "imported file"
 """A file (or a resource) that counts as well, and that has to be named too."""
 
-BESIDE = frozenset({NODES, DESCRIBED, LISTED, IMPORTED})
+SHORT_ISR = "replicas in sync now"
+"""A partition of which fewer replicas are in sync than it has, in words."""
+
+SHARED_RACK = "racks now"
+"""A partition of which several replicas stand in one rack, in words."""
+
+NOW = {
+    SHORT_ISR: ("short-isr", "has fewer replicas in sync than replicas now"),
+    SHARED_RACK: ("shared-rack", "has replicas that share a rack"),
+}
+"""What is said of a partition as it is now, which is no setting: the rule of the remark, and what it says of the topic."""
+
+BESIDE = frozenset({NODES, DESCRIBED, LISTED, IMPORTED, *NOW})
 """What readers note besides settings."""
 
 INSTEAD = "write the settings as properties (min.insync.replicas=2), one a line, or as JSON"
@@ -53,6 +65,7 @@ class SettingEntry:
 
     `instead_of` are the settings of files that it takes the place of, because somebody asks what would be. `means` is a
     setting that a name stands for, perhaps, in a place where it is not read. `default_of` is the client whose default it is.
+    `said_by` is which part of a cluster says so, where the file is a cluster's address.
     """
 
     key: str
@@ -64,10 +77,13 @@ class SettingEntry:
     instead_of: tuple[SettingEntry, ...] = ()
     means: str | None = None
     default_of: str = ""
+    said_by: str = ""
 
     @property
     def where(self) -> str:
-        """`server.properties:12`."""
+        """`server.properties:12`, or `localhost:9092, broker 1 (static)`."""
+        if self.said_by:
+            return f"{self.file}, {self.said_by}"
         return f"{self.file}:{self.line}" if self.line else self.file
 
     @property

@@ -6,8 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, unique
 
+from acked.checker.audit import fault_words
+from acked.checker.audit.fault_words import BESIDES, CRASHES, UNMODELLED, WORDS
 from acked.checker.errors import ConfigurationError
 from acked.checker.names import near
+from acked.model.language.context import Constant
 from acked.model.partition import settings
 
 BEFORE_KIP_380 = "2.2"
@@ -18,24 +21,17 @@ BEFORE_KIP_380 = "2.2"
 class CrashKind(Enum):
     """What a crash leaves of a broker's log."""
 
-    NONE = "none"
-    CLEAN = "clean"
-    OUTSIDE_ISR = "outside-isr"
-    ONE_MACHINE = "one-machine"
-    ONE_LOSSY = "one-lossy"
-    LOSSY = "lossy"
+    NONE = fault_words.NONE
+    CLEAN = fault_words.CLEAN
+    OUTSIDE_ISR = fault_words.OUTSIDE_ISR
+    ONE_MACHINE = fault_words.ONE_MACHINE
+    ONE_LOSSY = fault_words.ONE_LOSSY
+    LOSSY = fault_words.LOSSY
 
     @property
     def words(self) -> str:
         """What is assumed, in words."""
-        return {
-            CrashKind.NONE: "no crashes",
-            CrashKind.CLEAN: "any number of clean crashes (the process dies, its log stays) and the elections that follow",
-            CrashKind.OUTSIDE_ISR: "any number of crashes, lossy ones (an unflushed suffix is lost) only outside the ISR",
-            CrashKind.ONE_MACHINE: "one machine dies before its log is flushed, and any broker may be shut down in order",
-            CrashKind.ONE_LOSSY: "any number of crashes, one of them lossy (the machine dies before its log is flushed)",
-            CrashKind.LOSSY: "any number of crashes, each of which may be lossy (the machine dies before its log is flushed)",
-        }[self]
+        return WORDS[self.value].words
 
     def constants(self) -> dict[str, int]:
         """As constants of `partition`."""
@@ -50,26 +46,12 @@ class CrashKind(Enum):
         return {"crashes": kind, "lossy_crashes": lossy, "kills": int(self is not CrashKind.ONE_MACHINE)}
 
 
-_MORE: Mapping[str, tuple[str, str]] = {
-    "zombies": ("zombies", "brokers that lose their session and do not know"),
-    "moves": ("leadership_moves", "leadership moved while the leader lives (preferred election)"),
-    "producer-restart": ("producer_restarts", "a restart of the producer under a new producer id"),
+_MORE: Mapping[str, Constant] = {
+    fault_words.ZOMBIES: settings.zombies,
+    fault_words.MOVES: settings.leadership_moves,
+    fault_words.PRODUCER_RESTART: settings.producer_restarts,
 }
-
-
-_BRIEFLY: Mapping[str, str] = {
-    "clean": "processes that die",
-    "outside-isr": "machines outside the ISR that die",
-    "one-machine": "one machine that dies",
-    "one-lossy": "one machine that dies while processes are killed",
-    "lossy": "several machines that die",
-    "zombies": "brokers whose session is over and that do not know",
-    "moves": "leadership that is moved",
-    "producer-restart": "a producer that is restarted",
-}
-
-UNMODELLED = ("disk", "a broker that comes back with an empty disk, of which there is no model here")
-"""What people also mean by losing data, and nothing here can be asked about."""
+"""What may go wrong besides crashes, and the constant that says so."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +64,13 @@ class Faults:
     @property
     def words(self) -> str:
         """What is assumed, in words."""
-        return "; ".join([self.crashes.words, *(_MORE[name][1] for name in self.more)])
+        return "; ".join(WORDS[name].words for name in (self.crashes.value, *self.more))
+
+    @property
+    def heading(self) -> str:
+        """Over the column of a table; where nothing crashes, what else goes wrong says enough."""
+        named = self.more if self.more and self.crashes is CrashKind.NONE else (self.crashes.value, *self.more)
+        return "; ".join(WORDS[name].heading for name in named)
 
     @property
     def name(self) -> str:
@@ -95,14 +83,15 @@ class Faults:
         return {
             **self.crashes.constants(),
             settings.unnoticed_restarts.name: int(is_before_kip_380 and crashes),
-            **{constant: int(name in self.more) for name, (constant, _) in _MORE.items()},
+            **{constant.name: int(name in self.more) for name, constant in _MORE.items()},
         }
 
 
 def not_asked(asked: Iterable[Faults]) -> list[tuple[str, str]]:
     """What else may go wrong than in any of these, by name and in few words."""
     named = {name for faults in asked for name in (faults.crashes.value, *faults.more)}
-    return [(name, words) for name, words in _BRIEFLY.items() if name not in named] + [UNMODELLED]
+    known = [item for item in (*CRASHES, *BESIDES) if item.name not in (*named, fault_words.NONE)]
+    return [(item.name, item.brief) for item in (*known, UNMODELLED)]
 
 
 def read_faults(text: str) -> Faults:

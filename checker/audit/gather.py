@@ -65,6 +65,37 @@ _HIDES = {keys.FLUSH_MESSAGES: keys.TOPIC_FLUSH_MESSAGES}
 _PRECEDENCE = (Scope.TOPIC, Scope.DYNAMIC_BROKER, Scope.BROKER, Scope.PRODUCER, Scope.CONSUMER)
 
 
+@dataclass(frozen=True)
+class Recognised:
+    """What files say, before one topic is chosen: all their entries, those that are settings here, what takes their place.
+
+    `known` have their scopes and their values in the usual form; `instead` are the entries that count whatever files say.
+    """
+
+    entries: tuple[SettingEntry, ...]
+    known: tuple[SettingEntry, ...]
+    instead: Mapping[str, SettingEntry]
+    findings: tuple[Remark, ...]
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Settings of files that something else is asked about instead of."""
+        return frozenset({*self.instead, *(_HIDES[key] for key in self.instead if key in _HIDES)})
+
+    def only(self, topics: Collection[str]) -> Recognised:
+        """Without what is said of other topics than these."""
+
+        def concerns(entry: SettingEntry | None) -> bool:
+            return entry is None or entry.scope is not Scope.TOPIC or entry.entity is None or entry.entity in topics
+
+        return replace(
+            self,
+            entries=tuple(filter(concerns, self.entries)),
+            known=tuple(filter(concerns, self.known)),
+            findings=tuple(finding for finding in self.findings if concerns(finding.entry)),
+        )
+
+
 def gather(
     entries: Iterable[SettingEntry],
     topic: str | None = None,
@@ -72,11 +103,17 @@ def gather(
     is_lenient: bool = False,
     entities: Collection[str] = (),
 ) -> Given:
-    """The entry that counts for each known key: a topic's before a broker's, the later of two in one file, overrides first.
+    """The entry that counts for each known key: `settle` of what `recognise` finds."""
+    return settle(recognise(entries, overrides, is_lenient), topic, entities)
+
+
+def recognise(
+    entries: Iterable[SettingEntry], overrides: Iterable[SettingEntry] = (), is_lenient: bool = False
+) -> Recognised:
+    """The settings among what files say.
 
     A name that nobody knows and that resembles a setting which decides an answer is an error, or a warning if `is_lenient`;
-    a file in which no name is known is one always. `entities` are the clusters, services or profiles that are meant, where
-    the files describe several.
+    a file in which no name is known is one always.
     """
     entries = list(entries)
     findings: list[Remark] = []
@@ -87,7 +124,17 @@ def gather(
     # What is filled in later is not asked about where something else is set in its place.
     read = [entry for entry in entries if not (entry.key in hidden and _TEMPLATE.search(entry.value))]
     known = [entry for found in read if (entry := _recognised(found, findings, is_lenient)) is not None]
-    known = of_one_variant(of_one_topic(known, entries, topic, hidden), entries, entities, hidden)
+    return Recognised(tuple(entries), tuple(known), instead, tuple(findings))
+
+
+def settle(found: Recognised, topic: str | None = None, entities: Collection[str] = ()) -> Given:
+    """The entry that counts for each key: a topic's before a broker's, the later of two in one file, what is instead first.
+
+    `entities` are the clusters, services or profiles that are meant, where the files describe several.
+    """
+    entries, instead, hidden = found.entries, found.instead, found.hidden
+    findings = list(found.findings)
+    known = of_one_variant(of_one_topic(found.known, entries, topic, hidden), entries, entities, hidden)
     counted: dict[tuple[str, Scope], SettingEntry] = {}
     for entry in known:
         if entry.key in hidden:

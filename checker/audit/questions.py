@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 
 from acked.checker.audit import keys
+from acked.checker.audit.fault_words import ZOMBIES
 from acked.checker.audit.faults import BEFORE_KIP_380, CrashKind, Faults
 from acked.checker.audit.settings import Configuration
 from acked.checker.batch.cache import ResultCache
@@ -24,11 +25,11 @@ from acked.model.partition.versions import KRAFT, VERSIONS
 MAX_STATES = 20_000_000
 """Distinct states after which a question is left undecided, unless the user says otherwise."""
 
-FEW_BROKERS = 3
-"""Brokers that a question about the order of records is asked with, unless it is to be thorough.
+MAX_STATES_BESIDES = 2_000_000
+"""The same of what is asked about besides, and decides nothing: the whole table must not take longer than people wait."""
 
-It takes the most states; states that differ only in the names of brokers are visited once for it.
-"""
+FEW_BROKERS = 3
+"""Brokers that a question about the order of records is asked with, unless it is to be thorough: it takes the most states."""
 
 
 @unique
@@ -71,27 +72,51 @@ QUESTIONS: tuple[SizedQuestion, ...] = (
 class Assumptions:
     """What the questions assume: faults, bounds, and whether all brokers are modelled where fewer usually suffice.
 
-    Every question is asked under each of `faults`, that of lost records also under each of `of_loss`.
+    Every question is asked under each of `faults`, that of lost records also under each of `of_loss`; one that `decisive`
+    names, under its faults there instead. Those answers decide. All are asked under each of `besides` too, within
+    `max_states_besides`, for a table of everything that may go wrong.
     """
 
     faults: tuple[Faults, ...] = (Faults(),)
     of_loss: tuple[Faults, ...] = ()
+    besides: tuple[Faults, ...] = ()
+    decisive: tuple[tuple[AuditQuestion, tuple[Faults, ...]], ...] = ()
     log_size: int | None = None
     records: int | None = None
     is_thorough: bool = False
     max_states: int = MAX_STATES
+    max_states_besides: int = MAX_STATES_BESIDES
 
     def under(self, asked: AuditQuestion) -> tuple[Faults, ...]:
-        """The faults that a question is asked under."""
+        """The faults under which a question decides."""
+        named = dict(self.decisive).get(asked, ())
+        if named:
+            return named
         return (*self.faults, *self.of_loss) if asked is AuditQuestion.LOSS else self.faults
+
+    def also(self, asked: AuditQuestion) -> tuple[Faults, ...]:
+        """The faults under which a question is asked besides."""
+        decides = self.under(asked)
+        shown = (*self.faults, *self.of_loss, *self.besides) if self.besides else ()
+        return tuple(faults for faults in dict.fromkeys(shown) if faults not in decides)
 
     @property
     def all_faults(self) -> tuple[Faults, ...]:
-        """The faults that any question is asked under."""
-        return (*self.faults, *self.of_loss)
+        """The faults that any question is asked under, in the order of their columns."""
+        wanted = dict.fromkeys(faults for asked in AuditQuestion for faults in (*self.under(asked), *self.also(asked)))
+        known = [faults for faults in CLASSES if faults in wanted]
+        return (*known, *(faults for faults in wanted if faults not in known))
 
 
-BY_DEFAULT = Assumptions(of_loss=(Faults(CrashKind.ONE_MACHINE),))
+CLASSES = (
+    Faults(CrashKind.CLEAN),
+    Faults(CrashKind.ONE_MACHINE),
+    Faults(CrashKind.LOSSY),
+    Faults(CrashKind.NONE, (ZOMBIES,)),
+)
+"""The classes of faults that are asked about where the user does not say, in the order of their columns."""
+
+BY_DEFAULT = Assumptions(of_loss=(Faults(CrashKind.ONE_MACHINE),), besides=CLASSES)
 """What is asked where the user does not say: a process that dies keeps its log, a machine that dies does not."""
 
 
@@ -139,9 +164,10 @@ def task_of(
         constants["min_insync_replicas"] = max(1, constants["min_insync_replicas"] - spare)
     constants["in_flight"] = min(constants["in_flight"], constants["records"])
     bound = _as_one(partition.bind(constants))
-    is_renamed = question.asked is AuditQuestion.REORDERING and constants["replicas"] > 1
-    asked = QuestionText(partition.name, tuple(bound.items()), (question.property,), symmetry=is_renamed)
-    return Task(asked, max_states=assumed.max_states)
+    # States that differ only in the names of brokers are visited once: a sixth of them with three brokers.
+    asked = QuestionText(partition.name, tuple(bound.items()), (question.property,), symmetry=constants["replicas"] > 1)
+    decides = faults in assumed.under(question.asked)
+    return Task(asked, max_states=assumed.max_states if decides else min(assumed.max_states, assumed.max_states_besides))
 
 
 def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]:

@@ -32,6 +32,7 @@ class ResultCache:
     def __init__(self, folder: Path, version: str) -> None:
         self._store = SealedStore.of(folder)
         self.warnings: list[str] = []
+        self._version = version
         self._engine = f"{version} {sources_hash(('checker',))}"
         self._model = f"{version} {sources_hash(('model', 'invariants', 'checker'))}"
 
@@ -75,6 +76,14 @@ class ResultCache:
         """Keeps which expressions a task has."""
         self._write("memo", self._memo_key(task), fingerprint)
 
+    def recall(self, kind: str, *parts: str) -> Any:
+        """What `keep` kept of this kind under these parts, by this version of acked; None if there is none."""
+        return self._read(kind, self._made_key(kind, parts))
+
+    def keep(self, kind: str, content: Any, *parts: str) -> None:
+        """Keeps what was made from an answer, as JSON: words about a run, say, which take longer than to read them."""
+        self._write(kind, self._made_key(kind, parts), content)
+
     # -- keys and files -------------------------------------------------------------------------------------------
 
     def _key(self, task: Task, fingerprint: str) -> str:
@@ -82,6 +91,9 @@ class ResultCache:
 
     def _memo_key(self, task: Task) -> str:
         return _hash(_FORMAT, self._model, json.dumps(task.document(), sort_keys=True))
+
+    def _made_key(self, kind: str, parts: Iterable[str]) -> str:
+        return _hash(_FORMAT, self._version, sources_hash(("model", "invariants", "checker", "reports")), kind, *parts)
 
     def _read(self, kind: str, key: str) -> Any:
         try:

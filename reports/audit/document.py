@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from acked.checker.audit.keys import KEYS
 from acked.checker.audit.questions import AuditQuestion, AuditVerdict
 from acked.checker.audit.release import Contexts, span
 from acked.checker.audit.settings import Configuration, SettingValue
+from acked.checker.batch.cache import ResultCache
 from acked.reports.runs.sentences import sentences_of
 from acked.reports.units import plural
 
@@ -47,11 +49,23 @@ _NO = {
 _HEADS = {AuditVerdict.NO: "PASS", AuditVerdict.YES: "FAIL", AuditVerdict.UNDECIDED: "UNDECIDED"}
 
 
-def audit_document(audit: Audit, required: Sequence[AuditQuestion], contexts: Contexts) -> dict[str, Any]:
-    """The audit as JSON: `verdict` is yes, no or undecided of what is `required`; `contexts` how the release is known."""
+def audit_document(
+    audit: Audit,
+    required: Sequence[AuditQuestion],
+    contexts: Contexts,
+    cache: ResultCache | None = None,
+    topics: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The audit as JSON: `verdict` is yes, no or undecided of what is `required`; `contexts` how the release is known.
+
+    `topics` are those whose settings these are.
+
+    What happens in a run is told once and kept in the cache.
+    """
     configuration = audit.configuration
     return {
         "format": FORMAT,
+        "topics": list(topics),
         "kafka_version": configuration.release.name,
         "rules": configuration.rules,
         "control_plane": configuration.plane,
@@ -62,6 +76,8 @@ def audit_document(audit: Audit, required: Sequence[AuditQuestion], contexts: Co
         ],
         "asked_of_others": [asked.value for asked in audit.everywhere] if audit.others else [],
         "faults": [_faults(faults) for faults in audit.assumed.all_faults],
+        "columns": [{**_faults(faults), "heading": faults.heading} for faults in _columns(audit)],
+        "model": model_in_words(configuration),
         "assumed": assumed_in_words(audit),
         "not_asked": [{"name": name, "words": words} for name, words in not_asked(audit.assumed.all_faults)],
         "required": [asked.value for asked in required],
@@ -74,7 +90,7 @@ def audit_document(audit: Audit, required: Sequence[AuditQuestion], contexts: Co
         ],
         "passed_over": [{"key": entry.key, **_place(entry)} for entry in _passed_over(audit)],
         "advice": audit.is_advised,
-        "answers": [_answer(configuration, answer, audit) for answer in audit.answers],
+        "answers": _told_once([_answer(configuration, answer, audit, cache) for answer in audit.answers]),
         "warnings": list(audit.warnings),
     }
 
@@ -98,6 +114,12 @@ def _faults(faults: Faults) -> dict[str, str]:
     return {"name": faults.name, "words": faults.words}
 
 
+def _columns(audit: Audit) -> list[Faults]:
+    """The faults that something was asked under."""
+    asked = {answer.faults for answer in audit.answers}
+    return [faults for faults in audit.assumed.all_faults if faults in asked]
+
+
 # -- about the whole ----------------------------------------------------------------------------------------------------
 
 
@@ -115,11 +137,23 @@ def release_in_words(audit: Audit, contexts: Contexts) -> str:
     return text
 
 
+def model_in_words(configuration: Configuration) -> str:
+    """What may happen in every cell of the table, in one sentence."""
+    unclean = configuration[keys.UNCLEAN]
+    elected = f", uncleanly too ({unclean.key}=true: {unclean.source})" if unclean.on else ""
+    return (
+        "Always: answers may be late or never come, followers may fall behind and leave the ISR, and leaders may be elected "
+        f"any number of times{elected}; a column says what goes wrong besides."
+    )
+
+
 def assumed_in_words(audit: Audit) -> str:
-    """Under which faults what is asked."""
+    """Under which faults what decides is asked."""
     text = "; or ".join(faults.words for faults in audit.assumed.faults)
     if audit.assumed.of_loss and audit.all_of(AuditQuestion.LOSS):
         text += f"; {AuditQuestion.LOSS.value} also: {'; or '.join(faults.words for faults in audit.assumed.of_loss)}"
+    for asked, decisive in audit.assumed.decisive:
+        text += f"; {asked.value} instead: {'; or '.join(faults.words for faults in decisive)}"
     return text
 
 
@@ -153,17 +187,33 @@ def _names(asked: Iterable[AuditQuestion]) -> str:
     return ", ".join(item.value for item in asked)
 
 
+def _told_once(answers: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The answers, each with the faults under which the same steps were told before (`same_as`)."""
+    told: dict[tuple[str, ...], str] = {}
+    found = []
+    for answer in answers:
+        story = answer["story"]
+        key = () if story is None else (answer["question"], *story["actions"])
+        found.append({**answer, "same_as": told.get(key) if key else None})
+        told.setdefault(key, answer["faults"]["name"])
+    return found
+
+
 # -- answers ------------------------------------------------------------------------------------------------------------
 
 
-def _answer(configuration: Configuration, answer: Answer, audit: Audit) -> dict[str, object]:
+def _answer(
+    configuration: Configuration, answer: Answer, audit: Audit, cache: ResultCache | None
+) -> dict[str, object]:
     outcome, advice = answer.outcome, answer.advice
-    is_here_only = any(not refused for _, refused in audit.others) and answer.question.asked not in audit.everywhere
+    is_asked_elsewhere = not answer.decides or answer.question.asked in audit.everywhere
+    is_here_only = any(not refused for _, refused in audit.others) and not is_asked_elsewhere
     alone = "; of the other releases that may be meant it was not asked (use --require all)" if is_here_only else ""
     return {
         "question": answer.question.asked.value,
         "text": answer.question.text,
         "faults": _faults(answer.faults),
+        "decides": answer.decides,
         "answer": answer.reply.value,
         "worst": answer.worst.value,
         "in_words": f"{in_words(answer)}{alone}",
@@ -172,8 +222,8 @@ def _answer(configuration: Configuration, answer: Answer, audit: Audit) -> dict[
         "constants": dict(answer.task.asked.constants),
         "distinct_states": None if outcome is None else outcome.distinct_states,
         "nothing_accepted": answer.is_empty,
-        "story": _story(answer),
-        "elsewhere": _elsewhere(answer),
+        "story": _story(answer, cache),
+        "elsewhere": _elsewhere(answer, cache),
         "tried": None if advice is None else [change.words for change in advice.tried],
         "causes": None if advice is None else [_cause(answer.question.asked, configuration, item) for item in advice.causes],
         "no_cause": None if advice is None or advice.causes else no_cause_in_words(advice.tried),
@@ -181,11 +231,21 @@ def _answer(configuration: Configuration, answer: Answer, audit: Audit) -> dict[
     }
 
 
-def _story(answer: Answer) -> dict[str, object] | None:
+def _story(answer: Answer, cache: ResultCache | None) -> dict[str, object] | None:
+    """What happens, in words; `actions` are the names of the steps: runs that have the same are one story."""
     if answer.story is None:
         return None
+    parts = (json.dumps(answer.task.document(), sort_keys=True), repr((answer.story.property, answer.story.states)))
+    known = cache.recall("told", *parts) if cache is not None else None
+    if isinstance(known, dict):
+        return known
     run = sentences_of(answer.task, answer.story)
-    return {"property": run.property, "happened": run.happened, "steps": list(run.steps)}
+    told: dict[str, object] = {
+        "property": run.property, "happened": run.happened, "steps": list(run.steps), "actions": list(run.actions)
+    }  # fmt: skip
+    if cache is not None:
+        cache.keep("told", told, *parts)
+    return told
 
 
 def in_words(answer: Answer) -> str:
@@ -204,7 +264,7 @@ def in_words(answer: Answer) -> str:
     return f"{empty}: every reachable state was seen ({plural(outcome.distinct_states, 'state')}; {answer.bounds})"
 
 
-def _elsewhere(answer: Answer) -> list[dict[str, object]]:
+def _elsewhere(answer: Answer, cache: ResultCache | None) -> list[dict[str, object]]:
     """What is so in the other releases that may be meant, and a story where there is none here."""
     found: list[dict[str, object]] = []
     for reply in AuditVerdict:
@@ -223,7 +283,7 @@ def _elsewhere(answer: Answer) -> list[dict[str, object]]:
             "answer": reply.value,
             "contexts": [{"kafka_version": item.context.release.name, "control_plane": item.context.plane} for item in group],
             "in_words": text,
-            "story": None if told_of is None else _story(told_of),
+            "story": None if told_of is None else _story(told_of, cache),
         })  # fmt: skip
     return found
 

@@ -2,23 +2,71 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from acked.reports.audit.document import Document
+from acked.reports.audit.overview import legend, overview
 from acked.reports.audit.terminal import by_question, head_of, not_asked_of
+from acked.reports.audit.topics import groups_table, table_legend, title_of, told_once
 from acked.reports.pages.static_page import render_report
+from acked.reports.table import Table
 
 
 def audit_page(document: Document) -> str:
     """The page; it needs no script and no network."""
     title, head = head_of(document)
-    questions = [
-        {"id": answers[0]["question"], "text": text, "answers": answers} for text, answers in by_question(document)
+    return _page(title, head, document, document, [_part("", "", document)])
+
+
+def topics_page(document: Document) -> str:
+    """The page of several groups of topics: their table first."""
+    first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
+    title, head = head_of(first) if first is not None else ("topics", [])
+    parts = [
+        {"title": title_of(group), "id": f"group-{group['number']}-", "refusal": group["refusal"]}
+        if audit is None
+        else _part(title_of(group), f"group-{group['number']}-", audit)
+        for group, audit in told_once(document)
     ]
+    shown = {**_grid(groups_table(document)), "legend": table_legend(document)}
+    return _page(title, head, document, first, parts, shown)
+
+
+def _page(
+    title: str,
+    head: list[str],
+    document: Document,
+    audit: Document | None,
+    parts: list[dict[str, Any]],
+    groups: dict[str, Any] | None = None,
+) -> str:
     data = {
         "title": title,
         "head": head,
-        "not_asked": not_asked_of(document),
+        "verdict_of": document["verdict"],
         "verdict": document["verdict_in_words"],
-        "questions": questions,
-        "audit": document,
+        "not_asked": "" if audit is None else not_asked_of(audit),
+        "model": "" if audit is None else audit["model"],
+        "groups": groups,
+        "parts": parts,
     }
     return render_report("audit.html.j2", data)
+
+
+def _part(title: str, name: str, audit: Document) -> dict[str, Any]:
+    questions = [{"id": answers[0]["question"], "text": text, "answers": answers} for text, answers in by_question(audit)]
+    return {
+        "title": title,
+        "id": name,
+        "refusal": None,
+        **_grid(overview(audit)),
+        "legend": legend(audit) if not title else [],
+        "questions": questions,
+        "settings": audit["settings"],
+        "findings": audit["findings"],
+    }
+
+
+def _grid(shown: Table) -> dict[str, Any]:
+    heads = [column.title for column in shown.columns]
+    return {"heads": heads, "rows": [[(cell.text, cell.mark.value) for cell in row] for row in shown.rows]}

@@ -6,12 +6,13 @@ that was found); so is every finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from acked.reports.audit.document import Document
 from acked.reports.audit.terminal import sentence
+from acked.reports.audit.topics import title_of
 from acked.reports.gate.sarif import SCHEMA
 
 _LEVEL = {"yes": "error", "undecided": "warning"}
@@ -19,9 +20,16 @@ _LEVEL = {"yes": "error", "undecided": "warning"}
 
 def audit_sarif(document: Document, files: Sequence[str], version: str) -> dict[str, object]:
     """The audit as a SARIF log of one run; `files` are those that were read, `version` is acked's."""
-    results = [*_answers(document, files), *_findings(document, files)]
+    parts = [group["audit"] for group in document["groups"]] if "groups" in document else [document]
+    audits = [audit for audit in parts if audit is not None]
+    results = list(_unique(found for audit in audits for found in (*_answers(audit, files), *_findings(audit, files))))
+    results += [
+        _result("audit/not-asked", "warning", f"{title_of(group)}: {group['refusal']}", None, files)
+        for group in document.get("groups", ())
+        if group["audit"] is None
+    ]
     rules = dict.fromkeys(str(result["ruleId"]) for result in results)
-    names = {f"audit/{answer['question']}": answer["text"] for answer in document["answers"]}
+    names = {f"audit/{answer['question']}": answer["text"] for audit in audits for answer in audit["answers"]}
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -44,11 +52,21 @@ def audit_sarif(document: Document, files: Sequence[str], version: str) -> dict[
     }
 
 
+def _unique(results: Iterable[dict[str, object]]) -> Iterator[dict[str, object]]:
+    """Each result once: groups of topics have the same to say of the settings that they share."""
+    known: list[dict[str, object]] = []
+    for result in results:
+        if result not in known:
+            known.append(result)
+            yield result
+
+
 def _answers(document: Document, files: Sequence[str]) -> Iterator[dict[str, object]]:
     for answer in document["answers"]:
         if answer["worst"] not in _LEVEL:
             continue
-        parts = [f"{answer['text']} {sentence(answer['in_words'])}", f"Faults: {answer['faults']['words']}."]
+        of = f"Topics {', '.join(document['topics'])}: " if document["topics"] else ""
+        parts = [f"{of}{answer['text']} {sentence(answer['in_words'])}", f"Faults: {answer['faults']['words']}."]
         parts += _steps(answer["story"])
         for other in answer["elsewhere"]:
             parts += [sentence(other["in_words"]), *_steps(other["story"])]
@@ -59,7 +77,8 @@ def _answers(document: Document, files: Sequence[str]) -> Iterator[dict[str, obj
             parts.append(f"Smallest change, checked: {answer['remedy']['in_words']}.")
         places = [cause for cause in answer["causes"] or () if cause["line"]]
         place = places[0] if places else _first_place(document)
-        yield _result(f"audit/{answer['question']}", _LEVEL[answer["worst"]], "\n".join(parts), place, files)
+        level = _LEVEL[answer["worst"]] if answer["decides"] else "note"  # What was asked besides decides nothing.
+        yield _result(f"audit/{answer['question']}", level, "\n".join(parts), place, files)
 
 
 def _steps(story: Document | None) -> list[str]:

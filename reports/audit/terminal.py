@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from acked.reports.audit.document import Document
+from acked.reports.audit.overview import STYLES, legend, overview
 from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.escaping import md_text
-from acked.reports.table import Mark, Table, TableCell, table, table_markdown
+from acked.reports.table import print_table, table, table_markdown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_STYLES = {"yes": "bold red", "no": "bold green", "undecided": "bold yellow"}
-_MARKS = {"yes": Mark.BAD, "no": Mark.GOOD, "undecided": Mark.OPEN}
 _LEVELS = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
@@ -24,7 +23,7 @@ def head_of(document: Document) -> tuple[str, list[str]]:
     rules = "" if document["rules"] == document["kafka_version"] else f" (rules of {document['rules']})"
     plane = {"zookeeper": "ZooKeeper", "kraft": "KRaft"}[document["control_plane"]]
     title = f"Kafka {document['kafka_version']}{rules} with {plane}"
-    return title, [f"release: {document['release']['in_words']}", f"assumed: {document['assumed']}"]
+    return title, [f"release: {document['release']['in_words']}"]
 
 
 def not_asked_of(document: Document) -> str:
@@ -33,8 +32,24 @@ def not_asked_of(document: Document) -> str:
 
 
 def by_question(document: Document) -> list[tuple[str, list[Document]]]:
-    """Answers by the text of their question; a question may have been asked under several kinds of faults."""
-    return [(text, list(answers)) for text, answers in groupby(document["answers"], lambda answer: str(answer["text"]))]
+    """Answers by the text of their question, those that are told of.
+
+    A question may have been asked under several kinds of faults. Of what was asked besides only a yes is told of, where its
+    steps have not been told before: the table has the rest.
+    """
+    grouped = groupby(document["answers"], lambda answer: str(answer["text"]))
+    return [(text, told) for text, answers in grouped if (told := list(_told(answers)))]
+
+
+def _told(answers: Iterable[Document]) -> Iterator[Document]:
+    for answer in answers:
+        if answer["decides"] or (answer["story"] is not None and answer["same_as"] is None):
+            yield answer
+
+
+def same_as(answer: Document) -> str:
+    """Where the steps have been told, if they have been."""
+    return f", by the same steps as with {answer['same_as']}" if answer["same_as"] is not None else ""
 
 
 def print_audit(console: Console, document: Document) -> None:
@@ -45,6 +60,24 @@ def print_audit(console: Console, document: Document) -> None:
     put_paragraph(console, title, "bold")
     for line in lines:
         put_paragraph(console, line, "dim", "", "  ")
+    put(console, [])
+    put_paragraph(console, document["model"])
+    put(console, [])
+    print_table(console, overview(document))
+    put(console, [])
+    for line in legend(document):
+        put_paragraph(console, line, "dim", "  ", "    ")
+    print_body(console, document, sign)
+    put(console, [])
+    verdict = document["verdict_in_words"]
+    put_paragraph(console, verdict, STYLES[document["verdict"]], f"{sign[document['verdict']]} ", "  ")
+    put_paragraph(console, not_asked_of(document), "dim", "  ", "  ")
+    for warning in document["warnings"]:
+        put_paragraph(console, f"note: {warning}", "dim")
+
+
+def print_body(console: Console, document: Document, sign: Mapping[str, str]) -> None:
+    """Settings, findings and stories: what stands below the table."""
     put(console, [])
     for item in document["settings"]:
         put_paragraph(console, f"{item['key']}={item['value']}", "bold", "  ", "  ")
@@ -61,19 +94,14 @@ def print_audit(console: Console, document: Document) -> None:
             if len(answers) > 1:
                 put_paragraph(console, f"{answer['faults']['name']}: {answer['faults']['words']}", "dim", "   ", "     ")
             _print_answer(console, answer, sign)
-    put(console, [])
-    verdict = document["verdict_in_words"]
-    put_paragraph(console, verdict, _STYLES[document["verdict"]], f"{sign[document['verdict']]} ", "  ")
-    put_paragraph(console, not_asked_of(document), "dim", "  ", "  ")
-    for warning in document["warnings"]:
-        put_paragraph(console, f"note: {warning}", "dim")
 
 
 def _print_answer(console: Console, answer: Document, sign: Mapping[str, str]) -> None:
-    put_paragraph(console, answer["in_words"], _STYLES[answer["answer"]], f"   {sign[answer['answer']]} ", "     ")
-    _print_story(console, answer["story"])
+    said = f"{answer['in_words']}{same_as(answer)}"
+    put_paragraph(console, said, STYLES[answer["answer"]], f"   {sign[answer['answer']]} ", "     ")
+    _print_story(console, answer["story"] if answer["same_as"] is None else None)
     for other in answer["elsewhere"]:
-        put_paragraph(console, other["in_words"], _STYLES[other["answer"]], f"   {sign[other['answer']]} ", "     ")
+        put_paragraph(console, other["in_words"], STYLES[other["answer"]], f"   {sign[other['answer']]} ", "     ")
         _print_story(console, other["story"])
     if answer["causes"] is None:
         return  # Without advice nothing is known.
@@ -109,7 +137,14 @@ def audit_markdown(document: Document) -> str:
     for line in head:
         lines += [sentence(md_text(line)), ""]
     lines += [f"**{md_text(document['verdict_in_words'])}**", "", sentence(md_text(not_asked_of(document)))]
-    lines += ["", *table_markdown(answers_table(document))]
+    lines += ["", document["model"], "", *table_markdown(overview(document)), ""]
+    lines += [f"- {md_text(line)}" for line in legend(document)]
+    return "\n".join([*lines, *body_markdown(document)]) + "\n"
+
+
+def body_markdown(document: Document) -> list[str]:
+    """Stories, settings and findings: what stands below the table."""
+    lines: list[str] = []
     for text, answers in by_question(document):
         lines += ["", f"## {md_text(text)}"]
         for answer in answers:
@@ -123,28 +158,12 @@ def audit_markdown(document: Document) -> str:
         for item in document["findings"]:
             where = f"{md_text(item['file'])}:{item['line']}: " if item["line"] else ""
             lines.append(f"- **{item['level']}** {where}{md_text(item['text'])}")
-    return "\n".join(lines) + "\n"
-
-
-def answers_table(document: Document) -> Table:
-    """A row per question and kind of faults, with what is so in other releases that may be meant."""
-    rows = [
-        (
-            item["text"],
-            item["faults"]["name"],
-            TableCell("; ".join([item["answer"], *_others(item)]), mark=_MARKS[item["answer"]]),
-        )
-        for item in document["answers"]
-    ]
-    return table(("question", "faults", "answer"), rows)
-
-
-def _others(answer: Document) -> Iterator[str]:
-    yield from (other["in_words"] for other in answer["elsewhere"])
+    return lines
 
 
 def _answer_lines(answer: Document) -> list[str]:
-    lines = ["", sentence(md_text(answer["in_words"])), *_story_lines(answer["story"])]
+    story = answer["story"] if answer["same_as"] is None else None
+    lines = ["", sentence(md_text(f"{answer['in_words']}{same_as(answer)}")), *_story_lines(story)]
     for other in answer["elsewhere"]:
         lines += ["", sentence(md_text(other["in_words"])), *_story_lines(other["story"])]
     if answer["causes"]:

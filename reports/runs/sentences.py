@@ -17,17 +17,22 @@ _MAX_DETAILS = 2
 
 @dataclass(frozen=True)
 class TraceSentences:
-    """The property, how the last step breaks it, and a sentence for every step, the first action first."""
+    """The property, how the last step breaks it, and a sentence for every step, the first action first.
+
+    `actions` are the names of the steps' actions.
+    """
 
     property: str
     happened: str
     steps: tuple[str, ...]
+    actions: tuple[str, ...]
 
 
 def sentences_of(task: Task, broken: FoundViolation) -> TraceSentences:
     """The run that breaks a property of the task, in words."""
     question = task.question()
-    steps = steps_of(question, broken.run(question))
+    run = broken.run(question)
+    steps = steps_of(question, run)
     provider = provider_of(question.instance)
     before = steps[-2].told if len(steps) > 1 else None
     details = list(provider.disagreements(broken.property, before, steps[-1].told))
@@ -35,4 +40,5 @@ def sentences_of(task: Task, broken: FoundViolation) -> TraceSentences:
     happened = f"Step {last} of {last} breaks {broken.property}"
     if details:
         happened += f": {'; '.join(details[:_MAX_DETAILS])}"
-    return TraceSentences(broken.property, f"{happened}.", tuple(step.sentence for step in steps[1:]))
+    names = tuple(fired.action.name for fired in run.actions)
+    return TraceSentences(broken.property, f"{happened}.", tuple(step.sentence for step in steps[1:]), names)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import LISTED, REPLICATION_FACTOR, Scope, SettingEntry
+from acked.checker.audit.entry import LISTED, REPLICATION_FACTOR, SHORT_ISR, Scope, SettingEntry
 from acked.checker.audit.names import DECIDING, meant, named_within
 from acked.checker.errors import SpecUnreadable
 
@@ -22,6 +22,10 @@ _TOPIC_LINE = re.compile(
 )
 _FEATURE_LINE = re.compile(
     r"^Feature:\s*(?P<name>\S+)\s.*\bFinalizedVersionLevel:\s*(?P<level>\S+)(?:\s+Epoch:\s*\d+)?\s*$"
+)
+_PARTITION_LINE = re.compile(
+    r"^\s+Topic:\s*(?P<name>\S+)\s.*?\bPartition:\s*(?P<number>\d+)\s.*?\bReplicas:\s*(?P<replicas>[\d,]+)\s+"
+    r"Isr:\s*(?P<isr>[\d,]*)(?=\s|$)"
 )
 _OWN_LINE = re.compile(r"^(?!\s+Topic:.*\bPartition:).*[=:]")
 """A line that could be a setting: not one of a partition."""
@@ -49,6 +53,9 @@ def described_entries(name: str, text: str) -> Iterator[SettingEntry]:
             yield SettingEntry(REPLICATION_FACTOR, topic["factor"], name, number, Scope.TOPIC, entity)
             for key, value in pairs_in(topic["configs"] or ""):
                 yield SettingEntry(key, value, name, number, Scope.TOPIC, entity)
+        elif (partition := _PARTITION_LINE.match(line)) and len(_ids(partition["isr"])) < len(_ids(partition["replicas"])):
+            said = f"partition {partition['number']} has {partition['isr'] or 'none'} of {partition['replicas']}"
+            yield SettingEntry(SHORT_ISR, said, name, number, Scope.TOPIC, partition["name"])
         elif feature := _FEATURE_LINE.match(line):
             if feature["name"] in (keys.METADATA_VERSION, keys.ELR):
                 yield SettingEntry(feature["name"], feature["level"], name, number, Scope.BROKER)
@@ -61,6 +68,10 @@ def described_entries(name: str, text: str) -> Iterator[SettingEntry]:
                 f"{name}:{number}: {named} stands among what Kafka's tools describe, and they print no such line; put it in "
                 "a file of its own"
             )
+
+
+def _ids(text: str) -> list[str]:
+    return [part for part in text.split(",") if part]
 
 
 def _setting_of(line: str) -> str | None:

@@ -1,0 +1,93 @@
+"""What may go wrong, by the names that people use, and every word that commands and reports have for it: one table.
+
+It knows nothing of the protocol, so that the help of a command can be made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class FaultWords:
+    """A fault by its name, as the head of a column, as what there is (`processes that die`), and what it assumes exactly."""
+
+    name: str
+    heading: str
+    brief: str
+    words: str
+
+
+NONE, CLEAN, OUTSIDE_ISR = "none", "clean", "outside-isr"
+ONE_MACHINE, ONE_LOSSY, LOSSY = "one-machine", "one-lossy", "lossy"
+ZOMBIES, MOVES, PRODUCER_RESTART = "zombies", "moves", "producer-restart"
+
+CRASHES: tuple[FaultWords, ...] = (
+    FaultWords(NONE, "nothing crashes", "nothing that crashes", "no crashes"),
+    FaultWords(
+        CLEAN,
+        "process dies",
+        "processes that die",
+        "any number of clean crashes (the process dies, its log stays) and the elections that follow",
+    ),
+    FaultWords(
+        OUTSIDE_ISR,
+        "machine outside ISR",
+        "machines outside the ISR that die",
+        "any number of crashes, lossy ones (an unflushed suffix is lost) only outside the ISR",
+    ),
+    FaultWords(
+        ONE_MACHINE,
+        "machine dies",
+        "one machine that dies",
+        "one machine dies before its log is flushed, and any broker may be shut down in order",
+    ),
+    FaultWords(
+        ONE_LOSSY,
+        "machine dies, kills",
+        "one machine that dies while processes are killed",
+        "any number of crashes, one of them lossy (the machine dies before its log is flushed)",
+    ),
+    FaultWords(
+        LOSSY,
+        "many die",
+        "several machines that die",
+        "any number of crashes, each of which may be lossy (the machine dies before its log is flushed)",
+    ),
+)
+"""What a crash leaves of a broker's log: one of these is assumed."""
+
+BESIDES: tuple[FaultWords, ...] = (
+    FaultWords(
+        ZOMBIES,
+        "cut off",
+        "brokers whose session is over and that do not know",
+        "brokers that lose their session and do not know",
+    ),
+    FaultWords(
+        MOVES, "leader moves", "leadership that is moved", "leadership moved while the leader lives (preferred election)"
+    ),
+    FaultWords(
+        PRODUCER_RESTART,
+        "producer restarts",
+        "a producer that is restarted",
+        "a restart of the producer under a new producer id",
+    ),
+)
+"""What may go wrong besides: any of these."""
+
+UNMODELLED = FaultWords(
+    "disk",
+    "a disk is empty",
+    "a broker that comes back with an empty disk, of which there is no model here",
+    "a broker that comes back with an empty disk",
+)
+"""What people also mean by losing data, and nothing here can be asked about."""
+
+WORDS = {item.name: item for item in (*CRASHES, *BESIDES)}
+
+
+def names_of(items: Iterable[FaultWords]) -> str:
+    """`none, clean, lossy`."""
+    return ", ".join(item.name for item in items)

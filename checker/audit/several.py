@@ -1,0 +1,100 @@
+"""The audit of several groups of topics: what they share is searched once, and one that is refused stops no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from acked.checker.audit.audit import Audit, Auditor
+from acked.checker.audit.questions import (
+    Assumptions,
+    AuditQuestion,
+    AuditVerdict,
+    OnDecided,
+    Searches,
+    worst_of,
+)
+from acked.checker.audit.release import Contexts, contexts
+from acked.checker.audit.settings import RefusedByKafka
+from acked.checker.audit.topics import TopicGroup
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import BatchLimits
+from acked.checker.errors import ConfigurationError
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A group with its audit and how its release is known; without them `refusal` says why it was not asked about."""
+
+    group: TopicGroup
+    contexts: Contexts | None
+    audit: Audit | None
+    refusal: str = ""
+
+    def worst(self, required: Iterable[AuditQuestion]) -> AuditVerdict:
+        """The worst of the answers that are required; undecided where nothing was asked."""
+        return AuditVerdict.UNDECIDED if self.audit is None else self.audit.worst(required)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of every group."""
+
+    questions: tuple[AuditQuestion, ...]
+    required: tuple[AuditQuestion, ...]
+    assumed: Assumptions
+    advise: bool = True
+    version: str | None = None
+    plane: str | None = None
+    limits: BatchLimits | None = None
+    cache: ResultCache | None = None
+    on_decided: OnDecided = field(default=lambda done, total: None)
+
+
+def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
+    """Every group's audit, the worst first; the only one's errors are raised, those of one of several are told beside it."""
+    searches = Searches(asked.limits, asked.cache, asked.on_decided)
+    prepared: list[tuple[TopicGroup, Contexts | None, Auditor | None, str]] = []
+    for group in groups:
+        try:
+            found = contexts(group.given, asked.version, asked.plane)
+            auditor = Auditor(group.given, found.first.release, found.first.plane, asked.assumed, asked.limits, asked.cache,
+                              others=found.others, searches=searches)  # fmt: skip
+            _check(auditor, found, asked)
+        except ConfigurationError as error:
+            if len(groups) == 1:
+                raise
+            prepared.append((group, None, None, str(error)))
+        else:
+            prepared.append((group, found, auditor, ""))
+    ready = [auditor for _, _, auditor, _ in prepared if auditor is not None]
+    searches.decide(task for auditor in ready for task in auditor.tasks(asked.questions, asked.required))
+    audited = [
+        Audited(group, found, auditor and auditor.run(asked.questions, asked.advise, asked.required), refusal)
+        for group, found, auditor, refusal in prepared
+    ]
+    return sorted(audited, key=lambda one: (not one.group.decides, _ORDER.index(one.worst(asked.required)), _badness(one)))
+
+
+_ORDER = (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO)
+
+
+def worst_of_groups(audited: Iterable[Audited], required: Sequence[AuditQuestion]) -> AuditVerdict:
+    """What the exit code goes by: the worst of those that decide."""
+    return worst_of(one.worst(required) for one in audited if one.group.decides)
+
+
+def _check(auditor: Auditor, found: Contexts, asked: Asked) -> None:
+    """Finds what Kafka would refuse before anything is searched."""
+    try:
+        auditor.tasks(asked.questions, asked.required)
+    except RefusedByKafka as error:
+        if found.is_named:
+            raise
+        raise RefusedByKafka(f"{error} (as of {found.first.words}; nothing names your release, so name it with "
+                      "--kafka-version)") from None  # fmt: skip
+
+
+def _badness(one: Audited) -> int:
+    """How many cells are not a no, the more the earlier."""
+    return 0 if one.audit is None else -sum(answer.worst is AuditVerdict.YES for answer in one.audit.answers)

@@ -1,0 +1,227 @@
+"""The audit of several groups of topics: the table of them first, then what each is about, every story once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from acked.checker.audit import keys
+from acked.checker.audit.entry import REPLICATION_FACTOR
+from acked.checker.audit.questions import AuditQuestion
+from acked.checker.audit.several import Audited, worst_of_groups
+from acked.checker.batch.cache import ResultCache
+from acked.reports.audit.document import Document, audit_document
+from acked.reports.audit.overview import MARKS, SHORT, STYLES, legend, overview
+from acked.reports.console import glyphs_of, put, put_paragraph
+from acked.reports.escaping import md_text
+from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table, table_markdown
+from acked.reports.units import plural
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FORMAT = "acked-audit-topics/1"
+_NAMED = 3
+"""Topics that the table names; the document has them all."""
+
+_HEADS = {"no": "PASS", "yes": "FAIL", "undecided": "UNDECIDED"}
+
+
+def topics_document(
+    audited: Sequence[Audited], required: Sequence[AuditQuestion], left_out: Sequence[str], cache: ResultCache | None = None
+) -> dict[str, Any]:
+    """All groups as JSON, the worst first, each with its own audit as `audit_document` has it."""
+    groups = [_group(number, one, required, cache) for number, one in enumerate(audited, 1)]
+    verdict = worst_of_groups(audited, required).value
+    return {
+        "format": FORMAT,
+        "required": [asked.value for asked in required],
+        "verdict": verdict,
+        "verdict_in_words": _verdict_in_words(groups, verdict),
+        "groups": groups,
+        "left_out": list(left_out),
+    }
+
+
+def _group(
+    number: int, one: Audited, required: Sequence[AuditQuestion], cache: ResultCache | None
+) -> dict[str, Any]:
+    group, audit = one.group, one.audit
+    told = None
+    if audit is not None and one.contexts is not None:
+        told = audit_document(audit, required, one.contexts, cache, group.topics)
+    values = {} if audit is None else audit.configuration.values
+    return {
+        "number": number,
+        "topics": list(group.topics),
+        "brokers": list(group.brokers),
+        "producer": group.producer or None,
+        "decides": group.decides,
+        "replicas": values[REPLICATION_FACTOR].number if audit is not None else None,
+        "min_insync_replicas": values[keys.MIN_ISR].number if audit is not None else None,
+        "acks": values[keys.ACKS].value if audit is not None else None,
+        "verdict": one.worst(required).value,
+        "refusal": one.refusal or None,
+        "audit": told,
+    }
+
+
+def _verdict_in_words(groups: Sequence[Mapping[str, Any]], verdict: str) -> str:
+    bad = [group for group in groups if group["decides"] and group["verdict"] == verdict]
+    if verdict == "no":
+        said = next((group["audit"]["verdict_in_words"] for group in bad if group["audit"]), "PASS")
+        return f"{said}, in {plural(len(bad), 'group')} of topics"
+    topics = sum(len(group["topics"]) for group in bad)
+    numbers_ = ", ".join(str(group["number"]) for group in bad)
+    what = next((group["audit"]["verdict_in_words"].partition(": ")[2] for group in bad if group["audit"]), "not asked")
+    return f"{_HEADS[verdict]}: {plural(len(bad), 'group')} of topics ({numbers_}; {plural(topics, 'topic')}): {what}"
+
+
+# -- the table of groups ------------------------------------------------------------------------------------------------
+
+
+def groups_table(document: Document) -> Table:
+    """A row for each group: which topics, what decides, and for each question the first class of faults with a yes."""
+    questions = list(dict.fromkeys(
+        answer["question"] for group in document["groups"] if group["audit"] for answer in group["audit"]["answers"]
+    ))  # fmt: skip
+    rows = []
+    for group in document["groups"]:
+        cells = [_cell(group, asked) for asked in questions]
+        known = [TableCell("-" if group[key] is None else str(group[key])) for key in _COLUMNS]
+        rows.append((TableCell(f"{group['number']}. {named(group)}"), *known, *cells))
+    heads = ("topics", numbers("RF"), numbers("min ISR"), "acks")
+    return table((*heads, *(SHORT[asked] for asked in questions)), rows)
+
+
+_COLUMNS = ("replicas", "min_insync_replicas", "acks")
+
+
+def named(group: Document) -> str:
+    """`orders, payments and 12 more; brokers 2 and 3`."""
+    topics = group["topics"]
+    text = ", ".join(topics[:_NAMED]) + (f" and {len(topics) - _NAMED} more" if len(topics) > _NAMED else "")
+    text = text or "every topic"
+    if group["brokers"]:
+        text += f" (led by {', '.join(group['brokers'])})"
+    return text
+
+
+def _cell(group: Document, asked: str) -> TableCell:
+    """The mildest class of faults under which it can happen, else whether that is decided for all of them."""
+    if group["audit"] is None:
+        return TableCell("not asked", STYLES["undecided"], Mark.OPEN)
+    audit = group["audit"]
+    found = {answer["faults"]["name"]: answer for answer in audit["answers"] if answer["question"] == asked}
+    for reply in ("yes", "undecided"):
+        for column in audit["columns"]:
+            answer = found.get(column["name"])
+            if answer is not None and answer["worst"] == reply:
+                return TableCell(column["heading"], STYLES[reply], MARKS[reply])
+    return TableCell("no", STYLES["no"], MARKS["no"])
+
+
+def table_legend(document: Document) -> list[str]:
+    """How to read the cells of the table of groups."""
+    lines = [
+        "\u2717 with a fault: it can happen, and that is the mildest of the faults asked about under which it can; "
+        "? with a fault: not decided there, and no yes elsewhere; no: under none of them"
+    ]
+    first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
+    lines += legend(first)[: len(first["columns"])] if first is not None else []
+    if document["left_out"]:
+        lines.append(f"left out: {', '.join(document['left_out'])} (--internal asks about them too)")
+    return lines
+
+
+# -- terminal -----------------------------------------------------------------------------------------------------------
+
+
+def print_topics(console: Console, document: Document) -> None:
+    """The table of groups, then a section for each."""
+    from acked.reports.audit.terminal import head_of, not_asked_of, print_body
+
+    glyphs = glyphs_of(console)
+    sign = {"yes": glyphs.bad, "no": glyphs.good, "undecided": glyphs.open}
+    first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
+    if first is not None:
+        title, lines = head_of(first)
+        put_paragraph(console, title, "bold")
+        for line in lines:
+            put_paragraph(console, line, "dim", "", "  ")
+        put(console, [])
+        put_paragraph(console, first["model"])
+        put(console, [])
+    print_table(console, groups_table(document))
+    put(console, [])
+    for line in table_legend(document):
+        put_paragraph(console, line, "dim", "  ", "    ")
+    for group, audit in told_once(document):
+        put(console, [])
+        put_paragraph(console, title_of(group), "bold")
+        if audit is None:
+            put_paragraph(console, f"not asked about: {group['refusal']}", STYLES["undecided"], "  ", "  ")
+            continue
+        put(console, [])
+        print_table(console, overview(audit))
+        print_body(console, audit, sign)
+    put(console, [])
+    verdict = document["verdict"]
+    put_paragraph(console, document["verdict_in_words"], STYLES[verdict], f"{sign[verdict]} ", "  ")
+    if first is not None:
+        put_paragraph(console, not_asked_of(first), "dim", "  ", "  ")
+        for warning in first["warnings"]:
+            put_paragraph(console, f"note: {warning}", "dim")
+
+
+def title_of(group: Document) -> str:
+    """What stands above a group's section."""
+    text = f"Group {group['number']}: {named(group)}"
+    if group["producer"] is not None:
+        decides = "" if group["decides"] else "; for comparison, and without weight for the exit code"
+        text += f" ({group['producer']}{decides})"
+    return text
+
+
+def told_once(document: Document) -> Iterator[tuple[Document, Document | None]]:
+    """Every group with its audit, in which stories that another group has told refer to that one."""
+    told: dict[tuple[str, ...], str] = {}
+    remarked: set[tuple[object, ...]] = set()
+    for group in document["groups"]:
+        audit = group["audit"]
+        if audit is None:
+            yield group, None
+            continue
+        answers = []
+        for answer in audit["answers"]:
+            story = answer["story"]
+            key = (answer["question"], *story["actions"]) if story is not None else ()
+            elsewhere = told.get(key)
+            if story is not None and answer["same_as"] is None and elsewhere is None:
+                told[key] = f"{answer['faults']['name']} in group {group['number']}"
+            answers.append({**answer, "same_as": answer["same_as"] or elsewhere} if story is not None else answer)
+        findings = [item for item in audit["findings"] if (item["rule"], item["text"], item["line"]) not in remarked]
+        remarked.update((item["rule"], item["text"], item["line"]) for item in findings)
+        yield group, {**audit, "answers": answers, "findings": findings}
+
+
+# -- Markdown -----------------------------------------------------------------------------------------------------------
+
+
+def topics_markdown(document: Document) -> str:
+    """The table of groups, then a section for each, as Markdown."""
+    from acked.reports.audit.terminal import body_markdown, not_asked_of, sentence
+
+    first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
+    lines = ["# Audit of topics", "", f"**{md_text(document['verdict_in_words'])}**", ""]
+    if first is not None:
+        lines += [sentence(md_text(not_asked_of(first))), "", first["model"], ""]
+    lines += [*table_markdown(groups_table(document)), ""]
+    lines += [f"- {md_text(line)}" for line in table_legend(document)]
+    for group, audit in told_once(document):
+        lines += ["", f"## {md_text(title_of(group))}"]
+        if audit is None:
+            lines += ["", sentence(md_text(f"not asked about: {group['refusal']}"))]
+            continue
+        lines += ["", *table_markdown(overview(audit)), *body_markdown(audit)]
+    return "\n".join(lines) + "\n"
