@@ -152,6 +152,12 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(name: str) -
         raise ModuleNotFoundError("missing", name=f"{name}.part")
 
 
+def test_the_second_solver_comes_with_its_extra() -> None:
+    sentence = r"^cvc5 is needed for checking certificates .*; install it with `pip install 'acked\[certificates\]'`$"
+    with pytest.raises(SystemFailure, match=sentence), optional_packages():
+        raise ModuleNotFoundError("missing", name="cvc5")
+
+
 def test_a_module_that_is_missing_for_another_reason_stays_an_error() -> None:
     with pytest.raises(ModuleNotFoundError), optional_packages():
         raise ModuleNotFoundError("missing", name="acked.typo")

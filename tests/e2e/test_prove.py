@@ -206,6 +206,9 @@ def test_ctrl_c_ends_everything() -> None:
         (("--suggest", "--depth", "3"), ("--depth", "--suggest")),
         (("--suggest",), ("no counterexample", "--suggest")),
         (("--lemma-sets", "sets.json"), ("--lemma-sets", "--all-constants")),
+        (("--certificate", "folder"), ("--certificate", "--all-constants")),
+        (("--check", "folder", "--all-constants"), ("--all-constants", "--check")),
+        (("--check", "folder", "--smt2", "x"), ("--smt2", "--check")),
         (("--all-constants", "--method", "bmc"), ("--method", "--all-constants")),
         (("--all-constants", "--minimize", "--trace-out", "x.json"), ("--minimize, --trace-out", "--all-constants")),
     ],
@@ -239,6 +242,26 @@ def test_a_folder_that_takes_no_queries_is_refused_before_any_work(tiny: Path, c
     code = main(["prove", str(tiny), "--smt2", "/proc/self"])
     out, err = capsys.readouterr()
     assert_one_sentence(subprocess.CompletedProcess((), code, out, err), 153, "SMT-LIB", "not writable")
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_certificate_is_written_checked_and_refused_once_a_file_is_altered(tmp_path: Path) -> None:
+    folder = tmp_path / "proof"
+    done = acked_slowly("prove", "kip320", "--all-constants", "--certificate", str(folder), "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert len(list(folder.glob("*.smt2"))) == 344
+    checked = acked_slowly("prove", "kip320", "--check", str(folder), "--quiet", "--format", "json")
+    answer = document(checked)
+    assert answer["faults"] == answer["refuted"] == []
+    assert answer["verified"] + len(answer["open"]) == 344
+    assert checked.returncode == (152 if answer["open"] else 0)
+    assert answer["verified"] >= 340
+    with open(next(folder.glob("*.smt2")), "a", encoding="utf-8") as file:
+        file.write("\n")
+    refused = acked_slowly("prove", "--check", str(folder), "--quiet")
+    assert refused.returncode == 1
+    assert "was altered" in refused.stdout
 
 
 def test_without_a_spec_there_is_nothing_to_prove() -> None:

@@ -347,6 +347,7 @@ def test_a_second_solver_refutes_obligations_without_quantifiers() -> None:
     assert refuted_by_another(keys) == keys
 
 
+@pytest.mark.long
 def test_a_second_solver_refutes_a_sixth_of_all_obligations() -> None:
     keys = [item.key for item in prover().obligations.all][::6]
     assert refuted_by_another(keys) == keys
