@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, TERMS
+from acked.checker.allconstants.obligations import PROMISES, TERMS
 from acked.checker.allconstants.proof import AllConstantsProof, ObligationResult, SolverVerdict
 
 
 def kept_clauses(proof: AllConstantsProof) -> frozenset[str]:
     """The largest set of clauses that are kept by proofs which rest on nothing outside it."""
     of_clauses = [item for item in proof.obligations if item.subject not in (PROMISES, TERMS)]
-    kept = {item.clause for item in of_clauses}
+    subjects: dict[str, set[str]] = {}
+    for item in of_clauses:
+        subjects.setdefault(item.clause, set()).add(item.subject)
+    everywhere = set().union(*subjects.values())
+    kept = {clause for clause, asked in subjects.items() if asked == everywhere}
     while lost := {item.clause for item in of_clauses if item.clause in kept and not _stands(item, kept)}:
         kept -= lost
     return frozenset(kept)
@@ -38,7 +42,7 @@ def missing_for(proof: AllConstantsProof, promises: Sequence[str]) -> tuple[Obli
     needed: set[str] = set()
     found = [item for item in proof.obligations if item.subject == PROMISES and item.clause in promises]
     while True:
-        new = {_name(lemma) for item in found for lemma in item.lemmas} - needed
+        new = {lemma for item in found for lemma in item.used} - needed
         if not new:
             break
         needed |= new
@@ -51,8 +55,4 @@ def missing_for(proof: AllConstantsProof, promises: Sequence[str]) -> tuple[Obli
 
 
 def _stands(item: ObligationResult, kept: set[str] | frozenset[str]) -> bool:
-    return item.verdict is SolverVerdict.UNSAT and all(_name(lemma) in kept for lemma in item.lemmas)
-
-
-def _name(lemma: str) -> str:
-    return lemma.removesuffix(AFTERWARDS)
+    return item.verdict is SolverVerdict.UNSAT and item.used <= kept

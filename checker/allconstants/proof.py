@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from typing import Protocol as Interface
 
-from acked.checker.allconstants.obligations import GeneralObligation, Obligations
+from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, TERMS, GeneralObligation, Obligations
 from acked.checker.allconstants.texts import text_name
 from acked.checker.errors import ExitCode
 from acked.checker.processes import Limits, Lost, Note, ProcessPool, Service
@@ -68,6 +68,11 @@ class ObligationResult:
         """`BecomeLeader|WeakIsr`."""
         return f"{self.subject}|{self.clause}"
 
+    @property
+    def used(self) -> frozenset[str]:
+        """The clauses that were assumed, before the step or after it."""
+        return frozenset(name.removesuffix(AFTERWARDS) for name in self.lemmas)
+
 
 @dataclass(frozen=True)
 class AllConstantsProof:
@@ -75,7 +80,7 @@ class AllConstantsProof:
 
     `goals` are the promises that it is all for; `switches` the constants that are no sizes: the proof is about this setting.
     `vacuous` names actions that cannot happen where all clauses hold, `found` the obligations whose lemma sets were not known
-    before or did not suffice. If `interrupted`, obligations are missing.
+    before or did not suffice. If `interrupted`, obligations are missing; if `is_partial`, some were not asked for.
     """
 
     protocol: str
@@ -89,6 +94,7 @@ class AllConstantsProof:
     solver: str
     seconds: float
     interrupted: bool = False
+    is_partial: bool = False
 
     @property
     def open(self) -> tuple[ObligationResult, ...]:
@@ -103,7 +109,8 @@ class AllConstantsProof:
     @property
     def holds(self) -> bool:
         """Whether every obligation is proved, and none for want of a state in which its action can happen."""
-        return not self.open and not self.vacuous and not self.interrupted and bool(self.obligations)
+        is_whole = bool(self.obligations) and not self.interrupted and not self.is_partial
+        return is_whole and not self.open and not self.vacuous
 
     @property
     def exit_code(self) -> ExitCode:
@@ -184,7 +191,8 @@ class AllConstantsOptions:
 
     With `search`, an obligation that its set does not prove is tried on small instances, for another set or for a
     counterexample. `effort` bounds each query in z3's own count of steps. `smt2` is a folder for the proved obligations.
-    `keeper` may have the answers already; counterexamples are not kept.
+    `keeper` may have the answers already; counterexamples are not kept. With `wanted`, some promises, only what these rest
+    on is asked, each until a clause that it rests on is not kept (`checker/allconstants/closure.py`).
     """
 
     cores: CoreFile | None = None
@@ -192,6 +200,7 @@ class AllConstantsOptions:
     effort: int = PROOF_EFFORT
     smt2: Path | None = None
     keeper: Keeper | None = None
+    wanted: tuple[str, ...] = ()
 
 
 def prove_all_constants(
@@ -225,7 +234,7 @@ def prove_all_constants(
         kept = None
         if chosen.keeper is not None:
             asked = Obligations(protocol, argument, dropped, constants)
-            kept = chosen.keeper.get(asked.fingerprint)
+            kept = chosen.keeper.get(_kept_as(asked, chosen))
         if asked is not None and kept is not None:
             switches, vacuous = asked.switches, kept[1]
             results = dict(enumerate(kept[0]))
@@ -239,7 +248,7 @@ def prove_all_constants(
                 vacuous = _vacuous(pool, [step.name for step in asked.reading.steps])
             # What took too long, or was lost with its process, another try may decide.
             if chosen.keeper is not None and all(item.reason in ("", NOT_FOUND) for item in results.values()):
-                chosen.keeper.put(asked.fingerprint, [results[number] for number in sorted(results)], vacuous)
+                chosen.keeper.put(_kept_as(asked, chosen), [results[number] for number in sorted(results)], vacuous)
     except KeyboardInterrupt:
         interrupted = True
     made = tuple(results[number] for number in sorted(results))
@@ -258,6 +267,7 @@ def prove_all_constants(
         f"z3 {version('z3-solver')}",
         time.perf_counter() - started,
         interrupted,
+        bool(chosen.wanted),
     )
 
 
@@ -266,10 +276,52 @@ def _decided(
 ) -> Iterator[tuple[int, ObligationResult]]:
     """Every obligation with what became of it, by number, as they are decided."""
     pool.load(FirstOrderProblem(asked.protocol.name, asked.drop, tuple(asked.switches.items())))
-    tasks = [_task(number, item, known, options) for number, item in enumerate(asked.all)]
-    for reply in pool.run(tasks):
-        if not isinstance(reply, Note):
-            yield reply.task, _result(asked.all[reply.task], reply.reason if isinstance(reply, Lost) else reply.value)
+
+    def decide(numbers: Sequence[int]) -> Iterator[tuple[int, ObligationResult]]:
+        for reply in pool.run([_task(number, asked.all[number], known, options) for number in numbers]):
+            if not isinstance(reply, Note):
+                number = numbers[reply.task]
+                yield number, _result(asked.all[number], reply.reason if isinstance(reply, Lost) else reply.value)
+
+    return on_demand(asked, options.wanted, decide) if options.wanted else decide(range(len(asked.all)))
+
+
+def on_demand(
+    asked: Obligations,
+    wanted: Iterable[str],
+    decide: Callable[[Sequence[int]], Iterator[tuple[int, ObligationResult]]],
+) -> Iterator[tuple[int, ObligationResult]]:
+    """What some promises rest on: the obligations of their lemmas, of these lemmas' lemmas, and so on, a clause at a time.
+
+    A promise is given up with the first clause that is not kept; all obligations of that clause are decided.
+    """
+    promises = set(wanted)
+    of_clause: dict[str, list[int]] = {name: [] for name in asked.clauses}
+    first = []
+    for number, item in enumerate(asked.all):
+        if item.subject == TERMS or (item.subject == PROMISES and item.clause in promises):
+            first.append(number)
+        elif item.subject != PROMISES:
+            of_clause[item.clause].append(number)
+    results = {}
+    for number, result in decide(first):
+        results[number] = result
+        yield number, result
+    for number in [number for number in first if asked.all[number].subject == PROMISES]:
+        cone, done = results[number].used, set[str]()
+        is_kept = results[number].verdict is SolverVerdict.UNSAT
+        while is_kept and (left := [name for name in asked.clauses if name in cone and name not in done]):
+            for at, result in decide([at for at in of_clause[left[0]] if at not in results]):
+                results[at] = result
+                yield at, result
+            mine = [results[at] for at in of_clause[left[0]]]
+            done.add(left[0])
+            cone = cone.union(*(item.used for item in mine))
+            is_kept = all(item.verdict is SolverVerdict.UNSAT for item in mine)
+
+
+def _kept_as(asked: Obligations, options: AllConstantsOptions) -> str:
+    return " ".join((asked.fingerprint, *options.wanted))
 
 
 def _is_new(known: CoreFile, item: ObligationResult) -> bool:

@@ -15,7 +15,13 @@ from enum import Enum, unique
 from typing import Any
 
 from acked.checker.allconstants.closure import is_proved, missing_for
-from acked.checker.allconstants.proof import AllConstantsOptions, AllConstantsProof, Keeper, prove_all_constants
+from acked.checker.allconstants.proof import (
+    AllConstantsOptions,
+    AllConstantsProof,
+    Keeper,
+    SolverVerdict,
+    prove_all_constants,
+)
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Answered, Runner, answer_all
 from acked.checker.batch.outcome import Task
@@ -25,15 +31,10 @@ from acked.checker.processes import Limits
 from acked.checker.solver.lemma_sets import CoreFile, shipped_sets
 from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.spec import Spec, load_spec
+from acked.model.language.context import Constant
+from acked.model.partition import settings
 from acked.model.partition.protocol import partition
-from acked.model.partition.settings import (
-    CIRCUMSTANCES,
-    CLEAN_CRASHES,
-    LOSSY_CRASHES,
-    LOSSY_OUTSIDE_ISR,
-    NO_CRASHES,
-    RULES,
-)
+from acked.model.partition.settings import CIRCUMSTANCES, CLEAN_CRASHES, LOSSY_CRASHES, LOSSY_OUTSIDE_ISR, NO_CRASHES, RULES
 from acked.model.partition.versions import KRAFT, LATEST, ZOOKEEPER
 
 Release = tuple[str, str]
@@ -83,6 +84,21 @@ _FAULTS: Mapping[FaultClass, Mapping[str, int]] = {
 }
 
 
+@dataclass(frozen=True)
+class Refuter:
+    """A spec, below `specs/`, and the rule for want of which it loses a record; without one it is asked of every release.
+
+    It is asked where the rule has another value than in the newest release with every known fix.
+    """
+
+    spec: str
+    rule: Constant | None = None
+
+    def concerns(self, rules: Mapping[str, int]) -> bool:
+        """Whether the spec may refute a promise under these rules."""
+        return self.rule is None or rules[self.rule.name] != self.rule.default
+
+
 @unique
 class Kept(Enum):
     """What is promised; the names are for tables."""
@@ -97,8 +113,8 @@ class Kept(Enum):
         return _GOALS[self]
 
     @property
-    def refuters(self) -> tuple[str, ...]:
-        """The specs, below `specs/`, that are asked under the release's rules, cheap ones first."""
+    def refuters(self) -> tuple[Refuter, ...]:
+        """The specs that are asked under the release's rules, cheap ones first."""
         return _REFUTERS[self]
 
 
@@ -107,14 +123,17 @@ _GOALS: Mapping[Kept, tuple[str, ...]] = {
     Kept.ONCE: ("NoDuplicates",),
     Kept.ORDER: ("NoReordering",),
 }
-_REFUTERS: Mapping[Kept, tuple[str, ...]] = {
+_REFUTERS: Mapping[Kept, tuple[Refuter, ...]] = {
     Kept.ACKED: (
-        "gallery/kip903-bug", "gallery/kip966-bug", "claims/acks-all-min-2-in-0-10", "gallery/kafka13141-bug",
-        "gallery/stale-ends-bug", "claims/acks-all-min-2-in-2-1",
+        Refuter("gallery/kip903-bug", settings.isr_checks_broker_epoch),
+        Refuter("gallery/kip966-bug", settings.eligible_leader_replicas),
+        Refuter("gallery/kafka13141-bug", settings.diverging_fetch_ignored),
+        Refuter("gallery/stale-ends-bug", settings.reelection_forgets_ends),
+        Refuter("claims/acks-all-min-2-in-2-1", settings.fetch_fencing),
     ),
-    Kept.ONCE: ("claims/idempotence-mends",),
-    Kept.ORDER: ("claims/idempotence-keeps-order",),
-}  # fmt: skip
+    Kept.ONCE: (Refuter("claims/idempotence-mends"),),
+    Kept.ORDER: (Refuter("claims/idempotence-keeps-order"),),
+}
 
 
 @unique
@@ -150,21 +169,25 @@ class Refutation:
 
 @dataclass(frozen=True)
 class ReleaseCell:
-    """One answer. Of a proof: how many obligations there were; of an open cell: those that are missing, as `step: clause`."""
+    """One answer.
+
+    `obligations` counts those that were proved for the promises of the cell's release and faults together; `missing` has
+    those that an open cell lacks, as `step: clause`, up to the first clause that is not kept.
+    """
 
     release: Release
     faults: FaultClass
     promise: Kept
     verdict: ReleaseVerdict
-    obligations: int
+    obligations: int = 0
     missing: tuple[str, ...] = ()
     refutation: Refutation | None = None
 
 
-def switches_of(release: Release, faults: FaultClass) -> dict[str, int]:
-    """The constants of a cell that are no sizes."""
+def switches_of(release: Release, *faults: FaultClass) -> dict[str, int]:
+    """The constants of a cell that are no sizes; of several faults those where all of them may happen."""
     profile = {name: setting.value for name, setting in partition.profile(*release).items()}
-    bound = partition.bind({**profile, **_CONFIGURED, **faults.constants})
+    bound = partition.bind({**profile, **_CONFIGURED, **all_at_once(faults)})
     return {name: value for name, value in bound.items() if name not in partition.sizes}
 
 
@@ -179,56 +202,105 @@ class ReleaseWork:
     tell: Callable[[str, str, float], None] = lambda *_: None
 
 
-def fill_table(
-    releases: Sequence[Release], faults: Sequence[FaultClass], work: ReleaseWork
-) -> tuple[ReleaseCell, ...]:
+def fill_table(releases: Sequence[Release], faults: Sequence[FaultClass], work: ReleaseWork) -> tuple[ReleaseCell, ...]:
     """Every cell of some releases and some faults, in their order; what was interrupted raises `KeyboardInterrupt`."""
-    cells: dict[Place, ReleaseCell] = {}
+    # What is known to be lost there needs no attempt at a proof; of the other promises nothing is known to break.
+    cells = _refuted_cells([(release, fault, Kept.ACKED) for fault in faults for release in releases], work)
     known = shipped_sets(partition)
-    for fault in faults:
-        for release in releases:
-            proof = prove_cell(release, fault, work, known)
-            # What one release needed may do for the next.
-            known = CoreFile(known.fingerprint, {**known.cores, **proof.cores(known).cores})
-            for promise in Kept:
-                cells[release, fault, promise] = _of_proof(release, fault, promise, proof)
-            told = ", ".join(f"{promise.value}: {cells[release, fault, promise].verdict.value}" for promise in Kept)
-            work.tell(f"{' '.join(release)}, {fault.value}: {told}", "", proof.seconds)
-    left = [place for place, cell in cells.items() if cell.verdict is ReleaseVerdict.OPEN]
-    for place, found in refuted(left, work).items():
-        cells[place] = ReleaseCell(*place, ReleaseVerdict.REFUTED, cells[place].obligations, (), found)
+    for release in reversed(releases):
+        # Lemma sets ship for the newest rules; what one release needs besides may do for the one before.
+        for promises in ((Kept.ACKED,), (Kept.ONCE, Kept.ORDER)):
+            for together in attempts([fault for fault in faults if (release, fault, promises[0]) not in cells]):
+                if all((release, fault, promises[0]) in cells for fault in together):
+                    continue
+                proof = prove_cell(release, together, promises, work, known)
+                known = CoreFile(known.fingerprint, {**known.cores, **proof.cores(known).cores})
+                made = _of_proof(release, together, promises, proof)
+                cells |= {place: cell for place, cell in made.items() if place not in cells}
+                told = ", ".join(f"{at[2].value}, {at[1].value}: {cell.verdict.value}" for at, cell in made.items())
+                work.tell(f"{' '.join(release)}: {told or 'not proved for all at once'}", "", proof.seconds)
+    open_ = [place for place, cell in cells.items() if cell.verdict is ReleaseVerdict.OPEN and place[2] is not Kept.ACKED]
+    cells |= _refuted_cells(open_, work)
     return tuple(cells[release, fault, promise] for release in releases for fault in faults for promise in Kept)
 
 
+def attempts(faults: Sequence[FaultClass]) -> tuple[tuple[FaultClass, ...], ...]:
+    """Which faults are tried together: all that only add steps to each other, then each by itself.
+
+    A proof for several at once is one for each: a fault that may happen and does not is as if it could not.
+    """
+    joined = tuple(fault for fault in faults if fault is not FaultClass.MACHINE)
+    return (*((joined,) if len(joined) > 1 else ()), *((fault,) for fault in faults))
+
+
+def all_at_once(faults: Iterable[FaultClass]) -> dict[str, int]:
+    """The circumstances of several faults together: of each the worst."""
+    worst: dict[str, int] = {}
+    for fault in faults:
+        for name, value in fault.constants.items():
+            worst[name] = max(value, worst.get(name, 0))
+    return worst
+
+
+def _refuted_cells(places: Sequence[Place], work: ReleaseWork) -> dict[Place, ReleaseCell]:
+    """The cells among these that a search refutes; where clean crashes suffice, nothing more is asked."""
+    clean = refuted([place for place in places if place[1] is FaultClass.CLEAN], work)
+    beside = {
+        place: clean[place[0], FaultClass.CLEAN, place[2]]
+        for place in places
+        if place[1] is not FaultClass.MACHINE and (place[0], FaultClass.CLEAN, place[2]) in clean
+    }
+    left = [place for place in places if place not in beside and place[1] is not FaultClass.CLEAN]
+    return {
+        place: ReleaseCell(*place, ReleaseVerdict.REFUTED, refutation=found)
+        for place, found in {**clean, **beside, **refuted(left, work)}.items()
+    }
+
+
 def prove_cell(
-    release: Release, faults: FaultClass, work: ReleaseWork, known: CoreFile | None = None
+    release: Release,
+    faults: Sequence[FaultClass],
+    promises: Sequence[Kept],
+    work: ReleaseWork,
+    known: CoreFile | None = None,
 ) -> AllConstantsProof:
-    """The proof of all promises of a release under some faults, for all constants; with the known lemma sets first."""
-    options = AllConstantsOptions(known, effort=EFFORT, keeper=work.keeper)
+    """The proof of promises of a release, for all constants, where all the faults may happen; with known lemma sets first."""
+    wanted = tuple(name for promise in promises for name in promise.goals)
+    options = AllConstantsOptions(known, effort=EFFORT, keeper=work.keeper, wanted=wanted)
 
-    def tell(result: Any, done: int, total: int) -> None:
-        work.tell(f"{done} of {total}: {result.subject}: {result.clause}", result.verdict.value, result.seconds)
+    def tell(result: Any, done: int, _: int) -> None:
+        subject = f"{' '.join(release)}: {done}: {result.subject}: {result.clause}"
+        work.tell(subject, result.verdict.value, result.seconds)
 
-    proof = prove_all_constants(partition, work.limits, options, (), tell, switches_of(release, faults))
+    proof = prove_all_constants(partition, work.limits, options, (), tell, switches_of(release, *faults))
     if proof.interrupted:
         raise KeyboardInterrupt
     return proof
 
 
-def _of_proof(release: Release, faults: FaultClass, promise: Kept, proof: AllConstantsProof) -> ReleaseCell:
-    number = len(proof.obligations)
-    if is_proved(proof, promise.goals):
-        return ReleaseCell(release, faults, promise, ReleaseVerdict.PROVED, number)
-    missing = tuple(f"{item.subject}: {item.clause}" for item in missing_for(proof, promise.goals))
-    vacuous = tuple(f"{name}: not seen to be possible" for name in proof.vacuous)
-    return ReleaseCell(release, faults, promise, ReleaseVerdict.OPEN, number, (*missing, *vacuous))
+def _of_proof(
+    release: Release, faults: Sequence[FaultClass], promises: Sequence[Kept], proof: AllConstantsProof
+) -> dict[Place, ReleaseCell]:
+    """The cells that a proof fills: none that is open if it was an attempt at several at once."""
+    number = sum(item.verdict is SolverVerdict.UNSAT for item in proof.obligations)
+    cells: dict[Place, ReleaseCell] = {}
+    for fault in faults:
+        for promise in promises:
+            place = (release, fault, promise)
+            if is_proved(proof, promise.goals):
+                cells[place] = ReleaseCell(*place, ReleaseVerdict.PROVED, number)
+            elif len(faults) == 1:
+                missing = tuple(f"{item.subject}: {item.clause}" for item in missing_for(proof, promise.goals))
+                vacuous = tuple(f"{name}: not seen to be possible" for name in proof.vacuous)
+                cells[place] = ReleaseCell(*place, ReleaseVerdict.OPEN, number, (*missing, *vacuous))
+    return cells
 
 
 # -- what refutes ------------------------------------------------------------------------------------------------------
 
 def refuted(places: Iterable[Place], work: ReleaseWork) -> dict[Place, Refutation]:
     """The first spec for each place that violates its promise, in rounds of one spec for each."""
-    waiting = {place: questions_of(*place) for place in places}
+    waiting = {place: made for place in places if (made := questions_of(*place))}
     found: dict[Place, Refutation] = {}
     while waiting:
         asked = [(place, questions[0]) for place, questions in waiting.items() if questions]
@@ -258,8 +330,11 @@ def _read(answered: Answered, asking: Refutation) -> Refutation | None:
 def questions_of(release: Release, faults: FaultClass, promise: Kept) -> list[tuple[Task, Refutation]]:
     """What may refute a promise: each spec with the release's rules and nothing going wrong that the faults do not allow."""
     made = []
-    for name in promise.refuters:
-        spec = load_spec(PACKAGE / "specs" / f"{name}.toml")
+    rules = switches_of(release, faults)
+    for item in promise.refuters:
+        if not item.concerns(rules):
+            continue
+        spec = load_spec(PACKAGE / "specs" / f"{item.spec}.toml")
         # A known bug brings what must go wrong for it; what is not known to break is asked with all that may.
         is_bug = promise is Kept.ACKED
         if is_bug and not _is_within(spec, faults):

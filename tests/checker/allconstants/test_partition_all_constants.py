@@ -32,8 +32,8 @@ HARDEST = {
 """Everything at once for which the lemmas are meant."""
 
 
-def argument() -> Argument:
-    found = argument_of(partition)
+def argument(**changed: int) -> Argument:
+    found = argument_of(partition, switches(**changed))
     assert found is not None
     return found
 
@@ -43,7 +43,7 @@ def switches(**changed: int) -> dict[str, int]:
 
 
 def obligations(drop: tuple[tuple[str, str], ...] = (), **changed: int) -> Obligations:
-    return Obligations(partition, argument(), drop, switches(**changed))
+    return Obligations(partition, argument(**changed), drop, switches(**changed))
 
 
 @cache

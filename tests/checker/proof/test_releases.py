@@ -1,0 +1,122 @@
+"""Which releases keep which promises for all constants, as docs/releases.md has it, and what stands behind its cells."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from acked.checker.batch.local import BatchLimits
+from acked.checker.processes import Limits
+from acked.checker.proof.releases import (
+    RELEASES,
+    FaultClass,
+    Kept,
+    Release,
+    ReleaseVerdict,
+    ReleaseWork,
+    fill_table,
+    questions_of,
+    refuted,
+    switches_of,
+)
+from acked.checker.search.local import search
+from acked.model.partition.settings import CLEAN_CRASHES, RULES
+from acked.model.partition.versions import KRAFT, LATEST, VERSIONS, ZOOKEEPER, planes_of
+from tests.places import CHECKOUT
+
+PAGE = CHECKOUT / "docs" / "releases.md"
+
+
+@cache
+def verdicts() -> dict[tuple[Release, FaultClass, Kept], str]:
+    """The page's cells, as it writes them without their signs."""
+    promises = {f"## {promise.value.capitalize()}": promise for promise in Kept}
+    found = {}
+    promise = None
+    for line in PAGE.read_text("utf-8").splitlines():
+        promise = promises.get(line, promise)
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and cells[1] in (ZOOKEEPER, KRAFT):
+            assert promise is not None
+            for faults, text in zip(FaultClass, cells[2:], strict=True):
+                found[(cells[0], cells[1]), faults, promise] = text.lstrip("✓✗?• ")
+    return found
+
+
+def refuted_cells() -> list[tuple[Release, FaultClass, Kept]]:
+    return [place for place, text in verdicts().items() if text.startswith("refuted")]
+
+
+def test_the_page_has_a_cell_for_every_release_fault_and_promise() -> None:
+    assert list(verdicts()) == [
+        (release, faults, promise) for promise in Kept for release in RELEASES for faults in FaultClass
+    ]
+    assert {text.partition(",")[0] for text in verdicts().values()} <= {item.value for item in ReleaseVerdict}
+
+
+def test_acknowledged_records_are_proved_to_stay_in_every_kraft_release_from_3_6() -> None:
+    since = VERSIONS.index("3.6")
+    rows = [item for item in RELEASES if item[1] == KRAFT and VERSIONS.index(item[0]) >= since]
+    assert len(rows) >= 6
+    for faults in (FaultClass.CLEAN, FaultClass.OUTSIDE, FaultClass.SESSIONS):
+        assert {verdicts()[release, faults, Kept.ACKED] for release in rows} == {"proved"}
+
+
+def test_the_rows_are_releases_on_their_control_planes() -> None:
+    assert all(plane in planes_of(version) for version, plane in RELEASES)
+    assert list(RELEASES) == sorted(RELEASES, key=lambda item: (VERSIONS.index(item[0]), item[1] == KRAFT))
+    assert RELEASES[-1] == (LATEST, KRAFT)
+
+
+def test_what_may_refute_has_the_releases_rules_and_nothing_worse_going_wrong() -> None:
+    asked = 0
+    for release in RELEASES:
+        for faults in FaultClass:
+            cell = switches_of(release, faults)
+            for promise in Kept:
+                for task, _ in questions_of(release, faults, promise):
+                    given = dict(task.asked.constants)
+                    assert {item.name: given[item.name] for item in RULES} == {item.name: cell[item.name] for item in RULES}
+                    worse = ("zombies", "leadership_moves", "unnoticed_restarts", "late_answers", "producer_restarts")
+                    assert all(given[name] <= cell[name] for name in (*worse, "crashes"))
+                    if given["crashes"] > CLEAN_CRASHES and cell["lossy_crashes"]:
+                        assert 0 < given["lossy_crashes"] <= cell["lossy_crashes"]
+                    assert all(given[name] == cell[name] for name in ("acks", "retries", "idempotence", "unclean_election"))
+                    asked += 1
+    assert asked > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("release", "faults"),
+    [
+        pytest.param(("3.3", KRAFT), FaultClass.OUTSIDE, id="a request overtakes the loss of a log"),
+        pytest.param(("4.0", KRAFT), FaultClass.MACHINE, id="the last replica standing", marks=pytest.mark.long),
+        pytest.param(("2.8", ZOOKEEPER), FaultClass.CLEAN, id="a fetch that diverges", marks=pytest.mark.long),
+    ],
+)
+def test_a_refuted_cell_has_a_trace_of_the_length_that_the_page_says(release: Release, faults: FaultClass) -> None:
+    (task, _), *_ = questions_of(release, faults, Kept.ACKED)
+    (violation,) = search(task.question(), policy=task.policy).violations
+    assert violation.property.name in Kept.ACKED.goals
+    assert verdicts()[release, faults, Kept.ACKED] == f"refuted, {violation.trace_length - 1} steps"
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_every_refuted_cell_is_refuted_again() -> None:
+    found = refuted(refuted_cells(), ReleaseWork(Limits(2, 600.0), BatchLimits.default(2)))
+    assert {place: f"refuted, {item.steps} steps" for place, item in found.items()} == {
+        place: verdicts()[place] for place in refuted_cells()
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("faults", FaultClass)
+def test_every_cell_of_the_page_is_what_the_command_finds(faults: FaultClass) -> None:
+    cells = fill_table(RELEASES, (faults,), ReleaseWork(Limits(2, 600.0), BatchLimits.default(2)))
+    assert {(item.release, item.faults, item.promise): item.verdict.value for item in cells} == {
+        place: text.partition(",")[0] for place, text in verdicts().items() if place[1] is faults
+    }
