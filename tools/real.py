@@ -56,7 +56,8 @@ def key_of(case: Case) -> str:
 def prepared(case: Case) -> tuple[Prepared, Prepared | None]:
     """The run of a case, and its control."""
     brokers = Brokers(case["kafka"], Mode(case["control_plane"]) if "control_plane" in case else None)
-    found, _ = playable_run(case["spec"], case.get("constants", {}), brokers.chosen_mode, True, brokers.version)
+    changed, timed = case.get("constants", {}), case.get("timed", False)
+    found, _ = playable_run(case["spec"], changed, brokers.chosen_mode, True, brokers.version, timed)
     first = prepare(found.question, found.run, brokers)
     if "control" not in case:
         return first, None

@@ -21,10 +21,12 @@ def is_trace(target: str) -> bool:
 
 
 def playable_run(
-    name: str, constants: Mapping[str, int | str], mode: Mode, quiet: bool, version: str | None = None
+    name: str, constants: Mapping[str, int | str], mode: Mode, quiet: bool, version: str | None = None, timed: bool = False
 ) -> tuple[Counterexample, dict[str, str]]:
     """The counterexample, and the actions that the search left out with the reasons.
 
+    Steps that end by time are left out if there is a counterexample without them, unless it is `timed`. `version` is that of
+    the brokers, if the ways of the release matter.
     `ConfigurationError` for a spec without a counterexample, and for one of which none can be played.
     """
     from acked.asking.specs import changed, find_spec
@@ -39,10 +41,10 @@ def playable_run(
     if constants:
         spec = changed(spec, constants, False)
     question = spec.question()
-    without = left_out(question)
+    without = left_out(question, timed)
     in_sync = version is not None and moves_only_in_sync(release(version), mode)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
-        result = search(playable(question, mode, moves_in_sync=in_sync), observer=observer)
+        result = search(playable(question, mode, timed, in_sync), observer=observer)
         if not result.violations and any(name in TIMED for name in without):
             without = left_out(question, is_timed=True)
             result = search(playable(question, mode, is_timed=True, moves_in_sync=in_sync), observer=observer)

@@ -34,6 +34,7 @@ class Machine:
     control: str | None
     keep: bool
     expire: bool
+    timed: bool
     time_limit: int
 
     def brokers(self) -> Brokers:
@@ -74,6 +75,8 @@ _machine = collects(
     keep=option("--keep", is_flag=True, help="Leave the brokers' files and say where they are."),
     expire=option("--expire", is_flag=True,
                   help="With KRaft: wait until a dead broker's session expires, rather than tell the controller."),
+    timed=option("--timed", is_flag=True,
+                 help="Search among steps that end by time too: a leader finds a follower too slow. Else only if need be."),
     time_limit=option("--time-limit", type=click.IntRange(10, 86_400), default=600, show_default=True, metavar="SECONDS",
                       help="Give up and stop everything after so many seconds."),
 )  # fmt: skip
@@ -110,7 +113,7 @@ def reproduce(target: str, constants: Constants, machine: Machine, source: Trace
         from acked.reports.reproductions.words import Answer
 
     brokers, changed = machine.brokers(), machine.changed()
-    found, left_out = _run(target, constants, source, brokers, output)
+    found, left_out = _run(target, constants, source, machine, output)
     prepared = prepare(found.question, found.run, brokers)
     control = None if changed is None else prepared.control(changed)
     with _limited(machine.time_limit):
@@ -124,7 +127,7 @@ def reproduce(target: str, constants: Constants, machine: Machine, source: Trace
 
 
 def _run(
-    target: str, constants: Constants, source: TraceSource, brokers: Brokers, output: Output
+    target: str, constants: Constants, source: TraceSource, machine: Machine, output: Output
 ) -> tuple[Counterexample, dict[str, str]]:
     """The run of a trace file, or the shortest one of a spec that can be played; and what was left out of the search."""
     from acked.asking.playable import is_trace, playable_run
@@ -133,7 +136,8 @@ def _run(
         from acked.asking.runs import run_of
 
         return run_of(target, SpecChanges(constants), source.spec, output.quiet, source.trusts), {}
-    return playable_run(target, bound(constants), brokers.chosen_mode, output.quiet, brokers.version)
+    brokers = machine.brokers()
+    return playable_run(target, bound(constants), brokers.chosen_mode, output.quiet, brokers.version, machine.timed)
 
 
 def _play(prepared: Prepared, keep: bool, output: Output) -> Reproduction:

@@ -28,6 +28,7 @@ class Case:
     row: int = 0
     control_plane: str | None = None
     ci: bool = False
+    timed: bool = False
     constants: Mapping[str, int | str] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -36,7 +37,7 @@ class Case:
     def prepared(self) -> Prepared:
         mode = None if self.control_plane is None else Mode(self.control_plane)
         brokers = Brokers(self.kafka, mode)
-        found, _ = playable_run(self.spec, self.constants, brokers.chosen_mode, True, brokers.version)
+        found, _ = playable_run(self.spec, self.constants, brokers.chosen_mode, True, brokers.version, self.timed)
         return prepare(found.question, found.run, brokers)
 
     def changed(self) -> Changed:
