@@ -100,7 +100,7 @@ def reproduce(target: str, constants: Constants, machine: Machine, source: Trace
     \b
     acked reproduce acks-1-loses --kafka 4.1.0 --control acks=all
     acked reproduce kafka7415-bug --kafka 2.0.0 --control 2.0.1
-    acked reproduce replication-instead-of-flush-and-kills-4-1 --kafka 4.2.0
+    acked reproduce replication-instead-of-flush-and-kills-4-1 --kafka 4.3.1
 
     Exit codes: 12 the promise is broken on real brokers as in the model (and the control, if one was asked for, keeps it),
     0 it is kept as the model says, 1 brokers and model part, 151 nothing can be played, 153 the brokers did not start.
