@@ -21,7 +21,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from acked.asking.playable import playable_run  # noqa: E402
+from acked.asking.playable import On, playable_run  # noqa: E402
 from acked.checker.audit.keys import release as number_of  # noqa: E402
 from acked.checker.errors import ConfigurationError  # noqa: E402
 from acked.checker.files import write_text  # noqa: E402
@@ -64,7 +64,8 @@ def key_of(case: Case) -> str:
 def prepared(case: Case) -> tuple[Prepared, Prepared | None]:
     """The run of a case, and its control."""
     brokers = Brokers(case["kafka"], Mode(case["control_plane"]) if "control_plane" in case else None)
-    found, _ = playable_run(case["spec"], case.get("constants", {}), brokers.chosen_mode, True, brokers.version)
+    changed, timed = case.get("constants", {}), case.get("timed", False)
+    found, _ = playable_run(case["spec"], changed, On(brokers.chosen_mode, brokers.version, timed), True)
     first = prepare(found.question, found.run, brokers)
     if "control" not in case:
         return first, None
@@ -160,7 +161,7 @@ def refusals() -> dict[str, str]:
             continue
         brokers = brokers_of(spec)
         try:
-            run, _ = playable_run(spec.name, {}, brokers.chosen_mode, quiet=True)
+            run, _ = playable_run(spec.name, {}, On(brokers.chosen_mode), quiet=True)
             prepare(run.question, run.run, brokers)
             found[spec.name] = ""
         except ConfigurationError as error:

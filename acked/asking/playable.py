@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
     from acked.cluster.releases.release import Mode
 
 
+@dataclass(frozen=True)
+class On:
+    """The brokers that a run is for: their mode, and their release, where it is known.
+
+    Steps that end by time are left out if there is a counterexample without them, unless it is to be `timed`.
+    """
+
+    mode: Mode
+    release: str | None = None
+    timed: bool = False
+
+
 def is_trace(target: str) -> bool:
     """Whether a target is a trace file, and not a spec."""
     path = Path(target)
@@ -23,26 +36,21 @@ def is_trace(target: str) -> bool:
 
 
 def playable_run(
-    name: str,
-    constants: Mapping[str, int | str],
-    mode: Mode,
-    quiet: bool,
-    brokers: str | None = None,
-    version: str | None = None,
+    name: str, constants: Mapping[str, int | str], on: On, quiet: bool, version: str | None = None
 ) -> tuple[Counterexample, dict[str, str]]:
     """The counterexample, and the actions that the search left out with the reasons.
 
-    `brokers` is the release that is started, where it is known; `version` the one whose rules the spec has, if not those of
-    its file. `ConfigurationError` for a spec without a counterexample, and for one of which none can be played.
+    `version` is the release whose rules the spec has, if not those of its file. `ConfigurationError` for a spec without a
+    counterexample, and for one of which none can be played.
     """
     from acked.asking.specs import changed, find_spec
 
     spec = find_spec(name)
     if version is not None:
-        spec = with_rules_of(spec, version, mode)
+        spec = with_rules_of(spec, version, on.mode)
     if constants:
         spec = changed(spec, constants, False)
-    return playable_of(spec, mode, quiet, brokers)
+    return playable_of(spec, on, quiet)
 
 
 def with_rules_of(spec: Spec, version: str, mode: Mode) -> Spec:
@@ -55,15 +63,13 @@ def with_rules_of(spec: Spec, version: str, mode: Mode) -> Spec:
     return under_release(spec, version, plane)
 
 
-def playable_of(
-    spec: Spec, mode: Mode, quiet: bool, brokers: str | None = None
-) -> tuple[Counterexample, dict[str, str]]:
+def playable_of(spec: Spec, on: On, quiet: bool) -> tuple[Counterexample, dict[str, str]]:
     """The same of a spec as it is."""
-    return playable_counterexample(spec.question(), spec.title, spec.name, mode, quiet, brokers)
+    return playable_counterexample(spec.question(), spec.title, spec.name, on, quiet)
 
 
 def playable_counterexample(
-    question: Question, title: str, name: str, mode: Mode, quiet: bool, brokers: str | None = None
+    question: Question, title: str, name: str, on: On, quiet: bool
 ) -> tuple[Counterexample, dict[str, str]]:
     """The same of a question, which messages call `name`."""
     from acked.checker.search.local import search
@@ -73,10 +79,11 @@ def playable_counterexample(
     from acked.reports.progress import ProgressReporter
     from acked.reports.runs.answers import verdict_in_words
 
-    without = left_out(question)
-    in_sync = brokers is not None and moves_only_in_sync(release(brokers), mode)
+    mode, timed = on.mode, on.timed
+    without = left_out(question, timed)
+    in_sync = on.release is not None and moves_only_in_sync(release(on.release), mode)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
-        result = search(playable(question, mode, moves_in_sync=in_sync), observer=observer)
+        result = search(playable(question, mode, timed, in_sync), observer=observer)
         if not result.violations and any(name in TIMED for name in without):
             without = left_out(question, is_timed=True)
             result = search(playable(question, mode, is_timed=True, moves_in_sync=in_sync), observer=observer)

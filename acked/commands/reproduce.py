@@ -44,6 +44,7 @@ class Machine:
     control: str | None
     keep: bool
     expire: bool
+    timed: bool
     time_limit: int
 
     def brokers(self) -> Brokers:
@@ -84,6 +85,8 @@ _machine = collects(
     keep=option("--keep", is_flag=True, help="Leave the brokers' files and say where they are."),
     expire=option("--expire", is_flag=True,
                   help="With KRaft: wait until a dead broker's session expires, rather than tell the controller."),
+    timed=option("--timed", is_flag=True,
+                 help="Search among steps that end by time too: a leader finds a follower too slow. Else only if need be."),
     time_limit=option("--time-limit", type=click.IntRange(10, 86_400), default=600, show_default=True, metavar="SECONDS",
                       help="Give up and stop everything after so many seconds."),
 )  # fmt: skip
@@ -152,7 +155,7 @@ def reproduce(
     \b
     acked reproduce acks-1-loses --kafka 4.1.0 --control acks=all
     acked reproduce kafka7415-bug --kafka 2.0.0 --control 2.0.1
-    acked reproduce replication-instead-of-flush-and-kills-4-1 --kafka 4.2.0 --html kills.html
+    acked reproduce replication-instead-of-flush-and-kills-4-1 --kafka 4.3.1 --html kills.html
     acked reproduce --all --kafka 4.1.0 -o 4.1.0.json
 
     Exit codes: 12 the promise is broken on real brokers as in the model (and the control, if one was asked for, keeps it),
@@ -174,7 +177,7 @@ def reproduce(
         raise click.UsageError("Missing argument 'TRACE|SPEC'.")
     if asked.slow or written.out is not None:
         raise ConfigurationError("--slow and --out go with --all; --format json has the answer of one run")
-    found, left_out = _run(target, asked, source, brokers, output)
+    found, left_out = _run(target, asked, source, machine, output)
     prepared = prepare(found.question, found.run, brokers)
     control = None if changed is None else prepared.control(changed)
     for one in (prepared, control):
@@ -214,10 +217,10 @@ def _whole_release(
 
 
 def _run(
-    target: str, asked: Asked, source: TraceSource, brokers: Brokers, output: Output
+    target: str, asked: Asked, source: TraceSource, machine: Machine, output: Output
 ) -> tuple[Counterexample, dict[str, str]]:
     """The run of a trace file, or the shortest one of a spec that can be played; and what was left out of the search."""
-    from acked.asking.playable import is_trace, playable_run
+    from acked.asking.playable import On, is_trace, playable_run
 
     changes = SpecChanges(asked.constants, asked.version)
     if is_reproduction(target) and changes.are_none and source.spec is None:
@@ -228,7 +231,9 @@ def _run(
         from acked.asking.runs import run_of
 
         return run_of(target, changes, source.spec, output.quiet, source.trusts), {}
-    return playable_run(target, bound(asked.constants), brokers.chosen_mode, output.quiet, brokers.version, asked.version)
+    brokers = machine.brokers()
+    on = On(brokers.chosen_mode, brokers.version, machine.timed)
+    return playable_run(target, bound(asked.constants), on, output.quiet, asked.version)
 
 
 def _play(prepared: Prepared, keep: bool, output: Output) -> Reproduction:

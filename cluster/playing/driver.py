@@ -94,7 +94,12 @@ class Driver:
         self.producers.forget(step.arguments["record"])
 
     def _lose_request(self, step: ScriptStep) -> None:
-        """No broker hears of the record, and its producer, which wants no answer, takes it for sent."""
+        """No broker hears of the record, and its producer, if it wants no answer, takes it for sent."""
+        leader = step.before["controller"]["leader"]
+        gate = self.cluster.network.hold(CLIENT, self.replicas[0] if leader is None else leader, Api.PRODUCE)
+        self.producers.send_again(step.arguments["record"], gate.match.target or 0, step.before["producer"]["status"])
+        gate.close(seconds=self.seconds)
+        gate.lift()
         self.producers.take_for_sent(step.arguments["record"])
 
     def _nothing(self, step: ScriptStep) -> None:

@@ -7,7 +7,7 @@ run the first clause that is false is the reason why it cannot be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -29,6 +29,7 @@ from acked.model.partition.state import Replica, State
 
 _WAITS = "whether the high watermark waits for a follower outside the ISR depends on how long ago that one had caught up"
 _RACE = "it is a race inside one broker, which drops the connection when its role changes"
+_ASKS_WHEN_FETCHED = "a leader asks when it is fetched from, and by that fetch it would learn more than it knows here"
 NOT_PLAYED: Mapping[str, str] = {
     "ProduceWhileHwWaits": _WAITS,
     "FetchWhileHwWaits": _WAITS,
@@ -128,7 +129,27 @@ def refusal(question: Question, run: Run, mode: Mode, moves_in_sync: bool = Fals
         for clause in clauses.of(step):
             if not Evaluator([clause.condition])(codes)[0]:
                 return Refusal(index, step.label, clause.reason)
+        before = run.actions[index - 2] if index > 1 else None
+        if name == "AskToExpand" and not _is_asked_by(step, before) and _knows_less(question.instance, codes, step):
+            return Refusal(index, step.label, _ASKS_WHEN_FETCHED)
     return None
+
+
+def _is_asked_by(step: ActionInstance, before: ActionInstance | None) -> bool:
+    """Whether the step before is the fetch that makes the leader ask."""
+    names = ("follower", "leader")
+    return (
+        before is not None
+        and before.action.name.startswith("Fetch")
+        and all(before.arguments[key] == step.arguments[key] for key in names)
+    )
+
+
+def _knows_less(instance: Instance, codes: Sequence[int], step: ActionInstance) -> bool:
+    """Whether another fetch would tell the leader more of the follower's log end than it knows."""
+    state = instance.schema.decode(codes)
+    leader, follower = cast(int, step.arguments["leader"]), cast(int, step.arguments["follower"])
+    return bool(state["known_end"][leader][follower] != state["log"][follower]["end"])
 
 
 def _check_protocol(question: Question) -> None:

@@ -6,7 +6,7 @@ behind one that was given up begins anew under the next epoch (KIP-360), or, to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from acked.cluster.playing.compare import value_of
@@ -16,6 +16,8 @@ from acked.cluster.wire.client import Acknowledgement, BrokerGone, Client, NoPro
 from acked.cluster.wire.records import write_records
 from acked.model.partition.state import ACKED, FAILED
 
+_BUMPS_EPOCHS = (2, 5)
+"""Since then a producer goes on after a failure under the next epoch (KIP-360)."""
 NO_OFFSET = -1
 """The offset of a record that was only taken for written."""
 
@@ -30,10 +32,13 @@ class Identity:
 
 
 class Numbering:
-    """The producer id of an idempotent producer, and what each of its records is numbered as."""
+    """The producer ids of an idempotent producer, and what each of its records is numbered as.
 
-    def __init__(self, stage: Stage, seconds: float) -> None:
-        self._stage, self._seconds = stage, seconds
+    `ask` gets a producer id and its epoch from a broker; `bumps`: after a failure the next epoch is taken, not another id.
+    """
+
+    def __init__(self, ask: Callable[[], tuple[int, int]], bumps: bool) -> None:
+        self._ask, self._bumps = ask, bumps
         self._id: tuple[int, int] | None = None
         self._first = 0
         self._given: dict[int, Identity] = {}
@@ -47,27 +52,12 @@ class Numbering:
         """What a record is sent as, the first time and again; `statuses` are those before it is sent."""
         if record not in self._given:
             if self._id is None:
-                self._id = wait_for(self._ask, "a producer id", self._seconds, self._stage.check)
-            elif record and statuses[record - 1] == FAILED and record > self._first:
+                self._id = self._ask()
+            elif record > self._first and statuses[record - 1] == FAILED:
                 self._first = record
-                self._id = (self._id[0], self._id[1] + 1) if self._bumps() else self._ask()
-            assert self._id is not None
+                self._id = (self._id[0], self._id[1] + 1) if self._bumps else self._ask()
             self._given[record] = Identity(*self._id, record - self._first)
         return self._given[record]
-
-    def _bumps(self) -> bool:
-        return self._stage.cluster.plan.release.number >= _BUMPS_EPOCHS
-
-    def _ask(self) -> tuple[int, int] | None:
-        broker = self._stage.running[0]
-        try:
-            with self._stage.cluster.client(broker, self._seconds) as ask:
-                return ask.new_producer()
-        except NoProducerId:
-            return None
-
-
-_BUMPS_EPOCHS = (2, 5)
 
 
 class Producers:
@@ -75,11 +65,22 @@ class Producers:
 
     def __init__(self, stage: Stage, acks: int, seconds: float, is_idempotent: bool = False) -> None:
         self._stage, self._acks, self.seconds = stage, acks, seconds
-        self._numbering = Numbering(stage, seconds) if is_idempotent else None
+        bumps = stage.cluster.plan.release.number >= _BUMPS_EPOCHS
+        self._numbering = Numbering(self._new_id, bumps) if is_idempotent else None
         self._waiting: dict[int, Client] = {}
         self.acknowledged: dict[int, Acknowledgement] = {}
         self.refused: dict[int, int] = {}
         """By record the error that its producer was answered."""
+
+    def _new_id(self) -> tuple[int, int]:
+        def look() -> tuple[int, int] | None:
+            try:
+                with self._stage.cluster.client(self._stage.running[0], self.seconds) as ask:
+                    return ask.new_producer()
+            except NoProducerId:
+                return None
+
+        return wait_for(look, "a producer id", self.seconds, self._stage.check)
 
     def restart(self, statuses: Sequence[int]) -> None:
         """The producer restarts; nobody waits for the answers to its former self."""
@@ -117,10 +118,12 @@ class Producers:
         wait_for(look, f"{value} in broker {broker}'s log", self.seconds, self._stage.check)
         if self._acks == 0:
             self.take_for_sent(record)
-            self.forget(record)
 
     def take_for_sent(self, record: int) -> None:
-        """With acks=0 nobody answers, and the producer takes what it has sent for written."""
+        """With acks=0 nobody answers, and the producer takes what it has sent for written; otherwise it waits."""
+        if self._acks != 0:
+            return
+        self.forget(record)
         self.acknowledged[record] = Acknowledgement(0, NO_OFFSET)
 
     def forget(self, record: int) -> None:

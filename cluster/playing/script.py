@@ -19,7 +19,8 @@ State = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ScriptStep:
-    """A step, numbered from 1. If not `is_settled`, real brokers do the next step at once with it, so they are compared then.
+    """A step, numbered from 1. If not `is_settled`, real brokers do the next step at once with it, so they are compared then;
+    after a last step of which that is so, as before an election, they are not.
 
     `order` is, of a step that moves leadership, the order of replicas that it gives the partition.
     """
@@ -76,9 +77,10 @@ def script_of(question: Question, run: Run, mode: Mode, moves_in_sync: bool = Fa
     schema = question.instance.schema
     states = [schema.decode(schema.unpack(words)) for words in run.states]
     orders = _orders(question, run, len(states[0]["log"]))
+    goes_on = question.instance.enabled(schema.unpack(run.states[-1]))
     steps = []
     for index, (step, (before, after)) in enumerate(zip(run.actions, pairwise(states), strict=True), start=1):
-        following = run.actions[index].action.name if index < count else ""
+        following = run.actions[index : index + 1] or [one for one in goes_on if one.action.name != "AskToExpand"]
         steps.append(
             ScriptStep(
                 index,
@@ -86,7 +88,7 @@ def script_of(question: Question, run: Run, mode: Mode, moves_in_sync: bool = Fa
                 dict(step.arguments),
                 before,
                 after,
-                not _is_at_once(following, run.actions[index].arguments if index < count else {}, after, mode),
+                not any(_is_at_once(one.action.name, one.arguments, after, mode) for one in following),
                 orders.get(index, ()),
             )
         )

@@ -11,7 +11,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.playing.play import Played, play
-from acked.cluster.playing.playable import as_asked, playable
+from acked.cluster.playing.playable import ELECTIONS, as_asked, playable
 from acked.cluster.playing.reproduce import Brokers, Prepared, planned, prepare
 from acked.cluster.playing.script import NotPlayable
 from acked.cluster.releases.release import Mode
@@ -38,7 +38,7 @@ def walk(asked: Question, mode: Mode, seed: int) -> Run:
     instance, draw = playable(asked, mode).instance, random.Random(seed)
     codes = instance.schema.unpack(instance.initial[0])
     states, actions = [instance.initial[0]], []
-    for _ in range(STEPS):
+    while len(actions) < STEPS or any(step.action.name in ELECTIONS for step in instance.enabled(codes)):
         restarts = sum(step.action.name == "Restart" for step in actions)
         steps = [step for step in instance.enabled(codes) if step.action.name != "Restart" or restarts < RESTARTS]
         steps = [step for step in steps if draw.random() < RARE.get(step.action.name, 1.0)]

@@ -126,6 +126,7 @@ _LINES: tuple[tuple[str, int, str, tuple[Mode, ...], tuple[Artifact, ...], tuple
     ("4.0", 2, "2.13", _KRAFT, _LOG4J_2, ()),
     ("4.1", 2, "2.13", _KRAFT, _LOG4J_2, ()),
     ("4.2", 1, "2.13", _KRAFT, _LOG4J_2, ()),
+    ("4.3", 2, "2.13", _KRAFT, _LOG4J_2, ()),
 )
 """The first line is the first with named listeners (KIP-103), which lead brokers through proxies; KRaft is offered from the
 release in which it was declared ready (KIP-833)."""
@@ -148,6 +149,8 @@ _TRIED = frozenset(
         "4.0.0",
         "4.1.0",
         "4.2.0",
+        "4.3.0",
+        "4.3.1",
     ]
 )
 """Releases that were started and played at least one story on Java 17; others of the table are expected to behave alike."""

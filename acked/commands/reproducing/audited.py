@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from acked.asking.limited import limited
-from acked.asking.playable import playable_counterexample
+from acked.asking.playable import On, playable_counterexample
 from acked.checker.audit import keys
 from acked.checker.audit.audit import Answer as AuditAnswer
 from acked.checker.audit.audit import Audit
@@ -98,7 +98,7 @@ def _ready(
 
 def _prepared(answer: AuditAnswer, question: Question, brokers: Brokers, quiet: bool) -> Prepared:
     text, name = answer.question.text, answer.question.asked.value
-    found, _ = playable_counterexample(question, text, name, brokers.chosen_mode, quiet, brokers.version)
+    found, _ = playable_counterexample(question, text, name, On(brokers.chosen_mode, brokers.version), quiet)
     return prepare(found.question, found.run, brokers)
 
 

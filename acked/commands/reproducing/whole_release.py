@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from acked.asking.limited import OverTime, limited
 from acked.asking.output import Output, json_text, say
-from acked.asking.playable import playable_of, with_rules_of
+from acked.asking.playable import On, playable_of, with_rules_of
 from acked.asking.specs import all_bundled, bundled_specs
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.files import read_text, write_text
@@ -140,7 +140,7 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
         return row if result.verdict is Verdict.HOLDS else undecided
     row = replace(row, predicted=Predicted.VIOLATED, promise=result.violations[0].property.name)
     try:
-        found, _ = playable_of(spec, mode, quiet=True, brokers=brokers.version)
+        found, _ = playable_of(spec, On(mode, brokers.version), quiet=True)
         prepared = prepare(found.question, found.run, brokers)
     except ConfigurationError as error:
         return replace(row, deed=Deed.NOT_PLAYED, reason=str(error).partition(": ")[2] or str(error))

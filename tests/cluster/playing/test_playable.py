@@ -116,3 +116,17 @@ def test_a_high_watermark_that_may_wait_for_a_follower_outside_the_isr_is_not_pl
     refused = refusal(asked, run(asked, labels), Mode.KRAFT)
     assert refused is not None
     assert (refused.index, "the high watermark waits for a follower outside the ISR" in refused.reason) == (12, True)
+
+
+def test_a_leader_that_learns_its_isr_asks_for_a_follower_only_when_that_one_fetches() -> None:
+    asked = question("3.9", "kraft", log_size=2, records=2)
+    gone = "Crash(broker=1, log_end=0, checkpoint=0)"
+    labels = [SENT, gone, "Restart(broker=1, is_clean=True)",
+              "BecomeFollower(follower=1, leader=0)",
+              "FetchAtOnce(follower=1, leader=0, end=1)", "LearnIsr(leader=0)",
+              "AskToExpand(leader=0, follower=1)"]  # fmt: skip
+    refused = refusal(asked, run(asked, labels), Mode.KRAFT)
+    assert refused is not None
+    assert (refused.index, "asks when it is fetched from" in refused.reason) == (7, True)
+    fetched = [*labels[:5], "FetchUnanswered(follower=1, leader=0)", *labels[5:]]
+    assert refusal(asked, run(asked, fetched), Mode.KRAFT) is None

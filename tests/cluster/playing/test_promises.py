@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acked.cluster.observe.disk import Replica
-from acked.cluster.playing.promises import broken, forks, has_gone, lost, repeated, sayings
+from acked.cluster.playing.promises import broken, forks, has_gap, has_gone, is_reordered, lost, repeated, sayings
 from acked.cluster.stories.seen import Seen
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
@@ -25,8 +25,10 @@ def test_what_the_leader_lacks_is_lost_and_what_a_member_of_the_isr_lacks_may_be
     assert lost([0], LOST, 1) == (0,)
     assert lost([0], LOST, None) == ()
     found = broken({0: 0}, 1, LOST, 1)
-    assert [name for name, is_broken in found.items() if is_broken] == ["AckedRecordsSurvive", "AckedRecordsInIsr"]
-    assert not any(broken({0: 0}, 1, seen(0, (0,), replica(0, 1, "r0"), replica(1, 0)), 0).values())
+    promised = ("AckedRecordsSurvive", "AckedRecordsInIsr", "AckedRecordsExist", "CommittedInIsr")
+    assert [found[name] for name in promised] == [True, True, False, False]
+    kept = broken({0: 0}, 1, seen(0, (0,), replica(0, 1, "r0"), replica(1, 0)), 0)
+    assert not any(kept[name] for name in promised)
     assert broken({1: 0}, 2, LOST, 1)["AckedRecordsExist"]
 
 
@@ -62,3 +64,18 @@ def test_what_is_only_said_of_kafka_is_contradicted_by_what_is_seen() -> None:
     repeats = sayings(seen(0, (0,), replica(0, 3, "r0", "r1", "r0"), replica(1, 0)), 0)
     assert not repeats["NoReordering"], "a repetition is no other order"
     assert sayings(trailing, None) == {}
+
+
+def test_what_is_read_may_be_out_of_order_or_lack_what_was_sent_before() -> None:
+    assert [is_reordered(log) for log in (("r0", "r1"), ("r1", "r0"), ("r0", "r1", "r0"))] == [False, True, False]
+    assert [has_gap(log) for log in (("r0", "r1"), ("r1",), ("r0", "r2"), ("r0", "r0", "r1"))] == [False, True, True, False]
+
+
+def test_what_is_often_said_of_followers_and_high_watermarks_is_judged_by_what_is_seen() -> None:
+    last = seen(0, (0, 1), replica(0, 1, "r0"), replica(1, 0))
+    behind = {**broken({}, 1, last, 0, failed=[0]), **sayings(last, 0)}
+    names = ("RefusalsAreTrue", "HwBelowLogEnd", "FollowersKnowHw", "InSyncIsCaughtUp", "EveryoneHoldsWhatIsVisible")
+    assert [behind[name] for name in names] == [True] * 5
+    last = seen(0, (0, 1), replica(0, 1, "r0", "r1"), replica(1, 1, "r0", "r1"))
+    same = {**broken({}, 1, last, 0, failed=[1]), **sayings(last, 0)}
+    assert [same[name] for name in names] == [False] * 5

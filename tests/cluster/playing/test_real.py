@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from acked.asking.playable import playable_run
+from acked.asking.playable import On, playable_run
 from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare, reproduce
 from acked.cluster.releases.release import Mode
 from tests.cluster.conftest import real_plan
@@ -28,6 +28,7 @@ class Case:
     row: int = 0
     control_plane: str | None = None
     ci: bool = False
+    timed: bool = False
     constants: Mapping[str, int | str] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -36,7 +37,7 @@ class Case:
     def prepared(self) -> Prepared:
         mode = None if self.control_plane is None else Mode(self.control_plane)
         brokers = Brokers(self.kafka, mode)
-        found, _ = playable_run(self.spec, self.constants, brokers.chosen_mode, True, brokers.version)
+        found, _ = playable_run(self.spec, self.constants, On(brokers.chosen_mode, brokers.version, self.timed), True)
         return prepare(found.question, found.run, brokers)
 
     def changed(self) -> Changed:

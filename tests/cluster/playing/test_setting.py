@@ -32,6 +32,10 @@ def test_rules_that_a_release_does_not_have_are_named() -> None:
     assert other_rules(question("2.8"), release("2.8.0"), Mode.ZOOKEEPER) == ()
 
 
-def test_idempotent_producers_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="no producer id"):
-        setting_of(question("3.9", "kraft", idempotence=True, retries=True))
+def test_idempotence_is_the_traces_or_that_of_the_control() -> None:
+    assert setting_of(question("3.9", "kraft", idempotence=True, retries=True)).is_idempotent
+    made = setting_of(question("3.9", "kraft"))
+    assert not made.is_idempotent
+    assert made.changed("enable.idempotence", "true").is_idempotent
+    with pytest.raises(ConfigurationError, match=r"enable\.idempotence=on is not"):
+        made.changed("enable.idempotence", "on")

@@ -30,6 +30,12 @@ def test_records_that_are_written_are_those_that_kafka_python_reads(values: list
     assert independent(write_records(values, epochs)) == values
 
 
+def test_a_batch_of_an_idempotent_producer_is_what_kafka_python_reads_as_one() -> None:
+    read: Any = MemoryRecords(write_records([b"r0"], True, 5, 2, 9))
+    batch = read.next_batch()
+    assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (5, 2, 9)
+
+
 @given(VALUES, st.booleans())
 def test_records_that_are_written_are_read_again(values: list[bytes], epochs: bool) -> None:
     found = read_records(write_records(values, epochs, 5, 0, 9) if epochs else write_records(values, epochs))
