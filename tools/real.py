@@ -28,15 +28,18 @@ from acked.checker.files import write_text  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.cluster.playing.playable import NOT_PLAYED, TIMED  # noqa: E402
 from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare, reproduce  # noqa: E402
-from acked.cluster.releases.release import Mode, releases  # noqa: E402
+from acked.cluster.releases.release import Mode, release, releases  # noqa: E402
 from acked.model.language.words import says_list  # noqa: E402
 from acked.model.partition.protocol import partition  # noqa: E402
 from acked.model.partition.settings import RULES  # noqa: E402
 from acked.model.partition.versions import LATEST, VERSIONS, planes_of, profile  # noqa: E402
 from acked.reports.escaping import md_text  # noqa: E402
 from acked.reports.pages.spec_pages import OnBrokers  # noqa: E402
+from acked.reports.reproductions.release_table import Deed, read_release, release_table, summary_of  # noqa: E402
 from acked.reports.reproductions.words import MODES  # noqa: E402
+from acked.reports.table import Column, ColumnKind, numbers, table, table_markdown  # noqa: E402
 
+RELEASES, STORIES = ROOT / "docs" / "real_releases", ROOT / "docs" / "real_stories.json"
 CASES, MEASURED, PAGE = (ROOT / "docs" / name for name in ("real_brokers.toml", "real_measured.json", "real.md"))
 OPEN = "it can be played, and was not yet"
 _STANDSTILL = "that nothing leads back is a promise about all that may follow, and brokers show one run"
@@ -119,9 +122,49 @@ def page(measured: dict[str, Any]) -> str:
             f"{found['runs']} | {case.get('control', '')} | {kept} | {where} | {found['up']} s | {found['seconds']} s | "
             f"{found['date']} |"
         )
-    lines += ["", _written()["findings"], NOT_THERE, *_refused(measured), "", *_never()]
+    lines += ["", *whole_releases(), *again(), _written()["findings"], NOT_THERE, *_refused(measured), "", *_never()]
     return "\n".join(lines) + "\n"
 
+
+def whole_releases() -> list[str]:
+    """What `acked reproduce --all` found, release by release."""
+    found = [read_release(json.loads(path.read_text("utf-8"))) for path in sorted(RELEASES.glob("*.json"))]
+    lines = ["## Whole releases", "", *WHOLE.splitlines(), ""]
+    for whole in sorted(found, key=lambda one: release(one.version).number):
+        dates = sorted({row.date for row in whole.rows})
+        lines += [f"### {whole}", "", f"{summary_of(whole)} ({' to '.join(dict.fromkeys((dates[0], dates[-1])))})", ""]
+        lines += table_markdown(release_table(whole))
+        lines += ["", *(f"- `{row.spec}`: {row.reason}" for row in whole.rows if row.deed is Deed.PARTED), ""]
+    return lines
+
+
+def again() -> list[str]:
+    """How often the stories ended as they are told."""
+    counted = json.loads(STORIES.read_text("utf-8")) if STORIES.is_file() else {}
+    if not counted:
+        return []
+    rows = [
+        (
+            one["story"], one["kafka"], f"{one['as_told']} of {one['runs']}", str(one["burners"]),
+            f"{one['load'][0]:g} to {one['load'][1]:g}", f"{one['up']} s", f"{one['seconds']} s", one["date"],
+        )
+        for _, one in sorted(counted.items(), key=lambda item: (item[1]["burners"], item[1]["story"]))
+    ]  # fmt: skip
+    columns = (Column("story", ColumnKind.CODE), "release", "as told", numbers("burners"), "load", numbers("up"),
+               numbers("played"), "date")  # fmt: skip
+    return ["## Again and again", "", *AGAIN.splitlines(), "", *table_markdown(table(columns, rows)), ""]
+
+
+AGAIN = """\
+The stories of `cluster/stories`, played on one cluster each, again and again, on two cores that did other work all the time
+(“load” is the machine's, “burners” are processes that were started beside them and only use a processor). Made by
+`python tools/real_stories.py --runs 10`, and with `--burners 2`."""
+
+WHOLE = """\
+All claims under the rules of a release, and its own bugs of the gallery: what the model says that is violated, and what the
+brokers did. Made by `acked reproduce --all --kafka RELEASE -o docs/real_releases/RELEASE.json`; what cannot be played has its
+reason there. *As the model says* are runs in which brokers and model never differed, about a promise that is not decided from
+what is seen of brokers."""
 
 INTRODUCTION = """\
 # What real brokers did
@@ -135,6 +178,12 @@ Made by `python tools/real.py`; one of them again: `acked reproduce kafka7415-bu
 cache is a log that was cut while its broker was down. “Up” is what the cluster took to start, “played” what the steps took
 (medians, in seconds, on two cores that did other work too). The rules of a trace are those of its spec; where they are not
 those of the release, the command says so.
+
+With `--html FILE` the command writes a page to step through, with the states of model, brokers and control side by side, and
+what the brokers said in their own logs. `--format json` keeps all of it: `acked view` makes the page again, and `acked show`
+shows it in the terminal, without brokers. Here KAFKA-7415 at the step at which 2.0.1 goes another way:
+
+![Step 10: Kafka 2.0.0 truncates to offset 0 as the model says, and Kafka 2.0.1 keeps the record](reproduction.png)
 """
 
 NOT_THERE = """\

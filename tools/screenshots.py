@@ -25,7 +25,8 @@ WIDTH, HEIGHT = 1360, 800
 
 def main() -> None:
     """Writes the pictures that are named, or every one."""
-    pictures = {picture.__name__.replace("_", "-"): picture for picture in (viewer, side_by_side, phone, explorer, gallery)}
+    made = (viewer, side_by_side, phone, explorer, gallery, reproduction)
+    pictures = {picture.__name__.replace("_", "-"): picture for picture in made}
     names = sys.argv[1:] or list(pictures)
     if unknown := [name for name in names if name not in pictures]:
         raise SystemExit(f"there is no picture {', '.join(unknown)}; choose from {', '.join(pictures)}")
@@ -118,6 +119,19 @@ def gallery(browser: Browser, folder: Path) -> None:
     if run(["gallery", "--out", str(site), "--quiet", "--select", "*promises", "--select", "expand-*", "--select", "kip320"]):
         raise SystemExit("acked gallery failed")
     keep(opened(browser, (site / "index.html").as_uri()), "gallery")
+
+
+def reproduction(browser: Browser, folder: Path) -> None:
+    """KAFKA-7415 on real brokers, at the step where the fixed release goes another way; needs Java and the jars."""
+    from acked.cli import main as run
+
+    target = folder / "reproduction.html"
+    asked = ["kafka7415-bug", "--kafka", "2.0.0", "--control", "2.0.1", "--html", str(target), "--quiet"]
+    if run(["reproduce", *asked]) != 12:
+        raise SystemExit("the counterexample was not reproduced")
+    page = opened(browser, f"{target.as_uri()}#step=10", width=1440, height=860)
+    page.locator("main").evaluate("main => scrollTo(0, main.getBoundingClientRect().top - 110)")
+    keep(page, "reproduction")
 
 
 if __name__ == "__main__":

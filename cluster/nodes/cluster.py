@@ -40,15 +40,12 @@ class Cluster:
         self.addresses, self.network = open_network(plan.mode, plan.brokers)
         self.folder = Path(tempfile.mkdtemp(prefix="acked-kafka-"))
         self._watchdog = Watchdog(None if plan.keep else self.folder)
-        program = Program(plan.java, plan.jars, "", (), archive=plan.archive)
-        self.nodes: dict[int, Node] = {
-            number: broker_node(number, self._folder(number), plan.release, program, self.addresses, plan.settings,
-                                self._watchdog)
-            for number in self.addresses.nodes
-        }  # fmt: skip
-        if plan.zookeeper_jars is not None and plan.mode is Mode.ZOOKEEPER:
-            server = Program(plan.java, plan.zookeeper_jars, "", ())
-            self.nodes[ZOOKEEPER] = zookeeper_node(self._folder(ZOOKEEPER), server, self.addresses, self._watchdog)
+        try:
+            self.nodes = self._make_nodes()
+        except OSError as error:
+            self.nodes = {}
+            self.close()
+            raise self._unwritable(error) from None
         self.dialect = Dialect.of(plan.release.number)
         self.registrations: dict[int, int] = {}
         """The epochs in which brokers are registered with KRaft's controller, as its answers said."""
@@ -61,7 +58,7 @@ class Cluster:
             self.start()
         except OSError as error:
             self.close()
-            raise SystemFailure(f"the cluster's files cannot be written in {self.folder}: {error.strerror}") from None
+            raise self._unwritable(error) from None
         except BaseException:
             self.close()
             raise
@@ -69,6 +66,8 @@ class Cluster:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+        if isinstance(error, OSError):
+            raise self._unwritable(error) from None
 
     # -- up and down ------------------------------------------------------------------------------------------------------
 
@@ -196,6 +195,22 @@ class Cluster:
         return read_replica(broker, self.nodes[broker].data, topic)
 
     # -- inside -----------------------------------------------------------------------------------------------------------
+
+    def _make_nodes(self) -> dict[int, Node]:
+        plan = self.plan
+        program = Program(plan.java, plan.jars, "", (), archive=plan.archive)
+        nodes = {
+            number: broker_node(number, self._folder(number), plan.release, program, self.addresses, plan.settings,
+                                self._watchdog)
+            for number in self.addresses.nodes
+        }  # fmt: skip
+        if plan.zookeeper_jars is not None and plan.mode is Mode.ZOOKEEPER:
+            server = Program(plan.java, plan.zookeeper_jars, "", ())
+            nodes[ZOOKEEPER] = zookeeper_node(self._folder(ZOOKEEPER), server, self.addresses, self._watchdog)
+        return nodes
+
+    def _unwritable(self, error: OSError) -> SystemFailure:
+        return SystemFailure(f"the cluster's files cannot be written in {self.folder}: {error.strerror}")
 
     def _format(self) -> None:
         plan, controller = self.plan, self.nodes[CONTROLLER]

@@ -53,7 +53,11 @@ class Program:
 
 
 class Exited(SystemFailure):
-    """A node that ended by itself."""
+    """A node that ended by itself. `is_of_machine`: for want of what the machine lacks, such as room on its disk."""
+
+    def __init__(self, message: str, is_of_machine: bool = False) -> None:
+        super().__init__(message)
+        self.is_of_machine = is_of_machine
 
 
 class Jvm:
@@ -86,7 +90,9 @@ class Jvm:
         code = self._process.poll()
         if code is not None:
             self._watchdog.forget(self._process)
-            raise Exited(f"{self.name} exited with code {code}: {why_it_ended(self.folder)}")
+            why = why_it_ended(self.folder)
+            is_of_machine = any(why.startswith(words) for _, words in _CAUSES)
+            raise Exited(f"{self.name} exited with code {code}: {why}", is_of_machine)
 
     def kill(self) -> None:
         """Ends it at once, as a crash of the process does; what it wrote is in the system's page cache and stays."""

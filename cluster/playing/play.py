@@ -121,6 +121,7 @@ class _Play:
                 try:
                     self._take(step)
                 except (Parted, _Differ, NotSeen, Exited) as error:
+                    self._check_machine(error)
                     parted, reason = step, str(error)
                     found = error.found if isinstance(error, _Differ) else ()
                     break
@@ -131,6 +132,16 @@ class _Play:
         finally:
             self._driver.producers.close()
             self._driver.gates.lift()
+
+    def _check_machine(self, error: Exception) -> None:
+        """`Exited` where a node ended for want of what the machine lacks: that is no way that brokers go."""
+        if isinstance(error, Exited) and error.is_of_machine:
+            raise error
+        try:
+            self._stage.check()
+        except Exited as ended:
+            if ended.is_of_machine:
+                raise
 
     def _take(self, step: ScriptStep) -> None:
         begun = time.monotonic()

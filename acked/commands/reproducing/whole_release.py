@@ -50,9 +50,9 @@ class Candidate:
 
 
 def candidates(version: str, mode: Mode) -> list[Candidate]:
-    """The claims and the bugs of the gallery under a release's rules, each question once.
+    """The claims under a release's rules, and the bugs of the gallery that the release has, each question once.
 
-    A spec whose own constants are rules that the release does not have concerns it only if it was written for that release.
+    A claim whose own constants are rules that the release does not have concerns it only if it was written for that release.
     """
     found, asked = [], set()
     chosen = release(version)
@@ -66,7 +66,7 @@ def candidates(version: str, mode: Mode) -> list[Candidate]:
             continue
         under = replace(with_rules_of(spec, version, mode), name=spec.name, path=path)
         others = tuple(rule.constant for rule in rules_unlike(under.constants, chosen, mode))
-        if others and under.constants != spec.constants:
+        if under.constants != spec.constants and (others or spec.gallery is not None):
             continue
         key = (tuple(sorted(under.constants.items())), under.asked.properties, under.drop)
         if key not in asked:

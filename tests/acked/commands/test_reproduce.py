@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -142,6 +143,54 @@ def test_a_saved_answer_is_shown_again_and_can_be_played_again(
     assert main(["show", str(saved)]) == 150
 
 
+# -- wrong use, with a java that is a script ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with a release that is none and a java that is a script; where clusters are is all that it leaves."""
+    java, libs, clusters = tmp_path / "jdk" / "bin" / "java", tmp_path / "kafka" / "libs", tmp_path / "clusters"
+    for folder in (java.parent, libs, clusters):
+        folder.mkdir(parents=True)
+    (libs / "kafka_2.13-4.1.0.jar").write_text("a jar")
+    (java.parent.parent / "release").write_text('JAVA_VERSION="17.0.2"\n')
+    java.write_text('#!/bin/sh\necho "ERROR $JAVA_SAYS" >&2\nexit 1\n')
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+    monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(tempfile, "tempdir", str(clusters))
+    return clusters
+
+
+@pytest.mark.parametrize(
+    ("says", "words"),
+    [
+        ("java.io.IOException: No space left on device", "the disk is full (“ERROR java.io.IOException"),
+        ("java.net.BindException: Address already in use", "a port that it needs is in use (“ERROR java.net"),
+        ("Exiting Kafka due to fatal exception", "“ERROR Exiting Kafka due to fatal exception”"),
+    ],
+)
+def test_what_the_machine_lacks_is_one_sentence_and_nothing_is_left(
+    says: str, words: str, trace: Path, machine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("JAVA_SAYS", says)
+    home = str(machine.parent / "kafka")
+    assert main(["reproduce", str(trace), "--kafka", "4.1.0", "--kafka-home", home, "-q"]) == 153
+    [line] = said(capsys).splitlines()
+    assert line.startswith(f"acked: Kafka's format tool failed with code 1: {words}")
+    assert list(machine.iterdir()) == []
+
+
+def test_without_java_the_sentence_says_what_to_do(
+    trace: Path, machine: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(machine))
+    assert main(["reproduce", str(trace), "--kafka", "4.1.0", "-q"]) == 153
+    [line] = said(capsys).splitlines()
+    assert line == "acked: brokers need Java 17 or later, and there is no java on PATH; install one, or correct JAVA_HOME"
+
+
 # -- a whole release ---------------------------------------------------------------------------------------------------
 
 
@@ -214,6 +263,7 @@ def test_what_concerns_a_release_are_claims_under_its_rules_and_its_own_bugs() -
     assert "kafka7415-bug" in names
     assert set(names["kafka7415-bug"]) == {"fetch_fencing", "truncation_fencing", "reelection_forgets_ends"}
     assert names["acks-1-loses"] == ()
+    assert "kafka13141-bug" not in names, "a bug of later releases, whatever else loses records here"
     assert "kafka7415-bug" not in {one.spec.name for one in candidates("2.0.1", Mode.ZOOKEEPER)}
 
 

@@ -182,6 +182,33 @@ def test_a_node_is_killed_shut_down_and_checked(tmp_path: Path) -> None:
     watchdog.stop()
 
 
+@pytest.mark.parametrize(
+    ("says", "is_of_machine"), [("No space left on device", True), ("Exiting because truncation is not allowed", False)]
+)
+def test_an_end_for_want_of_what_the_machine_lacks_is_told_from_others(
+    says: str, is_of_machine: bool, tmp_path: Path
+) -> None:
+    watchdog = Watchdog(None)
+    jvm = Jvm("broker 0", Program(script(tmp_path, f"echo 'FATAL {says}'; exit 1"), NO_JARS, "main", ()), tmp_path, watchdog)
+    wait_for(lambda: not jvm.is_running, "its end", 5)
+    with pytest.raises(Exited) as ended:
+        jvm.check()
+    assert ended.value.is_of_machine == is_of_machine
+    watchdog.stop()
+
+
+def test_a_cluster_whose_files_cannot_be_written_is_one_sentence_and_leaves_nothing(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("acked.cluster.nodes.node.log_configuration", full)
+    with pytest.raises(SystemFailure, match=r"the cluster's files cannot be written in .*: No space left on device"):
+        Cluster(plan(tmp_path, Mode.ZOOKEEPER, "1.1.1"))
+    assert list(temporary.iterdir()) == []
+
+
 def test_a_java_that_cannot_be_started_is_one_sentence(tmp_path: Path) -> None:
     watchdog = Watchdog(None)
     with pytest.raises(SystemFailure, match=r"cannot start broker 0 with .*nowhere: No such file"):

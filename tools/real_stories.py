@@ -1,0 +1,130 @@
+"""Plays the stories of `cluster/stories` on real brokers again and again, and counts how often they end as they are told.
+
+    python tools/real_stories.py [--runs 10] [--only STORY] [--burners N]
+
+`--burners` starts so many processes beside them that do nothing but use a processor. What was counted stands in
+docs/real_stories.json, with the load of the machine, and from there in docs/real.md (`python tools/real.py --page`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from acked.checker.files import write_text  # noqa: E402
+from acked.cluster.nodes.archive import with_archive  # noqa: E402
+from acked.cluster.nodes.cluster import Cluster  # noqa: E402
+from acked.cluster.nodes.plan import make_plan  # noqa: E402
+from acked.cluster.releases.release import Mode  # noqa: E402
+from acked.cluster.stories.stage import Stage  # noqa: E402
+from acked.cluster.stories.told import STORIES, reset  # noqa: E402
+
+COUNTED = ROOT / "docs" / "real_stories.json"
+_BURNER = "while True: pass"
+
+
+@dataclass(frozen=True)
+class Told:
+    """A story on a release, and how it ends: what was acknowledged, what the leader lacks of it, and the leader's log."""
+
+    story: str
+    kafka: str
+    acknowledged: tuple[str, ...]
+    lost: tuple[str, ...]
+    log: tuple[str, ...]
+    mode: Mode | None = None
+
+
+def loses(story: str, kafka: str, mode: Mode | None = None) -> Told:
+    """The record that was acknowledged is lost."""
+    return Told(story, kafka, ("r0",), ("r0",), (), mode)
+
+
+NINE = (
+    loses("acks-1", "4.1.0"),
+    loses("unclean", "2.1.1"),
+    loses("alone", "0.10.2.2"),
+    loses("kip101", "0.10.2.2"),
+    loses("no-epoch-yet", "2.0.0"),
+    Told("diverging", "2.8.0", ("r1",), ("r1",), ("r0",)),
+    Told("lost-answer", "4.1.0", ("r0",), (), ("r0", "r0")),
+    loses("kills", "4.1.0"),
+    loses("shutdowns", "3.9.1", Mode.KRAFT),
+)
+
+
+def count(one: Told, runs: int, burners: int) -> dict[str, Any]:
+    """Plays one on one cluster so many times."""
+    story, seconds, loads, others = STORIES[one.story], [], [], []
+    with Cluster(with_archive(make_plan(one.kafka, one.mode, settings=dict(story.settings)))) as cluster:
+        for number in range(runs):
+            stage = Stage(cluster, f"t{number}")
+            begun = time.monotonic()
+            outcome = story.play(stage)
+            seconds.append(time.monotonic() - begun)
+            loads.append(os.getloadavg()[0])
+            ended = (tuple(stage.acknowledged), outcome.lost, outcome.log)
+            if ended != (one.acknowledged, one.lost, one.log):
+                others.append(str(ended))
+            told = f"{number + 1} of {runs}, {seconds[-1]:.1f} s, load {loads[-1]:.0f}"
+            print(f"{one.story} on {one.kafka}: {told}{'' if not others else f', others: {others}'}", flush=True)
+            if number < runs - 1:
+                reset(stage, cluster)
+    return {
+        "story": one.story,
+        "kafka": one.kafka,
+        "date": datetime.date.today().isoformat(),
+        "runs": runs,
+        "as_told": runs - len(others),
+        "others": others,
+        "burners": burners,
+        "load": [round(min(loads), 1), round(max(loads), 1)],
+        "up": round(cluster.seconds, 1),
+        "seconds": round(statistics.median(seconds), 1),
+    }
+
+
+@contextmanager
+def burning(burners: int) -> Iterator[None]:
+    """Processes that use a processor each, as long as it lasts."""
+    started = [subprocess.Popen([sys.executable, "-c", _BURNER]) for _ in range(burners)]
+    try:
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def main() -> None:
+    """Counts, and keeps what was counted after every story."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--only", help="a story")
+    parser.add_argument("--burners", type=int, default=0)
+    given = parser.parse_args()
+    counted: dict[str, Any] = json.loads(COUNTED.read_text("utf-8")) if COUNTED.is_file() else {}
+    with burning(given.burners):
+        for one in NINE:
+            if given.only in (None, one.story):
+                beside = f", {given.burners} burners" if given.burners else ""
+                counted[f"{one.story} on {one.kafka}{beside}"] = count(one, given.runs, given.burners)
+                write_text(COUNTED, json.dumps(counted, indent=1, sort_keys=True) + "\n", "counts")
+
+
+if __name__ == "__main__":
+    main()
