@@ -17,7 +17,7 @@ CONTROLLER: Final = -1
 
 @unique
 class Says(Enum):
-    """What an event says, in the words of `tests/data/observed/`."""
+    """What an event says."""
 
     CREATES = "creates partition"
     APPENDS = "appends"
@@ -65,16 +65,17 @@ FIELDS: Mapping[Says, Fields] = {
     Says.RAISES_HW: _fields("hw"),
     Says.TRUNCATES: _fields("to"),
     Says.RESTARTS: _fields("hw", "end"),
-    Says.CHANGES: _fields("was isr", "leader epoch elr version"),
+    Says.CHANGES: _fields("", "was isr leader epoch elr version"),
     Says.COMMITS_ISR: _fields("leader was isr", "epoch elr version"),
     Says.FENCES: _fields("broker"),
     Says.UNFENCES: _fields("broker"),
 }
 """Offsets and epochs are numbers, sets of brokers frozensets, a leader that is none -1.
 
-`hw` is the high watermark after the step where it moved (of LEADS, FOLLOWS and RESTARTS: what it is before), `raised` the one
-after where both are told; `offset` a log end before, `next` and `end` one after; `leader_hw` what the leader's answer
-carried; `version` the partition epoch, which numbers the controller's changes.
+`hw` is the high watermark after the step where it moved (of LEADS, FOLLOWS, LEARNS_ISR and RESTARTS what it is before),
+`raised` the one after where both are told; `offset` a log end before, `next` and `end` one after; `leader_hw` what the
+leader's answer carried; `version` the partition epoch, which numbers the controller's changes. What CHANGES does not
+tell did not change.
 """
 
 

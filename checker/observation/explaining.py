@@ -53,6 +53,7 @@ class Explainer:
         self.subject = subject
         self._without = without
         self._found: list[str] | None = None
+        self._steps: dict[tuple[str, tuple[tuple[str, Plain], ...]], Step | None] = {}
         self._plans: dict[Says, Callable[[Event, State], Iterator[tuple[tuple[Move, ...], Told]]]] = {
             Says.APPENDS: self._appends,
             Says.NOTES_FETCH: self._notes_fetch,
@@ -112,10 +113,14 @@ class Explainer:
             self._found.append(f"after {steps}: {wrong}" if steps else wrong)
 
     def _take(self, item: Move, state: State) -> State | None:
-        if item.action in self._without or not self.subject.has(item.action):
-            return None
-        step = self.subject.step(item.action, **dict(item.bound))
+        key = (item.action, item.bound)
+        if key not in self._steps:
+            is_there = item.action not in self._without and self.subject.concrete.has(item.action)
+            self._steps[key] = self.subject.concrete.step(item.action, **dict(item.bound)) if is_there else None
+        step = self._steps[key]
         if step is None:
+            if item.action in self._without or not self.subject.concrete.has(item.action):
+                return None
             if self._found is not None:
                 self._found.append(f"{self._named(item)} is never possible")
             return None
@@ -274,8 +279,8 @@ class Explainer:
                 return f"the line says log end {event['offset']}, and by the rules it is {before[place.end]}"
             if after[place.end] != end:
                 return f"the line says that the log then ends at {end}, and by the rules it is {after[place.end]}"
-            if after[place.hw] != min(took, end):
-                return f"the line says that the leader's HW was {took}, and the rules give HW {after[place.hw]}"
+            if before[theirs.hw] != took:
+                return f"the line says that the leader's HW was {took}, and by the rules it was {before[theirs.hw]}"
             if by_itself and any(before[leaf] != after[leaf] for leaf in leaves):
                 return f"broker {event['leader']} has not noted a fetch at {event['offset']}"
             return None
@@ -331,7 +336,7 @@ class Explainer:
             parts.append(self._is(place.hw, event["hw"], "HW", event["hw"], before=True))
         parts.append(self._raised(event, "raised"))
         told = self._both(*parts)
-        if state[place.outdated] or not self.subject.has("AskToExpand"):
+        if state[place.outdated] or not self.subject.concrete.has("AskToExpand"):
             yield (move("LearnIsr", leader=me),), told
             yield (move("LearnIsrWhileHwWaits", leader=me),), told
         yield (), told
@@ -344,7 +349,7 @@ class Explainer:
         if isr is not None:
             told = self._is(place.isr, self.subject.mask(isr), "ISR", isr, before=True)
         for action in ("AskToShrink", "ShrinkIsr", "ShrinkIsrWhileHwWaits"):
-            if self.subject.has(action):
+            if self.subject.concrete.has(action):
                 yield (move(action, followers, leader=me),), told
 
     def _asks_to_expand(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
@@ -363,12 +368,11 @@ class Explainer:
         told = self._is(place.end, event["to"], "that the log is cut to", event["to"])
         leader = state[place.leader] - 1
         if leader >= 0 and leader != me:
-            if self.subject.has("TruncateByEpoch"):
+            if self.subject.concrete.has("TruncateByEpoch"):
                 yield (move("TruncateByEpoch", follower=me, leader=leader),), told
             if event["to"] < state[place.end]:
                 yield (move("FetchDiverging", follower=me, leader=leader),), told
-        if event["to"] >= state[place.end]:
-            yield (), lambda *_: None
+        yield (), told
 
     def _restarts(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         me = self._me(event)
@@ -380,7 +384,7 @@ class Explainer:
         back: list[tuple[Move, ...]] = [(move("Restart", broker=me, is_clean=clean),) for clean in (True, False)]
         if not state[place.down]:
             back = [(move("Crash", end, event["hw"], broker=me), *rest) for rest in back]
-            if self.subject.has("RestartUnnoticed"):
+            if self.subject.concrete.has("RestartUnnoticed"):
                 back.append((move("RestartUnnoticed", end, event["hw"], broker=me),))
         for plan in back:
             yield plan, told
@@ -389,7 +393,8 @@ class Explainer:
 
     def _changes(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         subject, told = self.subject, self._committed(event)
-        was, isr = subject.mask(event["was"]), subject.mask(event["isr"])
+        was = state[subject.isr] if event.get("was") is None else subject.mask(event["was"])
+        isr = was if event.get("isr") is None else subject.mask(event["isr"])
         leads = state[subject.leader] - 1
         gone = [index for index in range(len(subject.brokers)) if (was & ~isr) >> index & 1]
         leader = event.get("leader")
@@ -417,10 +422,11 @@ class Explainer:
 
     def _committed(self, event: Event) -> Told:
         subject = self.subject
-        parts = [
-            self._is(subject.isr, subject.mask(event["was"]), "that the ISR was", event["was"], before=True),
-            self._is(subject.isr, subject.mask(event["isr"]), "ISR", event["isr"]),
-        ]
+        parts = []
+        if event.get("was") is not None:
+            parts.append(self._is(subject.isr, subject.mask(event["was"]), "that the ISR was", event["was"], before=True))
+        if event.get("isr") is not None:
+            parts.append(self._is(subject.isr, subject.mask(event["isr"]), "ISR", event["isr"]))
         if event.get("epoch") is not None:
             parts.append(self._is(subject.epoch, event["epoch"], "leader epoch", event["epoch"]))
         if event.says is Says.CHANGES and event.get("leader") is not None:
@@ -436,7 +442,7 @@ class Explainer:
         if leader is None:
             yield (), lambda *_: f"broker {event['leader']} does not hold the partition"
             return
-        if self.subject.has("CommitAlterPartition"):
+        if self.subject.concrete.has("CommitAlterPartition"):
             yield (move("CommitAlterPartition", leader=leader),), self._committed(event)
 
     def _fences(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from acked.checker.errors import ConfigurationError
 from acked.model.concrete.program import State
-from acked.model.concrete.reading import Concrete, Step
+from acked.model.concrete.reading import Concrete
 from acked.model.formulas.errors import ModelError
-from acked.model.language.domain import Path, Plain
+from acked.model.language.domain import Path
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import Offset
 from acked.model.partition.versions import KRAFT, LATEST, VERSIONS
@@ -93,7 +93,6 @@ class Subject:
         self.elr = self._leaf("controller", "elr")
         self.everyone = (1 << len(self.brokers)) - 1
         self.first_log = len(self.concrete.layout.leaves)
-        self._steps: dict[tuple[str, tuple[object, ...]], Step | None] = {}
 
     def _plane(self) -> str | None:
         return KRAFT if VERSIONS.index(self.rules) >= VERSIONS.index("3.3") else None
@@ -125,17 +124,6 @@ class Subject:
     def members(self, mask: int) -> frozenset[int]:
         """The ids of the brokers in a set."""
         return frozenset(broker for broker, index in self.index.items() if mask >> index & 1)
-
-    def has(self, action: str) -> bool:
-        """Whether the rules have an action."""
-        return action in self.concrete.actions
-
-    def step(self, action: str, **bound: Plain) -> Step | None:
-        """An action under indices of brokers and truth values."""
-        key = (action, tuple(bound.values()))
-        if key not in self._steps:
-            self._steps[key] = self.concrete.step(action, **bound)
-        return self._steps[key]
 
     def created(self, leader: int, isr: Iterable[int], epoch: int) -> State:
         """The state when the controller has made the partition and no broker has heard: logs are empty, nobody leads."""

@@ -43,18 +43,29 @@ AHEAD = 1_500
 """By how many ms events are read ahead of the earliest open one as long as all goes well."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Lane:
-    """Events in an order that is certain; `base` is the number of the first one that is kept, `taken` that of the next."""
+    """Events in an order that is certain; `taken` is the place of the next one, those before `settled` are not needed."""
 
-    events: deque[Event] = field(default_factory=deque)
-    base: int = 0
+    events: list[Event] = field(default_factory=list)
     taken: int = 0
+    settled: int = 0
+
+    def settle(self) -> None:
+        """The earliest event stays; what is not needed is dropped now and then."""
+        self.settled += 1
+        if self.settled > _KEPT:
+            del self.events[: self.settled]
+            self.taken -= self.settled
+            self.settled = 0
 
     def head(self) -> Event | None:
         """The next event, if it has been read."""
-        at = self.taken - self.base
-        return self.events[at] if at < len(self.events) else None
+        return self.events[self.taken] if self.taken < len(self.events) else None
+
+
+_KEPT = 1_000
+"""Events that a lane may keep beyond what is needed."""
 
 
 @dataclass(frozen=True)
@@ -188,9 +199,7 @@ class Walk:
         """The earliest step stays."""
         frame = self._frames.popleft()
         for number in frame.choice.lanes:
-            lane = self._lanes[number]
-            lane.events.popleft()
-            lane.base += 1
+            self._lanes[number].settle()
         if self._on_taken is not None:
             self._on_taken(frame.before, frame.choice.taken)
 
@@ -257,9 +266,13 @@ class Walk:
         return free
 
     def _open_heads(self) -> list[tuple[int, int, Event]]:
-        return sorted(
-            (event.at, number, event) for number, lane in enumerate(self._lanes) if (event := lane.head()) is not None
-        )
+        found = []
+        for number, lane in enumerate(self._lanes):
+            if lane.taken < len(lane.events):
+                event = lane.events[lane.taken]
+                found.append((event.at, number, event))
+        found.sort()
+        return found
 
     def _choices(self, number: int, event: Event) -> Iterator[_Choice]:
         if event.says is Says.NOTES_FETCH:

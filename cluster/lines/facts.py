@@ -77,7 +77,7 @@ class Lines:
                 known = self._table.setdefault((logger, wording.first_word), [])
                 known.append((wording.tells, wording.pattern(topic, partition)))
         self._about = re.compile(rf"(?<![\w.-]){re.escape(self.name)}(?!\d)")
-        self._replayed = re.compile(rf"for topic {re.escape(topic)}\. ")
+        self._replayed = re.compile(rf"for topic {re.escape(topic)}(?:\. |$)")
         self._seconds: dict[str, int] = {}
 
     def facts(self, node: Node) -> Iterator[Fact]:

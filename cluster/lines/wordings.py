@@ -80,14 +80,18 @@ class Wording:
 BOTH = ("3.9.1", "4.4.0")
 _ISR = r"(?:Set\(|List\(|\[)(?P<isr>[\d, ]*)[\])]"
 _CHANGE = (
-    r"partition change for TP with topic ID \S+: (?:isr: \[(?P<was>[\d, ]*)\] -> \[(?P<isr>[\d, ]*)\])?(?:, )?"
-    r"(?:leader: -?\d+ -> (?P<leader>-?\d+))?(?:, )?(?:leaderEpoch: -?\d+ -> (?P<epoch>\d+))?(?:, )?"
-    r"(?:partitionEpoch: \d+ -> (?P<version>\d+))?"
+    r"partition change for TP with topic ID \S+: (?=(?:.*?\bisr: \[(?P<was>[\d, ]*)\] -> \[(?P<isr>[\d, ]*)\])?)"
+    r"(?=(?:.*?\bleader: -?\d+ -> (?P<leader>-?\d+))?)(?=(?:.*?\bleaderEpoch: -?\d+ -> (?P<epoch>\d+))?)"
+    r"(?=(?:.*?\belr: \[[\d, ]*\] -> \[(?P<elr>[\d, ]*)\])?)(?:.*?\bpartitionEpoch: \d+ -> (?P<version>\d+))?"
 )
 _REPLAYED = (
     r"Replayed partition change PartitionChangeRecord\(partitionId=NUMBER,.*? leader=(?P<leader>-?\d+),.*?"
     r"(?:eligibleLeaderReplicas=(?:null|\[(?P<elr>[\d, ]*)\]).*)?for topic TOPIC\. \(isr: \[(?P<was>[\d, ]*)\] -> "
     r"\[(?P<isr>[\d, ]*)\].*?partitionEpoch: (?:\d+ -> )?(?P<version>\d+), leaderEpoch: (?:\d+ -> )?(?P<epoch>\d+)\)"
+)
+_REPLAYED_39 = (
+    r"Replayed partition change PartitionChangeRecord\(partitionId=NUMBER,.*? isr=(?:null|\[(?P<isr>[\d, ]*)\]), "
+    r"leader=(?P<leader>-?\d+),.*?eligibleLeaderReplicas=(?:null|\[(?P<elr>[\d, ]*)\]).* for topic TOPIC$"
 )
 _CREATED = (
     r"Replayed PartitionRecord for new partition TP with topic ID \S+ and PartitionRegistration\("
@@ -112,8 +116,7 @@ WORDINGS: tuple[Wording, ...] = (
     ),
     Wording(
         Tells.SHRINKING, (PARTITION,),
-        r"Submitting ISR state change PendingShrinkIsr\(outOfSyncReplicaIds=(?:Set\(|\[)(?P<followers>[\d, ]+)[\])], "
-        rf".*CommittedPartitionState[\[(]isr={_ISR}", BOTH,
+        r"Submitting ISR state change PendingShrinkIsr\(outOfSyncReplicaIds=(?:Set\(|\[)(?P<followers>[\d, ]+)[\])], ", BOTH,
     ),
     Wording(Tells.ISR, (PARTITION,), r"ISR updated to (?P<isr>[\d,]+)\s+and version updated to (?P<version>\d+)", BOTH),
     Wording(Tells.LOADED, (PARTITION,), r"Log loaded for partition TP with initial high watermark (?P<hw>\d+)", BOTH),
@@ -179,7 +182,8 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(Tells.CREATED, (CONTROLLER,), _CREATED, BOTH),
     Wording(Tells.ALTERED, (CONTROLLER,), r"Node (?P<leader>\d+) has altered ISR for TP(?:\. | to )", BOTH),
     Wording(Tells.CHANGED, (CONTROLLER,), _CHANGE, BOTH),
-    Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED, BOTH),
+    Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED_39, ("3.9.1",)),
+    Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED, ("4.4.0",)),
     Wording(Tells.NOTHING, (CONTROLLER,), r"handleBrokerFenced: changing partition\(s\): ", BOTH),
     Wording(
         Tells.FENCED, (CONTROLLER,),

@@ -118,6 +118,10 @@ class Concrete:
 
     # -- steps ----------------------------------------------------------------------------------------------------------
 
+    def has(self, name: str) -> bool:
+        """Whether the constants leave an action of this name."""
+        return name in self.actions
+
     def step(self, name: str, **bound: Plain) -> Step | None:
         """An action of this name under ids and truth values; None if its guards rule those out in every state.
 
