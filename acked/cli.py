@@ -20,15 +20,15 @@ from acked.version import __version__
 _COMMANDS = {
     "ablate": "ablate", "audit": "audit", "check": "check", "coverage": "ablate", "diff": "diff", "explore": "explore",
     "export": "export", "find": "find", "gallery": "gallery", "gate": "gate", "graph": "graph", "kafka": "kafka",
-    "list": "list", "matrix": "durability", "new": "new", "prove": "prove", "query": "data",
+    "list": "list", "matrix": "durability", "new": "new", "observe": "observe", "prove": "prove", "query": "data",
     "reproduce": "reproduce", "show": "check", "simulate": "simulate",
-    "states": "data", "stats": "data", "view": "view",
+    "states": "data", "stats": "data", "validate": "validate", "view": "view",
 }  # fmt: skip
 """Every command, with the module of `acked/commands/` that defines it."""
 
 _TASKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Begin here", ("audit", "check", "view", "explore", "list")),
-    ("Operate Kafka", ("matrix", "reproduce", "kafka")),
+    ("Operate Kafka", ("matrix", "reproduce", "kafka", "observe", "validate")),
     ("Look into a protocol", ("find", "show", "diff", "ablate", "coverage", "simulate", "prove")),
     ("Write your own, and keep it right", ("new", "gate")),
     ("States, graphs and pictures for other tools", ("states", "query", "stats", "graph", "export", "gallery")),

@@ -187,8 +187,13 @@ class _Writer:
                 return f"v{depth}"
             case Lookup(log, field, offset):
                 blank = (0,) * len(self._layout.log_places[log].fields)
-                made = f"record_at(s[{len(self._layout.leaves) + log}], {{}}, {blank})[{field}]"
-                return self._nested(made, [self.text(offset)])
+                where = self.text(offset)
+                self._count += 1
+                runs, at = f"q{self._count}", f"o{self._count}"
+                # Most reads are in the last run, for which no function is called.
+                taken = f"({runs} := s[{len(self._layout.leaves) + log}]) and {runs}[-1][0] <= ({at} := {{}})"
+                made = f"({runs}[-1][1] if {taken} else record_at({runs}, {at}, {blank}) if {runs} else {blank})[{field}]"
+                return self._nested(made, [where])
             case Search() as search:
                 return self._loop(search)
         raise AssertionError("an input that is not written")

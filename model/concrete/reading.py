@@ -118,6 +118,10 @@ class Concrete:
 
     # -- steps ----------------------------------------------------------------------------------------------------------
 
+    def has(self, name: str) -> bool:
+        """Whether the constants leave an action of this name."""
+        return name in self.actions
+
     def step(self, name: str, **bound: Plain) -> Step | None:
         """An action of this name under ids and truth values; None if its guards rule those out in every state.
 
@@ -136,6 +140,18 @@ class Concrete:
             root = Bool.lift(predicate(self._root(self._store(list(self._fields)))))
         made = compiled_values(self._pool, self.layout, (), [root])
         return Check(name, lambda state: bool(made(state)[0]), leaves_read(self._pool, self.layout, [root]))
+
+    def step_property(self, name: str, predicate: Callable[..., Bool]) -> Check:
+        """A predicate over a state and the one after it, which reads no records, as a function of both."""
+        moved = len(self._fields) + len(self.layout.log_places)
+        fields = [self._pool.leaf(moved + number, leaf.cardinality) for number, leaf in enumerate(self.layout.leaves)]
+        after = self._store(fields)
+        after.versions.clear()
+        with active(self._context()), located(f"{self.protocol.name}: property {name}"):
+            root = Bool.lift(predicate(self._root(self._store(list(self._fields))), self._root(after)))
+        made = compiled_values(self._pool, self.layout, (), [root])
+        reads = frozenset(number % moved for number in leaves_read(self._pool, self.layout, [root]))
+        return Check(name, lambda before, now: bool(made(before + now)[0]), reads)
 
     def _trace(self, item: Action, bound: Mapping[str, Plain]) -> Step | None:
         guards: list[Guard] = []

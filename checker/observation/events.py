@@ -1,0 +1,120 @@
+"""What lines of a cluster's logs say about one partition, as events: one per step of a broker or of the controller.
+
+The vocabulary between those who read lines (`acked.cluster.lines`) and those who explain them (`explaining.py`). An event is
+one line, or several of one thread that tell of one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, unique
+from typing import Any, Final
+
+CONTROLLER: Final = -1
+"""Who the controller is, among brokers by their ids."""
+
+
+@unique
+class Says(Enum):
+    """What an event says."""
+
+    CREATES = "creates partition"
+    APPENDS = "appends"
+    NOTES_FETCH = "notes fetch"
+    TAKES_ANSWER = "takes answer"
+    LEADS = "leads"
+    FOLLOWS = "follows"
+    LEARNS_ISR = "learns ISR"
+    ASKS_TO_SHRINK = "asks to shrink"
+    ASKS_TO_EXPAND = "asks to expand"
+    RAISES_HW = "raises HW"
+    TRUNCATES = "truncates"
+    RESTARTS = "restarts"
+    CHANGES = "changes partition"
+    COMMITS_ISR = "commits ISR"
+    FENCES = "fences"
+    UNFENCES = "unfences"
+
+    # There is one object of each kind; Enum's own hash is that of the name, in Python.
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What an event of a kind always tells, and what only sometimes."""
+
+    required: frozenset[str]
+    optional: frozenset[str]
+
+
+def _fields(required: str, optional: str = "") -> Fields:
+    return Fields(frozenset(required.split()), frozenset(optional.split()))
+
+
+FIELDS: Mapping[Says, Fields] = {
+    Says.CREATES: _fields("replicas isr leader epoch", "version"),
+    Says.APPENDS: _fields("offset next", "hw"),
+    Says.NOTES_FETCH: _fields("follower offset", "hw asks_to_add"),
+    Says.TAKES_ANSWER: _fields("leader offset records leader_hw", "hw"),
+    Says.LEADS: _fields("epoch offset hw isr", "raised"),
+    Says.FOLLOWS: _fields("leader epoch offset hw"),
+    Says.LEARNS_ISR: _fields("isr", "epoch hw raised"),
+    Says.ASKS_TO_SHRINK: _fields("followers", "isr"),
+    Says.ASKS_TO_EXPAND: _fields("follower", "isr hw"),
+    Says.RAISES_HW: _fields("hw"),
+    Says.TRUNCATES: _fields("to"),
+    Says.RESTARTS: _fields("hw", "end"),
+    Says.CHANGES: _fields("", "was isr leader epoch elr version"),
+    Says.COMMITS_ISR: _fields("leader was isr", "epoch elr version"),
+    Says.FENCES: _fields("broker"),
+    Says.UNFENCES: _fields("broker"),
+}
+"""Offsets and epochs are numbers, sets of brokers frozensets, a leader that is none -1.
+
+`hw` is the high watermark after the step where it moved (of LEADS, FOLLOWS, LEARNS_ISR and RESTARTS what it is before),
+`raised` the one after where both are told; `offset` a log end before, `next` and `end` one after; `leader_hw` what the
+leader's answer carried; `version` the partition epoch, which numbers the controller's changes. What CHANGES does not
+tell did not change.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """What one line says; `at` in ms since some moment, the same for all, `by` a broker or `CONTROLLER`.
+
+    `file`, `line` (from 1) and `text` are where it says so; empty of events that no line stands behind.
+    """
+
+    at: int
+    by: int
+    says: Says
+    fields: Mapping[str, Any]
+    file: str = ""
+    line: int = 0
+    text: str = ""
+
+    def __getitem__(self, name: str) -> Any:
+        return self.fields[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A field that is told only sometimes."""
+        return self.fields.get(name, default)
+
+    def __str__(self) -> str:
+        who = "the controller" if self.by == CONTROLLER else f"broker {self.by}"
+        told = ", ".join(f"{name} {shown(value)}" for name, value in self.fields.items() if value is not None)
+        return f"{who} {self.says.value}: {told}" if told else f"{who} {self.says.value}"
+
+
+def shown(value: object) -> str:
+    """A field's value as people write it."""
+    return "{" + ", ".join(map(str, sorted(value))) + "}" if isinstance(value, frozenset) else str(value)
+
+
+def checked(event: Event) -> Event:
+    """The event; ValueError if it tells more or less than events of its kind."""
+    known = FIELDS[event.says]
+    if not known.required <= event.fields.keys() <= known.required | known.optional:
+        raise ValueError(f"a line that says {event.says.value!r} tells {sorted(known.required)}, not {sorted(event.fields)}")
+    return event

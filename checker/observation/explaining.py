@@ -1,0 +1,461 @@
+"""What one event may be in the model: steps of `partition`, and what must be so after them.
+
+`Explainer.ways` gives every way to explain an event in a state, likeliest first; `Explainer.reasons` says of an event that
+has none which clause forbids it, or what the line tells that is not so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from acked.checker.observation.events import Event, Says, shown
+from acked.checker.observation.subject import Subject
+from acked.model.concrete.program import State
+from acked.model.concrete.reading import Step
+from acked.model.language.domain import Plain
+
+Told = Callable[[State, State], str | None]
+"""What a line tells of the states before and after its steps: None if it is so, else what is not."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """One step of the model: the action, the indices and truth values that are bound, and its numbers and sets as codes."""
+
+    action: str
+    bound: tuple[tuple[str, Plain], ...]
+    numbers: tuple[int, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """As other parts of acked write a step."""
+        return f"{self.action}({', '.join(f'{name}={value}' for name, value in self.bound)})"
+
+
+def move(action: str, *numbers: int, **bound: Plain) -> Move:
+    """A step by its action."""
+    return Move(action, tuple(bound.items()), numbers)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How an event is explained: the steps in a row, none where it only shows what is so, and the state after them."""
+
+    moves: tuple[Move, ...]
+    after: State
+
+
+class Explainer:
+    """Explains events about the brokers of one subject; `without` names actions that it may not use."""
+
+    def __init__(self, subject: Subject, without: frozenset[str] = frozenset()) -> None:
+        self.subject = subject
+        self._without = without
+        self._found: list[str] | None = None
+        self._steps: dict[tuple[str, tuple[tuple[str, Plain], ...]], Step | None] = {}
+        self._plans: dict[Says, Callable[[Event, State], Iterator[tuple[tuple[Move, ...], Told]]]] = {
+            Says.APPENDS: self._appends,
+            Says.NOTES_FETCH: self._notes_fetch,
+            Says.TAKES_ANSWER: self._takes_answer,
+            Says.LEADS: self._leads,
+            Says.FOLLOWS: self._follows,
+            Says.LEARNS_ISR: self._learns_isr,
+            Says.ASKS_TO_SHRINK: self._asks_to_shrink,
+            Says.ASKS_TO_EXPAND: self._asks_to_expand,
+            Says.RAISES_HW: self._raises_hw,
+            Says.TRUNCATES: self._truncates,
+            Says.RESTARTS: self._restarts,
+            Says.CHANGES: self._changes,
+            Says.COMMITS_ISR: self._commits_isr,
+            Says.FENCES: self._fences,
+            Says.UNFENCES: self._unfences,
+        }
+
+    def ways(self, event: Event, state: State) -> Iterator[Way]:
+        """Every way to explain an event in a state."""
+        for moves, told in self._plans[event.says](event, state):
+            yield from self._follow(moves, state, told)
+
+    def joint_ways(self, noted: Event, answer: Event, state: State) -> Iterator[Way]:
+        """Every way in which the lines of a leader and a follower tell of one fetch, answered before it was noted."""
+        follower, leader = self.subject.index[answer.by], self.subject.index[noted.by]
+        end = answer["offset"] + answer["records"]
+        told = self._both(self._noted(noted), self._answered(answer, by_itself=False))
+        expands = self._expansion(noted, leader)
+        for action in ("FetchAtOnce", "FetchWhileHwWaits"):
+            yield from self._follow((move(action, end, follower=follower, leader=leader), *expands), state, told)
+
+    def reasons(self, event: Event, state: State) -> tuple[str, ...]:
+        """Why an event has no explanation in a state; empty if it has one."""
+        self._found = []
+        try:
+            for _ in self.ways(event, state):
+                return ()
+            return tuple(dict.fromkeys(self._found)) or ("the rules have no such step",)
+        finally:
+            self._found = None
+
+    # -- following a plan -----------------------------------------------------------------------------------------------
+
+    def _follow(self, moves: tuple[Move, ...], state: State, told: Told) -> Iterator[Way]:
+        reached = state
+        for item in moves:
+            after = self._take(item, reached)
+            if after is None:
+                return
+            reached = after
+        wrong = told(state, reached)
+        if wrong is None:
+            yield Way(moves, reached)
+        elif self._found is not None:
+            steps = ", then ".join(self._named(item) for item in moves)
+            self._found.append(f"after {steps}: {wrong}" if steps else wrong)
+
+    def _take(self, item: Move, state: State) -> State | None:
+        key = (item.action, item.bound)
+        if key not in self._steps:
+            is_there = item.action not in self._without and self.subject.concrete.has(item.action)
+            self._steps[key] = self.subject.concrete.step(item.action, **dict(item.bound)) if is_there else None
+        step = self._steps[key]
+        if step is None:
+            if item.action in self._without or not self.subject.concrete.has(item.action):
+                return None
+            if self._found is not None:
+                self._found.append(f"{self._named(item)} is never possible")
+            return None
+        after = step.take(state, *item.numbers)
+        if not isinstance(after, int):
+            return after
+        if self._found is not None:
+            self._found.append(self._refusal(item, step, state))
+        return None
+
+    def _refusal(self, item: Move, step: Step, state: State) -> str:
+        holds = step.holds(state, *item.numbers)
+        labels = [f"“{guard.label}”" for guard, so in zip(step.guards, holds, strict=True) if not so]
+        return f"{self._named(item)} is forbidden: {', '.join(labels)} is not so ({self._values(item, state)})"
+
+    def _named(self, item: Move) -> str:
+        """A step with the brokers' own ids."""
+        ids = {name: self._shown(name, value) for name, value in item.bound}
+        return f"{item.action}({', '.join(f'{name} {value}' for name, value in ids.items())})"
+
+    def _shown(self, name: str, value: Plain) -> object:
+        if isinstance(value, int) and name in ("leader", "follower", "broker"):
+            return self.subject.brokers[value]
+        return value
+
+    def _values(self, item: Move, state: State) -> str:
+        """What the brokers of a step, and the controller, hold in a state."""
+        involved = dict.fromkeys(v for name, v in item.bound if name in ("leader", "follower", "broker"))
+        told = [self.describe(state, index) for index in involved if isinstance(index, int)]
+        return "; ".join([*told, self.describe_controller(state)])
+
+    def describe(self, state: State, index: int) -> str:
+        """What a broker holds, in words."""
+        place, brokers = self.subject.at[index], self.subject.brokers
+        if state[place.down]:
+            return f"broker {brokers[index]} is down with log end {state[place.end]} and HW {state[place.hw]}"
+        leader = brokers[state[place.leader] - 1] if state[place.leader] else "nobody"
+        epoch = state[place.epoch] - 1 if state[place.epoch] else "none"
+        text = f"broker {brokers[index]} has log end {state[place.end]}, HW {state[place.hw]}, leader epoch {epoch}, "
+        text += f"leader {leader}"
+        if state[place.leader] == index + 1:
+            known = {brokers[r]: state[leaf] - 1 for r, leaf in enumerate(place.known) if state[leaf]}
+            pending = self.subject.members(state[place.pending])
+            text += f", ISR {shown(self.subject.members(state[place.isr]))}, known log ends {known}"
+            text += f", asked for ISR {shown(pending)}" if pending else ""
+        return text
+
+    def describe_controller(self, state: State) -> str:
+        """What the controller has committed, in words."""
+        subject = self.subject
+        leader = subject.brokers[state[subject.leader] - 1] if state[subject.leader] else "nobody"
+        return (
+            f"the controller has leader {leader} in epoch {state[subject.epoch]} and ISR "
+            f"{shown(subject.members(state[subject.isr]))}"
+        )
+
+    # -- what brokers' lines tell ---------------------------------------------------------------------------------------
+
+    def _me(self, event: Event) -> int:
+        return self.subject.index[event.by]
+
+    def _raised(self, event: Event, name: str = "hw") -> Told:
+        """A broker prints every move of its high watermark: without a word of it there was none."""
+        hw, who, told = self.subject.at[self._me(event)].hw, event.by, event.get(name)
+
+        def check(before: State, after: State) -> str | None:
+            wanted = before[hw] if told is None else told
+            if after[hw] == wanted:
+                return None
+            says = "the line tells of no new high watermark" if told is None else f"the line says HW {told}"
+            return f"{says}, and broker {who}'s is {after[hw]} by the rules"
+
+        return check
+
+    def _both(self, *parts: Told) -> Told:
+        def check(before: State, after: State) -> str | None:
+            return next((wrong for part in parts if (wrong := part(before, after)) is not None), None)
+
+        return check
+
+    def _is(self, leaf: int, code: int, what: str, told: object, before: bool = False) -> Told:
+        """That a leaf has a code, before or after the steps."""
+
+        def check(was: State, now: State) -> str | None:
+            found = was[leaf] if before else now[leaf]
+            if found == code:
+                return None
+            return f"the line says {what} {shown(told)}, and by the rules it is {self._plain(leaf, found)}"
+
+        return check
+
+    def _plain(self, leaf: int, code: int) -> str:
+        concrete = self.subject.concrete
+        value = concrete.layout.leaves[leaf].domain.to_plain(code, concrete.constants)
+        if isinstance(value, list):
+            return shown(self.subject.members(code))
+        if value is not None and concrete.layout.leaves[leaf].path[-1] == "leader":
+            return str(self.subject.brokers[value])
+        return str(value)
+
+    def _appends(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        me = self._me(event)
+        end = self.subject.at[me].end
+        batch = event["next"] - event["offset"]
+        told = self._both(self._is(end, event["offset"], "first offset", event["offset"], before=True), self._raised(event))
+        if batch < 1:
+            yield (), lambda *_: f"the line says that {batch} records were appended"
+            return
+        for action in ("Produce", "ProduceWhileHwWaits"):
+            yield (move(action, batch, leader=me, answered=True),), told
+
+    def _noted(self, event: Event) -> Told:
+        follower = self.subject.index.get(event["follower"])
+        if follower is None:
+            return lambda *_: f"broker {event['follower']} does not hold the partition"
+        end = self.subject.at[follower].end
+        at = self._is(end, event["offset"], f"that broker {event['follower']} fetches at", event["offset"], before=True)
+        asks = event.get("asks_to_add")
+        if asks is None:
+            return self._both(at, self._raised(event))
+        place = self.subject.at[self._me(event)]
+
+        def pending(before: State, after: State) -> str | None:
+            wanted = before[place.isr] | self.subject.mask([asks])
+            return None if after[place.pending] == wanted else f"the line says that broker {asks} is to join the ISR"
+
+        return self._both(at, self._raised(event), pending)
+
+    def _expansion(self, event: Event, leader: int) -> tuple[Move, ...]:
+        asks = event.get("asks_to_add")
+        return () if asks is None else (move("AskToExpand", leader=leader, follower=self.subject.index.get(asks, -1)),)
+
+    def _notes_fetch(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        leader, follower = self._me(event), self.subject.index.get(event["follower"])
+        told = self._noted(event)
+        if follower is None:
+            yield (), told
+            return
+        fetch = {"follower": follower, "leader": leader}
+        expands = self._expansion(event, leader)
+        yield (move("FetchUnanswered", **fetch), *expands), told
+        # The high watermark waits; whatever the answer brings comes with a line of its own.
+        yield (move("FetchWhileHwWaits", state[self.subject.at[follower].end], **fetch), *expands), told
+
+    def _answered(self, event: Event, by_itself: bool) -> Told:
+        me, leader = self._me(event), self.subject.index.get(event["leader"])
+        place, end = self.subject.at[me], event["offset"] + event["records"]
+        if leader is None:
+            return lambda *_: f"broker {event['leader']} does not hold the partition"
+        theirs = self.subject.at[leader]
+        leaves = (theirs.hw, theirs.isr, theirs.pending, *theirs.known)
+        took = event["leader_hw"]
+
+        def check(before: State, after: State) -> str | None:
+            if before[place.end] != event["offset"]:
+                return f"the line says log end {event['offset']}, and by the rules it is {before[place.end]}"
+            if after[place.end] != end:
+                return f"the line says that the log then ends at {end}, and by the rules it is {after[place.end]}"
+            if before[theirs.hw] != took:
+                return f"the line says that the leader's HW was {took}, and by the rules it was {before[theirs.hw]}"
+            if by_itself and any(before[leaf] != after[leaf] for leaf in leaves):
+                return f"broker {event['leader']} has not noted a fetch at {event['offset']}"
+            return None
+
+        return self._both(check, self._raised(event))
+
+    def _takes_answer(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        told, leader = self._answered(event, by_itself=True), self.subject.index.get(event["leader"])
+        if leader is None:
+            yield (), told
+            return
+        fetch = {"follower": self._me(event), "leader": leader}
+        end = event["offset"] + event["records"]
+        yield (move("FetchAtOnce", end, **fetch),), told
+        yield (move("FetchWhileHwWaits", end, **fetch),), told
+
+    def _leads(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        me = self._me(event)
+        place = self.subject.at[me]
+        told = self._both(
+            self._is(place.end, event["offset"], "log end", event["offset"], before=True),
+            self._is(place.hw, event["hw"], "HW", event["hw"], before=True),
+            self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]),
+            self._is(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"]),
+            self._raised(event, "raised"),
+        )
+        yield (move("BecomeLeader", leader=me),), told
+
+    def _follows(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        me = self._me(event)
+        place = self.subject.at[me]
+        if event["leader"] < 0:  # Nobody leads, of which the model's brokers hear nothing.
+            yield (), self._is(place.end, event["offset"], "log end", event["offset"])
+            return
+        leader = self.subject.index.get(event["leader"])
+        told = self._both(
+            self._is(place.end, event["offset"], "log end", event["offset"]),
+            self._is(place.hw, event["hw"], "HW", event["hw"]),
+            self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]),
+        )
+        if leader is None:
+            yield (), lambda *_: f"broker {event['leader']} does not hold the partition"
+        else:
+            yield (move("BecomeFollower", follower=me, leader=leader),), told
+
+    def _learns_isr(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        me = self._me(event)
+        place = self.subject.at[me]
+        parts = [self._is(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"])]
+        if event.get("epoch") is not None:
+            parts.append(self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]))
+        if event.get("hw") is not None:
+            parts.append(self._is(place.hw, event["hw"], "HW", event["hw"], before=True))
+        parts.append(self._raised(event, "raised"))
+        told = self._both(*parts)
+        if state[place.outdated] or not self.subject.concrete.has("AskToExpand"):
+            yield (move("LearnIsr", leader=me),), told
+            yield (move("LearnIsrWhileHwWaits", leader=me),), told
+        yield (), told
+
+    def _asks_to_shrink(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        me, followers = self._me(event), self.subject.mask(event["followers"])
+        place = self.subject.at[me]
+        isr = event.get("isr")
+        told = self._raised(event)
+        if isr is not None:
+            told = self._is(place.isr, self.subject.mask(isr), "ISR", isr, before=True)
+        for action in ("AskToShrink", "ShrinkIsr", "ShrinkIsrWhileHwWaits"):
+            if self.subject.concrete.has(action):
+                yield (move(action, followers, leader=me),), told
+
+    def _asks_to_expand(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        me, follower = self._me(event), self.subject.index.get(event["follower"])
+        if follower is None:
+            yield (), lambda *_: f"broker {event['follower']} does not hold the partition"
+            return
+        yield (move("AskToExpand", leader=me, follower=follower),), self._raised(event)
+
+    def _raises_hw(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        yield (), self._is(self.subject.at[self._me(event)].hw, event["hw"], "HW", event["hw"])
+
+    def _truncates(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        me = self._me(event)
+        place = self.subject.at[me]
+        told = self._is(place.end, event["to"], "that the log is cut to", event["to"])
+        leader = state[place.leader] - 1
+        if leader >= 0 and leader != me:
+            if self.subject.concrete.has("TruncateByEpoch"):
+                yield (move("TruncateByEpoch", follower=me, leader=leader),), told
+            if event["to"] < state[place.end]:
+                yield (move("FetchDiverging", follower=me, leader=leader),), told
+        yield (), told
+
+    def _restarts(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        me = self._me(event)
+        place = self.subject.at[me]
+        end = state[place.end] if event.get("end") is None else event["end"]
+        told = self._both(
+            self._is(place.hw, event["hw"], "HW", event["hw"]), self._is(place.end, end, "log end", end)
+        )
+        back: list[tuple[Move, ...]] = [(move("Restart", broker=me, is_clean=clean),) for clean in (True, False)]
+        if not state[place.down]:
+            back = [(move("Crash", end, event["hw"], broker=me), *rest) for rest in back]
+            if self.subject.concrete.has("RestartUnnoticed"):
+                back.append((move("RestartUnnoticed", end, event["hw"], broker=me),))
+        for plan in back:
+            yield plan, told
+
+    # -- what the controller's lines tell -------------------------------------------------------------------------------
+
+    def _changes(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        subject, told = self.subject, self._committed(event)
+        was = state[subject.isr] if event.get("was") is None else subject.mask(event["was"])
+        isr = was if event.get("isr") is None else subject.mask(event["isr"])
+        leads = state[subject.leader] - 1
+        gone = [index for index in range(len(subject.brokers)) if (was & ~isr) >> index & 1]
+        leader = event.get("leader")
+        elected = [] if leader is None or leader < 0 else self._elections(leader)
+        lost = tuple(self._lost(index, state) for index in gone)
+        with_leader = (*lost, self._lost(leads, state)) if leads >= 0 and leads not in gone else lost
+        for away in dict.fromkeys((lost, with_leader)):
+            if leader is None or leader < 0:
+                yield away, told
+            for election in elected:
+                yield (*away, election), told
+                if away:
+                    yield (election, *away), told
+        if leader is None and was == isr:
+            yield (), told
+
+    def _lost(self, index: int, state: State) -> Move:
+        return move("LoseSession", broker=index)
+
+    def _elections(self, leader: int) -> list[Move]:
+        index = self.subject.index.get(leader)
+        if index is None:
+            return []
+        return [move(action, broker=index) for action in ("ElectLeader", "MoveLeadership", "ElectUncleanly")]
+
+    def _committed(self, event: Event) -> Told:
+        subject = self.subject
+        parts = []
+        if event.get("was") is not None:
+            parts.append(self._is(subject.isr, subject.mask(event["was"]), "that the ISR was", event["was"], before=True))
+        if event.get("isr") is not None:
+            parts.append(self._is(subject.isr, subject.mask(event["isr"]), "ISR", event["isr"]))
+        if event.get("epoch") is not None:
+            parts.append(self._is(subject.epoch, event["epoch"], "leader epoch", event["epoch"]))
+        if event.says is Says.CHANGES and event.get("leader") is not None:
+            leader = event["leader"]
+            code = 0 if leader < 0 else 1 + subject.index.get(leader, len(subject.brokers))
+            parts.append(self._is(subject.leader, code, "leader", leader))
+        if event.get("elr") is not None and subject.concrete.layout.leaves[subject.elr].cardinality > 1:
+            parts.append(self._is(subject.elr, subject.mask(event["elr"]), "ELR", event["elr"]))
+        return self._both(*parts)
+
+    def _commits_isr(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        leader = self.subject.index.get(event["leader"])
+        if leader is None:
+            yield (), lambda *_: f"broker {event['leader']} does not hold the partition"
+            return
+        if self.subject.concrete.has("CommitAlterPartition"):
+            yield (move("CommitAlterPartition", leader=leader),), self._committed(event)
+
+    def _fences(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        index = self.subject.index.get(event["broker"])
+        if index is not None and not state[self.subject.isr] >> index & 1 and state[self.subject.leader] != index + 1:
+            yield (move("LoseSession", broker=index),), lambda *_: None
+        # Who is in the ISR leaves it in the change that the controller prints next, and who is gone already stays so.
+        yield (), lambda *_: None
+
+    def _unfences(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        index = self.subject.index.get(event["broker"])
+        if index is not None and state[self.subject.gone] >> index & 1 and not state[self.subject.at[index].down]:
+            yield (move("RegainSession", broker=index),), lambda *_: None
+        yield (), lambda *_: None
+
+

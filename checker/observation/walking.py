@@ -1,0 +1,348 @@
+"""A behaviour that explains every event of a run, in an order in which brokers and controller may have done it.
+
+`Walk` takes events one after the other on one carried state, and takes some back where it has to. Lines of one broker are in
+order, but for a leader's about each follower's fetches, which threads print outside the partition's lock: those are lanes of
+their own. Between lanes only time orders: an event may be taken before an open one of its own broker that is up to
+`Slack.within` older, and before one of another that is up to `Slack.between` older.
+
+Acceptance exhibits a behaviour, so slack can only make a rejection false; one is tried again with more of it before it is
+told.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from acked.checker.observation.events import CONTROLLER, Event, Says
+from acked.checker.observation.explaining import Explainer, Move
+from acked.checker.observation.subject import Subject
+from acked.model.concrete.program import State
+
+Asked = tuple[tuple[int, int] | None, ...]
+"""Of each broker the fetch that a leader has noted and that is not answered yet: the leader's id and the offset."""
+
+
+@dataclass(frozen=True)
+class Slack:
+    """How far events may be taken out of the order of their times, in ms, and how long a dead end is looked around."""
+
+    within: int = 300
+    between: int = 20_000
+    nodes: int = 10_000
+
+    def more(self) -> Slack:
+        """Ten times as much; of nodes three times."""
+        return Slack(10 * self.within, 10 * self.between, 3 * self.nodes)
+
+
+WINDOW = 4_000
+"""Steps that can be taken back; what was taken before them stays."""
+AHEAD = 1_500
+"""By how many ms events are read ahead of the earliest open one as long as all goes well."""
+
+
+@dataclass(slots=True)
+class _Lane:
+    """Events in an order that is certain; `taken` is the place of the next one, those before `settled` are not needed."""
+
+    events: list[Event] = field(default_factory=list)
+    taken: int = 0
+    settled: int = 0
+
+    def settle(self) -> None:
+        """The earliest event stays; what is not needed is dropped now and then."""
+        self.settled += 1
+        if self.settled > _KEPT:
+            del self.events[: self.settled]
+            self.taken -= self.settled
+            self.settled = 0
+
+    def head(self) -> Event | None:
+        """The next event, if it has been read."""
+        return self.events[self.taken] if self.taken < len(self.events) else None
+
+
+_KEPT = 1_000
+"""Events that a lane may keep beyond what is needed."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Events that were taken together, as which steps, and the state after them."""
+
+    events: tuple[Event, ...]
+    moves: tuple[Move, ...]
+    after: State
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """One way to go on: the lanes whose heads are taken."""
+
+    lanes: tuple[int, ...]
+    taken: Taken
+    asked: Asked
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """A choice that was made, and where it was made."""
+
+    options: Iterator[_Choice]
+    choice: _Choice
+    before: State
+    asked: Asked
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """Where no way goes on: the events that come next, earliest first, each with why it cannot be taken."""
+
+    open: tuple[tuple[Event, tuple[str, ...]], ...]
+    state: State
+    explained: int
+    lately: tuple[Taken, ...]
+
+
+class Walk:
+    """Explains the events of one run; `events` come in the order of their times and are read only as far as they are needed.
+
+    `on_taken` is told of every step that stays: those that are no longer taken back, and at the end all that are left.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        events: Iterable[Event],
+        start: State,
+        *,
+        without: frozenset[str] = frozenset(),
+        slack: Slack | None = None,
+        on_taken: Callable[[State, Taken], None] | None = None,
+    ) -> None:
+        self.subject = subject
+        self.explainer = Explainer(subject, without)
+        self.state = start
+        self.visited = 0
+        self.explained = 0
+        self._on_taken = on_taken
+        self.slack = slack or Slack()
+        self._source = iter(events)
+        self._next: Event | None = next(self._source, None)
+        self._numbers = self._lane_numbers()
+        self._lanes = [_Lane() for _ in self._numbers]
+        self._owners = [by for by, _ in self._numbers]
+        self._asked: Asked = (None,) * len(subject.brokers)
+        self._frames: deque[_Frame] = deque()
+        self._dead: set[tuple[tuple[int, ...], State, Asked]] = set()
+
+    def run(self) -> Stuck | None:
+        """Takes every event; None if a behaviour explains them all, else where the deepest try ended."""
+        stuck = self._search()
+        if stuck is not None:
+            self._back_to_start()
+            self.slack = self.slack.more()
+            stuck = self._search()
+        if stuck is None:
+            while self._frames:
+                self._settle()
+        return stuck
+
+    # -- the search -----------------------------------------------------------------------------------------------------
+
+    def _search(self) -> Stuck | None:
+        best, since, deepest = self.explained, 0, None
+        options = self._options()
+        while True:
+            choice = next(options, None)
+            if choice is not None:
+                self._go(choice, options)
+                options = self._options()
+                if self.explained > best:
+                    best, since, deepest = self.explained, 0, None
+                    self._dead.clear()
+                    if len(self._frames) > WINDOW:
+                        self._settle()
+                    continue
+            elif self._next is None and all(lane.head() is None for lane in self._lanes):
+                return None
+            else:
+                if deepest is None:
+                    deepest = self._stuck()
+                if not self._frames:
+                    return deepest
+                self._dead.add(self._key())
+                options = self._undo()
+            since += 1
+            if since > self.slack.nodes and deepest is not None:
+                return deepest
+
+    def _go(self, choice: _Choice, options: Iterator[_Choice]) -> None:
+        self._frames.append(_Frame(options, choice, self.state, self._asked))
+        for lane in choice.lanes:
+            self._lanes[lane].taken += 1
+        self.state, self._asked = choice.taken.after, choice.asked
+        self.explained += len(choice.lanes)
+        self.visited += 1
+
+    def _undo(self) -> Iterator[_Choice]:
+        frame = self._frames.pop()
+        for lane in frame.choice.lanes:
+            self._lanes[lane].taken -= 1
+        self.state, self._asked = frame.before, frame.asked
+        self.explained -= len(frame.choice.lanes)
+        return frame.options
+
+    def _settle(self) -> None:
+        """The earliest step stays."""
+        frame = self._frames.popleft()
+        for number in frame.choice.lanes:
+            self._lanes[number].settle()
+        if self._on_taken is not None:
+            self._on_taken(frame.before, frame.choice.taken)
+
+    def _back_to_start(self) -> None:
+        while self._frames:
+            self._undo()
+        self._dead.clear()
+
+    def _key(self) -> tuple[tuple[int, ...], State, Asked]:
+        return tuple(lane.taken for lane in self._lanes), self.state, self._asked
+
+    def _stuck(self) -> Stuck:
+        heads = sorted((head for lane in self._lanes if (head := lane.head()) is not None), key=lambda event: event.at)
+        told = [(head, self._why_not(head)) for head in heads]
+        lately = tuple(frame.choice.taken for frame in list(self._frames)[-8:])
+        return Stuck(tuple(told), self.state, self.explained, lately)
+
+    def _why_not(self, event: Event) -> tuple[str, ...]:
+        reasons = self.explainer.reasons(event, self.state)
+        if not reasons and event.says is Says.TAKES_ANSWER:
+            return (f"broker {event['leader']} has not noted a fetch at {event['offset']} since the last answer",)
+        return reasons
+
+    # -- what may come next ---------------------------------------------------------------------------------------------
+
+    def _options(self) -> Iterator[_Choice]:
+        """Ways to go on: answers that a leader could give now, then the earliest open event, then the others by time."""
+        heads = self._heads(AHEAD)
+        for _, number, event in heads:
+            if event.says is Says.TAKES_ANSWER:
+                yield from self._answers(number, event)
+        yielded = set()
+        for _, number, event in heads:
+            if event.says is not Says.TAKES_ANSWER:
+                yielded.add(number)
+                yield from self._choices(number, event)
+        # Nothing of what is near goes on: read as far ahead as lanes may be apart.
+        for _, number, event in self._heads(self.slack.between):
+            if event.says is Says.TAKES_ANSWER:
+                yield from self._answers(number, event)
+            elif number not in yielded:
+                yield from self._choices(number, event)
+
+    def _heads(self, ahead: int) -> list[tuple[int, int, Event]]:
+        """The next events of the lanes that may be taken, by time."""
+        heads = self._open_heads()
+        if not heads:
+            self._read_until(None)
+            heads = self._open_heads()
+        if not heads:
+            return []
+        horizon = heads[0][0] + min(ahead, self.slack.between)
+        if self._next is not None and self._next.at <= horizon:
+            self._read_until(horizon)
+            heads = self._open_heads()
+        first: dict[int, int] = {}
+        free = []
+        for head in heads:
+            at, number, _ = head
+            if at > horizon:
+                break
+            if at <= first.setdefault(self._owners[number], at) + self.slack.within:
+                free.append(head)
+        return free
+
+    def _open_heads(self) -> list[tuple[int, int, Event]]:
+        found = []
+        for number, lane in enumerate(self._lanes):
+            if lane.taken < len(lane.events):
+                event = lane.events[lane.taken]
+                found.append((event.at, number, event))
+        found.sort()
+        return found
+
+    def _choices(self, number: int, event: Event) -> Iterator[_Choice]:
+        if event.says is Says.NOTES_FETCH:
+            yield from self._fetches(number, event)
+            return
+        asked = self._asked
+        if event.says in (Says.RESTARTS, Says.FOLLOWS, Says.LEADS):
+            index = self.subject.index[event.by]
+            asked = (*asked[:index], None, *asked[index + 1 :])
+        yield from self._ways((number,), (event,), asked)
+
+    def _ways(self, lanes: tuple[int, ...], events: tuple[Event, ...], asked: Asked) -> Iterator[_Choice]:
+        ways = (
+            self.explainer.ways(events[0], self.state)
+            if len(events) == 1
+            else self.explainer.joint_ways(events[0], events[1], self.state)
+        )
+        for way in ways:
+            choice = _Choice(lanes, Taken(events, way.moves, way.after), asked)
+            if not self._dead or not self._is_dead(choice):
+                yield choice
+
+    def _is_dead(self, choice: _Choice) -> bool:
+        taken = [lane.taken for lane in self._lanes]
+        for lane in choice.lanes:
+            taken[lane] += 1
+        return (tuple(taken), choice.taken.after, choice.asked) in self._dead
+
+    def _fetches(self, number: int, noted: Event) -> Iterator[_Choice]:
+        """A fetch that a leader notes: together with its answer, if that was read before, or alone."""
+        follower = self.subject.index.get(noted["follower"])
+        if follower is None:
+            yield from self._ways((number,), (noted,), self._asked)
+            return
+        before, after = self._asked[:follower], self._asked[follower + 1 :]
+        lane = self._numbers[noted["follower"], None]
+        answer = self._lanes[lane].head()
+        if answer is not None and answer.says is Says.TAKES_ANSWER and _may_answer(noted, answer):
+            yield from self._ways((number, lane), (noted, answer), (*before, None, *after))
+        yield from self._ways((number,), (noted,), (*before, (noted.by, noted["offset"]), *after))
+
+    def _answers(self, number: int, answer: Event) -> Iterator[_Choice]:
+        """An answer to a fetch that its leader has noted."""
+        follower = self.subject.index[answer.by]
+        if self._asked[follower] == (answer["leader"], answer["offset"]):
+            asked = (*self._asked[:follower], None, *self._asked[follower + 1 :])
+            yield from self._ways((number,), (answer,), asked)
+
+    # -- lanes ----------------------------------------------------------------------------------------------------------
+
+    def _lane_numbers(self) -> dict[tuple[int, int | None], int]:
+        brokers = self.subject.brokers
+        names: list[tuple[int, int | None]] = [(CONTROLLER, None), *((broker, None) for broker in brokers)]
+        names += [(leader, follower) for leader in brokers for follower in brokers if leader != follower]
+        return {name: number for number, name in enumerate(names)}
+
+    def _read_until(self, horizon: int | None) -> None:
+        """Reads events up to a time; without one the next of all."""
+        while self._next is not None:
+            if horizon is not None and self._next.at > horizon:
+                return
+            event, self._next = self._next, next(self._source, None)
+            follower = event.get("follower") if event.says is Says.NOTES_FETCH else None
+            number = self._numbers.get((event.by, follower), self._numbers.get((event.by, None)))
+            if number is not None:
+                self._lanes[number].events.append(event)
+                if horizon is None:
+                    return
+
+
+def _may_answer(noted: Event, answer: Event) -> bool:
+    """Whether two lines may be of one fetch."""
+    return bool(noted.by == answer["leader"] and noted["offset"] == answer["offset"])

@@ -1,0 +1,191 @@
+"""Lines of one node's log files as facts about one partition: what they tell, by which thread, when.
+
+`read_facts` reads files as streams, plain or compressed, in the order given. A line about the partition that one of the
+loggers writes in an unknown way is an error, and so is a file whose lines do not name their threads.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from acked.checker.errors import SpecUnreadable
+from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells
+
+HEAD = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[.,](\d{3}) ([A-Z]+) +\[([^\]]*)\] (\S+) (.*)")
+"""The layout that `acked observe` asks for: date with milliseconds, level, thread, logger, message."""
+KAFKA_DEFAULT = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] [A-Z]+ .*\((\S+)\)$")
+"""Kafka's own layout, which names no thread."""
+NODE = re.compile(
+    r"(?:Partition \S+ broker|BrokerServer id|Broker id|QuorumController id|ControllerServer id|replicaId)=(\d+)"
+)
+STARTED = "Registered signal handlers for TERM"
+VERSION = "Kafka version: "
+CREATED_LOG = "Created log for partition "
+BROKER_MIN_ISR = re.compile(r"(?:^\t|: |, )min\.insync\.replicas (?:=|->) (\d+)")
+TOPIC_MIN_ISR = re.compile(r"min\.insync\.replicas=(\d+)")
+NUMBERS = re.compile(r"\d+")
+STDIN = "-"
+
+_SETS = frozenset({"isr", "was", "followers", "replicas", "elr"})
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What one line tells; `at` in ms since 1970 by the node's own clock, `line` from 1."""
+
+    tells: Tells | None
+    """None: the process started."""
+    at: int
+    thread: str
+    fields: dict[str, Any]
+    file: str
+    line: int
+    text: str
+
+
+@dataclass
+class Node:
+    """What is known of one node from its lines, while they are read: its id, its release, and how often each wording was
+    met."""
+
+    files: tuple[str, ...]
+    number: int | None = None
+    release: str | None = None
+    settings: dict[str, int] = field(default_factory=dict)
+    topic_settings: dict[str, int] = field(default_factory=dict)
+    met: dict[Tells, int] = field(default_factory=dict)
+    lines: int = 0
+
+
+class Lines:
+    """The wordings of one partition, ready to read lines with."""
+
+    def __init__(self, topic: str, partition: int) -> None:
+        self.name = f"{topic}-{partition}"
+        self._mentions = (self.name, f"PartitionChangeRecord(partitionId={partition},")
+        self._table: dict[tuple[str, str], list[tuple[Tells, re.Pattern[str]]]] = {}
+        for wording in WORDINGS:
+            for logger in wording.loggers:
+                known = self._table.setdefault((logger, wording.first_word), [])
+                known.append((wording.tells, wording.pattern(topic, partition)))
+        self._about = re.compile(rf"(?<![\w.-]){re.escape(self.name)}(?!\d)")
+        self._replayed = re.compile(rf"for topic {re.escape(topic)}(?:\. |$)")
+        self._seconds: dict[str, int] = {}
+
+    def facts(self, node: Node) -> Iterator[Fact]:
+        """The facts of a node's files, in the order of their lines."""
+        name, record = self._mentions
+        for file in node.files:
+            with opened(file) as lines:
+                for number, text in enumerate(lines, 1):
+                    node.lines += 1
+                    if node.number is None and (found := NODE.search(text)):
+                        node.number = int(found[1])
+                    if name in text or record in text or "broker" in text or STARTED in text:
+                        fact = self._fact(node, file, number, text)
+                        if fact is not None:
+                            yield fact
+                    elif VERSION in text or text[:1] == "\t" or "Updating cluster" in text:
+                        self._note_setting(node, text)
+
+    def _fact(self, node: Node, file: str, number: int, text: str) -> Fact | None:
+        head = HEAD.match(text)
+        if head is None:
+            self._refuse_layout(file, number, text)
+            return None
+        second, ms, _, thread, logger, message = head.groups()
+        at = self._seconds.get(second)
+        if at is None:
+            at = self._seconds[second] = _milliseconds(second)
+            if len(self._seconds) > 100_000:
+                self._seconds.clear()
+        said = message[message.find("] ") + 2 :] if message[:1] == "[" else message
+        if said.startswith(STARTED):
+            return Fact(None, at + int(ms), thread, {}, file, number, text)
+        if said.startswith(CREATED_LOG) and self._about.search(said) and (found := TOPIC_MIN_ISR.search(said)):
+            node.topic_settings["min_insync_replicas"] = int(found[1])
+        for tells, pattern in self._table.get((logger, said.split(" ", 1)[0]), ()):
+            match = pattern.match(said)
+            if match is not None and self._is_about(tells, logger, message, match):
+                node.met[tells] = node.met.get(tells, 0) + 1
+                if tells is Tells.NOTHING:
+                    return None
+                fields = {key: _value(key, value) for key, value in match.groupdict().items() if value is not None}
+                if tells is Tells.GOT:
+                    fields["leader"] = int(NUMBERS.findall(message[message.find("leaderId=") :])[0])
+                return Fact(tells, at + int(ms), thread, fields, file, number, text)
+        if logger in STRICT and self._is_unknown(message):
+            raise SpecUnreadable(
+                f"{file}:{number}: a line about {self.name} is worded in a way that acked does not know, so what it tells "
+                f"would be lost: {text.strip()[:300]}"
+            )
+        return None
+
+    def _is_about(self, tells: Tells, logger: str, message: str, match: re.Match[str]) -> bool:
+        """Whether a line whose text would fit is about this partition: its prefix says so, where it has one."""
+        if tells in (Tells.FENCED, Tells.UNFENCED, Tells.REPLAYED) or logger not in STRICT:
+            return True
+        return self._about.search(message) is not None
+
+    def _is_unknown(self, message: str) -> bool:
+        return self._about.search(message) is not None or (
+            self._mentions[1] in message and self._replayed.search(message) is not None
+        )
+
+    def _refuse_layout(self, file: str, number: int, text: str) -> None:
+        default = KAFKA_DEFAULT.match(text.rstrip())
+        if default is not None and default[2] in STRICT:
+            raise SpecUnreadable(
+                f"{file}:{number}: the lines of this file do not name their threads, without which those of one step cannot "
+                "be told from another's; log with the pattern that `acked observe` prints"
+            )
+
+    def _note_setting(self, node: Node, text: str) -> None:
+        if (at := text.find(VERSION)) >= 0:
+            node.release = node.release or text[at + len(VERSION) :].split()[0]
+        elif found := BROKER_MIN_ISR.search(text):
+            node.settings["min_insync_replicas"] = int(found[1])
+
+
+def _value(name: str, text: str) -> Any:
+    return frozenset(map(int, NUMBERS.findall(text))) if name in _SETS else int(text)
+
+
+def _milliseconds(second: str) -> int:
+    return int(datetime.fromisoformat(second).replace(tzinfo=UTC).timestamp()) * 1000
+
+
+@contextmanager
+def opened(file: str) -> Iterator[Iterable[str]]:
+    """A log file's lines, decompressed where its name says so; `-` is what comes in on stdin. `SpecUnreadable` of none."""
+    if file == STDIN:
+        yield sys.stdin
+        return
+    try:
+        with (gzip.open if file.endswith(".gz") else open)(file, "rt", encoding="utf-8", errors="replace") as stream:
+            yield stream
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SpecUnreadable(f"{file} cannot be read: {reason}") from error
+
+
+def files_of(paths: Sequence[str]) -> list[str]:
+    """The files that are meant, of a folder all below it whose name has `.log`; `SpecUnreadable` where there is none."""
+    found: list[str] = []
+    for path in paths:
+        if path == STDIN or not Path(path).is_dir():
+            found.append(path)
+            continue
+        inside = sorted(str(file) for file in Path(path).rglob("*.log*") if file.is_file())
+        if not inside:
+            raise SpecUnreadable(f"{path} has no log files: none in it has a name with .log")
+        found += inside
+    return found

@@ -1,0 +1,199 @@
+"""Facts of one node as events: lines of one thread that tell of one step are joined.
+
+A leader's request handler prints the rise of the high watermark, and that it asks for a larger ISR, before it prints which
+fetch that was; an append, and what a broker hears of leadership, before the rise that comes of it; a follower's fetcher an
+answer, what was appended of it, and what became of the high watermark. Lines of one thread are in order, and what stands
+between them is of others.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from acked.checker.errors import SpecUnreadable
+from acked.checker.observation.events import CONTROLLER, Event, Says
+from acked.cluster.lines.facts import Fact, Node
+from acked.cluster.lines.wordings import Tells
+
+PATIENCE = 400
+"""ms after which no line of a thread belongs to what it printed before."""
+LATE = 1_000
+"""ms for which an event is kept, so that the joined ones come out in the order of their first lines."""
+
+_SAYS = {
+    Tells.APPENDED: Says.APPENDS, Tells.LEADER: Says.LEADS, Tells.ISR: Says.LEARNS_ISR, Tells.STAYED: Says.LEARNS_ISR,
+    Tells.FOLLOWER: Says.FOLLOWS, Tells.SHRINKING: Says.ASKS_TO_SHRINK, Tells.CREATED: Says.CREATES,
+    Tells.FENCED: Says.FENCES, Tells.UNFENCED: Says.UNFENCES,
+}  # fmt: skip
+_MAY_RAISE = frozenset({Tells.APPENDED, Tells.LEADER, Tells.ISR, Tells.STAYED})
+_CHANGES = frozenset({Tells.ALTERED, Tells.CHANGED, Tells.REPLAYED})
+_BY_CONTROLLER = frozenset({Tells.CREATED, Tells.FENCED, Tells.UNFENCED, *_CHANGES})
+
+
+@dataclass
+class _Thread:
+    """What a thread has printed that may go on."""
+
+    held: list[Fact] = field(default_factory=list)
+
+
+class Joiner:
+    """Makes events of one node's facts, one after the other."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._threads: dict[str, _Thread] = {}
+        self._files = node.files
+        self._out: list[tuple[int, int, int, int, Event]] = []
+        self._number = 0
+        self._started = False
+        self._end: int | None = None
+
+    def events(self, facts: Iterable[Fact]) -> Iterator[Event]:
+        """The events, in the order of their times, the earliest of their lines first where times are equal."""
+        for fact in facts:
+            self._flush_older(fact.at - PATIENCE)
+            self._take(fact)
+            while self._out and self._out[0][0] < fact.at - LATE:
+                yield heapq.heappop(self._out)[-1]
+        self._flush_all()
+        while self._out:
+            yield heapq.heappop(self._out)[-1]
+
+    # -- what a fact does to its thread ---------------------------------------------------------------------------------
+
+    def _take(self, fact: Fact) -> None:
+        if fact.tells is None:
+            self._flush_all()
+            self._started, self._end = True, None
+            return
+        if fact.tells is Tells.OPENED:
+            self._end = fact.fields["end"]
+            return
+        if fact.tells is Tells.LOADED:
+            if self._started and self._end is not None:
+                self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end})
+            self._started, self._end = False, None
+            return
+        thread = self._threads.setdefault(fact.thread, _Thread())
+        held = [item.tells for item in thread.held]
+        if fact.tells is Tells.RECORDED:
+            self._note_fetch(thread, fact)
+        elif fact.tells in _CHANGES:
+            if not self._goes_on(thread, fact):
+                self._flush(thread)
+            thread.held.append(fact)
+            if fact.tells is Tells.REPLAYED:
+                self._flush(thread)
+        elif fact.tells is Tells.RAISED:
+            if len(held) > 1 or (held and held[0] not in (Tells.EXPANDING, *_MAY_RAISE)):
+                self._flush(thread)
+            thread.held.append(fact)
+        elif held and held[0] is Tells.GOT and fact.tells in (Tells.APPENDED, Tells.TOOK):
+            thread.held.append(fact)
+            if fact.tells is Tells.TOOK:
+                self._flush(thread)
+        elif held and held[0] is Tells.TRUNCATING and fact.tells is Tells.CUT:
+            self._flush(thread)
+        else:
+            self._flush(thread)
+            thread.held.append(fact)
+
+    def _goes_on(self, thread: _Thread, fact: Fact) -> bool:
+        """Whether a controller's line is of the change that the thread's last one is of."""
+        if not thread.held or thread.held[-1].tells not in _CHANGES or fact.tells is Tells.ALTERED:
+            return False
+        last = thread.held[-1].fields
+        return "version" not in last or "version" not in fact.fields or bool(last["version"] == fact.fields["version"])
+
+    def _note_fetch(self, thread: _Thread, fact: Fact) -> None:
+        """A fetch, and what the same thread has just printed of it."""
+        mine: list[Fact] = []
+        while thread.held and thread.held[-1].tells in (Tells.RAISED, Tells.EXPANDING) and len(mine) < 2:
+            mine.insert(0, thread.held.pop())
+        self._flush(thread)
+        fields = {"follower": fact.fields["follower"], "offset": fact.fields["offset"]}
+        for item in mine:
+            name, told = ("hw", item.fields["hw"]) if item.tells is Tells.RAISED else ("asks_to_add", item.fields["follower"])
+            fields[name] = told
+        self._emit((mine or [fact])[0], Says.NOTES_FETCH, fields, shown=fact)
+
+    # -- from a thread's facts to events ----------------------------------------------------------------------------------
+
+    def _flush_older(self, moment: int) -> None:
+        for name in [name for name, thread in self._threads.items() if not thread.held or thread.held[-1].at < moment]:
+            self._flush(self._threads.pop(name))
+
+    def _flush_all(self) -> None:
+        for thread in self._threads.values():
+            self._flush(thread)
+        self._threads.clear()
+
+    def _flush(self, thread: _Thread) -> None:
+        held, thread.held = thread.held, []
+        if not held:
+            return
+        first, rest = held[0], held[1:]
+        raised = next((item.fields["hw"] for item in rest if item.tells is Tells.RAISED), None)
+        match first.tells:
+            case Tells.GOT:
+                self._answer(first, rest)
+            case Tells.EXPANDING:
+                fields = {"follower": first.fields["follower"], "isr": first.fields["isr"]}
+                self._emit(first, Says.ASKS_TO_EXPAND, {**fields, **({} if raised is None else {"hw": raised})})
+            case Tells.RAISED:
+                self._emit(first, Says.RAISES_HW, {"hw": first.fields["hw"]})
+            case Tells.TRUNCATING | Tells.CUT:
+                self._emit(first, Says.TRUNCATES, {"to": first.fields["to"]})
+            case Tells.ALTERED | Tells.CHANGED | Tells.REPLAYED:
+                self._change(held)
+            case Tells.TOOK:
+                pass  # Of an answer whose beginning was not printed: the file begins here.
+            case _:
+                self._single(first, raised)
+
+    def _single(self, fact: Fact, raised: int | None) -> None:
+        assert fact.tells is not None
+        says = _SAYS[fact.tells]
+        dropped = () if says is Says.CREATES else ("version",)
+        fields = {name: value for name, value in fact.fields.items() if name not in dropped}
+        if says is Says.APPENDS:
+            fields |= {} if raised is None else {"hw": raised}
+        elif says in (Says.LEADS, Says.LEARNS_ISR):
+            fields["raised"] = raised
+        self._emit(fact, says, fields)
+
+    def _answer(self, got: Fact, rest: list[Fact]) -> None:
+        fields = {name: got.fields[name] for name in ("leader", "offset", "leader_hw")}
+        appended = next((item.fields["next"] for item in rest if item.tells is Tells.APPENDED), got.fields["offset"])
+        fields["records"] = appended - got.fields["offset"]
+        took = next((item.fields for item in rest if item.tells is Tells.TOOK), {})
+        if "hw" in took:
+            fields["hw"] = took["hw"]
+        self._emit(got, Says.TAKES_ANSWER, fields)
+
+    def _change(self, held: list[Fact]) -> None:
+        told: dict[str, Any] = {}
+        for item in held:
+            told |= {name: value for name, value in item.fields.items() if not (name == "leader" and value < -1)}
+        says = Says.COMMITS_ISR if held[0].tells is Tells.ALTERED else Says.CHANGES
+        if says is Says.COMMITS_ISR:
+            told["leader"] = held[0].fields["leader"]
+        if "version" not in told:
+            return  # To 3.9 a controller that stands by prints the committed record alone, and the active one more.
+        self._emit(held[0], says, told)
+
+    def _emit(self, fact: Fact, says: Says, fields: dict[str, Any], shown: Fact | None = None) -> None:
+        by = CONTROLLER if fact.tells in _BY_CONTROLLER else self._node.number
+        where = shown or fact
+        if by is None:
+            raise SpecUnreadable(
+                f"{where.file}:{where.line}: no line of this file up to here says which node it is of; give it together with "
+                "the earlier files of its node"
+            )
+        self._number += 1
+        event = Event(fact.at, by, says, fields, where.file, where.line, where.text)
+        heapq.heappush(self._out, (fact.at, self._files.index(fact.file), fact.line, self._number, event))

@@ -1,0 +1,199 @@
+"""How Kafka words the lines that tell of a partition: a table, by logger, with the releases that a recorded line is known of.
+
+A wording that is not in the table is an error where one of these loggers writes about the partition (`facts.py`): what is not
+understood must not pass for silence. Every wording has a recorded line as its test, in `tests/data/lines/`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, unique
+
+PARTITION = "kafka.cluster.Partition"
+STATE_CHANGE = "state.change.logger"
+FETCHER = "kafka.server.ReplicaFetcherThread"
+CONTROLLER = "org.apache.kafka.controller.ReplicationControlManager"
+HEARTBEATS = "org.apache.kafka.controller.BrokerHeartbeatManager"
+LOGS = ("kafka.log.UnifiedLog", "org.apache.kafka.storage.internals.log.UnifiedLog")
+"""UnifiedLog to 3.9, and from 4.0."""
+LOG_MANAGERS = ("kafka.log.LogManager", "org.apache.kafka.storage.internals.log.LogManager")
+
+STRICT = frozenset({PARTITION, STATE_CHANGE, FETCHER, CONTROLLER, *LOGS})
+"""Of these loggers every wording about the partition must be known."""
+
+
+@unique
+class Tells(Enum):
+    """What a line tells."""
+
+    NOTHING = "nothing that another line does not tell"
+    CREATED = "the controller made the partition"
+    APPENDED = "records were appended to a log"
+    RECORDED = "a leader noted a fetch"
+    RAISED = "a leader's high watermark rose"
+    EXPANDING = "a leader asks for a larger ISR"
+    SHRINKING = "a leader asks for a smaller ISR"
+    ISR = "a leader heard of an ISR"
+    LEADER = "a broker leads"
+    FOLLOWER = "a broker follows"
+    STAYED = "a leader heard of an ISR, by metadata"
+    GOT = "a follower has an answer to a fetch"
+    TOOK = "a follower took the high watermark of an answer"
+    TRUNCATING = "a follower truncates"
+    CUT = "a log was cut"
+    OPENED = "a log was opened, and ends there"
+    LOADED = "a broker knows its high watermark again"
+    ALTERED = "the controller grants an ISR"
+    CHANGED = "the controller changes the partition"
+    REPLAYED = "the controller's change is committed"
+    FENCED = "the controller fences a broker"
+    UNFENCED = "the controller unfences a broker"
+
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True)
+class Wording:
+    """One way in which one of some loggers says something: its first word after the prefix in brackets, and all of it.
+
+    In `text`, TP stands for topic and partition, TOPIC for the topic alone, NUMBER for the partition's number. `recorded` are
+    the releases of which a line is kept as a test.
+    """
+
+    tells: Tells
+    loggers: tuple[str, ...]
+    text: str
+    recorded: tuple[str, ...]
+
+    @property
+    def first_word(self) -> str:
+        """The literal first word."""
+        return self.text.split(" ")[0].replace("\\", "")
+
+    def pattern(self, topic: str, partition: int) -> re.Pattern[str]:
+        """The expression for one partition, matched from the first word on."""
+        names = {"TOPIC": re.escape(topic), "NUMBER": str(partition), "TP": rf"{re.escape(topic)}-{partition}(?!\d)"}
+        return re.compile(re.sub("TOPIC|NUMBER|TP", lambda found: names[found[0]], self.text))
+
+
+BOTH = ("3.9.1", "4.4.0")
+_ISR = r"(?:Set\(|List\(|\[)(?P<isr>[\d, ]*)[\])]"
+_CHANGE = (
+    r"partition change for TP with topic ID \S+: (?=(?:.*?\bisr: \[(?P<was>[\d, ]*)\] -> \[(?P<isr>[\d, ]*)\])?)"
+    r"(?=(?:.*?\bleader: -?\d+ -> (?P<leader>-?\d+))?)(?=(?:.*?\bleaderEpoch: -?\d+ -> (?P<epoch>\d+))?)"
+    r"(?=(?:.*?\belr: \[[\d, ]*\] -> \[(?P<elr>[\d, ]*)\])?)(?:.*?\bpartitionEpoch: \d+ -> (?P<version>\d+))?"
+)
+_REPLAYED = (
+    r"Replayed partition change PartitionChangeRecord\(partitionId=NUMBER,.*? leader=(?P<leader>-?\d+),.*?"
+    r"(?:eligibleLeaderReplicas=(?:null|\[(?P<elr>[\d, ]*)\]).*)?for topic TOPIC\. \(isr: \[(?P<was>[\d, ]*)\] -> "
+    r"\[(?P<isr>[\d, ]*)\].*?partitionEpoch: (?:\d+ -> )?(?P<version>\d+), leaderEpoch: (?:\d+ -> )?(?P<epoch>\d+)\)"
+)
+_REPLAYED_39 = (
+    r"Replayed partition change PartitionChangeRecord\(partitionId=NUMBER,.*? isr=(?:null|\[(?P<isr>[\d, ]*)\]), "
+    r"leader=(?P<leader>-?\d+),.*?eligibleLeaderReplicas=(?:null|\[(?P<elr>[\d, ]*)\]).* for topic TOPIC$"
+)
+_CREATED = (
+    r"Replayed PartitionRecord for new partition TP with topic ID \S+ and PartitionRegistration\("
+    r"replicas=\[(?P<replicas>[\d, ]*)\],.*?[ (]isr=\[(?P<isr>[\d, ]*)\],.*?leader=(?P<leader>-?\d+),"
+    r".*?leaderEpoch=(?P<epoch>\d+), partitionEpoch=(?P<version>\d+)"
+)
+
+WORDINGS: tuple[Wording, ...] = (
+    # -- a leader -------------------------------------------------------------------------------------------------------
+    Wording(
+        Tells.RECORDED, (PARTITION,),
+        r"Recorded replica (?P<follower>\d+) log end offset \(LEO\) position (?P<offset>\d+)", BOTH,
+    ),
+    Wording(
+        Tells.RAISED, (PARTITION,),
+        r"High watermark updated from \(?offset=\d+.*? to \(?offset=(?P<hw>\d+)", BOTH,
+    ),
+    Wording(
+        Tells.EXPANDING, (PARTITION,),
+        r"Submitting ISR state change PendingExpandIsr\(newInSyncReplicaId=(?P<follower>\d+), "
+        rf".*CommittedPartitionState[\[(]isr={_ISR}", BOTH,
+    ),
+    Wording(
+        Tells.SHRINKING, (PARTITION,),
+        r"Submitting ISR state change PendingShrinkIsr\(outOfSyncReplicaIds=(?:Set\(|\[)(?P<followers>[\d, ]+)[\])], ", BOTH,
+    ),
+    Wording(Tells.ISR, (PARTITION,), r"ISR updated to (?P<isr>[\d,]+)\s+and version updated to (?P<version>\d+)", BOTH),
+    Wording(Tells.LOADED, (PARTITION,), r"Log loaded for partition TP with initial high watermark (?P<hw>\d+)", BOTH),
+    Wording(Tells.NOTHING, (PARTITION,), r"Skipping update high watermark since ", BOTH),
+    Wording(Tells.NOTHING, (PARTITION,), r"Progress awaiting ISR acks for offset ", BOTH),
+    Wording(Tells.NOTHING, (PARTITION,), r"No checkpointed highwatermark is found for partition TP", BOTH),
+    Wording(Tells.NOTHING, (PARTITION,), r"UnifiedLog already exists\.", BOTH),
+    Wording(Tells.NOTHING, (PARTITION,), r"Ignoring failed ISR update to ", BOTH),
+    Wording(Tells.NOTHING, (PARTITION,), r"Shrinking ISR from [\d,]+ to [\d,]+\. ", BOTH),
+    Wording(
+        Tells.LEADER, (STATE_CHANGE,),
+        r"Leader TP (?:with topic id \S+ )?starts at leader epoch (?P<epoch>\d+) from offset (?P<offset>\d+) with "
+        r"partition epoch (?P<version>\d+), high watermark (?P<hw>\d+), ISR \[(?P<isr>[\d, ]*)\]", BOTH,
+    ),
+    Wording(
+        Tells.STAYED, (STATE_CHANGE,),
+        r"Skipped the become-leader state change for TP .*since it is already the leader with leader epoch "
+        r"(?P<epoch>\d+)\. Current high watermark (?P<hw>\d+), ISR \[(?P<isr>[\d, ]*)\]", BOTH,
+    ),
+    Wording(
+        Tells.FOLLOWER, (STATE_CHANGE,),
+        r"Follower TP starts at leader epoch (?P<epoch>\d+) from offset (?P<offset>\d+) with partition epoch "
+        r"(?P<version>\d+) and high watermark (?P<hw>\d+)\. Current leader is (?P<leader>-?\d+)", BOTH,
+    ),
+    Wording(Tells.NOTHING, (STATE_CHANGE,), r"Skipped the become-follower state change for TP ", BOTH),
+    Wording(Tells.NOTHING, (STATE_CHANGE,), r"Creating new partition TP ", BOTH),
+    # -- a log ----------------------------------------------------------------------------------------------------------
+    Wording(
+        Tells.APPENDED, LOGS,
+        r"Appended message set with last offset: -?\d+, first offset: (?P<offset>\d+), next offset: (?P<next>\d+)", BOTH,
+    ),
+    Wording(Tells.CUT, LOGS, r"Truncating to offset (?P<to>\d+)", BOTH),
+    Wording(Tells.NOTHING, LOGS, r"Truncating to \d+ has no effect as ", BOTH),
+    Wording(Tells.NOTHING, LOGS, r"Setting high watermark ", BOTH),
+    Wording(Tells.NOTHING, LOGS, r"Loading producer state till offset ", ("4.4.0",)),
+    Wording(Tells.NOTHING, LOGS, r"Reloading from producer snapshot ", ("4.4.0",)),
+    Wording(Tells.NOTHING, LOGS, r"Producer state recovery took ", ("4.4.0",)),
+    Wording(
+        Tells.OPENED, LOG_MANAGERS,
+        r"Completed load of Log\(dir=\S*/TP, .*topic=TOPIC, partition=NUMBER, .*logEndOffset=(?P<end>\d+)\)", BOTH,
+    ),
+    # -- a follower -----------------------------------------------------------------------------------------------------
+    Wording(
+        Tells.GOT, (FETCHER,),
+        r"Follower has replica log end offset (?P<offset>\d+) for partition TP\. Received \d+ bytes of messages and "
+        r"leader hw (?P<leader_hw>-?\d+)", BOTH,
+    ),
+    Wording(Tells.NOTHING, (FETCHER,), r"Follower has replica log end offset \d+ after appending ", BOTH),
+    Wording(
+        Tells.TOOK, (FETCHER,),
+        r"Follower received high watermark (?P<leader_hw>-?\d+) from the leader (?:and updated replica high watermark to "
+        r"(?P<hw>\d+)|but did not update replica high watermark) for partition TP", BOTH,
+    ),
+    Wording(
+        Tells.TRUNCATING, (FETCHER,),
+        r"Truncating partition TP with TruncationState\(offset=(?P<to>\d+), completed=true\) due to ", BOTH,
+    ),
+    Wording(Tells.NOTHING, (FETCHER,), r"Sending fetch request ", BOTH),
+    Wording(Tells.NOTHING, (FETCHER,), r"Error in response for fetch request ", BOTH),
+    Wording(Tells.NOTHING, (FETCHER,), r"Handling errors in processFetchRequest for partitions ", BOTH),
+    Wording(Tells.NOTHING, (FETCHER,), r"Remote broker has a smaller leader epoch for partition TP ", BOTH),
+    # -- the controller -------------------------------------------------------------------------------------------------
+    Wording(Tells.CREATED, (CONTROLLER,), _CREATED, BOTH),
+    Wording(Tells.ALTERED, (CONTROLLER,), r"Node (?P<leader>\d+) has altered ISR for TP(?:\. | to )", BOTH),
+    Wording(Tells.CHANGED, (CONTROLLER,), _CHANGE, BOTH),
+    Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED_39, ("3.9.1",)),
+    Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED, ("4.4.0",)),
+    Wording(Tells.NOTHING, (CONTROLLER,), r"handleBrokerFenced: changing partition\(s\): ", BOTH),
+    Wording(
+        Tells.FENCED, (CONTROLLER,),
+        r"Fencing broker (?P<broker>\d+) (?:at epoch \d+ )?because its session has timed out", BOTH,
+    ),
+    Wording(
+        Tells.UNFENCED, (HEARTBEATS,), r"The request from broker (?P<broker>\d+) to unfence has been granted because ", BOTH,
+    ),
+)  # fmt: skip
+"""From recorded runs of 3.9.1 and 4.4.0 (KRaft). Where a line is letter for letter the same in both, one wording serves both.
+
+In 3.9.1 what a log prints while it is opened comes from another logger, `kafka.log.UnifiedLog$`, which is not read.
+"""

@@ -1,0 +1,37 @@
+"""The words of a validation, which terminal and document have in common."""
+
+from __future__ import annotations
+
+from acked.checker.observation.events import CONTROLLER, Event
+from acked.checker.observation.validation import Verdict
+from acked.reports.units import count, plural
+
+LIMITS = (
+    "Valid means that one behaviour of the model tells everything that these lines tell, not that nothing else happened: "
+    "lines show neither producers nor what records hold."
+)
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in a sentence."""
+    events = plural(verdict.explained, "event")
+    if verdict.stuck is not None:
+        return f"NOT EXPLAINED: {events} are a behaviour of the model, and no behaviour explains what comes next"
+    if verdict.broken is not None:
+        return f"PROMISE BROKEN: {events} are a behaviour of the model, in which {verdict.broken.promise} does not hold"
+    return f"VALID: all {events} are a behaviour of the model, and every promise holds on the way"
+
+
+def where(event: Event) -> str:
+    """Where an event is told."""
+    return f"{event.file}:{event.line}"
+
+
+def who(event: Event) -> str:
+    """Who tells it."""
+    return "the controller" if event.by == CONTROLLER else f"broker {event.by}"
+
+
+def promise_counts(verdict: Verdict) -> list[str]:
+    """How often each promise was checked."""
+    return [f"{name} ({count(number)})" for name, number in verdict.checked.items()]

@@ -1,0 +1,97 @@
+"""The commands `validate` and `observe`: what they print, as text and as JSON, and how they end.
+
+What lives here: a recorded run that is valid, one that was changed, releases that are given, and what is refused.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from acked.cli import main
+from tests.observations import LINES
+
+
+def ends(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """The exit code, and what the command printed on stdout and stderr."""
+    code = main([*arguments])
+    printed = capsys.readouterr()
+    return code, " ".join(printed.out.split()), " ".join(printed.err.split())
+
+
+def changed(tmp_path: Path, node: str, old: str, new: str) -> Path:
+    """The files of a run, of which one says something else in one line."""
+    folder = tmp_path / "run"
+    shutil.copytree(LINES / "k4-s1", folder)
+    file = folder / f"{node}.log.gz"
+    text = gzip.decompress(file.read_bytes()).decode()
+    assert text.count(old) == 1
+    file.write_bytes(gzip.compress(text.replace(old, new).encode()))
+    return folder
+
+
+def test_a_recorded_run_is_valid_and_what_was_seen_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = ends(capsys, "validate", str(LINES / "k4-s1"), "--topic", "t", "-q")
+    assert code == 0
+    assert "VALID: all 29 events are a behaviour of the model, and every promise holds on the way" in out
+    assert "t-0 of Kafka 4.4.0, by the rules of 4.4, min.insync.replicas=2: 29 events" in out
+    assert "appends 2" in out
+    assert "BecomeLeader 1" in out
+    assert err == ""
+
+
+def test_a_line_that_is_not_explained_is_named_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = changed(tmp_path, "0", "first offset: 1, next offset: 2", "first offset: 2, next offset: 3")
+    code, out, _ = ends(capsys, "validate", str(folder), "--topic", "t", "-q")
+    assert code == 12
+    assert "NOT EXPLAINED" in out
+    assert "Appended message set with last offset: 1, first offset: 2, next offset: 3" in out
+    assert "the line says first offset 2, and by the rules it is 1" in out
+
+
+def test_the_answer_is_a_document_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = changed(tmp_path, "0", "first offset: 1, next offset: 2", "first offset: 2, next offset: 3")
+    assert main(["validate", str(folder), "--topic", "t", "--format", "json"]) == 12
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "acked.validation/1"
+    assert document["verdict"] == "not explained"
+    first = document["not_explained"][0]
+    assert first["file"].endswith("0.log.gz")
+    assert (first["by"], first["says"], first["fields"]) == (0, "appends", {"offset": 2, "next": 3})
+
+
+def test_a_release_that_is_given_wins_and_the_difference_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = ends(capsys, "validate", str(LINES / "k4-s1"), "-t", "t", "--kafka-version", "3.9", "-q")
+    assert code == 0
+    assert "the logs are of Kafka 4.4.0; the rules of 3.9 are taken, as asked for" in err
+    assert "by the rules of 3.9" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["validate", "nowhere.log", "-t", "t"], 150, "nowhere.log cannot be read: No such file or directory"),
+        (["validate", str(LINES / "k4-s1" / "0.log.gz"), "-t", "t"], 150, "the logs begin in the middle"),
+        (["validate", str(LINES / "k4-s1"), "-t", "orders"], 151, "no line of these logs tells of orders-0"),
+        (["validate", str(LINES / "k4-s1"), "-t", "t", "-c", "min_insync=2"], 151, "partition has no constant 'min_insync'"),
+        (["validate", str(LINES / "k4-s1"), "-t", "t", "--kafka-version", "x"], 151, "'x' is not a release of Kafka"),
+        (["observe", "--kafka-version", "2.7", "-t", "t"], 151, "the lines of Kafka 2.7 are not known"),
+        (["observe", "--kafka-version", "3.9", "-t", "t", "--format", "log4j2"], 151, "with log4j, not with log4j2"),
+    ],
+)
+def test_what_is_refused_ends_with_one_sentence_and_its_code(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, says: str
+) -> None:
+    ended, _, err = ends(capsys, *arguments)
+    assert (ended, says in err) == (code, True), err
+
+
+def test_observe_prints_the_configuration_and_on_stderr_its_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = ends(capsys, "observe", "--kafka-version", "4.1", "--topic", "orders")
+    assert code == 0
+    assert "shutdownHook=disable" in out
+    assert "0.9 kB of log per broker" in err

@@ -1,0 +1,212 @@
+"""Lines of real brokers are read for what they say, and what is not understood is an error.
+
+What lives here: a recorded line for every wording and every release that it is known of, lines that nobody knows, layouts
+that do not do, files that are rotated, compressed or on stdin, runs that lack a part, and the configuration.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from acked.checker.errors import ConfigurationError, SpecUnreadable
+from acked.checker.observation.events import Event, Says
+from acked.cluster.lines.configuration import DROPPED, PATTERN, Format, configuration, loggers
+from acked.cluster.lines.facts import HEAD, Lines, Node
+from acked.cluster.lines.recorded import Recording
+from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells, Wording
+from tests.observations import LINES, RUNS, run
+
+RELEASES = {"k39": "3.9.1", "k4": "4.4.0"}
+
+
+@cache
+def recorded_lines() -> list[tuple[str, str, str]]:
+    """Every recorded line: release, logger, and the message after its prefix."""
+    found = []
+    for file in sorted(LINES.rglob("*.gz")):
+        with gzip.open(file, "rt", encoding="utf-8") as lines:
+            found += [(RELEASES[file.parent.name.split("-")[0]], line) for line in lines]
+    others = (LINES / "others.txt").read_text("utf-8").splitlines()
+    found += [("3.9.1" if number < 3 else "4.4.0", line) for number, line in enumerate(others)]
+    split = []
+    for release, line in found:
+        if head := HEAD.match(line):
+            message = head[6]
+            split.append((release, head[5], message[message.find("] ") + 2 :] if message.startswith("[") else message))
+    return split
+
+
+@pytest.mark.parametrize("wording", WORDINGS, ids=lambda item: item.text[:40])
+def test_every_wording_fits_a_recorded_line_of_every_release_that_it_is_known_of(wording: Wording) -> None:
+    pattern = wording.pattern("t", 0)
+    seen = {release for release, logger, said in recorded_lines() if logger in wording.loggers and pattern.match(said)}
+    assert seen >= set(wording.recorded)
+    assert wording.recorded
+
+
+def test_no_line_is_worded_as_two_wordings_are() -> None:
+    patterns = [(wording, wording.pattern("t", 0)) for wording in WORDINGS]
+    for _, logger, said in recorded_lines():
+        fitting = [wording.text for wording, pattern in patterns if logger in wording.loggers and pattern.match(said)]
+        assert len(fitting) <= 1, said
+
+
+def read(tmp_path: Path, *lines: str) -> list[Event]:
+    """The events of a file with these lines after those of a controller that makes the partition."""
+    file = tmp_path / "0.log"
+    file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    recording = Recording([str(file), str(LINES / "k4-s1" / "100.log.gz")], "t", 0)
+    recording.begin()
+    return list(recording.events())
+
+
+TIME = "2026-11-22 12:00:00.000"
+
+
+def test_a_line_about_the_partition_in_unknown_words_is_an_error_that_shows_it(tmp_path: Path) -> None:
+    line = f"{TIME} DEBUG [x] kafka.cluster.Partition [Partition t-0 broker=0] Watermark is now at 7"
+    with pytest.raises(SpecUnreadable, match=r"0\.log:1: a line about t-0 is worded in a way .*Watermark is now at 7"):
+        read(tmp_path, line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{TIME} DEBUG [x] kafka.cluster.Partition [Partition t-01 broker=0] Watermark is now at 7",
+        f"{TIME} DEBUG [x] kafka.cluster.Partition [Partition not-0 broker=0] Watermark is now at 7",
+        f"{TIME} DEBUG [x] kafka.cluster.Partition [Partition a.t-0 broker=0] Watermark is now at 7",
+        f"{TIME} DEBUG [x] some.other.Logger of broker 0 about t-0",
+        "java.lang.IllegalStateException: of broker 0 about t-0",
+    ],
+)
+def test_lines_about_other_partitions_and_of_other_loggers_are_passed_over(tmp_path: Path, line: str) -> None:
+    assert [event for event in read(tmp_path, line) if event.by == 0] == []
+
+
+def test_kafkas_own_layout_is_refused_because_it_names_no_thread(tmp_path: Path) -> None:
+    line = "[2026-11-22 12:00:00,000] DEBUG [Partition t-0 broker=0] Recorded replica 1 … (kafka.cluster.Partition)"
+    with pytest.raises(SpecUnreadable, match="do not name their threads"):
+        read(tmp_path, line)
+
+
+def test_lines_of_one_thread_are_one_event_and_those_of_others_are_not(tmp_path: Path) -> None:
+    hw = "High watermark updated from (offset=0, segment=[0:0]) to (offset=1, segment=[0:70])"
+    noted = "Recorded replica 2 log end offset (LEO) position 1 and log start offset 0."
+    prefix = "kafka.cluster.Partition [Partition t-0 broker=0]"
+    together = read(tmp_path, f"{TIME} DEBUG [a] {prefix} {hw}", f"{TIME} DEBUG [a] {prefix} {noted}")
+    apart = read(tmp_path, f"{TIME} DEBUG [a] {prefix} {hw}", f"{TIME} DEBUG [b] {prefix} {noted}")
+    told = [[(event.says, dict(event.fields)) for event in events if event.by == 0] for events in (together, apart)]
+    fetch = {"follower": 2, "offset": 1}
+    assert told[0] == [(Says.NOTES_FETCH, {**fetch, "hw": 1})]
+    assert sorted(told[1], key=str) == sorted([(Says.RAISES_HW, {"hw": 1}), (Says.NOTES_FETCH, fetch)], key=str)
+
+
+def test_a_smaller_isr_is_asked_for_in_the_words_of_either_release(tmp_path: Path) -> None:
+    others = (LINES / "others.txt").read_text("utf-8").splitlines()
+    for line in others:
+        told = [event.fields for event in read(tmp_path, line) if event.says is Says.ASKS_TO_SHRINK]
+        assert told == ([{"followers": frozenset({2})}] if "PendingShrinkIsr" in line else [])
+
+
+# -- files --------------------------------------------------------------------------------------------------------------
+
+
+def plain_text(node: str) -> str:
+    return gzip.decompress((LINES / "k4-s1" / f"{node}.log.gz").read_bytes()).decode()
+
+
+def told(paths: list[str]) -> list[tuple[int, str]]:
+    recording = Recording(paths, "t", 0)
+    recording.begin()
+    return [(event.at, str(event)) for event in recording.events()]
+
+
+def test_rotated_files_of_a_node_are_read_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    for node in ("0", "1", "2", "100"):
+        lines = plain_text(node).splitlines(keepends=True)
+        middle = len(lines) // 2
+        (tmp_path / f"{node}.log").write_text("".join(lines[middle:]), "utf-8")
+        (tmp_path / f"{node}.log.1").write_text("".join(lines[:middle]), "utf-8")
+    assert told([str(tmp_path)]) == told([str(LINES / "k4-s1")])
+
+
+def test_a_nodes_lines_may_come_in_on_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(plain_text("1")))
+    files = [str(LINES / "k4-s1" / f"{node}.log.gz") for node in ("0", "2", "100")]
+    assert told(["-", *files]) == told([str(LINES / "k4-s1")])
+
+
+def test_logs_that_begin_in_the_middle_are_refused(tmp_path: Path) -> None:
+    files = [str(LINES / "k4-s1" / f"{node}.log.gz") for node in ("0", "1", "2")]
+    with pytest.raises(SpecUnreadable, match="the logs begin in the middle"):
+        told(files)
+
+
+def test_a_change_of_the_controller_that_is_missing_is_seen_by_its_number(tmp_path: Path) -> None:
+    text = gzip.decompress((LINES / "k4-s3" / "100.log.gz").read_bytes()).decode()
+    missing = ("partitionEpoch: 0 -> 1", "partitionEpoch: 1, leader")
+    kept = [line for line in text.splitlines() if not any(part in line for part in missing)]
+    (tmp_path / "100.log").write_text("\n".join(kept), "utf-8")
+    with pytest.raises(SpecUnreadable, match="lines are missing: this is the controller's change 2 of t-0"):
+        told([str(tmp_path), *(str(LINES / "k4-s3" / f"{node}.log.gz") for node in (0, 1, 2))])
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda folder: folder / "nowhere.log", "nowhere.log cannot be read: No such file"),
+        (lambda folder: folder, "has no log files"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path: Path, make: object, says: str) -> None:
+    assert callable(make)
+    with pytest.raises(SpecUnreadable, match=says):
+        Recording([str(make(tmp_path))], "t", 0)
+
+
+def test_a_partition_that_nothing_is_said_of_is_named() -> None:
+    with pytest.raises(ConfigurationError, match="no line of these logs tells of t-7"):
+        Recording([str(LINES / "k4-s1")], "t", 7).begin()
+
+
+def test_release_and_settings_are_read_from_start_up_lines() -> None:
+    for name in RUNS:
+        recording = Recording([str(LINES / name)], "t", 0)
+        begun = recording.begin()
+        assert (begun.releases, begun.settings) == ((RELEASES[name.split("-")[0]],), {"min_insync_replicas": 2})
+        assert run(name).created["replicas"] == frozenset({0, 1, 2})
+
+
+def test_matches_are_counted_by_what_they_tell() -> None:
+    node = Node((str(LINES / "k4-s1" / "0.log.gz"),))
+    facts = list(Lines("t", 0).facts(node))
+    assert node.met[Tells.APPENDED] == sum(fact.tells is Tells.APPENDED for fact in facts) == 2
+
+
+# -- the configuration --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("release", "library"), [((3, 9, 1), "log4j"), ((4, 1), "log4j2")])
+def test_the_configuration_has_every_logger_that_is_read_and_the_layout(release: tuple[int, ...], library: str) -> None:
+    text = configuration(release, None, "orders")
+    assert PATTERN in text
+    assert all(name in text for name, _ in loggers(release))
+    assert {name for name, _ in loggers(release)} <= STRICT
+    assert ("shutdownHook=disable" in text) == (library == "log4j2")
+    assert all(part in text for part in DROPPED)
+
+
+def test_a_form_that_the_release_does_not_read_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"Kafka 4\.1 is configured with log4j2, not with log4j"):
+        configuration((4, 1), Format.LOG4J, "orders")
+
+
+def test_a_running_cluster_is_told_by_kafka_configs() -> None:
+    text = configuration((4, 1), Format.RUNNING, "orders")
+    assert text.count("kafka-configs.sh") == 2
+    assert "org.apache.kafka.storage.internals.log.UnifiedLog=TRACE" in text
