@@ -30,7 +30,7 @@ def settings_of(spec: Spec) -> str:
     """What the spec's file says of version and constants, as it writes them."""
     assert spec.path is not None
     document = tomllib.loads(spec.path.read_text("utf-8"))
-    constants = [f"`{name} = {_value(value)}`" for name, value in document["constants"].items()]
+    constants = [f"`{name} = {_value(value)}`" for name, value in document.get("constants", {}).items()]
     release = f"version {document['version']}" if "version" in document else f"`{spec.protocol.name}`"
     return ", ".join([release, *constants])
 

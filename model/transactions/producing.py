@@ -28,6 +28,7 @@ from acked.model.transactions.common import (
     require_room,
 )
 from acked.model.transactions.settings import (
+    adds_first,
     adds_late,
     adds_partitions,
     init_first,
@@ -203,7 +204,7 @@ def require_may_send(s: State, producer: Producer, partition: Partition) -> None
     """The instance has a record for the partition that was not acknowledged so far."""
     mine = s.producer[producer]
     require("in a transaction", in_open_txn(s, producer))
-    if adds_partitions.value:
+    if adds_partitions.value and adds_first.on:
         require("partition was added", mine.added.contains(partition))
     require("not acknowledged yet", ~mine.acked.contains(partition))
 

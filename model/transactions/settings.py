@@ -49,6 +49,12 @@ init_first = switch(
     "an instance asks for the committed offset once it is initialised, not before (only with offsets)",
     default=True,
 )
+adds_first = switch(
+    "adds_first",
+    "a client adds a partition to its transaction before it sends a record there; a client with a bug may not (only with "
+    "transaction_version 1)",
+    default=True,
+)
 
 # -- rules that releases changed --------------------------------------------------------------------------------------
 
@@ -95,6 +101,17 @@ guard_unique = switch(
     "only with verification and transaction_version 1)",
     default=True,
 )
+completion_noticed = switch(
+    "completion_noticed",
+    "a coordinator that hears of the last marker completes the transaction, whatever it does meanwhile (2.6, KAFKA-9777)",
+    default=True,
+)
+pending_by_epoch = switch(
+    "pending_by_epoch",
+    "a marker that a partition refuses takes the markers of its own transaction from the coordinator's list, and not those "
+    "of a later one (3.8, KAFKA-16352)",
+    default=True,
+)
 marker_epoch_above = switch(
     "marker_epoch_above",
     "with transaction_version 2 a marker must have a higher producer epoch than the records that it ends (4.2, KAFKA-19446)",
@@ -126,10 +143,12 @@ RULES: tuple[Constant, ...] = (
     client_bumps_epoch,
     verification,
     guard_unique,
+    completion_noticed,
+    pending_by_epoch,
     marker_epoch_above,
     marker_retry_taken,
 )
-APPLICATION: tuple[Constant, ...] = (offsets, init_first)
+APPLICATION: tuple[Constant, ...] = (offsets, init_first, adds_first)
 CONSTANTS: tuple[Constant, ...] = (*SIZES, *CIRCUMSTANCES, *APPLICATION, *RULES)
 
 # -- what follows from them -------------------------------------------------------------------------------------------

@@ -39,6 +39,9 @@ class Rules:
     verification: bool = True
     marker_epoch_above: bool = True
     marker_retry_taken: bool = True
+    completion_noticed: bool = True
+    pending_by_epoch: bool = True
+    adds_first: bool = True
     offsets: bool = False
     init_first: bool = True
 
@@ -266,9 +269,10 @@ def transact(rules: Rules, w: World, i: int) -> Iterator[World]:
     fate = w.fates[me.txn]
     if fate == "open":
         for p in range(rules.partitions):
-            if not rules.v2 and p not in me.added:
+            is_added = rules.v2 or p in me.added
+            if not is_added:
                 yield from add(rules, w, i, p)
-            elif p not in me.acked:
+            if p not in me.acked and (is_added or not rules.adds_first):
                 yield from send(rules, w, i, p)
     all_acked = len(me.acked) == rules.partitions
     begun = bool(me.waiting | me.acked if rules.v2 else me.added)
@@ -339,7 +343,10 @@ def deliver(rules: Rules, w: World) -> Iterator[World]:
             case "end", _, epoch, result:
                 yield replace(without, coordinator=on_end(rules, w.coordinator, epoch, result)[1])
             case "marker", p, epoch, generation, result:
-                leader = on_marker(rules, w.leaders[p], epoch, generation, result)[1]
+                error, leader = on_marker(rules, w.leaders[p], epoch, generation, result)
+                of_now = w.coordinator.generation == generation and w.coordinator.epoch != epoch
+                if error != OK and of_now and w.coordinator.state.startswith("Prepare") and not rules.pending_by_epoch:
+                    yield replace(without, coordinator=replace(w.coordinator, unmarked=frozenset()))
                 yield replace(without, leaders=put(w.leaders, p, leader))
 
 
@@ -356,6 +363,8 @@ def coordinate(rules: Rules, w: World) -> Iterator[World]:
         error, leader = on_marker(rules, w.leaders[p], c.epoch, c.generation, result)
         if error == OK:
             yield replace(w, coordinator=on_marked(c, p), leaders=put(w.leaders, p, leader))
+            if len(c.unmarked) == 1 and not rules.completion_noticed:
+                yield replace(w, coordinator=replace(c, unmarked=frozenset()), leaders=put(w.leaders, p, leader))
         if rules.late_marker and not w.mailed("marker"):
             yield w.post("marker", p, c.epoch, c.generation, result)
     if not rules.marker_time_kept:
