@@ -20,6 +20,7 @@ from acked.model.transactions.common import (
     is_preparing,
     is_state,
     renumber_coordinators,
+    renumber_epochs,
     takes_marker,
 )
 from acked.model.transactions.settings import (
@@ -88,6 +89,7 @@ def write_marker(s: State, partition: Partition) -> None:
     append_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch, _commits(s))
     acknowledge(s, partition)
     renumber_coordinators(s)
+    renumber_epochs(s)
 
 
 @action(
@@ -109,6 +111,7 @@ def write_last_marker_unnoticed(s: State, partition: Partition) -> None:
     append_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch, _commits(s))
     coordinator.awaiting = none_of(Partition)
     renumber_coordinators(s)
+    renumber_epochs(s)
 
 
 @action(
@@ -134,6 +137,7 @@ def _end_late_marker(s: State) -> None:
     late.coordinator_epoch = CoordinatorEpoch(literal(0))
     late.commits = False
     renumber_coordinators(s)
+    renumber_epochs(s)
 
 
 def _late_text(t: Telling) -> str:

@@ -25,6 +25,7 @@ from acked.model.transactions.common import (
     no_txn,
     opens_rightly,
     renumber_coordinators,
+    renumber_epochs,
     require_room,
 )
 from acked.model.transactions.settings import (
@@ -156,6 +157,7 @@ def _end_late_add(s: State) -> None:
     s.late.add.txn = no_txn()
     s.late.add.partition = OptionalValue(literal(0), Partition)
     s.late.add.epoch = epoch(-1)
+    renumber_epochs(s)
 
 
 def _late_add_text(t: Telling) -> str:
@@ -248,6 +250,7 @@ def produce(s: State, producer: Producer, partition: Partition) -> None:
     require_room(s, partition)
     append_record(s, partition, mine.txn, mine.epoch, number)
     note_ack(s, producer, partition)
+    renumber_epochs(s)
 
 
 @action(
@@ -289,6 +292,7 @@ def _end_late_produce(s: State) -> None:
     late.epoch = epoch(-1)
     late.sequence = sequence(-1)
     late.verified = False
+    renumber_epochs(s)
 
 
 def _late(t: Telling) -> str:
@@ -396,6 +400,7 @@ def forget_producer(s: State, partition: Partition) -> None:
     mine.last_seq = sequence(-1)
     mine.coordinator_epoch = CoordinatorEpoch(literal(0))
     renumber_coordinators(s)
+    renumber_epochs(s)
 
 
 ACTIONS = (

@@ -22,6 +22,13 @@ max_coordinator_epoch = Constant(
     "the last coordinator epoch; 0 stands for any number of moves: it is then kept who is ahead of the late marker",
     0,
 )
+max_producer_epoch = Constant(
+    "max_producer_epoch",
+    0,
+    14,
+    "with restarts, the last producer epoch under which an instance dies; 0: any number, and epochs are kept by rank",
+    0,
+)
 
 # -- what may go wrong ------------------------------------------------------------------------------------------------
 
@@ -29,6 +36,11 @@ coordinator_moves = switch("coordinator_moves", "another broker may become the t
 aborts = switch("aborts", "the application may abort a transaction", default=True)
 timeouts = switch(
     "timeouts", "transaction.timeout.ms may pass: the coordinator aborts a transaction that is not ended in it", default=True
+)
+restarts = switch(
+    "restarts",
+    "an instance may die and start again, any number of times; producer epochs are then kept by rank",
+    default=False,
 )
 late_init = switch("late_init", "one InitProducerId request, of all that are sent, may be late", default=True)
 late_add = switch("late_add", "one AddPartitionsToTxn request at a time may be late", default=True)
@@ -124,11 +136,12 @@ marker_retry_taken = switch(
     default=True,
 )
 
-SIZES: tuple[Constant, ...] = (partitions, producers, transactions, max_coordinator_epoch)
+SIZES: tuple[Constant, ...] = (partitions, producers, transactions, max_coordinator_epoch, max_producer_epoch)
 CIRCUMSTANCES: tuple[Constant, ...] = (
     coordinator_moves,
     aborts,
     timeouts,
+    restarts,
     late_init,
     late_add,
     late_produce,
@@ -201,8 +214,22 @@ log_size = Computed(
 )
 """Offsets of a partition: a record and a marker for every transaction, and a record that is appended twice, if one may be."""
 
-highest_epoch = Computed(lambda constants: 2 * (constants["producers"] + constants["transactions"]))
-"""More producer epochs than can be taken.
+HIGHEST_EPOCH_RANK = 14
+"""More than the producer epochs that are in use at once, with the one after each that an EndTxn may be compared with."""
+
+ranks_epochs = Computed(lambda constants: int(constants["restarts"] and not constants["max_producer_epoch"]))
+"""Whether of producer epochs only their order is kept."""
+
+
+def _highest_epoch(constants: Mapping[str, int]) -> int:
+    if ranks_epochs.make(constants):
+        return HIGHEST_EPOCH_RANK
+    restarted = constants["max_producer_epoch"] + 1 if constants["restarts"] else 0
+    return restarted + 2 * (constants["producers"] + constants["transactions"])
+
+
+highest_epoch = Computed(_highest_epoch)
+"""More producer epochs than can be taken, or ranks of them.
 
 A client is given one when it starts and one after each of its transactions, at most; each of these is fenced once at most;
 and one more goes to a late InitProducerId.

@@ -26,6 +26,8 @@ class Rules:
     max_coordinator_epoch: int = 0
     aborts: bool = True
     timeouts: bool = True
+    restarts: bool = False
+    max_producer_epoch: int = 0
     late_init: bool = False
     late_add: bool = False
     late_produce: bool = False
@@ -242,6 +244,9 @@ def steps(rules: Rules, w: World) -> Iterator[World]:
 
 def start(rules: Rules, w: World, i: int) -> Iterator[World]:
     me = w.clients[i]
+    bound = rules.max_producer_epoch
+    if rules.restarts and me.doing != "start" and (not bound or w.coordinator.epoch <= bound):
+        yield replace(w, clients=put(w.clients, i, Client(next=(0,) * rules.partitions)))
     if me.doing not in ("start", "bump"):
         return
     named = me.epoch if me.doing == "bump" else NONE
@@ -456,6 +461,27 @@ def compared(w: World) -> World:
     return left if late is None else left.drop(late).post(*late[:3], 0, late[4])
 
 
+def ordered(rules: Rules, w: World) -> World:
+    """Of producer epochs what comparisons can tell: their order, and with TV2 whether one comes right after a sender's own.
+
+    Equal pictures are made equal by numbering anew from 0; a number that may be asked for as "one more" keeps its place.
+    """
+    place = {"init": 2, "add": 3, "produce": 3, "end": 2, "marker": 2}
+    senders = [c.epoch for c in w.clients] + [m[2] for m in w.mail if m[0] == "end"]
+    known = {*senders, w.coordinator.epoch, w.coordinator.last, *(x.epoch for x in w.leaders)}
+    known |= {m[place[m[0]]] for m in w.mail}
+    known |= {e + 1 for e in senders if e != NONE} if rules.v2 else set()
+    new = {old: number for number, old in enumerate(sorted(known | {NONE}), NONE)}
+    mail = frozenset((*m[: place[m[0]]], new[m[place[m[0]]]], *m[place[m[0]] + 1 :]) for m in w.mail)
+    return replace(
+        w,
+        coordinator=replace(w.coordinator, epoch=new[w.coordinator.epoch], last=new[w.coordinator.last]),
+        leaders=tuple(replace(x, epoch=new[x.epoch]) for x in w.leaders),
+        clients=tuple(replace(c, epoch=new[c.epoch]) for c in w.clients),
+        mail=mail,
+    )
+
+
 def explore(rules: Rules) -> tuple[int, dict[str, int]]:
     """How many states are reachable, and after how many steps each promise is broken first."""
     states, found = reach(rules)
@@ -480,6 +506,7 @@ def reach(rules: Rules) -> tuple[set[World], dict[str, int]]:
         for before in level:
             for after in steps(rules, before):
                 after = after if rules.max_coordinator_epoch else compared(after)
+                after = ordered(rules, after) if rules.restarts and not rules.max_producer_epoch else after
                 for name in broken_by(before, after):
                     note(name, depth)
                 if after not in states:

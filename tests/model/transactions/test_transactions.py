@@ -28,7 +28,7 @@ from acked.model.transactions.protocol import transactions
 from acked.model.transactions.settings import APPLICATION, CIRCUMSTANCES, RULES
 from acked.model.transactions.state import Offset, Partition, State
 from acked.model.transactions.versions import CHANGES, VERSIONS, profile
-from tests.model.transactions.enumeration import Rules, compared, explore, reach
+from tests.model.transactions.enumeration import Rules, compared, explore, ordered, reach
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
 from tests.places import SPECS
@@ -65,11 +65,16 @@ QUICK = [
     Rules(partitions=1, late_add=True, transaction_version=1),
     Rules(partitions=1, late_produce=True, transaction_version=1, client_bumps_epoch=False),
     Rules(transactions=1, offsets=True, init_first=False, completion_noticed=False),
+    Rules(partitions=1, transactions=1, restarts=True),
     Rules(producers=1, transactions=1, offsets=True, late_produce=True, transaction_version=1, adds_first=False),
 ]
 LARGER = [
     Rules(),
     Rules(offsets=True, init_first=False),
+    Rules(partitions=1, producers=1, restarts=True, late_end=True, late_marker=True),
+    Rules(partitions=1, restarts=True, late_produce=True, transaction_version=1, verification=False),
+    Rules(partitions=1, producers=1, restarts=True, late_init=True, late_add=True, transaction_version=1),
+    Rules(partitions=1, transactions=1, restarts=True, max_producer_epoch=2),
     Rules(producers=1, completion_noticed=False, pending_by_epoch=False, late_marker=True),
     Rules(producers=1, late_marker=True, marker_retry_taken=False),
     Rules(**ALONE, **LATE, transaction_version=1),
@@ -111,6 +116,14 @@ def test_moves_without_a_bound_reach_what_some_number_of_moves_reaches_and_no_mo
     found = [{compared(w) for w in reach(replace(rules, max_coordinator_epoch=bound))[0]} for bound in (1, 2, 3)]
     assert found[0] <= found[1] == found[2] == unbounded
     assert explore(replace(rules, max_coordinator_epoch=2)) == answer(of_rules(replace(rules, max_coordinator_epoch=2)))
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_restarts_without_a_bound_reach_what_some_number_of_restarts_reaches_and_no_more(version: int) -> None:
+    rules = Rules(**ALONE, restarts=True, late_end=True, transaction_version=version)
+    unbounded, _ = reach(rules)
+    found = [{ordered(rules, w) for w in reach(replace(rules, max_producer_epoch=bound))[0]} for bound in (1, 2, 4)]
+    assert found[0] <= found[1] == found[2] == unbounded
 
 
 @pytest.mark.parametrize("constants", [{**ALONE, **LATE}, {"producers": 1, "transactions": 1, "late_marker": True}], ids=str)
@@ -261,7 +274,7 @@ def test_releases_and_control_planes_that_there_are_not_are_refused_in_a_sentenc
 
 @pytest.mark.parametrize(
     "constants",
-    [LATE, {**LATE, "transaction_version": 1, "marker_time_kept": False}, {**LATE, "offsets": True}],
+    [LATE, {**LATE, "transaction_version": 1, "marker_time_kept": False}, {**LATE, "offsets": True, "restarts": True}],
     ids=("2", "1", "offsets"),
 )
 def test_every_action_says_in_a_sentence_what_it_does(constants: dict[str, Any]) -> None:
