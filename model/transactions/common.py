@@ -9,9 +9,11 @@ from __future__ import annotations
 from acked.model.language.context import literal
 from acked.model.language.protocol import require
 from acked.model.language.quantify import each, every, ite, some, truth
+from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
-from acked.model.language.values import Bool, OptionalValue
+from acked.model.language.values import Bool, Int, OptionalValue
 from acked.model.transactions.settings import (
+    HIGHEST_EPOCH_RANK,
     TV2,
     forgets_moves,
     log_size,
@@ -19,6 +21,7 @@ from acked.model.transactions.settings import (
     marker_retry_taken,
     offsets,
     partitions,
+    ranks_epochs,
     transaction_version,
     unknown_producers_accepted,
     verifies,
@@ -93,6 +96,7 @@ def fence(s: State) -> None:
     coordinator.epoch = coordinator.epoch + 1
     coordinator.last_epoch = epoch(-1)
     prepare(s, truth(False))
+    renumber_epochs(s)
 
 
 def acknowledge(s: State, p: Partition) -> None:
@@ -122,6 +126,48 @@ def renumber_coordinators(s: State) -> None:
     is_ahead = late.partition.is_some & (late.coordinator_epoch < coordinator.coordinator_epoch)
     coordinator.coordinator_epoch = ite(is_ahead, after, before)
     late.coordinator_epoch = before
+
+
+class _Shifted(Int, lo=0, hi=HIGHEST_EPOCH_RANK + 1):
+    """A producer epoch, counted from 1; 0 where there is none."""
+
+
+def renumber_epochs(s: State) -> None:
+    """Of producer epochs it is kept who is before whom, if instances start again any number of times.
+
+    Epochs are compared with each other; an EndTxn under transaction_version 2 also with the one after its own, so that one is
+    kept as if it were in use.
+    """
+    if not ranks_epochs.value:
+        return
+    late, coordinator = s.late, s.coordinator
+    enders = [s.producer[i].epoch for i in each(Producer)] + [late.end.epoch]
+    others = [s.partition[p].epoch for p in each(Partition)]
+    others += [coordinator.epoch, coordinator.last_epoch]
+    others += [late.init.epoch, late.add.epoch, late.produce.epoch, late.marker.epoch]
+    in_use = [(item != -1, _shifted(item)) for item in (*enders, *others)]
+    if transaction_version.value == TV2:
+        in_use += [(item != -1, _shifted(item) + 1) for item in enders]
+    rank = ranks(_Shifted, [(truth(True), _Shifted(literal(0))), *in_use])
+
+    def renumbered(number: Epoch) -> Epoch:
+        return Epoch((rank(_shifted(number)) - 1).expr)
+
+    for i in each(Producer):
+        s.producer[i].epoch = renumbered(s.producer[i].epoch)
+    for p in each(Partition):
+        s.partition[p].epoch = renumbered(s.partition[p].epoch)
+    coordinator.epoch = renumbered(coordinator.epoch)
+    coordinator.last_epoch = renumbered(coordinator.last_epoch)
+    late.init.epoch = renumbered(late.init.epoch)
+    late.add.epoch = renumbered(late.add.epoch)
+    late.produce.epoch = renumbered(late.produce.epoch)
+    late.end.epoch = renumbered(late.end.epoch)
+    late.marker.epoch = renumbered(late.marker.epoch)
+
+
+def _shifted(number: Epoch) -> _Shifted:
+    return _Shifted((number + 1).expr)
 
 
 # -- a partition's leader ---------------------------------------------------------------------------------------------

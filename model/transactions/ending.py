@@ -12,7 +12,16 @@ from acked.model.language.quantify import each, ite, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling, Tells
 from acked.model.language.values import Bool, OptionalValue
-from acked.model.transactions.common import all_acked, fence, holds_offsets, is_complete, is_state, no_txn, prepare
+from acked.model.transactions.common import (
+    all_acked,
+    fence,
+    holds_offsets,
+    is_complete,
+    is_state,
+    no_txn,
+    prepare,
+    renumber_epochs,
+)
 from acked.model.transactions.settings import (
     TV2,
     aborts,
@@ -129,6 +138,7 @@ def leave_txn(s: State, i: Producer, fate: int) -> None:
     mine.added = none_of(Partition)
     mine.unanswered = none_of(Partition)
     mine.acked = none_of(Partition)
+    renumber_epochs(s)
 
 
 @action(
@@ -244,6 +254,7 @@ def _end_late_end(s: State) -> None:
     s.late.end.txn = no_txn()
     s.late.end.epoch = epoch(-1)
     s.late.end.commits = False
+    renumber_epochs(s)
 
 
 def _says_late_end(t: Telling) -> str:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from acked.model.language.context import literal
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, ite
+from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling
 from acked.model.language.values import Bool, OptionalValue
-from acked.model.transactions.common import fence, is_complete, is_state
-from acked.model.transactions.settings import bumps, late_init, numbers_records
+from acked.model.transactions.common import fence, is_complete, is_state, renumber_epochs
+from acked.model.transactions.settings import bumps, late_init, max_producer_epoch, numbers_records, restarts
 from acked.model.transactions.state import (
     BUMPING,
     EMPTY,
@@ -24,9 +25,11 @@ from acked.model.transactions.state import (
     Epoch,
     Partition,
     Phase,
+    Position,
     Producer,
     Sequence,
     State,
+    Txn,
     epoch,
     txn_state,
 )
@@ -61,6 +64,7 @@ def begin_anew(s: State, i: Producer) -> None:
     if numbers_records.value:
         for p in each(Partition):
             mine.sequence[p] = Sequence(literal(0))
+    renumber_epochs(s)
 
 
 def _says_initialised(t: Telling) -> str:
@@ -172,6 +176,7 @@ def delay_init(s: State, producer: Producer) -> None:
 def _end_late_init(s: State) -> None:
     s.late.init.sender = OptionalValue(literal(0), Producer)
     s.late.init.epoch = epoch(-1)
+    renumber_epochs(s)
 
 
 def _says_late_init(t: Telling) -> str:
@@ -216,6 +221,30 @@ def late_init_is_lost(s: State) -> None:
     _end_late_init(s)
 
 
+@action(
+    says=lambda t: f"producer {t.producer} dies, and starts again",
+    when=lambda: restarts.on,
+    actor="producer", fault=Fault.RESTARTS,
+)
+def restart(s: State, producer: Producer) -> None:
+    """An instance dies with what its client knew; whoever starts it again gives it the same transactional.id."""
+    mine = s.producer[producer]
+    require("was initialised", mine.phase != NEW)
+    if max_producer_epoch.value:
+        require("a producer epoch is left", s.coordinator.epoch <= max_producer_epoch)
+    mine.phase = Phase(literal(NEW))
+    mine.epoch = epoch(-1)
+    mine.txn = Txn(literal(0))
+    mine.added = none_of(Partition)
+    mine.unanswered = none_of(Partition)
+    mine.acked = none_of(Partition)
+    if numbers_records.value:
+        for p in each(Partition):
+            mine.sequence[p] = Sequence(literal(0))
+    mine.position = OptionalValue(literal(0), Position)
+    renumber_epochs(s)
+
+
 ACTIONS = (
     init_producer_id,
     abort_open_transaction,
@@ -224,4 +253,5 @@ ACTIONS = (
     delay_init,
     late_init_arrives,
     late_init_is_lost,
+    restart,
 )

@@ -20,9 +20,16 @@ from acked.model.transactions.common import (
     is_preparing,
     is_state,
     renumber_coordinators,
+    renumber_epochs,
     takes_marker,
 )
-from acked.model.transactions.settings import coordinator_moves, late_marker, max_coordinator_epoch
+from acked.model.transactions.settings import (
+    completion_noticed,
+    coordinator_moves,
+    late_marker,
+    max_coordinator_epoch,
+    pending_by_epoch,
+)
 from acked.model.transactions.state import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
@@ -82,6 +89,29 @@ def write_marker(s: State, partition: Partition) -> None:
     append_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch, _commits(s))
     acknowledge(s, partition)
     renumber_coordinators(s)
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: (
+        f"{_says_written(t, t.before.coordinator.state == PREPARE_COMMIT)}; the coordinator misses that it was the last one"
+    ),
+    when=lambda: not completion_noticed.on,
+    actor=COORDINATOR, fault=Fault.UNHEARD,
+    messages=(Tells(COORDINATOR, "partition", _text), Tells("partition", COORDINATOR, "written")),
+)
+def write_last_marker_unnoticed(s: State, partition: Partition) -> None:
+    """The last answer comes while the coordinator is busy, and nobody completes the transaction (KAFKA-9777)."""
+    coordinator = s.coordinator
+    require("awaits its marker", coordinator.awaiting.contains(partition))
+    require("no other does", coordinator.awaiting.remove(partition).is_empty)
+    require(
+        "the partition accepts it", takes_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch)
+    )
+    append_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch, _commits(s))
+    coordinator.awaiting = none_of(Partition)
+    renumber_coordinators(s)
+    renumber_epochs(s)
 
 
 @action(
@@ -107,6 +137,7 @@ def _end_late_marker(s: State) -> None:
     late.coordinator_epoch = CoordinatorEpoch(literal(0))
     late.commits = False
     renumber_coordinators(s)
+    renumber_epochs(s)
 
 
 def _late_text(t: Telling) -> str:
@@ -141,6 +172,28 @@ def late_marker_is_lost(s: State) -> None:
 
 @action(
     says=lambda t: (
+        f"partition {t.partition} refuses the late marker, and the coordinator, which sent it for a transaction before, "
+        "gives up the markers of the present one"
+    ),
+    when=lambda: late_marker.on and not pending_by_epoch.on,
+    actor="partition", messages=(
+        arrives(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),
+        Tells("partition", COORDINATOR, "INVALID_PRODUCER_EPOCH"),
+    ),
+)
+def late_marker_is_refused(s: State, partition: Partition) -> None:
+    """The coordinator's list has one entry for each transactional id, and removes it whichever transaction it is of."""
+    late, coordinator = s.late.marker, s.coordinator
+    require("one is on its way", late.partition == partition)
+    require("the partition refuses it", ~takes_marker(s, partition, late.epoch, late.coordinator_epoch))
+    require("this coordinator sent it", late.coordinator_epoch == coordinator.coordinator_epoch)
+    require("another transaction is in its markers", is_preparing(s) & (late.epoch != coordinator.epoch))
+    coordinator.awaiting = none_of(Partition)
+    _end_late_marker(s)
+
+
+@action(
+    says=lambda t: (
         f"another broker becomes the coordinator, with coordinator epoch {t.after.coordinator.coordinator_epoch}"
         + ("; it sends all markers again" if t.before.coordinator.state in (PREPARE_COMMIT, PREPARE_ABORT) else "")
     ),
@@ -157,4 +210,12 @@ def move_coordinator(s: State) -> None:
     renumber_coordinators(s)
 
 
-ACTIONS = (write_marker, delay_marker, late_marker_arrives, late_marker_is_lost, move_coordinator)
+ACTIONS = (
+    write_marker,
+    write_last_marker_unnoticed,
+    delay_marker,
+    late_marker_arrives,
+    late_marker_is_refused,
+    late_marker_is_lost,
+    move_coordinator,
+)

@@ -25,9 +25,11 @@ from acked.model.transactions.common import (
     no_txn,
     opens_rightly,
     renumber_coordinators,
+    renumber_epochs,
     require_room,
 )
 from acked.model.transactions.settings import (
+    adds_first,
     adds_late,
     adds_partitions,
     init_first,
@@ -155,6 +157,7 @@ def _end_late_add(s: State) -> None:
     s.late.add.txn = no_txn()
     s.late.add.partition = OptionalValue(literal(0), Partition)
     s.late.add.epoch = epoch(-1)
+    renumber_epochs(s)
 
 
 def _late_add_text(t: Telling) -> str:
@@ -203,7 +206,7 @@ def require_may_send(s: State, producer: Producer, partition: Partition) -> None
     """The instance has a record for the partition that was not acknowledged so far."""
     mine = s.producer[producer]
     require("in a transaction", in_open_txn(s, producer))
-    if adds_partitions.value:
+    if adds_partitions.value and adds_first.on:
         require("partition was added", mine.added.contains(partition))
     require("not acknowledged yet", ~mine.acked.contains(partition))
 
@@ -247,6 +250,7 @@ def produce(s: State, producer: Producer, partition: Partition) -> None:
     require_room(s, partition)
     append_record(s, partition, mine.txn, mine.epoch, number)
     note_ack(s, producer, partition)
+    renumber_epochs(s)
 
 
 @action(
@@ -288,6 +292,7 @@ def _end_late_produce(s: State) -> None:
     late.epoch = epoch(-1)
     late.sequence = sequence(-1)
     late.verified = False
+    renumber_epochs(s)
 
 
 def _late(t: Telling) -> str:
@@ -395,6 +400,7 @@ def forget_producer(s: State, partition: Partition) -> None:
     mine.last_seq = sequence(-1)
     mine.coordinator_epoch = CoordinatorEpoch(literal(0))
     renumber_coordinators(s)
+    renumber_epochs(s)
 
 
 ACTIONS = (

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from acked.model.language.protocol import Protocol
-from acked.model.language.ranks import told_without_ranks
 from acked.model.transactions import ending, initialising, marking, producing
-from acked.model.transactions.settings import CONSTANTS, max_coordinator_epoch
+from acked.model.transactions.settings import CONSTANTS, max_coordinator_epoch, max_producer_epoch
 from acked.model.transactions.state import Partition, Producer, State, initial
 from acked.model.transactions.versions import profile
+
+
+def _told_with(constants: Mapping[str, int]) -> dict[str, int]:
+    """Runs are shown with the numbers that Kafka has, up to a bound, instead of ranks."""
+    bounds = [max_coordinator_epoch, *([max_producer_epoch] if constants["restarts"] else [])]
+    return {**constants, **{bound.name: constants[bound.name] or bound.hi for bound in bounds}}
+
 
 transactions = Protocol(
     "transactions",
@@ -18,7 +26,7 @@ transactions = Protocol(
     initial=initial,
     actions=(*initialising.ACTIONS, *producing.ACTIONS, *ending.ACTIONS, *marking.ACTIONS),
     profile=profile,
-    told_with=told_without_ranks(max_coordinator_epoch),
+    told_with=_told_with,
     symmetric=(Partition, Producer),
-    budgets=("a move is left", "none has been late", "a transaction is left", "room in the log"),
+    budgets=("a move is left", "a producer epoch is left", "none has been late", "a transaction is left", "room in the log"),
 )

@@ -22,6 +22,13 @@ max_coordinator_epoch = Constant(
     "the last coordinator epoch; 0 stands for any number of moves: it is then kept who is ahead of the late marker",
     0,
 )
+max_producer_epoch = Constant(
+    "max_producer_epoch",
+    0,
+    14,
+    "with restarts, the last producer epoch under which an instance dies; 0: any number, and epochs are kept by rank",
+    0,
+)
 
 # -- what may go wrong ------------------------------------------------------------------------------------------------
 
@@ -29,6 +36,11 @@ coordinator_moves = switch("coordinator_moves", "another broker may become the t
 aborts = switch("aborts", "the application may abort a transaction", default=True)
 timeouts = switch(
     "timeouts", "transaction.timeout.ms may pass: the coordinator aborts a transaction that is not ended in it", default=True
+)
+restarts = switch(
+    "restarts",
+    "an instance may die and start again, any number of times; producer epochs are then kept by rank",
+    default=False,
 )
 late_init = switch("late_init", "one InitProducerId request, of all that are sent, may be late", default=True)
 late_add = switch("late_add", "one AddPartitionsToTxn request at a time may be late", default=True)
@@ -47,6 +59,12 @@ offsets = switch(
 init_first = switch(
     "init_first",
     "an instance asks for the committed offset once it is initialised, not before (only with offsets)",
+    default=True,
+)
+adds_first = switch(
+    "adds_first",
+    "a client adds a partition to its transaction before it sends a record there; a client with a bug may not (only with "
+    "transaction_version 1)",
     default=True,
 )
 
@@ -95,6 +113,17 @@ guard_unique = switch(
     "only with verification and transaction_version 1)",
     default=True,
 )
+completion_noticed = switch(
+    "completion_noticed",
+    "a coordinator that hears of the last marker completes the transaction, whatever it does meanwhile (2.6, KAFKA-9777)",
+    default=True,
+)
+pending_by_epoch = switch(
+    "pending_by_epoch",
+    "a marker that a partition refuses takes the markers of its own transaction from the coordinator's list, and not those "
+    "of a later one (3.8, KAFKA-16352)",
+    default=True,
+)
 marker_epoch_above = switch(
     "marker_epoch_above",
     "with transaction_version 2 a marker must have a higher producer epoch than the records that it ends (4.2, KAFKA-19446)",
@@ -107,11 +136,12 @@ marker_retry_taken = switch(
     default=True,
 )
 
-SIZES: tuple[Constant, ...] = (partitions, producers, transactions, max_coordinator_epoch)
+SIZES: tuple[Constant, ...] = (partitions, producers, transactions, max_coordinator_epoch, max_producer_epoch)
 CIRCUMSTANCES: tuple[Constant, ...] = (
     coordinator_moves,
     aborts,
     timeouts,
+    restarts,
     late_init,
     late_add,
     late_produce,
@@ -126,10 +156,12 @@ RULES: tuple[Constant, ...] = (
     client_bumps_epoch,
     verification,
     guard_unique,
+    completion_noticed,
+    pending_by_epoch,
     marker_epoch_above,
     marker_retry_taken,
 )
-APPLICATION: tuple[Constant, ...] = (offsets, init_first)
+APPLICATION: tuple[Constant, ...] = (offsets, init_first, adds_first)
 CONSTANTS: tuple[Constant, ...] = (*SIZES, *CIRCUMSTANCES, *APPLICATION, *RULES)
 
 # -- what follows from them -------------------------------------------------------------------------------------------
@@ -182,8 +214,22 @@ log_size = Computed(
 )
 """Offsets of a partition: a record and a marker for every transaction, and a record that is appended twice, if one may be."""
 
-highest_epoch = Computed(lambda constants: 2 * (constants["producers"] + constants["transactions"]))
-"""More producer epochs than can be taken.
+HIGHEST_EPOCH_RANK = 14
+"""More than the producer epochs that are in use at once, with the one after each that an EndTxn may be compared with."""
+
+ranks_epochs = Computed(lambda constants: int(constants["restarts"] and not constants["max_producer_epoch"]))
+"""Whether of producer epochs only their order is kept."""
+
+
+def _highest_epoch(constants: Mapping[str, int]) -> int:
+    if ranks_epochs.make(constants):
+        return HIGHEST_EPOCH_RANK
+    restarted = constants["max_producer_epoch"] + 1 if constants["restarts"] else 0
+    return restarted + 2 * (constants["producers"] + constants["transactions"])
+
+
+highest_epoch = Computed(_highest_epoch)
+"""More producer epochs than can be taken, or ranks of them.
 
 A client is given one when it starts and one after each of its transactions, at most; each of these is fenced once at most;
 and one more goes to a late InitProducerId.

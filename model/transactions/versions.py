@@ -20,7 +20,10 @@ from acked.model.transactions import settings
 LATEST = "latest"
 """The newest release with every known fix."""
 
-VERSIONS = ("0.11", "0.11.0.2", "1.0", "2.4", "2.4.1", "2.5", "3.5", "3.6", "3.9", "4.0", "4.1", "4.2", "4.3", LATEST)
+VERSIONS = (
+    *("0.11", "0.11.0.2", "1.0", "2.4", "2.4.1", "2.5", "2.6", "3.5", "3.6", "3.7", "3.8", "3.9"),
+    *("4.0", "4.1", "4.2", "4.3", LATEST),
+)
 """Releases at which something changed, and some in between, oldest first."""
 
 
@@ -48,6 +51,10 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.verification, "0.11", False, "0.11.0.0: a partition's leader asks nobody"),
     Change(settings.verification, "3.6", True, "KIP-890 part 1, KAFKA-14402: transaction.partition.verification.enable"),
     Change(settings.guard_unique, "0.11", True, "KAFKA-14884: in 3.6.0 from the start, without effect before"),
+    Change(settings.completion_noticed, "0.11", False, "0.11.0.0: DelayedTxnMarker in a purgatory"),
+    Change(settings.completion_noticed, "2.6", True, "KAFKA-9777: a map of transactions with pending markers instead"),
+    Change(settings.pending_by_epoch, "0.11", False, "0.11.0.0: removeMarkersForTxnId, whatever the epoch"),
+    Change(settings.pending_by_epoch, "3.8", True, "KAFKA-16352: only the entry that the request belongs to is removed"),
     Change(settings.marker_epoch_above, "0.11", False, "0.11.0.0: checkProducerEpoch refuses lower epochs only"),
     Change(settings.marker_epoch_above, "4.2", True, "KAFKA-19446: checkProducerEpoch of 4.2.0"),
     Change(settings.marker_retry_taken, "0.11", True, "KAFKA-19999: in 4.2.0 with KAFKA-19446, without effect before"),

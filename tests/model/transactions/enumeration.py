@@ -26,6 +26,8 @@ class Rules:
     max_coordinator_epoch: int = 0
     aborts: bool = True
     timeouts: bool = True
+    restarts: bool = False
+    max_producer_epoch: int = 0
     late_init: bool = False
     late_add: bool = False
     late_produce: bool = False
@@ -39,6 +41,9 @@ class Rules:
     verification: bool = True
     marker_epoch_above: bool = True
     marker_retry_taken: bool = True
+    completion_noticed: bool = True
+    pending_by_epoch: bool = True
+    adds_first: bool = True
     offsets: bool = False
     init_first: bool = True
 
@@ -239,6 +244,9 @@ def steps(rules: Rules, w: World) -> Iterator[World]:
 
 def start(rules: Rules, w: World, i: int) -> Iterator[World]:
     me = w.clients[i]
+    bound = rules.max_producer_epoch
+    if rules.restarts and me.doing != "start" and (not bound or w.coordinator.epoch <= bound):
+        yield replace(w, clients=put(w.clients, i, Client(next=(0,) * rules.partitions)))
     if me.doing not in ("start", "bump"):
         return
     named = me.epoch if me.doing == "bump" else NONE
@@ -266,9 +274,10 @@ def transact(rules: Rules, w: World, i: int) -> Iterator[World]:
     fate = w.fates[me.txn]
     if fate == "open":
         for p in range(rules.partitions):
-            if not rules.v2 and p not in me.added:
+            is_added = rules.v2 or p in me.added
+            if not is_added:
                 yield from add(rules, w, i, p)
-            elif p not in me.acked:
+            if p not in me.acked and (is_added or not rules.adds_first):
                 yield from send(rules, w, i, p)
     all_acked = len(me.acked) == rules.partitions
     begun = bool(me.waiting | me.acked if rules.v2 else me.added)
@@ -339,7 +348,10 @@ def deliver(rules: Rules, w: World) -> Iterator[World]:
             case "end", _, epoch, result:
                 yield replace(without, coordinator=on_end(rules, w.coordinator, epoch, result)[1])
             case "marker", p, epoch, generation, result:
-                leader = on_marker(rules, w.leaders[p], epoch, generation, result)[1]
+                error, leader = on_marker(rules, w.leaders[p], epoch, generation, result)
+                of_now = w.coordinator.generation == generation and w.coordinator.epoch != epoch
+                if error != OK and of_now and w.coordinator.state.startswith("Prepare") and not rules.pending_by_epoch:
+                    yield replace(without, coordinator=replace(w.coordinator, unmarked=frozenset()))
                 yield replace(without, leaders=put(w.leaders, p, leader))
 
 
@@ -356,6 +368,8 @@ def coordinate(rules: Rules, w: World) -> Iterator[World]:
         error, leader = on_marker(rules, w.leaders[p], c.epoch, c.generation, result)
         if error == OK:
             yield replace(w, coordinator=on_marked(c, p), leaders=put(w.leaders, p, leader))
+            if len(c.unmarked) == 1 and not rules.completion_noticed:
+                yield replace(w, coordinator=replace(c, unmarked=frozenset()), leaders=put(w.leaders, p, leader))
         if rules.late_marker and not w.mailed("marker"):
             yield w.post("marker", p, c.epoch, c.generation, result)
     if not rules.marker_time_kept:
@@ -447,6 +461,27 @@ def compared(w: World) -> World:
     return left if late is None else left.drop(late).post(*late[:3], 0, late[4])
 
 
+def ordered(rules: Rules, w: World) -> World:
+    """Of producer epochs what comparisons can tell: their order, and with TV2 whether one comes right after a sender's own.
+
+    Equal pictures are made equal by numbering anew from 0; a number that may be asked for as "one more" keeps its place.
+    """
+    place = {"init": 2, "add": 3, "produce": 3, "end": 2, "marker": 2}
+    senders = [c.epoch for c in w.clients] + [m[2] for m in w.mail if m[0] == "end"]
+    known = {*senders, w.coordinator.epoch, w.coordinator.last, *(x.epoch for x in w.leaders)}
+    known |= {m[place[m[0]]] for m in w.mail}
+    known |= {e + 1 for e in senders if e != NONE} if rules.v2 else set()
+    new = {old: number for number, old in enumerate(sorted(known | {NONE}), NONE)}
+    mail = frozenset((*m[: place[m[0]]], new[m[place[m[0]]]], *m[place[m[0]] + 1 :]) for m in w.mail)
+    return replace(
+        w,
+        coordinator=replace(w.coordinator, epoch=new[w.coordinator.epoch], last=new[w.coordinator.last]),
+        leaders=tuple(replace(x, epoch=new[x.epoch]) for x in w.leaders),
+        clients=tuple(replace(c, epoch=new[c.epoch]) for c in w.clients),
+        mail=mail,
+    )
+
+
 def explore(rules: Rules) -> tuple[int, dict[str, int]]:
     """How many states are reachable, and after how many steps each promise is broken first."""
     states, found = reach(rules)
@@ -471,6 +506,7 @@ def reach(rules: Rules) -> tuple[set[World], dict[str, int]]:
         for before in level:
             for after in steps(rules, before):
                 after = after if rules.max_coordinator_epoch else compared(after)
+                after = ordered(rules, after) if rules.restarts and not rules.max_producer_epoch else after
                 for name in broken_by(before, after):
                     note(name, depth)
                 if after not in states:

@@ -28,7 +28,7 @@ from acked.model.transactions.protocol import transactions
 from acked.model.transactions.settings import APPLICATION, CIRCUMSTANCES, RULES
 from acked.model.transactions.state import Offset, Partition, State
 from acked.model.transactions.versions import CHANGES, VERSIONS, profile
-from tests.model.transactions.enumeration import Rules, compared, explore, reach
+from tests.model.transactions.enumeration import Rules, compared, explore, ordered, reach
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
 from tests.places import SPECS
@@ -64,11 +64,18 @@ QUICK = [
     Rules(partitions=1, producers=1, **OLD, marker_time_kept=False, late_produce=True),
     Rules(partitions=1, late_add=True, transaction_version=1),
     Rules(partitions=1, late_produce=True, transaction_version=1, client_bumps_epoch=False),
-    Rules(offsets=True, init_first=False),
-    Rules(producers=1, transactions=1, offsets=True, late_produce=True, transaction_version=1),
+    Rules(transactions=1, offsets=True, init_first=False, completion_noticed=False),
+    Rules(partitions=1, transactions=1, restarts=True),
+    Rules(producers=1, transactions=1, offsets=True, late_produce=True, transaction_version=1, adds_first=False),
 ]
 LARGER = [
     Rules(),
+    Rules(offsets=True, init_first=False),
+    Rules(partitions=1, producers=1, restarts=True, late_end=True, late_marker=True),
+    Rules(partitions=1, restarts=True, late_produce=True, transaction_version=1, verification=False),
+    Rules(partitions=1, producers=1, restarts=True, late_init=True, late_add=True, transaction_version=1),
+    Rules(partitions=1, transactions=1, restarts=True, max_producer_epoch=2),
+    Rules(producers=1, completion_noticed=False, pending_by_epoch=False, late_marker=True),
     Rules(producers=1, late_marker=True, marker_retry_taken=False),
     Rules(**ALONE, **LATE, transaction_version=1),
     Rules(transaction_version=1),
@@ -109,6 +116,14 @@ def test_moves_without_a_bound_reach_what_some_number_of_moves_reaches_and_no_mo
     found = [{compared(w) for w in reach(replace(rules, max_coordinator_epoch=bound))[0]} for bound in (1, 2, 3)]
     assert found[0] <= found[1] == found[2] == unbounded
     assert explore(replace(rules, max_coordinator_epoch=2)) == answer(of_rules(replace(rules, max_coordinator_epoch=2)))
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_restarts_without_a_bound_reach_what_some_number_of_restarts_reaches_and_no_more(version: int) -> None:
+    rules = Rules(**ALONE, restarts=True, late_end=True, transaction_version=version)
+    unbounded, _ = reach(rules)
+    found = [{ordered(rules, w) for w in reach(replace(rules, max_producer_epoch=bound))[0]} for bound in (1, 2, 4)]
+    assert found[0] <= found[1] == found[2] == unbounded
 
 
 @pytest.mark.parametrize("constants", [{**ALONE, **LATE}, {"producers": 1, "transactions": 1, "late_marker": True}], ids=str)
@@ -152,13 +167,12 @@ def test_every_promise_is_violated_by_a_spec() -> None:
 
 
 def test_every_rule_is_what_mends_a_bug_but_for_the_one_that_only_lets_producers_go_on() -> None:
-    mended = set()
-    for fix in ((SPECS / "gallery").glob("*-fix.toml"), [SPECS / "recoverable" / "kafka-19999-retry-taken.toml"]):
-        for path in fix:
-            if 'protocol = "transactions"' in path.read_text("utf-8"):
-                bug = path.with_name(path.name.replace("-fix", "-bug").replace("-retry-taken", ""))
-                constants = [load_spec(item).constants for item in (bug, path)]
-                mended |= {name for name in constants[0] if constants[0][name] != constants[1][name]}
+    rows: dict[int, dict[str, Any]] = {}
+    for path in (path for folder in ("gallery", "recoverable") for path in (SPECS / folder).glob("*.toml")):
+        if 'protocol = "transactions"' in path.read_text("utf-8") and (spec := load_spec(path)).gallery:
+            rows.setdefault(spec.gallery.row, {})[spec.gallery.role] = spec.constants
+    mended = {name for row in rows.values() for name in row["bug"] if row["bug"][name] != row["fix"][name]}
+    assert len(rows) >= 10
     assert {item.name for item in RULES} - mended == {"unknown_producers_accepted", "client_bumps_epoch"}
 
 
@@ -170,7 +184,7 @@ def gallery(names: tuple[str, ...], *marks: pytest.MarkDecorator) -> list[object
 @pytest.mark.parametrize(
     "name",
     [
-        *gallery(("kafka6119", "kafka14402", "kafka14884")),
+        *gallery(("kafka6119", "kafka14402", "kafka14884", "kip890-no-add")),
         *gallery(("kafka9144", "kafka19446", "kip890-late-end", "kip890-late-produce"), pytest.mark.long),
     ],
 )
@@ -260,7 +274,7 @@ def test_releases_and_control_planes_that_there_are_not_are_refused_in_a_sentenc
 
 @pytest.mark.parametrize(
     "constants",
-    [LATE, {**LATE, "transaction_version": 1, "marker_time_kept": False}, {**LATE, "offsets": True}],
+    [LATE, {**LATE, "transaction_version": 1, "marker_time_kept": False}, {**LATE, "offsets": True, "restarts": True}],
     ids=("2", "1", "offsets"),
 )
 def test_every_action_says_in_a_sentence_what_it_does(constants: dict[str, Any]) -> None:

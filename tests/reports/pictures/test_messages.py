@@ -65,6 +65,8 @@ RARE: dict[str, dict[str, tuple[str | None, dict[str, Any]]]] = {
     },
     "transactions": {
         "VerifyAnotherCopy": ("3.6", {"guard_unique": 0, "partitions": 1, "producers": 1, "transactions": 1, "timeouts": 0}),
+        "LateMarkerIsRefused": ("3.7", {"producers": 1, "late_init": 0, "late_add": 0, "late_produce": 0, "late_end": 0}),
+        "Restart": ("latest", {"restarts": 1, "producers": 1, "transactions": 1, "timeouts": 0}),
         "FetchOffset": ("latest", {"offsets": 1, "producers": 1, "transactions": 1}),
         "AbortBeforeBump": ("3.9", {"partitions": 1, "producers": 1, "transactions": 1, "timeouts": 0, "late_end": 0}),
     },
