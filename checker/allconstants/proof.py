@@ -220,7 +220,7 @@ def prove_all_constants(
         raise ModelError(f"no argument for all constants is known of {protocol.name}")
     for name, why in argument.uncovered.items():
         if (constants or {}).get(name):
-            raise ModelError(f"the argument for all constants does not cover {name}: {why}; ask `acked prove` without it")
+            raise ModelError(f"the argument for all constants does not cover {name}: {why}; prove it at given sizes instead")
     chosen = options or AllConstantsOptions()
     started = time.perf_counter()
     results: dict[int, ObligationResult] = {}

@@ -45,7 +45,10 @@ NOT_PLAYED: Mapping[str, str] = {
     "MoveDirectory": "brokers here have one log directory each",
     "ChangeConfiguration": "no step of the driver sets a topic's configuration",
     **dict.fromkeys(
-        ("Reassign", "CancelMove", "CancelMoveUncleanly", "DeleteReplica"),
+        (
+            *("Reassign", "CancelMove", "CancelMoveUncleanly", "DeleteReplica"),
+            *("ReassignInZookeeper", "CancelInZookeeper", "CompleteInZookeeper", "RemoveFromIsr"),
+        ),
         "no step of the driver changes the assignment, and brokers hear of it together with everything else",
     ),
 }

@@ -42,6 +42,13 @@ def moves_end_in_sync(before: State, after: State) -> Bool:
     return implies(ends, new.replicas.issubset(new.isr))
 
 
+def added_in_sync_ends_move(s: State) -> Bool:
+    """While a reassignment that adds replicas is under way, one of those is not in sync."""
+    if not reassignment.on:
+        return truth(True)
+    return implies(~s.controller.adding.is_empty, ~s.controller.adding.issubset(s.controller.isr))
+
+
 def last_asked_counts(s: State) -> Bool:
     """While no reassignment is under way the replicas are those that were asked for last."""
     if not moves_again.value:
@@ -98,6 +105,15 @@ PROPERTIES: tuple[Property, ...] = (
         "a reassignment ends when every replica of the new assignment is in sync, so it does not end with fewer copies",
         "KAFKA-15665",
         "with ZooKeeper; with KRaft from 3.8 to 4.2",
+        lacks=_lacks_reassignment,
+    ),
+    Property(
+        "AddedInSyncEndsMove",
+        Kind.STATE,
+        added_in_sync_ends_move,
+        "a reassignment waits for the replicas that it adds and for no others, so it ends once those are in sync",
+        "KAFKA-19975",
+        "with KRaft to 3.7; from 4.3 where no more are removed than added",
         lacks=_lacks_reassignment,
     ),
     Property(

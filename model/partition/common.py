@@ -114,9 +114,13 @@ def holds(s: State, r: Replica, record: RecordId) -> Bool:
 def counted_isr(s: State, leader: Replica) -> SetValue[Replica]:
     """The replicas that the leader's high watermark waits for; with KIP-497 those of a pending change too."""
     broker = s.broker[leader]
-    members = broker.isr | broker.pending if asynchronous_isr.on and maximal_isr.on else broker.isr
-    # With ZooKeeper the ISR may for a time have members that are replicas no more.
-    return members & broker.assigned if reassignment.on and not moves_in_one_record.on else members
+    return broker.isr | broker.pending if asynchronous_isr.on and maximal_isr.on else broker.isr
+
+
+def waited_isr(s: State, leader: Replica) -> SetValue[Replica]:
+    """The same without those that are replicas no more: with ZooKeeper the ISR may have such members for a time."""
+    members = counted_isr(s, leader)
+    return members & s.broker[leader].assigned if reassignment.on and not moves_in_one_record.on else members
 
 
 def has_reached(s: State, leader: Replica, replica: Replica, end: Offset) -> Bool:
@@ -140,7 +144,7 @@ def advance_high_watermark(s: State, leader: Replica) -> None:
 
 
 def _reached_by_isr(s: State, leader: Replica) -> Offset:
-    members = counted_isr(s, leader)
+    members = waited_isr(s, leader)
     return greatest(Offset, lambda o: every(members, lambda r: has_reached(s, leader, r, o)))
 
 

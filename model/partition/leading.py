@@ -49,6 +49,7 @@ from acked.model.partition.settings import (
     fetch_fencing,
     hw_waits_for_caught_up,
     isr_checks_broker_epoch,
+    larger_isr_shrinks,
     moves_in_one_record,
     reassignment,
     reelection_forgets_ends,
@@ -160,6 +161,8 @@ def require_too_slow(s: State, leader: Replica, followers: SetValue[Replica]) ->
     require("at least one follower", ~followers.is_empty)
     require("in the ISR", followers.issubset(s.broker[leader].isr))
     require("not the leader itself", ~followers.contains(leader))
+    if reassignment.on and not larger_isr_shrinks.on:
+        require("the ISR has replicas only", s.broker[leader].isr.issubset(s.broker[leader].assigned))
     if caught_up_stay.on:
         require("lags", every(followers, lambda r: lags(s, leader, r)))
 

@@ -15,10 +15,10 @@ from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
     answer_waiting,
-    counted_isr,
     enough_in_sync,
     hold_high_watermark,
     presumes_leadership,
+    waited_isr,
     without_success,
 )
 from acked.model.partition.messages import LOST_WRITE, WRITE, WRITE_ANSWERED_OR_NOT
@@ -140,7 +140,7 @@ def require_answer_fits(s: State, leader: Replica, answered: Bool) -> None:
     if acks.value == ACKS_0:
         require("no answer to lose", answered)
     elif acks.value == ACKS_ALL:
-        require("due with the append, if it is lost", answered | counted_isr(s, leader).is_only(leader))
+        require("due with the append, if it is lost", answered | waited_isr(s, leader).is_only(leader))
 
 
 def _says_sending(t: Telling) -> str:

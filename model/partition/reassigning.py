@@ -14,7 +14,7 @@ from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Fault, Telling
 from acked.model.language.values import Bool, SetValue
 from acked.model.language.words import says_set
-from acked.model.partition.assignment import is_moving, is_replica, keeps_something
+from acked.model.partition.assignment import is_complete, is_moving, is_replica, keeps_something
 from acked.model.partition.common import commit_isr, has_session, note_change, renumber_epochs, stop_waiting, take_epoch
 from acked.model.partition.fetching import drop_late_answer, resign
 from acked.model.partition.messages import NOT_A_REPLICA
@@ -27,7 +27,7 @@ from acked.model.partition.settings import (
     reassignment,
     unclean_election,
 )
-from acked.model.partition.state import Replica, State
+from acked.model.partition.state import Replica, State, offset
 from acked.model.partition.words import says_no_answers
 
 # -- words ------------------------------------------------------------------------------------------------------------
@@ -157,6 +157,103 @@ def revert(s: State, isr: SetValue[Replica]) -> None:
     renumber_epochs(s)
 
 
+# -- with ZooKeeper ---------------------------------------------------------------------------------------------------
+
+
+def _in_zookeeper() -> bool:
+    return reassignment.on and not moves_in_one_record.on
+
+
+@action(says=_says_asked, when=_in_zookeeper, actor=CONTROLLER)
+def reassign_in_zookeeper(s: State, target: SetValue[Replica]) -> None:
+    """An operator asks for another assignment; the leader takes office again, in a new leader epoch (A1 in the controller).
+
+    One that is asked for in place of another starts from the replicas before that one (2.4, KIP-455). Who was being added and
+    is not any more is stopped at once.
+    """
+    c = s.controller
+    require_another(s, target)
+    if not moves_replaceable.on:
+        require("no move is under way", ~is_moving(s))
+    require("another assignment, or another move", (target != c.replicas) | is_moving(s))
+    rewrite(s, target)
+
+
+@action(
+    says=lambda t: f"the operator cancels the reassignment; {says_assignment(t)}",
+    when=lambda: _in_zookeeper() and moves_replaceable.on,
+    actor=CONTROLLER,
+)
+def cancel_in_zookeeper(s: State) -> None:
+    """The move is replaced by one to the replicas that there were; nobody asks whether one of them is in sync."""
+    require("a move is under way", is_moving(s))
+    rewrite(s, s.controller.replicas - s.controller.adding)
+
+
+def rewrite(s: State, target: SetValue[Replica]) -> None:
+    """The assignment that leads to the target; who is needed for neither it nor the former replicas leaves the ISR."""
+    if moves_again.value:
+        come_back(s, target - s.controller.replicas)
+    c = s.controller
+    old = c.replicas - c.adding
+    dropped = c.replicas - (old | target)
+    if moves_again.value:
+        c.asked = target
+        c.returned = c.returned - dropped
+    c.replicas = old | target
+    c.adding = target - old
+    c.removing = old - target
+    isr = c.isr - dropped
+    leads_on = c.leader.is_some & ~dropped.contains(c.leader)
+    note_change(s, leads_on)
+    take_epoch(s, leads_on)
+    c.leader = ite(leads_on, c.leader, None)
+    commit_isr(s, ite(isr.is_empty, c.isr, isr))
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: (
+        f"every replica of the target is in sync, and the controller completes the reassignment: {says_assignment(t)}"
+    ),
+    when=_in_zookeeper, actor=CONTROLLER,
+)
+def complete_in_zookeeper(s: State) -> None:
+    """The replicas are those of the target, which all are in sync; who is removed is in the ISR still (B1 to B3).
+
+    A leader that is removed is none any more, another takes office again in a new leader epoch.
+    """
+    c = s.controller
+    require("a move is under way", is_moving(s))
+    require("it is complete", is_complete(s, c.isr))
+    stays = c.leader.is_some & ~c.removing.contains(c.leader)
+    note_change(s, stays)
+    take_epoch(s, stays)
+    c.leader = ite(stays, c.leader, None)
+    c.replicas = c.replicas - c.removing
+    c.adding = none_of(Replica)
+    c.removing = none_of(Replica)
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: (
+        f"the controller takes broker {t.broker}, which was removed, out of the ISR, now {says_set(t.after.controller.isr)}"
+    ),
+    when=_in_zookeeper, actor=CONTROLLER,
+)
+def remove_from_isr(s: State, broker: Replica) -> None:
+    """Who was removed leaves the ISR, in a leader epoch of its own (B4); the last member stays."""
+    c = s.controller
+    require("a replica no more", ~is_replica(s, broker))
+    require("in the ISR", c.isr.contains(broker))
+    require("not the last member", ~c.isr.is_only(broker))
+    note_change(s, c.leader.is_some)
+    take_epoch(s, c.leader.is_some)
+    commit_isr(s, c.isr.remove(broker))
+    renumber_epochs(s)
+
+
 # -- who was removed --------------------------------------------------------------------------------------------------
 
 
@@ -176,6 +273,8 @@ def delete_replica(s: State, broker: Replica) -> None:
     require("has something", keeps_something(s, broker))
     removed: Bool = ~is_replica(s, broker)
     require("was removed", removed | s.controller.returned.contains(broker) if moves_again.value else removed)
+    if not moves_in_one_record.on:
+        require("out of the ISR, of which it was told first", ~s.controller.isr.contains(broker))
     stop_waiting(s, broker)
     drop_late_answer(s, broker)
     resign(s, broker)
@@ -184,11 +283,20 @@ def delete_replica(s: State, broker: Replica) -> None:
     mine.leader_epoch = None
     mine.truncating = False
     mine.empty_epoch = None
-    s.log[broker].truncate(0)
+    s.log[broker].truncate(offset(0))
     mine.hw = 0
     if moves_again.value:
         s.controller.returned = s.controller.returned.remove(broker)
     renumber_epochs(s)
 
 
-ACTIONS = (reassign, cancel_move, cancel_move_uncleanly, delete_replica)
+ACTIONS = (
+    reassign,
+    cancel_move,
+    cancel_move_uncleanly,
+    reassign_in_zookeeper,
+    cancel_in_zookeeper,
+    complete_in_zookeeper,
+    remove_from_isr,
+    delete_replica,
+)

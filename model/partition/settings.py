@@ -251,6 +251,12 @@ moves_in_one_record = switch(
     "brings the ISR, and takes no new leader epoch for its start (KRaft); with ZooKeeper all of that takes steps of its own",
     default=True,
 )
+larger_isr_shrinks = switch(
+    "larger_isr_shrinks",
+    "a leader whose ISR has members that are replicas no more can take brokers out of it, those among them (3.0, KAFKA-9672; "
+    "only without moves_in_one_record)",
+    default=True,
+)
 moves_replaceable = switch(
     "moves_replaceable",
     "a reassignment that is under way may be cancelled, or replaced by another (2.4, KIP-455)",
@@ -348,6 +354,7 @@ RULES: tuple[Constant, ...] = (
     reregistration_noticed,
     move_completion,
     moves_in_one_record,
+    larger_isr_shrinks,
     moves_replaceable,
     query_waits_for_epoch,
     client_epoch,

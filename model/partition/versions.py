@@ -107,6 +107,8 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.move_completion, "4.3", "all in sync if fewer", "KAFKA-19975", KRAFT),
     Change(settings.moves_in_one_record, "0.8", False, "0.8.0: the controller writes assignment, leader and ISR one by one"),
     Change(settings.moves_in_one_record, "3.3", True, "KRaft, KAFKA-12803", KRAFT),
+    Change(settings.larger_isr_shrinks, "0.8", False, "0.8.0: what is asked of a member that is no replica is an error"),
+    Change(settings.larger_isr_shrinks, "3.0", True, "KAFKA-9672"),
     Change(settings.moves_replaceable, "0.8", False, "0.8.0: a reassignment that is under way is not touched"),
     Change(settings.moves_replaceable, "2.4", True, "KIP-455, KAFKA-8345"),
     Change(settings.query_waits_for_epoch, "0.8", False, "0.8.0: the high watermark, whatever it is"),

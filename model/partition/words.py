@@ -42,11 +42,10 @@ def says_no_answers(t: Telling, broker: int) -> str:
 def says_complete(t: Telling) -> str:
     """That a reassignment is complete with the step, as the end of a sentence; nothing if none is."""
     before, after = t.before.controller, t.after.controller
-    was, now = getattr(before, "replicas", None), getattr(after, "replicas", None)
-    is_over = was is not None and bool(before.adding or before.removing) and not (after.adding or after.removing)
-    if not is_over:
+    was_moving = bool(getattr(before, "adding", None) or getattr(before, "removing", None))
+    if not was_moving or after.adding or after.removing:
         return ""
-    text = f"; with that the reassignment is complete, the replicas are {says_set(now)}"
+    text = f"; with that the reassignment is complete, the replicas are {says_set(after.replicas)}"
     if before.removing:
         text += f" and the ISR {says_set(after.isr)}"
     if before.leader is not None and after.leader is None:
