@@ -9,6 +9,7 @@ from acked.checker.errors import SystemFailure
 
 _NEEDED_FOR = {
     "hcl2": "Terraform's files",
+    "confluent_kafka": "asking a running cluster",
     "kazoo": "real brokers",
     "kio": "real brokers",
     "lark": "Terraform's files",
@@ -19,10 +20,10 @@ _NEEDED_FOR = {
     "scipy": "liveness, which looks for strongly connected components",
 }
 """By top-level module."""
-_DISTRIBUTIONS = {"hcl2": "python-hcl2"}
+_DISTRIBUTIONS = {"confluent_kafka": "confluent-kafka", "hcl2": "python-hcl2"}
 """Distributions that are not called as their module is."""
 
-_EXTRAS = {"kazoo": "'acked[cluster]'", "kio": "'acked[cluster]'"}
+_EXTRAS = {"confluent-kafka": "'acked[cluster]'", "kazoo": "'acked[cluster]'", "kio": "'acked[cluster]'"}
 """What installs a distribution together with what else is needed for the same."""
 
 

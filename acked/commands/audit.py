@@ -20,6 +20,7 @@ from acked.checker.names import near
 from acked.version import __version__
 
 if TYPE_CHECKING:
+    from acked.checker.audit.entry import SettingEntry
     from acked.checker.audit.faults import Faults
     from acked.checker.audit.gather import Given, Recognised
     from acked.checker.audit.questions import Assumptions, AuditQuestion
@@ -41,20 +42,37 @@ class ClusterFacts:
     overrides: tuple[tuple[str, str], ...]
     lenient: bool
     internal: bool
+    bootstrap: str | None
+    command_config: Path | None
+    timeout: float | None
+    producer: tuple[tuple[str, str], ...]
 
     def recognised(self, files: tuple[Path, ...]) -> Recognised:
         """What the files and --set say."""
-        from acked.checker.audit.entry import OPTION, SettingEntry
+        from acked.checker.audit.entry import OPTION, Scope, SettingEntry
         from acked.checker.audit.gather import recognise
         from acked.checker.audit.keys import KEYS
         from acked.checker.audit.read import read_all
 
         entries = read_all(files)
+        if self.bootstrap is not None:
+            entries += self._live(self.bootstrap)
+        elif self.command_config is not None or self.timeout is not None:
+            raise click.UsageError("--command-config and --timeout are about a running cluster; name it with "
+                                   "--bootstrap-server, or leave them out.")  # fmt: skip
+        entries += [SettingEntry(key, value, "--producer", 0, Scope.PRODUCER) for key, value in self.producer]
         for key, _ in self.overrides:
             if key not in KEYS:  # In a file it may be none of our business; here it was typed for us.
                 raise ConfigurationError(f"--set: {key} is not a setting that the audit uses{near(key, KEYS)}")
         overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
         return recognise(entries, overrides, self.lenient)
+
+    def _live(self, address: str) -> list[SettingEntry]:
+        from acked.asking.live import SECONDS, ask_cluster, client_properties
+        from acked.checker.audit.live import live_entries
+
+        properties = client_properties(self.command_config)
+        return live_entries(ask_cluster(address, properties, self.timeout or SECONDS, self.topic))
 
 
 @dataclass(frozen=True)
@@ -132,6 +150,15 @@ _describes_cluster = collects(
     overrides=option("--set", type=KeyValue("replication.factor=3"), multiple=True,
                      help="A setting besides those of the files, or instead of one: replication.factor=3."),
     lenient=option("--lenient", is_flag=True, help="Warn of names that resemble settings instead of refusing them."),
+    bootstrap=option("--bootstrap-server", metavar="HOST:PORT,…",
+                     help="Read a running cluster: brokers, topics and features, and change nothing."),
+    command_config=option("--command-config", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+                          help="The client's properties for --bootstrap-server, as kafka-configs.sh takes them."),
+    timeout=option("--timeout", type=click.FloatRange(1, 3600), metavar="SECONDS",
+                   help="How long the cluster may be asked; default: 30."),
+    producer=option("--producer", type=KeyValue("acks=1"), multiple=True,
+                    help="A setting of the producers: acks=1. A cluster does not know them; default there: acks=all with "
+                    "idempotence, and acks=1 for comparison."),
     internal=option("--internal", is_flag=True, help="Audit Kafka's own topics, too: __consumer_offsets and its like."),
 )  # fmt: skip
 _assumes = collects(
@@ -205,11 +232,13 @@ def audit(
     Exit codes: 0 if every required answer is no, 12 if one is yes, 152 if one is undecided, 150 for a file that cannot be
     read or has no known setting, 151 for settings that Kafka refuses, that contradict each other, or that look misspelt.
     """
+    from acked.checker.audit.entry import Scope
     from acked.checker.audit.gather import settle
+    from acked.checker.audit.live import with_producers
     from acked.checker.audit.several import Asked, audit_groups, worst_of_groups
     from acked.checker.audit.topics import groups_of, left_out
 
-    if not files and not cluster.overrides:
+    if not files and not cluster.overrides and cluster.bootstrap is None:
         raise click.UsageError("Missing argument 'FILE...'.")
     questions, required = wanted.questions, wanted.required
     if out is not None:
@@ -219,6 +248,8 @@ def audit(
     if wanted.show_settings:
         return _show_settings(settle(found, cluster.topic, cluster.entities), output.form, out)
     groups = groups_of(found, cluster.topic, cluster.entities, cluster.internal)
+    if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in found.known):
+        groups = with_producers(groups)
     cache = batch.cache()
     with output.batch_progress("searches") as progress:
         asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, batch.limits,
