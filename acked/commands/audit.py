@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from acked.asking.options import FORMAT, OUT, QUIET, BatchOptions, KeyValue, collects, option, searches_many
-from acked.asking.output import Output, json_text, put_text
+from acked.asking.output import Output, json_text, put_text, say
 from acked.checker.audit.fault_words import BESIDES, CRASHES, names_of
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable
@@ -107,6 +107,7 @@ class Wanted:
     require: str
     advice: bool
     show_settings: bool
+    fix: Path | None
 
     @cached_property
     def questions(self) -> tuple[AuditQuestion, ...]:
@@ -182,6 +183,8 @@ _asks = collects(
                    help="Exit with 0 only if the answer to these is no: loss, duplicates, reordering, vanishing, writes, "
                    "or all; of a question under one fault only: loss=one-machine, loss=one-lossy+zombies."),
     advice=option("--advice/--no-advice", default=True, help="Find the settings that cause a yes, and the smallest fix."),
+    fix=option("--fix", metavar="OUT", type=click.Path(path_type=Path, file_okay=False),
+               help="Write copies of FILE..., with the recommended change made, into the folder OUT."),
     show_settings=option("--show-settings", is_flag=True,
                          help="Say what is read, with files and lines, and ask nothing (text or JSON)."),
 )  # fmt: skip
@@ -257,7 +260,27 @@ def audit(
         audited = audit_groups(groups, asked)
     document = _document(audited, required, left_out(found, groups), cache)
     _show(document, output.form, out, [str(file) for file in files])
+    if wanted.fix is not None:
+        _fix(audited, wanted.fix)
     return _CODES[worst_of_groups(audited, required).value]
+
+
+def _fix(audited: list[Audited], folder: Path) -> None:
+    """Writes what is recommended into copies of the files, and says on stderr what that leaves to do."""
+    from acked.checker.audit.patch import patched, write_patches
+
+    if len(audited) > 1:
+        raise ConfigurationError("--fix is about one group of topics, and there are several; name a --topic")
+    (one,) = audited
+    found = None if one.audit is None else one.audit.recommended
+    if found is None:
+        say("nothing is written: no change is needed, or none was found after which every required answer is a no")
+        return
+    patches = patched(one.group.given, found.settings)
+    for place in write_patches(patches, folder):
+        say(f"written: {place}")
+    for text in patches.by_hand:
+        say(f"to do by hand: {text}")
 
 
 _CODES = {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}
