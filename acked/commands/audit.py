@@ -108,6 +108,7 @@ class Wanted:
     advice: bool
     show_settings: bool
     fix: Path | None
+    baseline: Path | None
 
     @cached_property
     def questions(self) -> tuple[AuditQuestion, ...]:
@@ -183,6 +184,9 @@ _asks = collects(
                    help="Exit with 0 only if the answer to these is no: loss, duplicates, reordering, vanishing, writes, "
                    "or all; of a question under one fault only: loss=one-machine, loss=one-lossy+zombies."),
     advice=option("--advice/--no-advice", default=True, help="Find the settings that cause a yes, and the smallest fix."),
+    baseline=option("--baseline", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+                    help="An earlier audit (--format json): only what got worse since is red, and text has only what "
+                    "changed."),
     fix=option("--fix", metavar="OUT", type=click.Path(path_type=Path, file_okay=False),
                help="Write copies of FILE..., with the recommended change made, into the folder OUT."),
     show_settings=option("--show-settings", is_flag=True,
@@ -191,7 +195,9 @@ _asks = collects(
 _shows = collects(
     "output",
     Output,
-    form=FORMAT.with_(type=click.Choice(["text", "markdown", "html", "json", "sarif"]), help="The form of the answer."),
+    form=FORMAT.with_(
+        type=click.Choice(["text", "markdown", "html", "json", "sarif", "junit"]), help="The form of the answer."
+    ),
     quiet=QUIET,
 )
 
@@ -247,6 +253,7 @@ def audit(
     if out is not None:
         check_writable(out, "audit")
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
+    before = None if wanted.baseline is None else _baseline(wanted.baseline)
     found = cluster.recognised(files)
     if wanted.show_settings:
         return _show_settings(settle(found, cluster.topic, cluster.entities), output.form, out)
@@ -259,10 +266,31 @@ def audit(
                       cache, progress)  # fmt: skip
         audited = audit_groups(groups, asked)
     document = _document(audited, required, left_out(found, groups), cache)
+    verdict = worst_of_groups(audited, required).value
+    if before is not None:
+        document, verdict = _since(document, before, wanted.baseline)
     _show(document, output.form, out, [str(file) for file in files])
     if wanted.fix is not None:
         _fix(audited, wanted.fix)
-    return _CODES[worst_of_groups(audited, required).value]
+    return _CODES[verdict]
+
+
+def _baseline(path: Path) -> dict[str, Any]:
+    from acked.reports.audit.baseline import read_baseline
+
+    return dict(read_baseline(path))
+
+
+def _since(document: dict[str, Any], before: dict[str, Any], path: Path | None) -> tuple[dict[str, Any], str]:
+    """The audit with what changed since an earlier one, and the verdict of what got worse."""
+    from acked.reports.audit.baseline import differences
+
+    found = differences(before, document)
+    worse = {one.now for one in found if one.is_worse}
+    verdict = next((reply for reply in ("yes", "undecided") if reply in worse), "no")
+    told = [{"topic": one.cell[0], "question": one.cell[1], "faults": one.cell[2], "before": one.before, "now": one.now,
+             "is_worse": one.is_worse, "in_words": one.words} for one in found]  # fmt: skip
+    return {**document, "baseline": {"file": str(path), "verdict": verdict, "differences": told}}, verdict
 
 
 def _fix(audited: list[Audited], folder: Path) -> None:
@@ -330,6 +358,12 @@ def _questions(text: str, option: str) -> tuple[AuditQuestion, ...]:
 
 
 def _show(document: dict[str, Any], form: str, out: Path | None, files: list[str]) -> None:
+    if form == "text" and "baseline" in document:
+        from acked.reports.console import harmless
+
+        lines = [one["in_words"] for one in document["baseline"]["differences"]]
+        put_text("".join(f"{harmless(line)}\n" for line in lines), out, "audit")
+        return
     if form == "text":
         from acked.reports.audit.terminal import print_audit
         from acked.reports.audit.topics import print_topics
@@ -361,4 +395,8 @@ def _rendered(document: dict[str, Any], form: str, files: list[str]) -> str:
         from acked.reports.audit.sarif import audit_sarif
 
         return json_text(audit_sarif(document, files, __version__))
+    if form == "junit":
+        from acked.reports.audit.junit import audit_junit
+
+        return audit_junit(document)
     return json_text(document)
