@@ -10,6 +10,7 @@ from acked.checker.errors import SystemFailure
 _NEEDED_FOR = {
     "cvc5": "checking certificates with a second solver",
     "hcl2": "Terraform's files",
+    "confluent_kafka": "asking a running cluster",
     "kazoo": "real brokers",
     "kio": "real brokers",
     "lark": "Terraform's files",
@@ -20,10 +21,13 @@ _NEEDED_FOR = {
     "scipy": "liveness, which looks for strongly connected components",
 }
 """By top-level module."""
-_DISTRIBUTIONS = {"hcl2": "python-hcl2"}
+_DISTRIBUTIONS = {"confluent_kafka": "confluent-kafka", "hcl2": "python-hcl2"}
 """Distributions that are not called as their module is."""
 
-_EXTRAS = {"cvc5": "'acked[certificates]'", "kazoo": "'acked[cluster]'", "kio": "'acked[cluster]'"}
+_EXTRAS = {
+    "cvc5": "'acked[certificates]'",
+    **dict.fromkeys(("confluent-kafka", "kazoo", "kio"), "'acked[cluster]'"),
+}
 """What installs a distribution together with what else is needed for the same."""
 
 

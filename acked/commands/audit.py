@@ -22,6 +22,7 @@ from acked.version import __version__
 
 if TYPE_CHECKING:
     from acked.checker.audit.audit import Audit
+    from acked.checker.audit.entry import SettingEntry
     from acked.checker.audit.faults import Faults
     from acked.checker.audit.gather import Given, Recognised
     from acked.checker.audit.questions import Assumptions, AuditQuestion
@@ -45,20 +46,37 @@ class ClusterFacts:
     overrides: tuple[tuple[str, str], ...]
     lenient: bool
     internal: bool
+    bootstrap: str | None
+    command_config: Path | None
+    timeout: float | None
+    producer: tuple[tuple[str, str], ...]
 
     def recognised(self, files: tuple[Path, ...]) -> Recognised:
         """What the files and --set say."""
-        from acked.checker.audit.entry import OPTION, SettingEntry
+        from acked.checker.audit.entry import OPTION, Scope, SettingEntry
         from acked.checker.audit.gather import recognise
         from acked.checker.audit.keys import KEYS
         from acked.checker.audit.read import read_all
 
         entries = read_all(files)
+        if self.bootstrap is not None:
+            entries += self._live(self.bootstrap)
+        elif self.command_config is not None or self.timeout is not None:
+            raise click.UsageError("--command-config and --timeout are about a running cluster; name it with "
+                                   "--bootstrap-server, or leave them out.")  # fmt: skip
+        entries += [SettingEntry(key, value, "--producer", 0, Scope.PRODUCER) for key, value in self.producer]
         for key, _ in self.overrides:
             if key not in KEYS:  # In a file it may be none of our business; here it was typed for us.
                 raise ConfigurationError(f"--set: {key} is not a setting that the audit uses{near(key, KEYS)}")
         overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
         return recognise(entries, overrides, self.lenient)
+
+    def _live(self, address: str) -> list[SettingEntry]:
+        from acked.asking.live import SECONDS, ask_cluster, client_properties
+        from acked.checker.audit.live import live_entries
+
+        properties = client_properties(self.command_config)
+        return live_entries(ask_cluster(address, properties, self.timeout or SECONDS, self.topic))
 
 
 @dataclass(frozen=True)
@@ -93,6 +111,8 @@ class Wanted:
     require: str
     advice: bool
     show_settings: bool
+    fix: Path | None
+    baseline: Path | None
 
     @cached_property
     def questions(self) -> tuple[AuditQuestion, ...]:
@@ -136,6 +156,15 @@ _describes_cluster = collects(
     overrides=option("--set", type=KeyValue("replication.factor=3"), multiple=True,
                      help="A setting besides those of the files, or instead of one: replication.factor=3."),
     lenient=option("--lenient", is_flag=True, help="Warn of names that resemble settings instead of refusing them."),
+    bootstrap=option("--bootstrap-server", metavar="HOST:PORT,…",
+                     help="Read a running cluster: brokers, topics and features, and change nothing."),
+    command_config=option("--command-config", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+                          help="The client's properties for --bootstrap-server, as kafka-configs.sh takes them."),
+    timeout=option("--timeout", type=click.FloatRange(1, 3600), metavar="SECONDS",
+                   help="How long the cluster may be asked; default: 30."),
+    producer=option("--producer", type=KeyValue("acks=1"), multiple=True,
+                    help="A setting of the producers: acks=1. A cluster does not know them; default there: acks=all with "
+                    "idempotence, and acks=1 for comparison."),
     internal=option("--internal", is_flag=True, help="Audit Kafka's own topics, too: __consumer_offsets and its like."),
 )  # fmt: skip
 _assumes = collects(
@@ -159,13 +188,20 @@ _asks = collects(
                    help="Exit with 0 only if the answer to these is no: loss, duplicates, reordering, vanishing, writes, "
                    "or all; of a question under one fault only: loss=one-machine, loss=one-lossy+zombies."),
     advice=option("--advice/--no-advice", default=True, help="Find the settings that cause a yes, and the smallest fix."),
+    baseline=option("--baseline", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+                    help="An earlier audit (--format json): only what got worse since is red, and text has only what "
+                    "changed."),
+    fix=option("--fix", metavar="OUT", type=click.Path(path_type=Path, file_okay=False),
+               help="Write copies of FILE..., with the recommended change made, into the folder OUT."),
     show_settings=option("--show-settings", is_flag=True,
                          help="Say what is read, with files and lines, and ask nothing (text or JSON)."),
 )  # fmt: skip
 _shows = collects(
     "output",
     Output,
-    form=FORMAT.with_(type=click.Choice(["text", "markdown", "html", "json", "sarif"]), help="The form of the answer."),
+    form=FORMAT.with_(
+        type=click.Choice(["text", "markdown", "html", "json", "sarif", "junit"]), help="The form of the answer."
+    ),
     quiet=QUIET,
 )
 
@@ -220,33 +256,81 @@ def audit(
     read or has no known setting, 151 for settings that Kafka refuses, that contradict each other, or that look misspelt.
     With --prove-it 1 if real brokers do something else than the model, 153 if they do not start.
     """
+    from acked.checker.audit.entry import Scope
     from acked.checker.audit.gather import settle
+    from acked.checker.audit.live import with_producers
     from acked.checker.audit.several import Asked, audit_groups, worst_of_groups
     from acked.checker.audit.topics import groups_of, left_out
 
-    if not files and not cluster.overrides:
+    if not files and not cluster.overrides and cluster.bootstrap is None:
         raise click.UsageError("Missing argument 'FILE...'.")
     questions, required = wanted.questions, wanted.required
     if prove_it and (output.form not in ("text", "json") or wanted.show_settings):
         raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
+    if prove_it and wanted.fix is not None:
+        raise click.UsageError("--prove-it plays the story of a yes, and --fix writes what prevents it; use one at a time")
     if out is not None:
         check_writable(out, "audit")
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
+    before = None if wanted.baseline is None else _baseline(wanted.baseline)
     found = cluster.recognised(files)
     if wanted.show_settings:
         return _show_settings(settle(found, cluster.topic, cluster.entities), output.form, out)
     groups = groups_of(found, cluster.topic, cluster.entities, cluster.internal)
+    if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in found.known):
+        groups = with_producers(groups)
     cache = batch.cache()
     with output.batch_progress("searches") as progress:
         asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, batch.limits,
                       cache, progress)  # fmt: skip
         audited = audit_groups(groups, asked)
     document = _document(audited, required, left_out(found, groups), cache)
-    code = _CODES[worst_of_groups(audited, required).value]
+    verdict = worst_of_groups(audited, required).value
+    if before is not None:
+        document, verdict = _since(document, before, wanted.baseline)
     if prove_it:
-        return _prove([item.audit for item in audited if item.audit is not None], required, document, code, output, out)
+        audits = [item.audit for item in audited if item.audit is not None]
+        return _prove(audits, required, document, _CODES[verdict], output, out)
     _show(document, output.form, out, [str(file) for file in files])
-    return code
+    if wanted.fix is not None:
+        _fix(audited, wanted.fix)
+    return _CODES[verdict]
+
+
+def _baseline(path: Path) -> dict[str, Any]:
+    from acked.reports.audit.baseline import read_baseline
+
+    return dict(read_baseline(path))
+
+
+def _since(document: dict[str, Any], before: dict[str, Any], path: Path | None) -> tuple[dict[str, Any], str]:
+    """The audit with what changed since an earlier one, and the verdict of what got worse."""
+    from acked.reports.audit.baseline import differences
+
+    found = differences(before, document)
+    worse = {one.now for one in found if one.is_worse}
+    verdict = next((reply for reply in ("yes", "undecided") if reply in worse), "no")
+    told = [{"topic": one.cell[0], "question": one.cell[1], "faults": one.cell[2], "before": one.before, "now": one.now,
+             "is_worse": one.is_worse, "in_words": one.words} for one in found]  # fmt: skip
+    return {**document, "baseline": {"file": str(path), "verdict": verdict, "differences": told}}, verdict
+
+
+def _fix(audited: list[Audited], folder: Path) -> None:
+    """Writes what is recommended into copies of the files, and says on stderr what that leaves to do."""
+    from acked.checker.audit.patch import patched, write_patches
+
+    if len(audited) > 1:
+        raise ConfigurationError("--fix is about one group of topics, and there are several; name a --topic")
+    (one,) = audited
+    found = None if one.audit is None else one.audit.recommended
+    if found is None:
+        say("nothing is written: no change is needed, or none was found after which every required answer is a no")
+        return
+    patches = patched(one.group.given, found.settings)
+    for place in write_patches(patches, folder):
+        say(f"written: {place}")
+    for text in patches.by_hand:
+        say(f"to do by hand: {text}")
 
 
 _CODES = {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}
@@ -336,6 +420,12 @@ def _questions(text: str, option: str) -> tuple[AuditQuestion, ...]:
 
 
 def _show(document: dict[str, Any], form: str, out: Path | None, files: list[str]) -> None:
+    if form == "text" and "baseline" in document:
+        from acked.reports.console import harmless
+
+        lines = [one["in_words"] for one in document["baseline"]["differences"]]
+        put_text("".join(f"{harmless(line)}\n" for line in lines), out, "audit")
+        return
     if form == "text":
         from acked.reports.audit.terminal import print_audit
         from acked.reports.audit.topics import print_topics
@@ -367,4 +457,8 @@ def _rendered(document: dict[str, Any], form: str, files: list[str]) -> str:
         from acked.reports.audit.sarif import audit_sarif
 
         return json_text(audit_sarif(document, files, __version__))
+    if form == "junit":
+        from acked.reports.audit.junit import audit_junit
+
+        return audit_junit(document)
     return json_text(document)

@@ -151,6 +151,23 @@ def price_of(change: Several, configuration: Configuration) -> tuple[str, ...]:
     return tuple(found)
 
 
+def costs_of(change: Several, configuration: Configuration) -> tuple[str, ...]:
+    """What a recommended change costs, that of settings which are proposed first too."""
+    wanted = dict(change)
+    found = list(price_of(change, configuration))
+    if wanted.get(keys.ACKS) == "all":
+        found.append("a producer waits for all in-sync replicas rather than for the leader alone: latency, not throughput")
+    if REPLICATION_FACTOR in wanted and wanted[REPLICATION_FACTOR] != "4":
+        found.append(f"{wanted[REPLICATION_FACTOR]} copies of everything: disk and network")
+    least = int(wanted.get(keys.MIN_ISR, "1"))
+    replicas = int(wanted.get(REPLICATION_FACTOR, configuration[REPLICATION_FACTOR].value))
+    if 1 < least < replicas:
+        found.append(f"nothing is accepted while fewer than {least} replicas are in sync")
+    if wanted.get(keys.UNCLEAN) == "false":
+        found.append("a partition of which no in-sync replica is alive waits for one, rather than lose records")
+    return tuple(dict.fromkeys(found))
+
+
 def _upgrades(release: ReleaseNumber) -> list[One]:
     later = [version for version in VERSIONS if version != LATEST and not release.since(version)]
     return [(VERSION_KEY, version) for version in later]
@@ -159,6 +176,48 @@ def _upgrades(release: ReleaseNumber) -> list[One]:
 def _sets(items: Sequence[One], size: int) -> list[Several]:
     """So many items, of different keys, the preferred ones first."""
     return [chosen for chosen in combinations(items, size) if len({key for key, _ in chosen}) == size]
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """One change after which every answer that is required is a no, found by search; `costs` in words."""
+
+    settings: Several
+    costs: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """`acks=all, min.insync.replicas=2`."""
+        return SettingsChange(self.settings).words
+
+
+MAX_ROUNDS = 6
+"""Changes that are put together before it is given up to find one that serves all answers."""
+
+
+def recommend(adviser: Adviser, required: Sequence[Open], others: Sequence[Open]) -> Recommendation | None:
+    """The remedies of the answers put together until all that are required are a no; None if that does not come about.
+
+    `others` decide as well, are no now, and are kept so where that can be.
+    """
+    change: dict[str, str] = {}
+    for _ in range(MAX_ROUNDS):
+        now = adviser.after(tuple(change.items()))
+        if now is None:
+            return None
+        replies = now.replies(required)
+        if all(reply is AuditVerdict.NO for reply in replies.values()):
+            settings = tuple(change.items())
+            return Recommendation(settings, costs_of(settings, adviser.configuration)) if settings else None
+        bad = next((item for item, reply in replies.items() if reply is AuditVerdict.YES), None)
+        if bad is None:
+            return None  # Undecided: nothing can be promised.
+        kept = [item for item, reply in replies.items() if reply is AuditVerdict.NO]
+        remedy = now.advise(bad, list(dict.fromkeys([*kept, *others]))).remedy
+        if remedy is None:
+            return None
+        change |= dict(remedy.settings)
+    return None
 
 
 # -- which help ---------------------------------------------------------------------------------------------------------
@@ -192,6 +251,28 @@ class Adviser:
                 causes = [change for change in singles if self._reply(item, change) is AuditVerdict.NO]
                 return Advice(_changes(tried), _changes(causes), remedy)
         return Advice(_changes(tried), (), None)
+
+    def replies(self, items: Iterable[Open]) -> dict[Open, AuditVerdict]:
+        """The answers as things are; where nothing is ever accepted a no is none."""
+        found = list(items)
+        self._decide((item, ()) for item in found)
+        return {item: self._reply(item, ()) or AuditVerdict.UNDECIDED for item in found}
+
+    def after(self, change: Several) -> Adviser | None:
+        """The adviser of the configuration after a change; None if Kafka would refuse it."""
+        wanted = dict(change)
+        context, given = self.context, self.given
+        if VERSION_KEY in wanted:
+            release = keys.release(wanted.pop(VERSION_KEY))
+            planes = planes_in(release)
+            context = Deployment(release, context.plane if context.plane in planes else planes[0])
+            given = given.but(dict.fromkeys((keys.IBP, keys.METADATA_VERSION), ""))
+        given = given.but(wanted)
+        try:
+            configuration = configure(given, context.release, context.plane)
+        except ConfigurationError:
+            return None
+        return Adviser(given, context, configuration, self.assumed, self.searches)
 
     def _singles(self, item: Open) -> list[Several]:
         good = preferred(self.configuration, item.question.asked, item.faults)

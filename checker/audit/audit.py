@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from acked.checker.audit.advice import Advice, Adviser, Open
+from acked.checker.audit.advice import Advice, Adviser, Open, Recommendation, recommend
 from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.faults import Faults
 from acked.checker.audit.gather import Given, Remark
@@ -90,7 +90,8 @@ class Audit:
     """Everything there is to say of a configuration.
 
     `others` are the other contexts that may be meant, for each the reason why Kafka would not start there, or an empty text;
-    `everywhere` are the questions that were asked of them too. `is_advised` tells whether advice was asked for.
+    `everywhere` are the questions that were asked of them too, those that are required. `is_advised` tells whether advice was
+    asked for; `recommended` is one change after which all that is required is a no here, None where none is needed or found.
     """
 
     configuration: Configuration
@@ -101,6 +102,7 @@ class Audit:
     everywhere: tuple[AuditQuestion, ...] = ()
     is_advised: bool = True
     warnings: tuple[str, ...] = ()
+    recommended: Recommendation | None = None
 
     def all_of(self, asked: AuditQuestion) -> tuple[Answer, ...]:
         """The answers to a question that decide, under each kind of faults."""
@@ -199,7 +201,22 @@ class Auditor:
         if advise:
             answers = _advised(Adviser(self.given, context, configuration, self.assumed, searches), answers)
         warnings = tuple(self.cache.warnings) if self.cache is not None else ()
-        return Audit(configuration, context, self.assumed, tuple(answers), plan.others, everywhere, advise, warnings)
+        recommended = self._recommended(plan, answers, everywhere, searches) if advise else None
+        return Audit(
+            configuration, context, self.assumed, tuple(answers), plan.others, everywhere, advise, warnings, recommended
+        )
+
+    def _recommended(
+        self, plan: _Plan, answers: Sequence[Answer], required: Sequence[AuditQuestion], searches: Searches
+    ) -> Recommendation | None:
+        """One change for all that is required, where one of it is a yes."""
+        decisive = [answer for answer in answers if answer.decides]
+        wanted = [answer for answer in decisive if answer.question.asked in required]
+        if not any(answer.reply is AuditVerdict.YES for answer in wanted):
+            return None
+        others = [answer for answer in decisive if answer not in wanted and answer.reply is AuditVerdict.NO]
+        adviser = Adviser(self.given, plan.context, plan.configuration, self.assumed, searches)
+        return recommend(adviser, [_open(answer) for answer in wanted], [_open(answer) for answer in others])
 
     def _plan(self, asked: Sequence[AuditQuestion], everywhere: Sequence[AuditQuestion]) -> _Plan:
         configuration = configure(self.given, self.release, self.plane)
@@ -234,6 +251,10 @@ class Auditor:
             except RefusedByKafka as error:
                 refused.append((other, str(error)))
         return possible, refused
+
+
+def _open(answer: Answer) -> Open:
+    return Open(answer.question, answer.faults)
 
 
 def _everywhere(asked: Sequence[AuditQuestion], wanted: Sequence[AuditQuestion] | None) -> tuple[AuditQuestion, ...]:

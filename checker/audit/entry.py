@@ -38,7 +38,13 @@ NOW = {
 }
 """What is said of a partition as it is now, which is no setting: the rule of the remark, and what it says of the topic."""
 
-BESIDE = frozenset({NODES, DESCRIBED, LISTED, IMPORTED, *NOW})
+UNREAD = "may not be read"
+"""What of a topic, a broker or the controllers is not known, and why: answers that depend on it are undecided."""
+
+UNREAD_LEADER = "may not be read if it leads"
+"""A broker with replicas of a topic whose settings are not known."""
+
+BESIDE = frozenset({NODES, DESCRIBED, LISTED, IMPORTED, UNREAD, UNREAD_LEADER, *NOW})
 """What readers note besides settings."""
 
 INSTEAD = "write the settings as properties (min.insync.replicas=2), one a line, or as JSON"

@@ -56,6 +56,9 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
     searches = Searches(asked.limits, asked.cache, asked.on_decided)
     prepared: list[tuple[TopicGroup, Contexts | None, Auditor | None, str]] = []
     for group in groups:
+        if group.refusal:
+            prepared.append((group, None, None, group.refusal))
+            continue
         try:
             found = contexts(group.given, asked.version, asked.plane)
             auditor = Auditor(group.given, found.first.release, found.first.plane, asked.assumed, asked.limits, asked.cache,
@@ -70,7 +73,12 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
     ready = [auditor for _, _, auditor, _ in prepared if auditor is not None]
     searches.decide(task for auditor in ready for task in auditor.tasks(asked.questions, asked.required))
     audited = [
-        Audited(group, found, auditor and auditor.run(asked.questions, asked.advise, asked.required), refusal)
+        Audited(
+            group,
+            found,
+            None if auditor is None else auditor.run(asked.questions, asked.advise, asked.required),
+            refusal,
+        )
         for group, found, auditor, refusal in prepared
     ]
     return sorted(audited, key=lambda one: (not one.group.decides, _ORDER.index(one.worst(asked.required)), _badness(one)))

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from acked.checker.audit.entry import LISTED, NOW, Scope, SettingEntry
+from acked.checker.audit import keys
+from acked.checker.audit.entry import LISTED, NOW, UNREAD, UNREAD_LEADER, Scope, SettingEntry
 from acked.checker.audit.gather import Given, Recognised, Remark, Severity, settle
 from acked.checker.audit.keys import KEYS
 from acked.checker.errors import ConfigurationError
@@ -30,7 +31,8 @@ class TopicGroup:
     """Topics for which the same counts; none where no topic is described.
 
     `brokers` are those whose settings these are, where brokers differ; empty where they agree. `producer` says which producer
-    is assumed, where none is known; one that does not decide (`decides`) is answered for comparison.
+    is assumed, where none is known; one that does not decide (`decides`) is answered for comparison. `refusal` says why
+    nothing can be asked of a group.
     """
 
     topics: tuple[str, ...]
@@ -38,6 +40,7 @@ class TopicGroup:
     brokers: tuple[str, ...] = ()
     producer: str = ""
     decides: bool = True
+    refusal: str = ""
 
 
 def groups_of(
@@ -55,16 +58,32 @@ def groups_of(
     own = _by_topic(found, wanted or described)
     shared = found.only(())
     members: dict[tuple[Signature, frozenset[str]], tuple[Given, list[str], list[str]]] = {}
-    for name in wanted or described or [None]:
+    refused: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    first_error: ConfigurationError | None = None
+    names: Sequence[str | None] = wanted or described or [None]
+    for name in names:
         mine = shared if name is None else own[name]
-        for brokers, given in _variants(mine, name, entities).items():
+        for reason in _unread(mine):
+            refused.setdefault(reason, []).append(name or "")
+        if any(not brokers for _, brokers in _unread(mine)):
+            continue
+        try:
+            variants = _variants(mine, name, entities)
+        except ConfigurationError as error:
+            first_error = first_error or error
+            refused.setdefault((str(error), ()), []).append(name or "")
+            continue
+        for brokers, given in variants.items():
             remarked = replace(given, findings=(*given.findings, *_now(mine)))
             signature = frozenset((key, entry.value) for key, entry in given.entries.items())
             key = (signature, frozenset(brokers))
-            _, names, _ = members.setdefault(key, (remarked, [], list(brokers)))
-            names += [name] * (name is not None)
-    groups = [TopicGroup(tuple(names), given, tuple(brokers)) for given, names, brokers in members.values()]
-    return [_with_findings(group, own) for group in groups]
+            _, alike, _ = members.setdefault(key, (remarked, [], list(brokers)))
+            alike += [name] if name is not None else []
+    if first_error is not None and (not members or len(wanted or described) < 2):
+        raise first_error
+    groups = [TopicGroup(tuple(alike), given, tuple(led)) for given, alike, led in members.values()]
+    unasked = [TopicGroup(tuple(alike), Given({}, ()), led, refusal=reason) for (reason, led), alike in refused.items()]
+    return [*(_with_findings(group, own) for group in groups), *unasked]
 
 
 def topics_in(found: Recognised) -> list[str]:
@@ -99,17 +118,33 @@ def _by_topic(found: Recognised, names: Sequence[str]) -> dict[str, Recognised]:
     }
 
 
+def _unread(found: Recognised) -> list[tuple[str, tuple[str, ...]]]:
+    """What of a topic is not known: why, and the brokers under whose lead that counts; none for all of it."""
+    reasons: list[tuple[str, tuple[str, ...]]] = []
+    for entry in found.entries:
+        if entry.scope is Scope.TOPIC and entry.key == UNREAD:
+            reasons.append((f"the topic's settings may not be read: {entry.value}", ()))
+        elif entry.scope is Scope.TOPIC and entry.key == UNREAD_LEADER:
+            reasons.append((f"the settings of broker {entry.value} are not known: {entry.said_by}", (entry.value,)))
+    return reasons
+
+
 # -- drift --------------------------------------------------------------------------------------------------------------
 
 
 def _variants(found: Recognised, topic: str | None, entities: Collection[str]) -> dict[tuple[str, ...], Given]:
     """What counts where the leader is one of some brokers, by their names; one entry without names where they agree."""
-    brokers = _listed_brokers(found)
+    listed = _listed_brokers(found)
+    unread = {entry.entity for entry in found.entries if entry.key == UNREAD and entry.scope in _OF_BROKERS}
+    brokers = [name for name in listed if name not in unread]
+    if listed and not brokers:
+        return {}
+    found = _without(found, [name for name in listed if name in unread])
     if len(brokers) < 2 or any(name in entities for name in brokers):
         return {(): settle(found, topic, entities)}
     by_values: dict[Signature, tuple[Given, list[str]]] = {}
     for name in brokers:
-        given = settle(_of_broker(found, name, brokers), topic, entities)
+        given = settle(_without(found, [other for other in brokers if other != name]), topic, entities)
         signature = frozenset((key, entry.value) for key, entry in given.entries.items())
         by_values.setdefault(signature, (given, []))[1].append(name)
     if len(by_values) == 1:
@@ -135,8 +170,8 @@ def _listed_brokers(found: Recognised) -> list[str]:
     return list(dict.fromkeys(str(entry.entity) for entry in listed))
 
 
-def _of_broker(found: Recognised, name: str, brokers: Sequence[str]) -> Recognised:
-    others = {broker for broker in brokers if broker != name}
+def _without(found: Recognised, brokers: Sequence[str]) -> Recognised:
+    others = set(brokers)
 
     def concerns(entry: SettingEntry) -> bool:
         return entry.scope not in _OF_BROKERS or entry.entity not in others
@@ -160,6 +195,14 @@ def _now(found: Recognised) -> list[Remark]:
         if entry.key in NOW:
             by_rule.setdefault((entry.key, entry.entity), []).append(entry)
     remarks = []
+    controllers = next((entry for entry in found.entries if entry.key == UNREAD and entry.scope is None), None)
+    own = {entry.key for entry in found.known if entry.scope is Scope.TOPIC}
+    if controllers is not None and keys.UNCLEAN not in own:
+        text = (
+            f"the controllers decide by their own {keys.UNCLEAN}, which brokers cannot tell; it is taken as the brokers have "
+            f"it: ask with --set {keys.UNCLEAN}=true, if theirs may be on"
+        )
+        remarks.append(Remark("controllers-unread", Severity.WARNING, text))
     for (key, topic), entries in by_rule.items():
         rule, what = NOW[key]
         shown = "; ".join(entry.value for entry in entries[:MOST_NAMED])

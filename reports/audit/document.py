@@ -91,6 +91,7 @@ def audit_document(
         "passed_over": [{"key": entry.key, **_place(entry)} for entry in _passed_over(audit)],
         "advice": audit.is_advised,
         "answers": _told_once([_answer(configuration, answer, audit, cache) for answer in audit.answers]),
+        "recommended": _recommended(audit),
         "warnings": list(audit.warnings),
     }
 
@@ -311,6 +312,18 @@ def no_cause_in_words(tried: Sequence[SettingsChange]) -> str:
     if not tried:
         return "no single setting; there was none to try"
     return f"no single setting; tried one at a time: {', '.join(change.words for change in tried)}"
+
+
+def _recommended(audit: Audit) -> dict[str, object] | None:
+    found = audit.recommended
+    if found is None:
+        return None
+    return {
+        "settings": [{"key": key, "value": value or None} for key, value in found.settings],
+        "costs": list(found.costs),
+        "in_words": f"{remedy_in_words(SettingsChange(found.settings))}; with {audit.context.words} every required answer "
+        f"({_names(audit.everywhere)}) is then a no (checked)",
+    }
 
 
 def _remedy(change: SettingsChange) -> dict[str, object]:

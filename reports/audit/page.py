@@ -62,6 +62,7 @@ def _part(title: str, name: str, audit: Document) -> dict[str, Any]:
         **_grid(overview(audit)),
         "legend": legend(audit) if not title else [],
         "questions": questions,
+        "recommended": audit["recommended"],
         "settings": audit["settings"],
         "findings": audit["findings"],
     }

@@ -94,6 +94,11 @@ def print_body(console: Console, document: Document, sign: Mapping[str, str]) ->
             if len(answers) > 1:
                 put_paragraph(console, f"{answer['faults']['name']}: {answer['faults']['words']}", "dim", "   ", "     ")
             _print_answer(console, answer, sign)
+    if document["recommended"] is not None:
+        put(console, [])
+        put_paragraph(console, document["recommended"]["in_words"], "bold", "Recommended: ", " " * 13)
+        for cost in document["recommended"]["costs"]:
+            put_paragraph(console, cost, "", "  cost: ", " " * 8)
 
 
 def _print_answer(console: Console, answer: Document, sign: Mapping[str, str]) -> None:
@@ -151,6 +156,9 @@ def body_markdown(document: Document) -> list[str]:
             if len(answers) > 1:
                 lines += ["", f"### {md_text(answer['faults']['name'])}: {md_text(answer['faults']['words'])}"]
             lines += _answer_lines(answer)
+    if document["recommended"] is not None:
+        lines += ["", "## Recommended", "", f"**{md_text(sentence(document['recommended']['in_words']))}**"]
+        lines += ["", *(f"- Cost: {md_text(cost)}" for cost in document["recommended"]["costs"])]
     settings = [(item["key"], item["value"], item["source"]) for item in document["settings"]]
     lines += ["", "## Settings", "", *table_markdown(table(("setting", "value", "from"), settings))]
     if document["findings"]:

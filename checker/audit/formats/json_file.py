@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, Scope, SettingEntry
-from acked.checker.audit.images import release_of_image
+from acked.checker.audit.formats.images import release_of_image
 from acked.checker.audit.names import DECIDING, MAX_UNKNOWN, meant, named_within
 from acked.checker.errors import SpecUnreadable
 

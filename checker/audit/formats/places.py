@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acked.checker.audit.entry import DESCRIBED, IMAGE, IMPORTED, REPLICATION_FACTOR, STATED, Scope, SettingEntry
+from acked.checker.audit.formats.images import release_of_image
 from acked.checker.audit.formats.properties import property_entries
 from acked.checker.audit.formats.tree import Field, Fields, Items, Node, Text
-from acked.checker.audit.images import release_of_image
 from acked.checker.audit.names import meant, meant_elsewhere, named_within
 from acked.checker.errors import SpecUnreadable
 

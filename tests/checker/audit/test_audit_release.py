@@ -14,8 +14,8 @@ import pytest
 from acked.checker.audit.audit import Auditor
 from acked.checker.audit.entry import SettingEntry
 from acked.checker.audit.faults import Faults
+from acked.checker.audit.formats.images import release_of_image
 from acked.checker.audit.gather import Given, gather
-from acked.checker.audit.images import release_of_image
 from acked.checker.audit.keys import NEWEST, release
 from acked.checker.audit.questions import NEEDS, QUESTIONS, Assumptions, AuditQuestion, AuditVerdict, constants_of, task_of
 from acked.checker.audit.read import read_settings

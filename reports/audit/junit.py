@@ -1,0 +1,58 @@
+"""An audit as JUnit XML: a case for every cell of the tables, red where the exit code is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from xml.etree import ElementTree as ET
+
+from acked.reports.audit.document import Document
+from acked.reports.audit.topics import named
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def audit_junit(document: Document) -> str:
+    """The document; what was asked besides, and for comparison, is a case that is not red."""
+    cases = list(_cases(document))
+    root = ET.Element("testsuites", name="acked audit")
+    kinds = [kind for _, _, kind, _ in cases]
+    suite = ET.SubElement(root, "testsuite", name="acked audit", tests=str(len(cases)), failures=str(kinds.count("failure")),
+                          errors=str(kinds.count("error")), skipped="0")  # fmt: skip
+    for of, name, kind, lines in cases:
+        case = ET.SubElement(suite, "testcase", classname=_text(of), name=_text(name))
+        if kind:
+            shown = ET.SubElement(case, kind, message=_text(lines[0]))
+            shown.text = _text("\n".join(lines))
+        elif lines:
+            ET.SubElement(case, "system-out").text = _text("\n".join(lines))
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _cases(document: Document) -> Iterator[tuple[str, str, str, list[str]]]:
+    """What each is of, its name, `failure`, `error` or nothing, and what is to be said."""
+    if "groups" not in document:
+        yield from _of_audit(", ".join(document["topics"]) or "audit", document, True)
+        return
+    for group in document["groups"]:
+        if group["audit"] is None:
+            yield named(group), "asked", "error" if group["decides"] else "", [f"not asked about: {group['refusal']}"]
+        else:
+            of = named(group) + (f" ({group['producer']})" if group["producer"] else "")
+            yield from _of_audit(of, group["audit"], group["decides"])
+
+
+def _of_audit(of: str, audit: Document, decides: bool) -> Iterator[tuple[str, str, str, list[str]]]:
+    for answer in audit["answers"]:
+        is_red = decides and answer["decides"] and answer["question"] in audit["required"]
+        kind = {"yes": "failure", "undecided": "error"}.get(answer["worst"], "") if is_red else ""
+        steps = [] if answer["story"] is None else [*answer["story"]["steps"], answer["story"]["happened"]]
+        for other in answer["elsewhere"]:
+            steps += [other["in_words"], *([] if other["story"] is None else other["story"]["steps"])]
+        lines = [] if answer["worst"] == "no" else [f"{answer['text']} {answer['in_words']}", *steps]
+        yield of, f"{answer['question']} ({answer['faults']['name']})", kind, lines
+
+
+def _text(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)

@@ -1,0 +1,82 @@
+"""What is recommended is written into copies of the user's own files, in which nothing else is changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from acked.checker.audit.audit import Auditor
+from acked.checker.audit.gather import gather
+from acked.checker.audit.keys import release
+from acked.checker.audit.patch import patched, write_patches
+from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
+from acked.checker.audit.read import read_all
+from acked.checker.batch.local import BatchLimits
+from acked.checker.errors import ConfigurationError
+
+FORMS = {
+    "p.properties": (
+        "# mine: acks=1\nlinger.ms=1\nacks = 1  \nretries=1\n",
+        "# mine: acks=1\nlinger.ms=1\nacks = all  \nretries=1\n",
+    ),
+    "application.yml": (
+        "spring:\n  kafka:\n    producer:\n      acks: '1'  # fast\n",
+        "spring:\n  kafka:\n    producer:\n      acks: 'all'  # fast\n",
+    ),
+    "compose.yml": (
+        "services:\n  shop:\n    image: shop:1\n    environment:\n      - SPRING_KAFKA_PRODUCER_ACKS=1 # 1\n",
+        "services:\n  shop:\n    image: shop:1\n    environment:\n      - SPRING_KAFKA_PRODUCER_ACKS=all # 1\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_one_value_is_another_and_comments_and_form_stay(name: str, tmp_path: Path) -> None:
+    before, after = FORMS[name]
+    path = tmp_path / name
+    path.write_text(before)
+    given = gather(read_all([path]))
+    change = (("acks", "all"), ("enable.idempotence", "true"), ("replication.factor", "3"))
+    patches = patched(given, change)
+    assert write_patches(patches, tmp_path / "out") == [tmp_path / "out" / name]
+    assert (tmp_path / "out" / name).read_text() == after
+    assert path.read_text() == before
+    assert [text.partition(",")[0] for text in patches.by_hand] == ["enable.idempotence=true", "replication.factor=3"]
+    with pytest.raises(ConfigurationError, match="is there already"):
+        write_patches(patches, tmp_path / "out")
+    with pytest.raises(ConfigurationError, match="the file itself"):
+        write_patches(patches, tmp_path)
+    assert path.read_text() == before
+
+
+def test_a_value_that_an_anchor_gives_to_others_too_is_left_to_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "compose.yml"
+    path.write_text(
+        "x-all: &all {KAFKA_MIN_INSYNC_REPLICAS: 1}\nservices:\n"
+        "  a: {image: 'apache/kafka:3.9.0', environment: *all}\n  b: {image: 'apache/kafka:3.9.0', environment: *all}\n"
+    )
+    patches = patched(gather(read_all([path])), (("min.insync.replicas", "2"),))
+    assert (len(patches.texts), len(patches.by_hand)) in ((0, 1), (1, 0))
+    for text in patches.texts.values():
+        path.write_text(text)
+        values = {entry.value for entry in read_all([path]) if entry.key == "min.insync.replicas"}
+        assert values == {"2"}
+
+
+@pytest.mark.slow
+def test_one_change_serves_every_required_answer_and_is_checked(tmp_path: Path) -> None:
+    path = tmp_path / "p.properties"
+    path.write_text("acks=1\nenable.idempotence=false\nreplication.factor=2\nmin.insync.replicas=2\n")
+    given = gather(read_all([path]))
+    limits = BatchLimits(1, 1 << 28)
+    required = (AuditQuestion.LOSS, AuditQuestion.DUPLICATES)
+    audit = Auditor(given, release("4.1"), assumed=Assumptions(), limits=limits).run(required)
+    assert audit.recommended is not None
+    assert dict(audit.recommended.settings) == {"acks": "all", "enable.idempotence": "true"}
+    assert any("latency" in cost for cost in audit.recommended.costs)
+    write_patches(patched(given, audit.recommended.settings), tmp_path / "out")
+    mended = gather(read_all([tmp_path / "out" / "p.properties"]))
+    again = Auditor(mended, release("4.1"), assumed=Assumptions(), limits=limits).run(required, advise=False)
+    assert again.worst(required) is AuditVerdict.NO
+    assert audit.worst(required) is AuditVerdict.YES

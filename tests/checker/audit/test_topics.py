@@ -1,0 +1,87 @@
+"""Every topic that is described is asked about, once for all that have the same settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from acked.checker.audit import keys
+from acked.checker.audit.entry import Scope, SettingEntry
+from acked.checker.audit.formats.described import described_entries
+from acked.checker.audit.gather import recognise
+from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
+from acked.checker.audit.several import Asked, audit_groups, worst_of_groups
+from acked.checker.audit.topics import TopicGroup, groups_of, left_out
+from acked.checker.batch.local import BatchLimits
+from acked.checker.errors import ConfigurationError
+from acked.reports.audit.topics import groups_table, topics_document, topics_markdown
+
+LISTED = """\
+Topic: orders	TopicId: a	PartitionCount: 2	ReplicationFactor: 2	Configs: min.insync.replicas=2
+	Topic: orders	Partition: 0	Leader: 1	Replicas: 1,2	Isr: 1,2	Elr:
+	Topic: orders	Partition: 1	Leader: 1	Replicas: 1,2	Isr: 1	Elr: 2	LastKnownElr:
+Topic: payments	TopicId: b	PartitionCount: 1	ReplicationFactor: 2	Configs: retention.ms=9,min.insync.replicas=2
+	Topic: payments	Partition: 0	Leader: 1	Replicas: 1,2	Isr: 1,2
+Topic: logs	TopicId: c	PartitionCount: 1	ReplicationFactor: 1	Configs: segment.bytes=1
+	Topic: logs	Partition: 0	Leader: 1	Replicas: 1	Isr: 1
+Topic: __consumer_offsets	TopicId: d	PartitionCount: 1	ReplicationFactor: 1	Configs: cleanup.policy=compact
+	Topic: __consumer_offsets	Partition: 0	Leader: 1	Replicas: 1	Isr: 1
+"""
+BROKERS = """\
+Dynamic configs for broker 1 are:
+  min.insync.replicas=2 sensitive=false synonyms={}
+Dynamic configs for broker 2 are:
+  min.insync.replicas=1 sensitive=false synonyms={}
+"""
+
+
+def entries(text: str, name: str = "topics.txt") -> list[SettingEntry]:
+    return list(described_entries(name, text))
+
+
+def topics(groups: list[TopicGroup]) -> list[tuple[str, ...]]:
+    return [group.topics for group in groups]
+
+
+def test_topics_with_the_same_settings_are_one_group_and_kafkas_own_are_left_out_unless_asked_for() -> None:
+    found = recognise(entries(LISTED))
+    groups = groups_of(found)
+    assert topics(groups) == [("orders", "payments"), ("logs",)]
+    assert left_out(found, groups) == ["__consumer_offsets"]
+    assert topics(groups_of(found, with_internal=True)) == [("orders", "payments"), ("logs", "__consumer_offsets")]
+    assert topics(groups_of(found, "__consumer_offsets")) == [("__consumer_offsets",)]
+    with pytest.raises(ConfigurationError, match="no file describes a topic 'order'"):
+        groups_of(found, "order")
+
+
+def test_a_partition_that_lacks_a_replica_in_sync_is_remarked_with_its_line() -> None:
+    (first, second) = groups_of(recognise(entries(LISTED)))
+    (remark,) = [finding for finding in first.given.findings if finding.rule == "short-isr"]
+    assert remark.text == "topic orders has fewer replicas in sync than replicas now: partition 1 has 1 of 1,2"
+    assert remark.entry is not None
+    assert remark.entry.where == "topics.txt:3"
+    assert second.given.findings == ()
+
+
+def test_brokers_of_one_listing_that_differ_are_each_answered_and_only_where_topics_take_it_from_them() -> None:
+    groups = groups_of(recognise([*entries(LISTED), *entries(BROKERS, "brokers.txt")]))
+    found = {(group.topics, group.brokers): group.given.entries[keys.MIN_ISR].value for group in groups}
+    assert found == {(("orders", "payments"), ()): "2", (("logs",), ("1",)): "2", (("logs",), ("2",)): "1"}
+    assert [finding.rule for finding in groups[-1].given.findings] == ["drift"]
+
+
+@pytest.mark.slow
+def test_one_topic_that_cannot_be_asked_about_leaves_the_others_their_answers_and_is_never_green() -> None:
+    more = [SettingEntry("replication.factor", "9", "t", 1, Scope.TOPIC, "huge")]
+    groups = groups_of(recognise([*entries(LISTED), *more]))
+    required = (AuditQuestion.LOSS,)
+    asked = Asked(required, required, Assumptions(), False, "4.1", limits=BatchLimits(1, 1 << 28))
+    audited = audit_groups(groups, asked)
+    found = {one.group.topics[0]: one.worst(required) for one in audited}
+    assert found == {"orders": AuditVerdict.NO, "logs": AuditVerdict.NO, "huge": AuditVerdict.UNDECIDED}
+    assert worst_of_groups(audited, required) is AuditVerdict.UNDECIDED
+    document = topics_document(audited, required, ["__consumer_offsets"])
+    assert document["verdict_in_words"].startswith("UNDECIDED: 1 group of topics (1; 1 topic)")
+    assert [row[0].text for row in groups_table(document).rows] == ["1. huge", "2. orders, payments", "3. logs"]
+    text = topics_markdown(document)
+    assert "9 replicas are more than acked can ask about" in text
+    assert "left out: \\_\\_consumer\\_offsets" in text or "left out: __consumer_offsets" in text

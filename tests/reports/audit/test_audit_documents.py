@@ -1,0 +1,102 @@
+"""An audit beside an earlier one, and as JUnit: red is what the exit code goes by."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from acked.checker.errors import SpecUnreadable
+from acked.reports.audit.baseline import differences, read_baseline
+from acked.reports.audit.junit import audit_junit
+from acked.reports.audit.overview import overview
+
+
+def answer(asked: str, faults: str, reply: str, decides: bool = True) -> dict[str, Any]:
+    happened = {"steps": ["broker \x00 crashes"], "happened": "Step 1 of 1 breaks it.", "actions": ["Crash"]}
+    return {
+        "question": asked,
+        "text": f"Can it ({asked})?",
+        "faults": {"name": faults, "words": faults},
+        "worst": reply,
+        "answer": reply,
+        "decides": decides,
+        "in_words": reply,
+        "story": happened if reply == "yes" else None,
+        "elsewhere": [],
+        "nothing_accepted": False,
+        "same_as": None,
+    }
+
+
+def audit(*answers: dict[str, Any], required: tuple[str, ...] = ("loss",), topics: tuple[str, ...] = ()) -> dict[str, Any]:
+    columns = [{"name": name, "heading": name, "words": name} for name in ("clean", "one-machine", "lossy")]
+    return {"format": "acked-audit/2", "topics": list(topics), "required": list(required), "answers": list(answers),
+            "columns": columns}  # fmt: skip
+
+
+def groups(*found: tuple[tuple[str, ...], dict[str, Any] | None]) -> dict[str, Any]:
+    listed = [
+        {"number": at, "topics": list(topics), "brokers": [], "producer": None, "decides": True, "audit": one,
+         "refusal": None if one else "it may not be read"}
+        for at, (topics, one) in enumerate(found, 1)
+    ]  # fmt: skip
+    return {"format": "acked-audit-topics/1", "required": ["loss"], "groups": listed}
+
+
+def test_only_required_answers_that_got_worse_are_bad_news_and_what_is_new_counts_as_a_no_before() -> None:
+    before = groups((("orders", "logs"), audit(answer("loss", "clean", "no"), answer("writes", "clean", "no"))))
+    bad = audit(answer("loss", "clean", "yes"), answer("writes", "clean", "yes"), answer("loss", "lossy", "yes", False))
+    now = groups(
+        (("orders",), bad),
+        (("logs",), audit(answer("loss", "clean", "no"))),
+        (("new",), audit(answer("loss", "clean", "undecided"))),
+        (("secret",), None),
+    )
+    assert [one.words for one in differences(before, now)] == [
+        "worse: orders, lost (clean): no before, yes now",
+        "worse: new, lost (clean): not asked before, undecided now",
+        "worse: secret, lost (-): not asked before, undecided now",
+    ]
+    assert [one.words for one in differences(now, before)] == ["better: orders, lost (clean): yes before, no now"]
+    assert differences(now, now) == []
+
+
+def test_a_baseline_is_an_earlier_audit_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "yesterday.json"
+    path.write_text(json.dumps(audit(answer("loss", "clean", "no"))))
+    assert read_baseline(path)["required"] == ["loss"]
+    for text in ("", "[]", "{}", '{"format": "acked-audit/2"}', '{"format": "acked-gate/1", "required": []}', "9"):
+        path.write_text(text)
+        with pytest.raises(SpecUnreadable, match=r"yesterday\.json is not an earlier audit"):
+            read_baseline(path)
+
+
+def test_junit_is_red_where_the_exit_code_is_and_nowhere_else() -> None:
+    shown = groups((("orders",), audit(
+        answer("loss", "clean", "yes"), answer("loss", "one-machine", "undecided"), answer("loss", "lossy", "yes", False),
+        answer("writes", "clean", "yes"),
+    )), (("secret",), None))  # fmt: skip
+    root = ET.fromstring(audit_junit(shown))
+    suite = root.find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("5", "1", "2")
+    red = {case.get("name"): child.tag for case in suite for child in case if child.tag != "system-out"}
+    assert red == {"loss (clean)": "failure", "loss (one-machine)": "error", "asked": "error"}
+
+
+def test_the_table_has_the_worst_question_first_and_a_cell_for_every_class_of_faults() -> None:
+    shown = overview(audit(
+        answer("loss", "clean", "no"), answer("loss", "lossy", "yes", False), answer("duplicates", "clean", "undecided"),
+        answer("writes", "clean", "yes"), answer("vanishing", "clean", "no"),
+    ))  # fmt: skip
+    assert [column.title for column in shown.columns] == ["records", "clean", "one-machine", "lossy"]
+    assert [[cell.text for cell in row] for row in shown.rows] == [
+        ["writes stop", "yes (1)", "not asked", "not asked"],
+        ["duplicated", "undecided", "not asked", "not asked"],
+        ["lost", "no", "not asked", "yes (1)"],
+        ["vanished", "no", "not asked", "not asked"],
+    ]
