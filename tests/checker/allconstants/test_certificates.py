@@ -211,6 +211,8 @@ def test_the_command_says_why_a_certificate_is_refused(folder: Path, capsys: pyt
     assert main(["prove", "kip320", "--check", str(folder), "--format", "json", "--quiet"]) == 1
     answer = json.loads(capsys.readouterr().out)
     assert (answer["verdict"], answer["verified"], len(answer["faults"])) == ("refused", 0, 1)
+    assert main(["prove", "--check", str(folder), "-c", "replicas=2"]) == ExitCode.CONFIGURATION
+    assert "name the SPEC" in capsys.readouterr().err
     for spec, sentence in (("kip279", "is about kip320, and kip279 about kip279"), ("partition", "about partition")):
         assert main(["prove", spec, "--check", str(folder)]) == ExitCode.CONFIGURATION
         assert sentence in capsys.readouterr().err
