@@ -190,6 +190,9 @@ def test_a_folder_without_a_manifest_or_of_another_protocol_gets_one_sentence(tm
     ):
         with pytest.raises(SpecUnreadable, match=sentence):
             derivation_of(Certificate("0.1", "x", protocol, switches, (), (), "", "z3", ()))
+    told = Certificate("0.1", "x", "partition", CLAIM.switches, (("Produce", "nothing"),), (), "", "z3", ())
+    with pytest.raises(SpecUnreadable, match="action Produce has no clause 'nothing'"):
+        derivation_of(told)
 
 
 def test_nothing_is_left_where_a_certificate_cannot_be_written(
