@@ -122,6 +122,9 @@ def prove(
         changes = asked.changes
         return prove_releases(changes.version, changes.control_plane, programs.markdown, limits, output)
     if programs.check is not None:
+        if not asked.name and not asked.changes.are_none:
+            text = "--check has the settings of the certificate; name the SPEC that yours are of, or leave them out"
+            raise ConfigurationError(text)
         return check_certificate(programs.check, asked.load() if asked.name else None, limits, output)
     if not asked.name:
         raise click.UsageError("Missing argument 'SPEC'.")

@@ -137,9 +137,11 @@ def derivation_of(certificate: Certificate) -> Derivation:
             f"check it with acked {certificate.acked}, which wrote it"
         )
     try:
+        if certificate.drop:  # A clause that there is not would be left out without a word.
+            protocol.instantiate({**certificate.switches, **argument.small[0]}, certificate.drop)
         return Derivation(protocol, argument, certificate.drop, certificate.switches)
     except ModelError as error:
-        raise SpecUnreadable(f"the certificate's constants cannot be: {error}") from None
+        raise SpecUnreadable(f"the certificate cannot be of this acked's {protocol.name}: {error}") from None
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from acked.invariants.proofs import Argument
 from acked.invariants.property import Property
+from acked.model.firstorder.normal import Clause
 from acked.model.firstorder.query import Query, Questions
 from acked.model.firstorder.reading import Reading
 from acked.model.firstorder.store import FunctionStore
@@ -110,6 +111,10 @@ class Obligations:
         guard = obligation.guard if with_guard else ()
         given = [("", term) for term in (*obligation.assumptions, *guard)]
         return self._questions.query([*given, *named], obligation.conclusion, detail)
+
+    def numbers_of_ids(self, query: Query) -> tuple[Clause, ...]:
+        """See `Questions.numbers_of_ids`."""
+        return self._questions.numbers_of_ids(query)
 
     def _clause(self, item: Property) -> Callable[[FunctionStore], Term]:
         return lambda store: self.reading.state_term(item.predicate, store)

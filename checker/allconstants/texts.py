@@ -46,14 +46,17 @@ WAYS: tuple[Way, ...] = (
 def obligation_text(obligations: Obligations, obligation: GeneralObligation, core: Core) -> str:
     """The obligation with the lemmas and in the way of `core`, as it is asked of z3: unsatisfiable exactly if it follows.
 
-    The obligations must have been prepared; then the text depends on nothing but the protocol and the lemmas.
+    Where z3 guesses models, the text has marks instead on what it would try then. The obligations must have been prepared;
+    then the text depends on nothing but the protocol and the lemmas.
     """
     way = WAYS[core.way]
     heading = (
         f"{obligations.protocol.name}, for all constants: {obligation.subject} and {obligation.clause}",
         f"clauses assumed: {', '.join(core.lemmas) or 'none'}",
     )
-    return script(obligations.query(obligation, core.lemmas, way.detail, way.with_guard), way.hints, heading)
+    query = obligations.query(obligation, core.lemmas, way.detail, way.with_guard)
+    further = obligations.numbers_of_ids(query) if way.makes_models else ()
+    return script(query, way.hints, heading, further)
 
 
 def text_name(number: int, subject: str, clause: str) -> str:

@@ -17,7 +17,7 @@ from itertools import product
 from acked.model.firstorder.normal import Clause, Normaliser, marked
 from acked.model.firstorder.reading import Reading
 from acked.model.firstorder.store import Family
-from acked.model.firstorder.terms import INT, Detail, Op, Symbol, Term
+from acked.model.firstorder.terms import BOOL, INT, Detail, Op, Symbol, Term
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.language.domain import LeafDomain, OptionalDomain, Range
 from acked.model.language.values import Id
@@ -138,6 +138,24 @@ class Questions:
                 found.setdefault(content.value.sort.name, []).append(content.value)
         some = self._marks(numbers, ids)
         return tuple(item for item in some if not item.literals[0].args[0].args), some, self._marks(found)
+
+    def numbers_of_ids(self, query: Query) -> tuple[Clause, ...]:
+        """Marks on the numbers that the state holds for every id that the query names, those that merely exist among them.
+
+        They are for solvers other than z3, which finds what it needs of these by guessing models.
+        """
+        ids: dict[str, list[Term]] = {}
+        clauses = (clause for part in query.parts for clause in part.clauses)
+        for node in evaluation_order(literal for clause in clauses for literal in clause.literals):
+            if node.op is Op.APPLY and not node.args and node.sort not in (BOOL, INT):
+                ids.setdefault(node.sort.name, []).append(node)
+        numbers: dict[str, list[Term]] = {}
+        for family, unit in self._numbers:
+            if len(family.indices) == 1 and family.indices[0].bounds is None:
+                for item in ids.get(family.indices[0].hint, ()):
+                    term = self._reading.before.contents[family.key]((item,))
+                    numbers.setdefault(unit, []).append(term - 1 if isinstance(family.domain, OptionalDomain) else term)
+        return self._marks(numbers)
 
     def _marks(self, *by_unit: Mapping[str, Sequence[Term]]) -> tuple[Clause, ...]:
         pairs = ((term, unit) for terms in by_unit for unit, items in terms.items() for term in dict.fromkeys(items))

@@ -31,15 +31,18 @@ _SIGNS = {Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.EQ: "=", Op.LT: "<", Op.ITE:
 _NEUTRAL = {Op.AND: "true", Op.OR: "false"}
 
 
-def script(query: Query, hints: Hints, heading: Sequence[str] = ()) -> str:
-    """A text that is unsatisfiable exactly if the query's conclusion follows; `heading` are lines of comment."""
+def script(query: Query, hints: Hints, heading: Sequence[str] = (), further: Sequence[Clause] = ()) -> str:
+    """A text that is unsatisfiable exactly if the query's conclusion follows; `heading` are lines of comment.
+
+    `further` are hints besides.
+    """
     writer = _Writer()
     body: list[str] = []
     for part in query.parts:
         if part.clauses:
             body.append(f"; {'assumed: ' + part.label if part.label else 'given, or the denial of what is to be shown'}")
             body += map(writer.assertion, part.clauses)
-    if hinted := query.hinted(hints):
+    if hinted := (*query.hinted(hints), *further):
         body.append("; hints: marks mean nothing, they are true of everything")
         body += map(writer.assertion, hinted)
     head = [f"; {line}" for line in heading]

@@ -33,8 +33,8 @@ def print_verification(console: Console, found: Verification, total_seconds: flo
     for item in found.open:
         text = f"{item.subject}: {item.clause}: not decided, because {item.reason}"
         put_paragraph(console, text, "bold yellow", f"  {glyphs.open} ", "    ")
-    words = f"certificate of {told.spec}, by acked {told.acked} and {told.solver}"
-    put_paragraph(console, f"{words}; its files are the obligations that this acked makes, byte for byte", "dim")
+    words = f"the manifest names {told.spec}, acked {told.acked} and {told.solver}"
+    put_paragraph(console, f"{words}; the files are the obligations that this acked makes of the above", "dim")
     put_paragraph(console, f"{found.solver}, {units.duration(total_seconds)} in all", "dim")
 
 

@@ -36,7 +36,7 @@ from tests.places import SPECS
 pytestmark = pytest.mark.slow
 
 CLAIM = load_spec(SPECS / "claims" / "acks-all-min-2-clean.toml")
-LEFT_OPEN = {("BecomeLeader", "AckedInPlace"), ("promises", "HwWithinIsr")}
+LEFT_OPEN = {("BecomeLeader", "AckedInPlace")}
 """What cvc5 does not decide of the claim."""
 
 
@@ -190,6 +190,9 @@ def test_a_folder_without_a_manifest_or_of_another_protocol_gets_one_sentence(tm
     ):
         with pytest.raises(SpecUnreadable, match=sentence):
             derivation_of(Certificate("0.1", "x", protocol, switches, (), (), "", "z3", ()))
+    told = Certificate("0.1", "x", "partition", CLAIM.switches, (("Produce", "nothing"),), (), "", "z3", ())
+    with pytest.raises(SpecUnreadable, match="action Produce has no clause 'nothing'"):
+        derivation_of(told)
 
 
 def test_nothing_is_left_where_a_certificate_cannot_be_written(
@@ -211,6 +214,8 @@ def test_the_command_says_why_a_certificate_is_refused(folder: Path, capsys: pyt
     assert main(["prove", "kip320", "--check", str(folder), "--format", "json", "--quiet"]) == 1
     answer = json.loads(capsys.readouterr().out)
     assert (answer["verdict"], answer["verified"], len(answer["faults"])) == ("refused", 0, 1)
+    assert main(["prove", "--check", str(folder), "-c", "replicas=2"]) == ExitCode.CONFIGURATION
+    assert "name the SPEC" in capsys.readouterr().err
     for spec, sentence in (("kip279", "is about kip320, and kip279 about kip279"), ("partition", "about partition")):
         assert main(["prove", spec, "--check", str(folder)]) == ExitCode.CONFIGURATION
         assert sentence in capsys.readouterr().err
@@ -326,7 +331,8 @@ def test_a_text_says_what_z3_is_asked(claim: tuple[Derivation, AllConstantsProof
         way = WAYS[core.way]
         lowering = Lowering()
         query = obligations.query(item, core.lemmas, way.detail, way.with_guard)
-        asked = [lowering.clause(clause) for clause in query.clauses(way.hints)]
+        further = obligations.numbers_of_ids(query) if way.makes_models else ()
+        asked = [lowering.clause(clause) for clause in (*query.clauses(way.hints), *further)]
         read = z3.parse_smt2_string(obligation_text(obligations, item, core), ctx=lowering.context)
         assert len(asked) == len(read)
         for mine, theirs in zip(asked, read, strict=True):
