@@ -37,7 +37,7 @@ FOUND_SINCE = {36, 37, 38, 39}
 """Rows that came after it: a question of this model's, KAFKA-9338, KAFKA-18106, and eligible leaders that JBOD forgets."""
 OF_TRANSACTIONS = set(range(40, 51))
 """Rows of the table of bugs of transactions."""
-OF_REASSIGNMENT = set(range(48, 52))
+OF_REASSIGNMENT = set(range(48, 51))
 """Rows of reassignment."""
 
 

@@ -57,8 +57,8 @@ MORE = [
     Rules(assigned=2, crashes=True, eligible_leader_replicas=True, min_insync_replicas=2),
     Rules(replicas=3, assigned=2, moved_to=2, min_insync_replicas=2, move_completion="added in sync"),
     Rules(replicas=3, assigned=2, moved_to=2, min_insync_replicas=2, move_completion="all in sync if fewer"),
-    Rules(moved_to=0, moves=0, unclean_election=True, leadership_moves=True),
-    Rules(moves=0, moves_replaceable=False, eligible_leader_replicas=True, crashes=True),
+    Rules(moved_to=0, unclean_election=True, leadership_moves=True),
+    Rules(crashes=True, unclean_election=True, leadership_moves=True),
 ]
 
 
