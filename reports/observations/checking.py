@@ -12,7 +12,7 @@ from acked.reports.units import count, plural
 if TYPE_CHECKING:
     from rich.console import Console
 
-SCHEMA = "acked.observation-check/1"
+FORMAT = "acked-observed/1"
 
 
 def print_checked(console: Console, checked: Checked) -> None:
@@ -41,4 +41,4 @@ def checked_document(checked: Checked) -> dict[str, Any]:
         }
         for item in checked.nodes
     ]  # fmt: skip
-    return {"schema": SCHEMA, "nodes": nodes, "missing": list(checked.missing)}
+    return {"format": FORMAT, "nodes": nodes, "missing": list(checked.missing)}

@@ -58,7 +58,7 @@ def observe(
         )
     text = configuration(numbers, None if library is None else Format(library), topic)
     if output.is_json:
-        output.emit(lambda: {"schema": "acked.observation/1", "configuration": text}, lambda console: None)
+        output.emit(lambda: {"format": "acked-logging/1", "configuration": text}, lambda console: None)
     else:
         put_text(text, None, "the configuration")
     if not output.quiet:

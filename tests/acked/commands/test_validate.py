@@ -57,7 +57,7 @@ def test_the_answer_is_a_document_for_programs(tmp_path: Path, capsys: pytest.Ca
     folder = changed(tmp_path, "0", "first offset: 1, next offset: 2", "first offset: 2, next offset: 3")
     assert main(["validate", str(folder), "--topic", "t", "--format", "json"]) == 12
     document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == "acked.validation/1"
+    assert document["format"] == "acked-validation/1"
     assert document["verdict"] == "not explained"
     first = document["not_explained"][0]
     assert first["file"].endswith("0.log.gz")
