@@ -20,9 +20,9 @@ from acked.version import __version__
 _COMMANDS = {
     "ablate": "ablate", "audit": "audit", "check": "check", "coverage": "ablate", "diff": "diff", "explore": "explore",
     "export": "export", "find": "find", "gallery": "gallery", "gate": "gate", "graph": "graph", "kafka": "kafka",
-    "list": "list", "matrix": "durability", "new": "new", "observe": "observe", "prove": "prove", "query": "data",
+    "list": "list", "matrix": "durability", "new": "new", "observe": "observing.observe", "prove": "prove", "query": "data",
     "reproduce": "reproduce", "show": "check", "simulate": "simulate",
-    "states": "data", "stats": "data", "validate": "validate", "view": "view",
+    "states": "data", "stats": "data", "validate": "observing.validate", "view": "view",
 }  # fmt: skip
 """Every command, with the module of `acked/commands/` that defines it."""
 

@@ -33,8 +33,8 @@ class Slack:
     nodes: int = 10_000
 
     def more(self) -> Slack:
-        """Ten times as much; of nodes three times."""
-        return Slack(10 * self.within, 10 * self.between, 3 * self.nodes)
+        """Ten times as much."""
+        return Slack(10 * self.within, 10 * self.between, 10 * self.nodes)
 
 
 WINDOW = 4_000

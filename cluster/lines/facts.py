@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import re
 import sys
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -172,7 +173,7 @@ def opened(file: str) -> Iterator[Iterable[str]]:
     try:
         with (gzip.open if file.endswith(".gz") else open)(file, "rt", encoding="utf-8", errors="replace") as stream:
             yield stream
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise SpecUnreadable(f"{file} cannot be read: {reason}") from error
 

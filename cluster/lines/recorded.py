@@ -37,7 +37,7 @@ class Recording:
     def __init__(self, paths: Sequence[str], topic: str, partition: int) -> None:
         self.name = f"{topic}-{partition}"
         self._lines = Lines(topic, partition)
-        self.nodes = _nodes(files_of(paths))
+        self.nodes = nodes_of(files_of(paths))
         self._streams = [Joiner(node).events(self._lines.facts(node)) for node in self.nodes]
         self._merged = heapq.merge(*self._streams, key=lambda event: event.at)
         self._version = -1
@@ -92,7 +92,7 @@ class Recording:
             yield event
 
 
-def _nodes(files: Sequence[str]) -> list[Node]:
+def nodes_of(files: Sequence[str]) -> list[Node]:
     """The files by node, a node's in the order of their first lines; one whose head names no node is one by itself."""
     by_node: dict[object, list[tuple[str, str]]] = {}
     for file in dict.fromkeys(files):

@@ -8,14 +8,14 @@ from acked.checker.observation.events import CONTROLLER, Event
 from acked.checker.observation.validation import Verdict
 from acked.checker.observation.walking import Taken
 
-SCHEMA = "acked.validation/1"
+FORMAT = "acked-validation/1"
 
 
 def verdict_document(verdict: Verdict, topic: str, partition: int) -> dict[str, Any]:
     """What was found, for other programs."""
     broken, stuck = verdict.broken, verdict.stuck
     return {
-        "schema": SCHEMA,
+        "format": FORMAT,
         "topic": topic,
         "partition": partition,
         "verdict": "not explained" if stuck else "promise broken" if broken else "valid",

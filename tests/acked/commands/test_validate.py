@@ -57,7 +57,7 @@ def test_the_answer_is_a_document_for_programs(tmp_path: Path, capsys: pytest.Ca
     folder = changed(tmp_path, "0", "first offset: 1, next offset: 2", "first offset: 2, next offset: 3")
     assert main(["validate", str(folder), "--topic", "t", "--format", "json"]) == 12
     document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == "acked.validation/1"
+    assert document["format"] == "acked-validation/1"
     assert document["verdict"] == "not explained"
     first = document["not_explained"][0]
     assert first["file"].endswith("0.log.gz")
@@ -80,7 +80,9 @@ def test_a_release_that_is_given_wins_and_the_difference_is_told(capsys: pytest.
         (["validate", str(LINES / "k4-s1"), "-t", "t", "-c", "min_insync=2"], 151, "partition has no constant 'min_insync'"),
         (["validate", str(LINES / "k4-s1"), "-t", "t", "--kafka-version", "x"], 151, "'x' is not a release of Kafka"),
         (["observe", "--kafka-version", "2.7", "-t", "t"], 151, "the lines of Kafka 2.7 are not known"),
-        (["observe", "--kafka-version", "3.9", "-t", "t", "--format", "log4j2"], 151, "with log4j, not with log4j2"),
+        (["observe", "--kafka-version", "3.9", "-t", "t", "--log-format", "log4j2"], 151, "with log4j, not with log4j2"),
+        (["observe", "-t", "t"], 151, "name it with --kafka-version"),
+        (["observe", "-t", "t", "--check"], 151, "--check reads LOGS"),
     ],
 )
 def test_what_is_refused_ends_with_one_sentence_and_its_code(
@@ -95,3 +97,28 @@ def test_observe_prints_the_configuration_and_on_stderr_its_cost(capsys: pytest.
     assert code == 0
     assert "shutdownHook=disable" in out
     assert "0.9 kB of log per broker" in err
+
+
+def test_logs_that_have_what_is_needed_are_counted_by_what_their_lines_tell(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = ends(capsys, "observe", str(LINES / "k4-s1"), "--topic", "t", "--check")
+    assert code == 0
+    assert "2 × records were appended to a log" in out
+    assert "the logs have what a validation needs" in out
+
+
+@pytest.mark.parametrize(
+    ("without", "says"),
+    [
+        ("Follower received high watermark", "node 1: lines tell that a follower has an answer to a fetch, and none that a"),
+        ("Recorded replica", "kafka.cluster.Partition at DEBUG"),
+        ("Replayed PartitionRecord", "no controller tells that t-0 was made"),
+        (" starts at leader epoch ", "no broker tells that it leads or follows"),
+    ],
+)
+def test_what_logs_lack_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], without: str, says: str) -> None:
+    for file in (LINES / "k4-s3").iterdir():
+        lines = gzip.decompress(file.read_bytes()).decode().splitlines(keepends=True)
+        (tmp_path / file.name.removesuffix(".gz")).write_text("".join(line for line in lines if without not in line), "utf-8")
+    code, out, _ = ends(capsys, "observe", str(tmp_path), "--topic", "t", "--check")
+    assert code == 150
+    assert says in out

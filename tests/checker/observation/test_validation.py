@@ -15,7 +15,8 @@ import pytest
 from acked.checker.errors import ConfigurationError
 from acked.checker.observation.events import CONTROLLER, Event, Says, checked
 from acked.checker.observation.subject import Subject, rules_of
-from acked.checker.observation.validation import Verdict
+from acked.checker.observation.validation import Verdict, validate
+from tests.checker.observation.simulated import CREATED, Simulated
 from tests.observations import RUNS, Run, edited, run
 
 
@@ -184,3 +185,27 @@ def test_the_rules_are_those_of_the_newest_version_that_is_not_newer_than_the_re
 def test_more_replicas_than_the_model_has_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="the partition has 6 replicas"):
         Subject("4.1", range(6))
+
+
+# -- runs that the model takes by itself ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("seed", "release"), [(0, "4.1"), (2, "3.9")])
+def test_what_the_model_does_by_itself_is_valid_however_lines_race(seed: int, release: str) -> None:
+    simulated = Simulated(seed, release, failures=50, delay=100)
+    events = simulated.run(400)
+    verdict = validate(simulated.subject, CREATED, events)
+    assert verdict.is_valid, verdict.stuck or verdict.broken
+    assert verdict.explained == len(events) > 150
+    assert {"Crash", "Restart", "ElectLeader", "FetchAtOnce"} <= verdict.steps.keys()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("release", ["3.3", "3.6", "3.9", "4.1"])
+@pytest.mark.parametrize("seed", range(5))
+def test_long_runs_of_the_model_are_valid(seed: int, release: str) -> None:
+    simulated = Simulated(seed, release)
+    events = simulated.run(3_000)
+    verdict = validate(simulated.subject, CREATED, events)
+    assert verdict.is_valid, verdict.stuck or verdict.broken
+    assert verdict.explained == len(events) > 1_000

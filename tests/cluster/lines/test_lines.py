@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -167,6 +168,16 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, make: object, says: str) -
     assert callable(make)
     with pytest.raises(SpecUnreadable, match=says):
         Recording([str(make(tmp_path))], "t", 0)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda packed: packed[:200], lambda packed: packed[:100] + b"no" + packed[102:], lambda _: b"no"]
+)
+def test_a_compressed_file_that_is_damaged_is_named(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    file = tmp_path / "100.log.gz"
+    file.write_bytes(damage((LINES / "k4-s1" / "100.log.gz").read_bytes()))
+    with pytest.raises(SpecUnreadable, match=r"100\.log\.gz cannot be read: "):
+        told([str(file)])
 
 
 def test_a_partition_that_nothing_is_said_of_is_named() -> None:

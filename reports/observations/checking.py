@@ -1,0 +1,44 @@
+"""What recorded logs have and lack, in the terminal and as a document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from acked.cluster.lines.checking import Checked
+from acked.cluster.lines.wordings import Tells
+from acked.reports.console import clean, glyphs_of, put_paragraph
+from acked.reports.units import count, plural
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FORMAT = "acked-observed/1"
+
+
+def print_checked(console: Console, checked: Checked) -> None:
+    """The counts of every node, and what is missing."""
+    glyphs = glyphs_of(console)
+    for item in checked.nodes:
+        name = f"node {item.node.number}" if item.node.number is not None else "a node that no line names"
+        files = plural(len(item.node.files), "file")
+        put_paragraph(console, f"{name}: {count(item.node.lines)} lines in {files}", "bold")
+        met = [(tells, number) for tells, number in item.met.items() if tells is not Tells.NOTHING]
+        for tells, number in sorted(met, key=lambda pair: -pair[1]):
+            put_paragraph(console, f"{count(number)} × {tells.value}", first="  ", rest="    ")
+    console.print()
+    if not checked.missing:
+        put_paragraph(console, f"{glyphs.good} the logs have what a validation needs", "bold green")
+    for text in checked.missing:
+        put_paragraph(console, f"{glyphs.bad} {clean(text, console)}", "bold red", rest="  ")
+
+
+def checked_document(checked: Checked) -> dict[str, Any]:
+    """The same for other programs."""
+    nodes = [
+        {
+            "node": item.node.number, "files": list(item.node.files), "lines": item.node.lines,
+            "met": {tells.name.lower(): number for tells, number in item.met.items()},
+        }
+        for item in checked.nodes
+    ]  # fmt: skip
+    return {"format": FORMAT, "nodes": nodes, "missing": list(checked.missing)}
