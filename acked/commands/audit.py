@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from acked.asking.options import FORMAT, OUT, QUIET, BatchOptions, KeyValue, collects, option, searches_many
-from acked.asking.output import Output, json_text, put_text, say
+from acked.asking.output import Output, TraceFile, json_text, make_folder, put_text, say
 from acked.checker.audit.fault_words import BESIDES, CRASHES, names_of
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable
@@ -113,6 +113,8 @@ class Wanted:
     show_settings: bool
     fix: Path | None
     baseline: Path | None
+    pages: Path | None
+    trace_out: Path | None
 
     @cached_property
     def questions(self) -> tuple[AuditQuestion, ...]:
@@ -191,6 +193,10 @@ _asks = collects(
     baseline=option("--baseline", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
                     help="An earlier audit (--format json): only what got worse since is red, and text has only what "
                     "changed."),
+    pages=option("--pages", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
+                 help="Write the audit as index.html into DIR, and beside it a viewer page for every counterexample."),
+    trace_out=option("--trace-out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+                     help="Write the trace of the first required yes, for acked view, explore or reproduce."),
     fix=option("--fix", metavar="OUT", type=click.Path(path_type=Path, file_okay=False),
                help="Write copies of FILE..., with the recommended change made, into the folder OUT."),
     show_settings=option("--show-settings", is_flag=True,
@@ -232,29 +238,34 @@ def audit(
     prove_it: bool,
     out: Path | None,
 ) -> int:
-    """Check what the settings in FILE... guarantee for acknowledged records.
+    """Check what your Kafka's settings guarantee for acknowledged records: of a running cluster, or of FILE...
 
     FILEs are what you have: properties of brokers, producers and consumers; the output of `kafka-configs --describe`,
     `kafka-topics --describe` and `kafka-features describe`; Strimzi's Kafka, KafkaNodePool and KafkaTopic, ConfigMaps and
     workloads of Kubernetes; docker-compose and files of variables (KAFKA_…, KAFKA_CFG_…); Helm values; Terraform
     (kafka_topic, aws_msk_…); Spring's application.yml and .properties; librdkafka's names; JSON; folders of these; - for the
-    standard input. What is not understood is refused, and never passed over.
+    standard input. What is not understood is refused, and never passed over. With --bootstrap-server a cluster is read, as
+    kafka-configs.sh --describe reads it, and nothing in it is changed.
 
-    Five questions are decided by exhaustive search: can an acknowledged record be lost, duplicated, reordered, or read and
-    then vanish, and can the partition stop accepting writes with one broker down? A yes comes with the shortest sequence of
-    events, the settings that cause it, and the smallest change that makes it a no, itself checked. If nothing names the
-    release, the required questions are asked about every release in use, and the worst answer counts.
+    The table comes first. Its rows: can an acknowledged record be lost, duplicated, reordered, or read and then vanish, and
+    can the partition stop accepting writes with one broker down? Its columns: what goes wrong, such as processes or machines
+    that die. Every cell is decided by trying every order of events within small sizes; one that takes too long is undecided,
+    never a no. Below, every yes has the shortest sequence of events, the settings that cause it, and the smallest change that
+    makes it a no, itself checked. Several topics are told in groups of equal settings. If nothing names the release, the
+    required questions are asked about every release in use, and the worst answer counts.
 
     \b
     acked audit server.properties producer.properties --kafka-version 3.6
+    acked audit --bootstrap-server kafka:9092 --command-config client.properties
     acked audit --set acks=1 --set replication.factor=3 --ask loss
     acked audit docker-compose.yml --show-settings
     acked audit server.properties --set acks=1 --kafka-version 3.9.1 --prove-it
     kubectl get kafka,kafkanodepool,kafkatopic -o yaml | acked audit - --topic orders
 
-    Exit codes: 0 if every required answer is no, 12 if one is yes, 152 if one is undecided, 150 for a file that cannot be
-    read or has no known setting, 151 for settings that Kafka refuses, that contradict each other, or that look misspelt.
-    With --prove-it 1 if real brokers do something else than the model, 153 if they do not start.
+    Exit codes: 0 if every required answer is no, 12 if one is yes, 152 if one is undecided or may not be read, 150 for a file
+    that cannot be read or has no known setting, 151 for settings that Kafka refuses, that contradict each other, or that look
+    misspelt, 153 for a cluster that does not answer. With --prove-it 1 if real brokers do something else than the model, 153
+    if they do not start.
     """
     from acked.checker.audit.entry import Scope
     from acked.checker.audit.gather import settle
@@ -267,10 +278,11 @@ def audit(
     questions, required = wanted.questions, wanted.required
     if prove_it and (output.form not in ("text", "json") or wanted.show_settings):
         raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
-    if prove_it and wanted.fix is not None:
-        raise click.UsageError("--prove-it plays the story of a yes, and --fix writes what prevents it; use one at a time")
-    if out is not None:
-        check_writable(out, "audit")
+    if prove_it and (wanted.fix is not None or wanted.pages is not None or wanted.trace_out is not None):
+        raise click.UsageError("--prove-it plays the story of a yes; ask for --fix, --pages and --trace-out without it")
+    for path, what in ((out, "audit"), (wanted.trace_out, "trace")):
+        if path is not None:
+            check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
     before = None if wanted.baseline is None else _baseline(wanted.baseline)
     found = cluster.recognised(files)
@@ -292,6 +304,10 @@ def audit(
         audits = [item.audit for item in audited if item.audit is not None]
         return _prove(audits, required, document, _CODES[verdict], output, out)
     _show(document, output.form, out, [str(file) for file in files])
+    if wanted.pages is not None:
+        _pages(audited, document, wanted.pages)
+    if wanted.trace_out is not None:
+        _trace(audited, required, wanted.trace_out)
     if wanted.fix is not None:
         _fix(audited, wanted.fix)
     return _CODES[verdict]
@@ -313,6 +329,30 @@ def _since(document: dict[str, Any], before: dict[str, Any], path: Path | None) 
     told = [{"topic": one.cell[0], "question": one.cell[1], "faults": one.cell[2], "before": one.before, "now": one.now,
              "is_worse": one.is_worse, "in_words": one.words} for one in found]  # fmt: skip
     return {**document, "baseline": {"file": str(path), "verdict": verdict, "differences": told}}, verdict
+
+
+def _pages(audited: list[Audited], document: dict[str, Any], folder: Path) -> None:
+    """Writes the audit as a page, and a page for every story that it tells."""
+    from acked.checker.files import write_text
+    from acked.reports.audit.page import audit_page, topics_page
+    from acked.reports.audit.stories import story_pages, with_pages
+
+    make_folder(folder)
+    pages = list(story_pages(audited, document))
+    for page in pages:
+        write_text(folder / page.name, page.text, "page")
+    linked = with_pages(document, pages)
+    write_text(folder / "index.html", topics_page(linked) if "groups" in linked else audit_page(linked), "page")
+
+
+def _trace(audited: list[Audited], required: tuple[AuditQuestion, ...], path: Path) -> None:
+    """Writes the trace of the first required yes, or says on stderr why there is none."""
+    from acked.reports.audit.stories import worst_counterexample
+
+    found = worst_counterexample(audited, required)
+    if found is not None:
+        TraceFile(path).write(found)
+    say(f"the trace is in {path}" if found is not None else "no required answer is a yes, so no trace was written")
 
 
 def _fix(audited: list[Audited], folder: Path) -> None:

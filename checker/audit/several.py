@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from acked.checker.audit import keys
 from acked.checker.audit.audit import Audit, Auditor
 from acked.checker.audit.questions import (
     Assumptions,
@@ -93,7 +94,14 @@ def worst_of_groups(audited: Iterable[Audited], required: Sequence[AuditQuestion
 
 
 def _check(auditor: Auditor, found: Contexts, asked: Asked) -> None:
-    """Finds what Kafka would refuse before anything is searched."""
+    """Finds what Kafka would refuse, and what a running cluster did not tell, before anything is searched."""
+    is_live = any(entry.said_by for entry in auditor.given.entries.values())
+    newer = [one for one in (found.first, *found.others) if one.release.since("4.1")]
+    if is_live and newer and keys.ELR not in auditor.given.entries:
+        raise ConfigurationError(
+            f"the cluster did not tell whether {newer[0].words} keeps eligible leader replicas; say it with --set "
+            f"{keys.ELR}=0, or =1 if kafka-features describe has it"
+        )
     try:
         auditor.tasks(asked.questions, asked.required)
     except RefusedByKafka as error:

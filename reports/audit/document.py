@@ -219,6 +219,7 @@ def _answer(
         "worst": answer.worst.value,
         "in_words": f"{in_words(answer)}{alone}",
         "property": answer.question.property,
+        "page": None,
         "bounds": answer.bounds,
         "constants": dict(answer.task.asked.constants),
         "distinct_states": None if outcome is None else outcome.distinct_states,

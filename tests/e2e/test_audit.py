@@ -129,7 +129,7 @@ def test_without_advice_nothing_unchecked_is_said(form: str, tmp_path: Path) -> 
     """A5: with min.insync.replicas=2 the answer would be a no, so that no single setting changes it would be false."""
     (tmp_path / "broker.properties").write_text("log.dirs=/data\n")
     three = ("--set", "replication.factor=3", "--set", "min.insync.replicas=3")
-    options = (*three, "--ask", "writes", *RELEASE, "-q", "-j", "1")
+    options = (*three, "--ask", "writes", "--faults", "clean", *RELEASE, "-q", "-j", "1")
     done = acked("audit", "broker.properties", *options, "--no-advice", "--format", form, cwd=tmp_path)
     assert done.returncode == 12, done.stderr
     text = text_of(done.stdout).lower()
@@ -172,7 +172,7 @@ def test_a_machine_that_loses_its_page_cache_is_asked_about_by_default_and_the_e
     assert "FAIL: acknowledged records can be lost (faults: one-machine)" in text
     assert "not asked: machines outside the ISR that die (outside-isr)" in text
     mended = acked("audit", "p.properties", "--kafka-version", "4.1", "--ask", "loss", "-q", "-j", "1", "--set",
-                   "min.insync.replicas=2", cwd=tmp_path)  # fmt: skip
+                   "min.insync.replicas=2", "--faults", "clean", "--faults", "one-machine", cwd=tmp_path)  # fmt: skip
     assert mended.returncode == 0
     assert "PASS: no acknowledged record is lost (faults: clean, one-machine)" in text_of(mended.stdout)
 

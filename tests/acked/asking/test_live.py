@@ -20,8 +20,10 @@ from acked.checker.audit.audit import Auditor
 from acked.checker.audit.gather import Given, gather, recognise
 from acked.checker.audit.keys import release
 from acked.checker.audit.live import live_entries, with_producers
+from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.checker.audit.read import read_all
 from acked.checker.audit.release import contexts
+from acked.checker.audit.several import Asked, audit_groups
 from acked.checker.audit.topics import TopicGroup, groups_of
 from acked.checker.errors import AckedError, ConfigurationError
 from acked.cluster.nodes.cluster import Cluster
@@ -194,6 +196,18 @@ def test_where_no_broker_may_be_read_nothing_is_answered(admin: type[FakeAdmin])
 def test_without_producers_both_kinds_are_answered_and_the_careful_ones_decide(admin: type[FakeAdmin]) -> None:
     groups = with_producers(asked("logs"))
     assert [(group.given.entries[keys.ACKS].value, group.decides) for group in groups] == [("all", True), ("1", False)]
+
+
+def test_whether_leaders_are_eligible_is_not_assumed_of_a_cluster_that_does_not_tell(
+    admin: type[FakeAdmin], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "_features_of", lambda *_: (None, None))
+    required = (AuditQuestion.LOSS,)
+    groups = asked("payments")
+    with pytest.raises(ConfigurationError, match=r"say it with --set eligible\.leader\.replicas\.version=0"):
+        audit_groups(groups, Asked(required, required, Assumptions(), version="4.1"))
+    (unasked,) = audit_groups([*groups, *groups], Asked(required, required, Assumptions(), version="4.1"))[:1]
+    assert unasked.worst(required) is AuditVerdict.UNDECIDED
 
 
 def test_a_topic_that_there_is_not_and_an_address_that_is_none_are_refused(admin: type[FakeAdmin]) -> None:

@@ -12,7 +12,16 @@ from acked.checker.audit.entry import SettingEntry
 from acked.checker.audit.faults import CrashKind, Faults
 from acked.checker.audit.gather import gather
 from acked.checker.audit.keys import release
-from acked.checker.audit.questions import BY_DEFAULT, QUESTIONS, Assumptions, AuditQuestion, AuditVerdict, reply_of, task_of
+from acked.checker.audit.questions import (
+    BY_DEFAULT,
+    CLASSES,
+    QUESTIONS,
+    Assumptions,
+    AuditQuestion,
+    AuditVerdict,
+    reply_of,
+    task_of,
+)
 from acked.checker.audit.read import read_settings
 from acked.checker.audit.settings import configure
 from acked.checker.batch.local import BatchLimits, answer_all
@@ -201,3 +210,17 @@ def test_a_no_because_nothing_is_ever_accepted_says_so() -> None:
     answer = Auditor(given, release("3.6"), limits=LIMITS).run((AuditQuestion.LOSS,)).of(AuditQuestion.LOSS)
     assert answer.reply is NO
     assert answer.is_empty
+
+
+@pytest.mark.long
+def test_the_default_audit_of_careful_settings_takes_no_more_than_people_wait_and_leaves_no_cell_out() -> None:
+    """The states that are searched are bounded, and with them the time, whatever else runs on the machine."""
+    given = gather([SettingEntry("replication.factor", "3", "t", 1), SettingEntry("min.insync.replicas", "2", "t", 2)])
+    audit = Auditor(given, release("4.1"), assumed=BY_DEFAULT, limits=LIMITS).run()
+    assert sum(answer.outcome.distinct_states for answer in audit.answers if answer.outcome is not None) < 25_000_000
+    cells = {(answer.question.asked, answer.faults) for answer in audit.answers}
+    assert cells == {(asked, faults) for asked in AuditQuestion for faults in CLASSES}
+    decisive = {answer.reply for answer in audit.answers if answer.decides}
+    assert decisive == {NO}
+    worst = {answer.faults.name: answer.reply for answer in audit.answers if answer.question.asked is AuditQuestion.LOSS}
+    assert (worst["lossy"], worst["none,zombies"]) == (YES, AuditVerdict.UNDECIDED)

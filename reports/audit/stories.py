@@ -1,0 +1,81 @@
+"""The stories of an audit as pages of the viewer, one for each that is told, and as traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from acked.checker.audit.audit import Answer
+from acked.checker.audit.questions import AuditQuestion, AuditVerdict
+from acked.checker.audit.several import Audited
+from acked.checker.question.result import Counterexample
+from acked.checker.spec.resolve import property_named
+from acked.model.partition.protocol import partition
+from acked.reports.audit.document import Document
+from acked.reports.pages.page import render, trace_data
+
+
+@dataclass(frozen=True)
+class StoryPage:
+    """A page of one counterexample, and the answer that it shows: its group from 1, question and faults."""
+
+    name: str
+    text: str
+    group: int
+    question: str
+    faults: str
+
+
+def story_pages(audited: Sequence[Audited], document: Document) -> Iterator[StoryPage]:
+    """A page for every yes whose steps have not been told before in its group; `document` is what is told of the groups."""
+    parts = [group["audit"] for group in document["groups"]] if "groups" in document else [document]
+    for number, (one, part) in enumerate(zip(audited, parts, strict=True), 1):
+        if one.audit is None or part is None:
+            continue
+        for answer, told in zip(one.audit.answers, part["answers"], strict=True):
+            if answer.story is None or told["same_as"] is not None:
+                continue
+            asked, faults = answer.question.asked.value, answer.faults.name
+            of = f"group-{number}-" if "groups" in document else ""
+            name = f"{of}{asked}-{faults.replace(',', '-')}.html"
+            yield StoryPage(name, render(trace_data(counterexample(answer)), packed=True), number, asked, faults)
+
+
+def counterexample(answer: Answer) -> Counterexample:
+    """The shortest run that shows a yes."""
+    assert answer.story is not None
+    question = answer.task.question()
+    title = f"{answer.question.text} {answer.context.words}, {answer.faults.name}"
+    return Counterexample(title, question, answer.story.run(question), property_named(partition, answer.story.property))
+
+
+def worst_counterexample(audited: Sequence[Audited], required: Sequence[AuditQuestion]) -> Counterexample | None:
+    """The first required yes, of the worst group; where that is so only in another release, its run there."""
+    for one in audited:
+        for asked in required if one.audit is not None and one.group.decides else ():
+            assert one.audit is not None
+            for answer in one.audit.all_of(asked):
+                for found in (answer, *answer.elsewhere):
+                    if found.reply is AuditVerdict.YES and found.story is not None:
+                        return counterexample(found)
+    return None
+
+
+def with_pages(document: Document, pages: Sequence[StoryPage]) -> dict[str, object]:
+    """The document in which answers name the pages of their stories."""
+    named = {(page.group, page.question, page.faults): page.name for page in pages}
+
+    def linked(audit: Document, number: int) -> dict[str, object]:
+        answers = [
+            {**answer, "page": named.get((number, answer["question"], answer["same_as"] or answer["faults"]["name"]))}
+            for answer in audit["answers"]
+        ]
+        return {**audit, "answers": answers}
+
+    if "groups" not in document:
+        return linked(document, 1)
+    groups = [
+        group if group["audit"] is None else {**group, "audit": linked(group["audit"], number)}
+        for number, group in enumerate(document["groups"], 1)
+    ]
+    return {**document, "groups": groups}

@@ -1,0 +1,57 @@
+"""`acked audit` in this process: several groups in every format, pages, traces, baselines, and what is required."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from acked.commands.audit import audit
+
+TOPICS = """\
+Topic: orders	TopicId: a	PartitionCount: 1	ReplicationFactor: 1	Configs: flush.messages=1
+	Topic: orders	Partition: 0	Leader: 1	Replicas: 1	Isr: 1
+Topic: logs	TopicId: c	PartitionCount: 1	ReplicationFactor: 1	Configs: segment.bytes=1
+	Topic: logs	Partition: 0	Leader: 1	Replicas: 1	Isr: 1
+"""
+OPTIONS = ("--kafka-version", "4.1", "--ask", "loss", "--faults", "one-machine", "--no-advice", "-q", "-j", "1")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(audit, [*arguments], standalone_mode=False)
+
+
+@pytest.mark.slow
+def test_groups_are_told_in_every_form_and_their_stories_have_pages_and_a_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "topics.txt").write_text(TOPICS)
+    done = run("topics.txt", *OPTIONS, "--format", "json", "-o", "now.json", "--pages", "pages", "--trace-out", "t.json")
+    assert (done.return_value, done.exception) == (12, None)
+    document = json.loads((tmp_path / "now.json").read_text())
+    assert [(group["topics"], group["verdict"]) for group in document["groups"]] == [(["logs"], "yes"), (["orders"], "no")]
+    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["group-1-loss-one-machine.html", "index.html"]
+    assert 'href="group-1-loss-one-machine.html"' in (tmp_path / "pages" / "index.html").read_text()
+    assert json.loads((tmp_path / "t.json").read_text())["format"].startswith("acked-trace/")
+    for form in ("text", "markdown", "html", "sarif", "junit"):
+        assert run("topics.txt", *OPTIONS, "--format", form, "-o", "out").return_value == 12
+        text = (tmp_path / "out").read_text()
+        assert "logs" in text
+        assert "breaks AckedRecordsSurvive" in text or form == "sarif"
+    assert run("topics.txt", *OPTIONS, "--baseline", "now.json", "-o", "changed").return_value == 0
+    assert (tmp_path / "changed").read_text() == ""
+    (tmp_path / "topics.txt").write_text(TOPICS.replace("flush.messages=1", "retention.ms=1"))
+    assert run("topics.txt", *OPTIONS, "--baseline", "now.json", "-o", "changed").return_value == 12
+    assert (tmp_path / "changed").read_text() == "worse: orders, lost (one-machine): no before, yes now\n"
+
+
+@pytest.mark.slow
+def test_a_question_may_be_required_under_some_faults_only() -> None:
+    options = ("--set", "replication.factor=1", "--kafka-version", "4.1", "--ask", "loss", "--no-advice", "-q", "-j", "1")
+    assert run(*options, "--require", "loss=clean").return_value == 0
+    assert run(*options, "--require", "loss=clean,loss=one-machine").return_value == 12
+    with pytest.raises(Exception, match="'lossey' is not a fault"):
+        CliRunner().invoke(audit, [*options, "--require", "loss=lossey"], standalone_mode=False, catch_exceptions=False)
