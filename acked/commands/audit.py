@@ -88,6 +88,12 @@ class Wanted:
     require: str
     advice: bool
     show_settings: bool
+    prove_it: bool
+
+    def check(self, form: str) -> None:
+        """Refuses forms that do not show what is wanted."""
+        if self.prove_it and (form not in ("text", "json") or self.show_settings):
+            raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
 
     @cached_property
     def questions(self) -> tuple[AuditQuestion, ...]:
@@ -142,19 +148,14 @@ _asks = collects(
     advice=option("--advice/--no-advice", default=True, help="Find the settings that cause a yes, and the smallest fix."),
     show_settings=option("--show-settings", is_flag=True,
                          help="Say what is read, with files and lines, and ask nothing (text or JSON)."),
+    prove_it=option("--prove-it", is_flag=True, help="Play the story of a yes on a throw-away cluster of your release, with "
+                    "your settings (text or JSON)."),
 )  # fmt: skip
 _shows = collects(
     "output",
     Output,
     form=FORMAT.with_(type=click.Choice(["text", "markdown", "html", "json", "sarif"]), help="The form of the answer."),
     quiet=QUIET,
-)
-
-
-PROVE = option(
-    "--prove-it",
-    is_flag=True,
-    help="Play the story of a yes on a throw-away cluster of your release, with your settings (text or JSON).",
 )
 
 
@@ -165,7 +166,6 @@ PROVE = option(
 @_asks
 @searches_many
 @_shows
-@PROVE.under("prove_it")
 @OUT.under("out")
 def audit(
     files: tuple[Path, ...],
@@ -174,7 +174,6 @@ def audit(
     wanted: Wanted,
     batch: BatchOptions,
     output: Output,
-    prove_it: bool,
     out: Path | None,
 ) -> int:
     """Check what the settings in FILE... guarantee for acknowledged records.
@@ -208,8 +207,7 @@ def audit(
     if not files and not cluster.overrides:
         raise click.UsageError("Missing argument 'FILE...'.")
     questions, required = wanted.questions, wanted.required
-    if prove_it and (output.form not in ("text", "json") or wanted.show_settings):
-        raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
+    wanted.check(output.form)
     if out is not None:
         check_writable(out, "audit")
     assumptions, given = assumed.assumptions(), cluster.settings(files)
@@ -217,20 +215,12 @@ def audit(
         return _show_settings(given, output.form, out)
     found = contexts(given, cluster.version, cluster.control_plane)
     progress = output.batch_progress("searches")
-    auditor = Auditor(
-        given,
-        found.first.release,
-        found.first.plane,
-        assumptions,
-        batch.limits,
-        batch.cache(),
-        on_decided=progress,
-        others=found.others,
-    )
+    first, cache = found.first, batch.cache()
+    auditor = Auditor(given, first.release, first.plane, assumptions, batch.limits, cache, progress, found.others)
     with progress:
         result = _run(auditor, found, questions, wanted.advice, required)
     document = audit_document(result, required, found)
-    if prove_it:
+    if wanted.prove_it:
         return _prove(result, required, document, output, out)
     _show(document, output.form, out, [str(file) for file in files])
     return _code(document)
