@@ -31,9 +31,8 @@ from acked.checker.search.local import search
 from acked.checker.spec.resolve import bind_constants, property_named
 from acked.checker.spec.spec import Spec
 from acked.invariants.catalogue import properties_of
-from acked.invariants.proofs import all_lemmas, lemmas_for
+from acked.invariants.proofs import all_lemmas, has_induction, lemmas_for
 from acked.invariants.property import ONE_TRACE, Kind, Property
-from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
 from acked.model.language.values import Bool
 from acked.reports.runs.view import steps_of
@@ -159,8 +158,7 @@ def prove(
     limits = Limits.sharing(jobs, timeout, memory)
     protocol = question.instance.protocol
     lemmas = lemmas_for(protocol, question.properties)
-    is_shipped = PROTOCOLS.get(protocol.name) is protocol
-    if depth is not None or (lemmas is None and is_shipped):
+    if depth is not None or not has_induction(protocol, question.properties):
         return check_bounded(question, Bound(DEFAULT_DEPTH if depth is None else depth), limits, observer)
     used = all_lemmas(protocol) if lemmas is None else lemmas
     return prove_by_induction(question, used, limits, InductionOptions(every_claim=True), observer)

@@ -1,29 +1,33 @@
-"""Which properties are shipped for which protocol."""
+"""Which properties are shipped for which protocol. They are imported when a protocol's properties are asked for."""
 
 from __future__ import annotations
 
-from acked.invariants.majority import PROPERTIES as MAJORITY
-from acked.invariants.partition.properties import PROPERTIES as PARTITION
-from acked.invariants.partition.writes import PROPERTIES as PARTITION_WRITES
-from acked.invariants.property import Property
-from acked.invariants.replication.properties import PROPERTIES as REPLICATION
-from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS
-from acked.model.language.protocol import Protocol
-from acked.model.language.state import Struct
-from acked.model.majority.state import State as MajorityState
-from acked.model.partition.state import State as PartitionState
-from acked.model.replication.state import State as ReplicationState
-from acked.model.transactions.state import State as TransactionsState
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-_SHIPPED: dict[type[Struct], tuple[Property, ...]] = {
-    ReplicationState: REPLICATION,
-    PartitionState: (*PARTITION, *PARTITION_WRITES),
-    MajorityState: MAJORITY,
-    TransactionsState: TRANSACTIONS,
+from acked.model.language.protocol import Protocol
+
+if TYPE_CHECKING:
+    from acked.invariants.property import Property
+
+_SHIPPED = {
+    "replication": ("replication.properties",),
+    "partition": ("partition.properties", "partition.writes"),
+    "majority": ("majority",),
+    "transactions": ("transactions.properties",),
 }
+"""For each package of protocols the modules with properties of its state; they are what each calls ``PROPERTIES``."""
 
 
 def properties_of(protocol: Protocol) -> dict[str, Property]:
-    """The properties that can be asked of a protocol, by name, in the order they are listed."""
-    shipped = _SHIPPED.get(protocol.state, ())
-    return {item.name: item for item in shipped}
+    """The properties that can be asked of a protocol, by name, in the order they are listed.
+
+    A protocol has the properties of its state: those of ``partition`` can be asked of a working copy of its rules too. A
+    protocol over a state of the user's own has none that are shipped.
+    """
+    found: list[Property] = []
+    for package, modules in _SHIPPED.items():
+        if protocol.state.__module__ == f"acked.model.{package}.state":
+            for module in modules:
+                found += import_module(f"acked.invariants.{module}").PROPERTIES
+    return {item.name: item for item in found}

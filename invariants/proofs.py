@@ -14,6 +14,7 @@ from acked.invariants.partition.properties import PROPERTIES as PARTITION_PROPER
 from acked.invariants.property import Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
 from acked.invariants.replication.properties import PROPERTIES
+from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
 from acked.model.partition.state import State as PartitionState
 from acked.model.replication.state import State as ReplicationState
@@ -138,6 +139,14 @@ def lemmas_for(protocol: Protocol, properties: Iterable[Property]) -> tuple[Prop
         names.update(needs[name])
     known = (*KIP320_LEMMAS, *PROPERTIES)
     return tuple(item for item in known if item.name in names and item.name not in asked)
+
+
+def has_induction(protocol: Protocol, properties: Iterable[Property]) -> bool:
+    """Whether induction is what to try first: lemmas are known, or the protocol is one's own.
+
+    Of a protocol of one's own the properties that are asked about are each other's lemmas.
+    """
+    return lemmas_for(protocol, properties) is not None or PROTOCOLS.get(protocol.name) is not protocol
 
 
 def all_lemmas(protocol: Protocol) -> tuple[Property, ...]:

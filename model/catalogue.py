@@ -1,24 +1,45 @@
-"""The protocols that are shipped, by name."""
+"""The protocols that are shipped, by name. A protocol's modules are imported when it is asked for: a check asks for one."""
 
 from __future__ import annotations
 
-from acked.model.language.protocol import Protocol
-from acked.model.majority.protocol import majority
-from acked.model.partition.protocol import partition
-from acked.model.replication.kip101 import kip101
-from acked.model.replication.kip279 import kip279
-from acked.model.replication.kip320 import kip320
-from acked.model.replication.kip320_first_try import kip320_first_try
-from acked.model.replication.truncate_to_hw import truncate_to_hw
-from acked.model.transactions.protocol import transactions
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
 
-FAMILY: dict[str, Protocol] = {
-    protocol.name: protocol for protocol in (truncate_to_hw, kip101, kip279, kip320_first_try, kip320)
+from acked.model.language.protocol import Protocol
+
+
+@dataclass(frozen=True)
+class Shipped(Mapping[str, Protocol]):
+    """Protocols by name, in the order of ``modules``; in its module each is called as it is named, with _ for -."""
+
+    modules: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> Protocol:
+        protocol = getattr(import_module(f"acked.model.{self.modules[name]}"), name.replace("-", "_"))
+        assert isinstance(protocol, Protocol)
+        return protocol
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.modules  # The inherited way would import the protocol.
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.modules)
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+
+_FAMILY = {
+    "truncate-to-hw": "replication.truncate_to_hw",
+    "kip101": "replication.kip101",
+    "kip279": "replication.kip279",
+    "kip320-first-try": "replication.kip320_first_try",
+    "kip320": "replication.kip320",
 }
+
+FAMILY = Shipped(_FAMILY)
 """The replication family, in historical order."""
 
-PROTOCOLS: dict[str, Protocol] = {
-    **FAMILY,
-    **{protocol.name: protocol for protocol in (partition, majority, transactions)},
-}
+PROTOCOLS = Shipped({**_FAMILY, **{name: f"{name}.protocol" for name in ("partition", "majority", "transactions")}})
 """Every shipped protocol."""

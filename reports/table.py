@@ -38,6 +38,7 @@ class ColumnKind(Enum):
     TEXT = "text"
     NUMBER = "number"
     CODE = "code"
+    MARKDOWN = "markdown"  # Cells that are Markdown of ours already: links, code. Only for documents in Markdown.
 
 
 @dataclass(frozen=True)
@@ -125,10 +126,17 @@ def table_markdown(shown: Table) -> list[str]:
     return lines
 
 
+def markdown_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """The lines of a table in Markdown whose cells are Markdown already."""
+    return table_markdown(table([Column(head, ColumnKind.MARKDOWN) for head in heads], rows))
+
+
 def _markdown(cell: TableCell, column: Column) -> str:
     sign = cell.mark.drawn(UNICODE)
     if column.kind is ColumnKind.CODE:
         return f"{sign}{md_code(cell.text, in_table=True)}"
+    if column.kind is ColumnKind.MARKDOWN:
+        return f"{sign}{cell.text}"
     return f"{sign}{md_text(cell.text)}".rstrip()
 
 

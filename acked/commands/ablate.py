@@ -15,7 +15,6 @@ from acked.asking.options import (
     asks_spec,
     searches_many,
     shows,
-    shows_without_progress,
 )
 from acked.asking.output import Output, put_text, say
 from acked.asking.specs import find_spec
@@ -27,6 +26,8 @@ from acked.checker.question.result import ActionCount, StopReason
 from acked.checker.spec.spec import Spec, load_spec
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
 Covered = dict[str, tuple[dict[str, ActionCount], list[ClauseCoverage]]]
@@ -77,7 +78,7 @@ def ablate(
 @click.argument("specs", nargs=-1, required=True, metavar="SPEC…", shell_complete=bundled_or_file)
 @searches_many
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the tables as a page.")
-@shows_without_progress
+@shows
 def coverage(specs: tuple[str, ...], batch: BatchOptions, html: Path | None, output: Output) -> int:
     """Report which actions fired and which guard clauses ever mattered in SPECs: files, folders or names of bundled specs.
 
@@ -97,7 +98,8 @@ def coverage(specs: tuple[str, ...], batch: BatchOptions, html: Path | None, out
 
     if html is not None:
         check_writable(html, "page")
-    found, is_complete = _covered(specs, batch)
+    with output.batch_progress("searches") as progress:
+        found, is_complete = _covered(specs, batch, progress)
     if html is not None:
         put_text(coverage_page(specs, found), html, "page")
     output.emit(lambda: coverage_document(specs, found), show)
@@ -120,7 +122,9 @@ def _named(specs: tuple[str, ...]) -> list[Spec]:
     return chosen
 
 
-def _covered(specs: tuple[str, ...], batch: BatchOptions) -> tuple[Covered, bool]:
+def _covered(
+    specs: tuple[str, ...], batch: BatchOptions, progress: Callable[[int, int], None]
+) -> tuple[Covered, bool]:
     from acked.checker.batch.local import answer_all
     from acked.checker.question.coverage import clause_coverage, merged
 
@@ -128,7 +132,8 @@ def _covered(specs: tuple[str, ...], batch: BatchOptions) -> tuple[Covered, bool
     tasks = [replace(Task.of(spec, Probing.COVERAGE), every_property=True) for spec in chosen]
     parts: dict[str, list[Outcome]] = {}
     is_complete = True
-    for answered in answer_all(tasks, batch.limits, batch.cache()):
+    for done, answered in enumerate(answer_all(tasks, batch.limits, batch.cache()), 1):
+        progress(done, len(tasks))
         spec = chosen[answered.task]
         if answered.outcome is None:
             raise SystemFailure(f"{spec.name} has no answer: {answered.failure}")

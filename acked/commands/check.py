@@ -161,9 +161,9 @@ def _print(
 
             print_necessity(console, result.question, violation, explained.necessity)
         console.print()
-    print_result(console, spec.title, result, seconds)
+    print_result(console, None if violations else spec.title, result, seconds)
     if differences is not None:
-        print_expectation(console, differences, _is_open(result))
+        print_expectation(console, result.verdict, differences, _is_open(result))
 
 
 def _is_open(result: Result) -> bool:

@@ -100,8 +100,13 @@ def _write_index(out: Path, stories: list[Story], done: int, specs: list[Spec], 
     from acked.reports.pages.gallery import front_page
     from acked.reports.pages.gallery_stories import release_in_words
 
+    worded: dict[str, dict[str, list[str]]] = {}  # By property: each of its promises, and the protocols with that one.
+    for protocol in PROTOCOLS.values():
+        for name, item in properties_of(protocol).items():
+            worded.setdefault(name, {}).setdefault(item.promise, []).append(protocol.name)
     promises = {
-        name: item.promise for protocol in PROTOCOLS.values() for name, item in properties_of(protocol).items()
+        name: "; ".join(text if len(texts) == 1 else f"{', '.join(users)}: {text}" for text, users in texts.items())
+        for name, texts in worded.items()
     }
     families = {name: f"{item.title} ({item.source})" for name, item in PROTOCOLS.items() if name != partition.name}
     versions = {**families, **{release_in_words(version): "" for version in VERSIONS}}

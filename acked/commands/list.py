@@ -35,7 +35,7 @@ def _paths() -> list[Path]:
     return sorted(all_bundled(), key=lambda path: (len(path.relative_to(root).parts), path.parts))
 
 
-PARTS = ("protocols", "invariants", "constants", "specs", "all")
+PARTS = ("protocols", "invariants", "properties", "constants", "specs", "all")
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,14 @@ def _protocols(chosen: Filter) -> list[Protocol]:
     return [item for item in PROTOCOLS.values() if chosen.takes([item.name], item.title, item.source)]
 
 
-def _properties(chosen: Filter) -> list[Property]:
-    listed: dict[str, Property] = {}
+def _properties(chosen: Filter) -> list[tuple[Property, list[str]]]:
+    """Each with the protocols that have it; two protocols may have different properties of one name."""
+    users: dict[Property, list[str]] = {}
     for protocol in PROTOCOLS.values():
-        listed.update(properties_of(protocol))
-    return [item for item in (*listed.values(), DEADLOCK) if chosen.takes([item.name], item.promise)]
+        for item in properties_of(protocol).values():
+            users.setdefault(item, []).append(protocol.name)
+    users[DEADLOCK] = list(PROTOCOLS)
+    return [(item, names) for item, names in users.items() if chosen.takes([item.name], item.promise)]
 
 
 def _constants(chosen: Filter) -> list[tuple[Constant, list[str]]]:
@@ -137,7 +140,7 @@ def names_in(what: str, chosen: Filter) -> list[str]:
         return [path.stem for path in _paths()]  # Nothing is read for it: completion and scripts ask for this.
     names: dict[str, Callable[[], Iterable[str]]] = {
         "protocols": lambda: (item.name for item in _protocols(chosen)),
-        "invariants": lambda: (item.name for item in _properties(chosen)),
+        "invariants": lambda: dict.fromkeys(item.name for item, _ in _properties(chosen)),
         "constants": lambda: (item.name for item, _ in _constants(chosen)),
         "specs": lambda: (item.name for item in _chosen_specs(chosen)),
     }
@@ -148,7 +151,7 @@ def as_document(what: str, chosen: Filter = EVERYTHING) -> dict[str, Any]:
     """The listing as plain values for JSON."""
     parts: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "protocols": lambda: [_about_protocol(item) for item in _protocols(chosen)],
-        "invariants": lambda: [_about_property(item) for item in _properties(chosen)],
+        "invariants": lambda: [_about_property(item, users) for item, users in _properties(chosen)],
         "constants": lambda: [
             {"name": item.name, "least": item.lo, "greatest": item.hi, "doc": item.doc, "protocols": users}
             for item, users in _constants(chosen)
@@ -171,13 +174,14 @@ def _about_protocol(protocol: Protocol) -> dict[str, Any]:
     }
 
 
-def _about_property(item: Property) -> dict[str, Any]:
+def _about_property(item: Property, users: list[str]) -> dict[str, Any]:
     return {
         "name": item.name,
         "kind": item.kind.value,
         "promise": item.promise,
         "source": item.source,
         "since": item.since,
+        "protocols": users,
     }
 
 
@@ -229,8 +233,8 @@ def list_(
 ) -> None:
     """List protocols, invariants, constants or bundled specs, with their docs.
 
-    WHAT is one of protocols, invariants, constants, specs, all, or the name of a protocol. With WORDs only what has all of
-    them in its name, title or promise; a WORD such as 'claims/*' is a pattern of names.
+    WHAT is one of protocols, invariants (or properties), constants, specs, all, or the name of a protocol. With WORDs only
+    what has all of them in its name, title or promise; a WORD such as 'claims/*' is a pattern of names.
 
     \b
     acked list specs acks loses            the bundled specs about both words
@@ -239,6 +243,7 @@ def list_(
     acked list partition --kafka-version 2.1  which rules and defaults that release has, and why
     """
     check_what(what, version, control_plane)
+    what = "invariants" if what == "properties" else what
     chosen = Filter(words)
     if (version or control_plane) and not names:
         show_release(what, version, control_plane, output)

@@ -58,7 +58,7 @@ def read_before_truncation(s: State, follower: Replica, leader: Replica, offset:
     """From 2.8 to 3.4 a consumer could read between the high watermark of a diverging answer and the truncation."""
     require("nothing is remembered yet", s.consumer.offset.is_none)
     require_fetch(s, follower, leader)
-    require("logs have parted", have_diverged(s, leader, follower))
+    require("the logs have diverged", have_diverged(s, leader, follower))
     log = s.log[follower]
     require("below the leader's high watermark", (offset < smaller(s.broker[leader].hw, log.end)) & log.has(offset))
     s.consumer.offset = offset

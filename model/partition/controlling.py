@@ -114,7 +114,7 @@ def halt(s: State, follower: Replica, leader: Replica) -> None:
     Its log stays as it is, and so does its high watermark: it has long been in the checkpoint.
     """
     require_fetch(s, follower, leader)
-    require("logs have parted", have_diverged(s, leader, follower))
+    require("the logs have diverged", have_diverged(s, leader, follower))
     go_down(s, follower, s.log[follower].end, s.broker[follower].hw)
     renumber_epochs(s)
 
@@ -175,7 +175,7 @@ def require_what_survives(s: State, broker: Replica, log_end: Offset, checkpoint
     elif crashes.value == LOSSY_OUTSIDE_ISR:
         counted = s.controller.isr.contains(broker) | s.controller.elr.contains(broker)
         counted |= s.controller.last_leader == broker
-        require("whoever may be elected keeps its log", ~(lossy & counted))
+        require("an electable replica keeps its log", ~(lossy & counted))
     if loses.value:
         require("a lossy crash is left", ~counts | (s.lossy_left > 0))
         s.lossy_left = ite(counts, s.lossy_left - 1, s.lossy_left)

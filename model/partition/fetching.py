@@ -381,7 +381,7 @@ def fetch_unanswered(s: State, follower: Replica, leader: Replica) -> None:
 def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
     """A follower whose log diverges from its leader's learns of it, and truncates to where they agree."""
     require_fetch(s, follower, leader)
-    require("logs have parted", have_diverged(s, leader, follower))
+    require("the logs have diverged", have_diverged(s, leader, follower))
     by_epoch = truncation.value == BY_DIVERGING_FETCH
     to = epochs_agree_until(s, leader, follower) if by_epoch else s.log[leader].end
     if by_epoch and not diverging_fetch_ignored.on:
@@ -404,7 +404,7 @@ def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
     """The answer that makes a follower truncate is on its way while leadership may change."""
     require("no other answer is late", s.late.follower.is_none)
     require_fetch(s, follower, leader)
-    require("logs have parted", have_diverged(s, leader, follower))
+    require("the logs have diverged", have_diverged(s, leader, follower))
     if not diverging_fetch_ignored.on:
         leader_learns(s, leader, follower)
     s.late.follower = follower

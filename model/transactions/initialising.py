@@ -1,4 +1,4 @@
-"""Initialising: an instance asks for a producer epoch, and whoever had one before is fenced.
+"""Initialising: an instance asks for a producer epoch, and the instance that had the one before is fenced.
 
 InitProducerId when an instance starts; the same request naming an epoch, after a record without an answer (KIP-360); and one
 that is late. Sources: `TransactionCoordinator.prepareInitProducerIdTransit`,
@@ -137,7 +137,7 @@ def bump_epoch(s: State, producer: Producer) -> None:
     actor="producer", messages=asks_coordinator(lambda t: init_text(_own(t)), "CONCURRENT_TRANSACTIONS"),
 )
 def abort_before_bump(s: State, producer: Producer) -> None:
-    """It asks while a transaction is open: that is aborted, whoever's it is (the epoch is compared only later)."""
+    """It asks while a transaction is open: that is aborted, whichever instance's it is (the epoch is compared only later)."""
     require("has to bump its epoch", s.producer[producer].phase == BUMPING)
     require("a transaction is open", is_state(s, ONGOING))
     fence(s)

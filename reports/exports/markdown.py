@@ -8,6 +8,7 @@ from acked.reports.console import open_console
 from acked.reports.escaping import md_block, md_code, md_text
 from acked.reports.exports.exported import Exported
 from acked.reports.runs.terminal import print_trace
+from acked.reports.table import Column, ColumnKind, numbers, table, table_markdown
 
 WIDTH = 100
 
@@ -20,12 +21,14 @@ def markdown(exported: Exported) -> str:
         sentences = [view.story.promised, view.story.happened, view.story.prevented, view.story.source]
         lines += [f"- {md_text(sentence)}" for sentence in sentences if sentence]
         lines.append("")
-    lines += ["| step | what happens | action |", "|---:|---|---|"]
+    rows = []
     for step in view.steps:
         broken = "".join(f" **✗ {md_text(name)}**" for name in step.violated)
         label = md_code(step.label, in_table=True) if step.label else ""
         remark = f" **{md_text(step.remark)}**" if step.remark else ""
-        lines.append(f"| {step.index} | {md_text(step.sentence)}{broken}{remark} | {label} |")
+        rows.append((str(step.index), f"{md_text(step.sentence)}{broken}{remark}", label))
+    columns = (numbers("step"), Column("what happens", ColumnKind.MARKDOWN), Column("action", ColumnKind.MARKDOWN))
+    lines += table_markdown(table(columns, rows))
     lines += ["", "<details><summary>The log grid, step by step</summary>", ""]
     lines += [*md_block(_drawing(exported).split("\n")), "", "</details>"]
     return "\n".join(lines) + "\n"

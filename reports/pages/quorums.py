@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from acked.reports.pages.spec_pages import INTERCHANGEABLE, AnsweredSpec
+from acked.reports.table import markdown_table
 from acked.reports.units import plural
 
 
@@ -48,9 +49,10 @@ def quorums_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
         "(release 4.1, acks=all, clean elections), and for n = 1 and 2 with `majority` (Raft's rules, as KRaft has",
         "them), with any number of crashes and elections, and with the loss of one log where it says so.",
         "",
-        "| rule | failure | an acknowledged record survives | writes go on while so many are down |",
-        "|---|---|---|---|",
-        *(f"| {row.rule} | {row.failure} | {_cell(by_name, row.survives)} | {_cell(by_name, row.writes)} |" for row in _ROWS),
+        *markdown_table(
+            ("rule", "failure", "an acknowledged record survives", "writes go on while so many are down"),
+            ((row.rule, row.failure, _cell(by_name, row.survives), _cell(by_name, row.writes)) for row in _ROWS),
+        ),
         "",
         INTERCHANGEABLE,
         "",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Claim, GalleryEntry, Spec
+from acked.reports.table import markdown_table
 from acked.reports.units import plural
 
 OPEN = "open"
@@ -110,9 +111,13 @@ def gallery_markdown(
         "`specs/gallery` and from what was measured there.",
         INTERCHANGEABLE,
         "",
-        "| row | bug | fixed in | violated property | shortest trace | states with the fix | states, latest | real brokers |",
-        "|---|---|---|---|---|---|---|---|",
-        *(_summary(row) for row in shown),
+        *markdown_table(
+            (
+                "row", "bug", "fixed in", "violated property", "shortest trace", "states with the fix", "states, latest",
+                "real brokers",
+            ),
+            (_summary(row) for row in shown),
+        ),
         "",
     ]
     for row in shown:
@@ -157,9 +162,9 @@ def _entry(told: AnsweredSpec) -> GalleryEntry:
     return told.spec.gallery
 
 
-def _summary(row: _Row) -> str:
+def _summary(row: _Row) -> tuple[str, ...]:
     bug, fix, latest = (row.parts[role] for role in ("bug", "fix", "latest"))
-    cells = (
+    return (
         str(row.number),
         f"[{row.entry.id}](#{_anchor(_heading(row))})",
         row.entry.fixed,
@@ -169,7 +174,6 @@ def _summary(row: _Row) -> str:
         latest.states,
         row.on_brokers.words,
     )
-    return "| " + " | ".join(cells) + " |"
 
 
 def _heading(row: _Row) -> str:
@@ -280,9 +284,10 @@ def claims_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
         "`specs/claims`.",
         INTERCHANGEABLE,
         "",
-        "| sentence | true? | what is true instead | how it is known | spec |",
-        "|---|---|---|---|---|",
-        *(_claim_row(item, claim) for item, claim in _claims(told)),
+        *markdown_table(
+            ("sentence", "true?", "what is true instead", "how it is known", "spec"),
+            (_claim_row(item, claim) for item, claim in _claims(told)),
+        ),
         "",
         "## The shortest traces",
         "",
@@ -302,13 +307,12 @@ def _claims(told: Iterable[AnsweredSpec]) -> Iterator[tuple[AnsweredSpec, Claim]
         yield item, item.spec.claim
 
 
-def _claim_row(item: AnsweredSpec, claim: Claim) -> str:
+def _claim_row(item: AnsweredSpec, claim: Claim) -> tuple[str, ...]:
     run = f"[a trace of {plural(len(item.steps), 'step')}](#{item.spec.name})"
-    cells = (
+    return (
         f"{item.spec.title}. ({claim.source})",
         "true" if claim.true else "**false**",
         " ".join(claim.corrected.split()),
         f"all {item.states} states" if item.holds else run,
         f"`{item.spec.name}`",
     )
-    return "| " + " | ".join(cells) + " |"

@@ -86,13 +86,14 @@ def print_constants(console: Console, constants: Iterable[tuple[Constant, Sequen
         put(console, [])
 
 
-def print_properties(console: Console, properties: Iterable[Property]) -> None:
-    """Every property with its kind, its promise and where it comes from."""
-    for item in properties:
+def print_properties(console: Console, properties: Iterable[tuple[Property, Sequence[str]]]) -> None:
+    """Every property with its kind, its promise, where it comes from and the protocols that have it."""
+    for item, users in properties:
         _entry(console, item.name, item.kind.value)
         put_paragraph(console, item.promise, "", "  ", "  ")
         _fact(console, "source", item.source)
         _fact(console, "kept since", item.since)
+        _fact(console, "protocols", ", ".join(users))
         put(console, [])
 
 

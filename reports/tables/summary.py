@@ -20,11 +20,15 @@ _MANY_STATES = 100_000
 _STYLE = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCOMPLETE: "bold yellow"}
 
 
-def print_result(console: Console, title: str, result: Result, total_seconds: float) -> None:
-    """Everything about a result but its traces; `total_seconds` counts from the command's start."""
+def print_result(console: Console, title: str | None, result: Result, total_seconds: float) -> None:
+    """Everything about a result but its traces; `total_seconds` counts from the command's start.
+
+    Without a title, below a trace that has title and constants already, it begins with "The search".
+    """
     glyphs = glyphs_of(console)
-    put_paragraph(console, title, "bold underline")
-    put_paragraph(console, subject_in_words(result.question.instance), "dim")
+    put_paragraph(console, "The search" if title is None else title, "bold underline")
+    if title is not None:
+        put_paragraph(console, subject_in_words(result.question.instance), "dim")
     sign = {Verdict.HOLDS: glyphs.good, Verdict.VIOLATED: glyphs.bad, Verdict.INCOMPLETE: glyphs.open}[result.verdict]
     put_paragraph(console, verdict_in_words(result), _STYLE[result.verdict], f"{sign} ", "  ")
     put(console, [])
@@ -41,7 +45,7 @@ def print_result(console: Console, title: str, result: Result, total_seconds: fl
         put_paragraph(console, f"note: {note}", "", "", "      ")
 
 
-def print_expectation(console: Console, differences: Sequence[str], is_open: bool = False) -> None:
+def print_expectation(console: Console, verdict: Verdict, differences: Sequence[str], is_open: bool = False) -> None:
     """Whether the answer is the one that the spec expects, and if not, in what it differs.
 
     With `is_open` the search was interrupted, and what does not differ so far may yet.
@@ -53,7 +57,8 @@ def print_expectation(console: Console, differences: Sequence[str], is_open: boo
         put_paragraph(console, text, "bold yellow", f"{glyphs.open} ", "  ")
         return
     if not differences:
-        put_paragraph(console, "as the spec expects", "bold green", f"{glyphs.good} ", "  ")
+        text = f"{verdict.value}, as the spec expects"
+        put_paragraph(console, text, "bold green", f"{glyphs.good} ", "  ")
         return
     put_paragraph(console, "not as the spec expects:", "bold red", f"{glyphs.bad} ", "  ")
     for difference in differences:

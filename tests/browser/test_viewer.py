@@ -471,24 +471,6 @@ def test_a_page_of_fifty_steps_is_smaller_than_a_megabyte_and_names_nothing_outs
     assert json.loads(text.split('id="data">')[1].split("</script>")[0])["title"] == "fifty"
 
 
-@pytest.mark.parametrize("width", [1440, 360])
-def test_the_gallerys_index_is_readable_at_any_width_and_leads_to_stories(watched: Any, tmp_path: Path, width: int) -> None:
-    site = tmp_path / "site"
-    assert acked("gallery", "--out", site, "--quiet", "--select", "expand-unfenced").returncode == 0
-    watched.own.append(site.as_uri())
-    watched.page.set_viewport_size({"width": width, "height": 800})
-    page = watched.page
-    page.goto((site / "index.html").as_uri())
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    narrow = "[...document.querySelectorAll('td')].filter((cell) => cell.clientWidth < 60).length"
-    assert page.evaluate(narrow) == 0
-    assert watched.findings() == []
-    page.get_by_role("link", name="broken in 9 steps").first.click()
-    expect(page.locator(".happened")).to_contain_text("Step 9 of 9 breaks it")
-    page.get_by_role("link", name="acked: all stories").click()
-    expect(page.locator("h1")).to_have_text("Does your Kafka keep what it acknowledged?")
-
-
 def test_a_run_without_end_says_where_its_loop_begins_and_where_it_goes_back_to(watched: Any, tmp_path: Path) -> None:
     target = tmp_path / "endless.html"
     acked("view", "leader-in-office-weak", "--out", str(target), "--quiet")

@@ -11,7 +11,6 @@ from acked.asking.output import Output, TraceFile
 from acked.checker.errors import ExitCode
 from acked.checker.proof.result import DEFAULT_DEPTH, Method
 from acked.checker.spec.spec import Spec
-from acked.checker.spec.user_protocol import is_reference
 from acked.commands.proving.request import ProofOptions, refuse_beside
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def prove_spec(
     def show(console: Console) -> None:
         print_proof(console, spec.title, result, seconds)
         if unmet is not None:
-            print_expectation(console, unmet)
+            print_expectation(console, result.verdict, unmet)
 
     output.emit(lambda: proof_document(name, spec.title, result, seconds, expectation), show)
     trace_out.announce(output, bool(result.violations))
@@ -54,15 +53,13 @@ def prove_spec(
 
 
 def _method(spec: Spec, options: ProofOptions) -> Method:
-    from acked.invariants.proofs import lemmas_for
+    from acked.invariants.proofs import has_induction
 
     if options.method != "auto":
         return Method(options.method)
     if options.depth is not None:
         return Method.BMC
-    # Of a protocol of one's own the properties that a spec writes are each other's lemmas.
-    has_lemmas = lemmas_for(spec.protocol, spec.properties) is not None or is_reference(spec.protocol.reference)
-    return Method.INDUCTION if has_lemmas or options.k != 1 else Method.BMC
+    return Method.INDUCTION if options.k != 1 or has_induction(spec.protocol, spec.properties) else Method.BMC
 
 
 def _answer(spec: Spec, method: Method, options: ProofOptions, limits: Limits, observer: Observer) -> ProofResult:

@@ -53,7 +53,16 @@ def test_a_protocol_is_listed_with_its_properties() -> None:
 
 def test_json_has_what_the_words_choose() -> None:
     document = json.loads(listed("invariants", "acked", "--format", "json"))
-    assert [item["name"] for item in document["invariants"]] == listed("invariants", "acked", "--names").split()
+    names = [item["name"] for item in document["invariants"]]
+    assert list(dict.fromkeys(names)) == listed("invariants", "acked", "--names").split()
+
+
+def test_two_protocols_with_a_property_of_one_name_are_both_listed() -> None:
+    document = json.loads(listed("properties", "OneLeaderPerEpoch", "--format", "json"))
+    promises = {tuple(item["protocols"]): item["promise"] for item in document["invariants"]}
+    assert len(promises) == 2
+    assert "the epoch identifies the leader" in promises["truncate-to-hw", "kip101", "kip279", "kip320-first-try", "kip320"]
+    assert promises["partition",].endswith("never in the same leader epoch")
 
 
 def test_words_that_nothing_has_are_an_error() -> None:

@@ -18,6 +18,7 @@ from acked.checker.search.local import LOCAL
 from acked.checker.spec.spec import load_spec
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.toys import always, ask, counters
+from tests.oracle import Space, assert_same_answer, explore
 from tests.places import SPECS
 
 
@@ -53,3 +54,16 @@ def test_a_proof_and_spark_decide_no_property_of_the_whole_graph_and_the_local_s
 def test_the_local_engine_needs_no_run_directory_and_spark_does() -> None:
     storage = {name: ENGINES[name](EngineOptions("spec", name)).capabilities.storage for name in ENGINES}
     assert storage == {"local": Storage.OPTIONAL, "spark": Storage.REQUIRED}
+
+
+@pytest.mark.parametrize(
+    "name", [name if name == "local" else pytest.param(name, marks=[pytest.mark.spark, pytest.mark.long]) for name in ENGINES]
+)
+def test_every_engine_has_the_plain_evaluators_answer(name: str, tmp_path: Path) -> None:
+    """Spark is held against the local search, spec by spec, in tests/checker/spark; this holds engines yet to come, too."""
+    for spec in ("truncate-to-hw", "counts/kip320-2111"):
+        question = load_spec(SPECS / f"{spec}.toml").question()
+        with RunDirectory.create(tmp_path / question.instance.protocol.name, question) as stored:
+            engine = ENGINES[name](EngineOptions("spec", name))
+            result = engine.search(question, Bounds(1, 1 << 26), StopPolicy.FIRST_VIOLATION, Observer(), stored)
+        assert_same_answer(result, explore(Space(question), StopPolicy.FIRST_VIOLATION))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import networkx as nx
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -111,6 +112,7 @@ def plainly(question: Question, space: Space) -> str:
     return "budget" if can_stay(region, groups, is_lifted=False) else "holds"
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(plans(), TRUTHS, TRUTHS, HOWS, st.booleans(), st.booleans())
 def test_random_protocols_are_judged_as_by_a_plain_search(

@@ -88,6 +88,7 @@ def assert_engines_agree(question: Question) -> tuple[Space, Answer]:
     return space, expected[policies[-1]]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @example(WIDE)
 @given(plans())
@@ -190,6 +191,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [compile_kernel, compile_optimized])
 @pytest.mark.parametrize(("owner", "name", "fault"), FAULTS, ids=[fault.__name__ for *_, fault in FAULTS])
 def test_a_fault_in_the_kernel_is_caught_by_the_comparison(

@@ -357,6 +357,7 @@ class Patient(Observer):
             self.search._optimized_kernel.result()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_search_that_takes_long_changes_its_code_between_levels(
     workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

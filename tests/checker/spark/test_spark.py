@@ -97,8 +97,8 @@ def matrix() -> list[Any]:
             continue  # Spark refuses them.
         is_left_out = item.protocol.name in ("partition", "transactions") and number % 12
         if not is_left_out and not item.slow and path.stem not in ("kip320-large", "partition", "transactions"):
-            # A control is another protocol only by one guard: two thirds of them say no more of Spark than the others do.
-            is_long = path.parent.name == "controls" and number % 3
+            # A control is another protocol only by one guard, an answer another question of one; most say no more of Spark.
+            is_long = path.parent.name in ("controls", "answers", "promises", "counts") and number % 3
             marks = [pytest.mark.long] if is_long else []
             found.append(pytest.param(path, [next(choices)], id=path.stem, marks=marks))
     return found

@@ -50,10 +50,10 @@ def test_every_action_of_every_shipped_protocol_has_its_guards_listed() -> None:
 
 def test_a_property_is_listed_with_kind_promise_source_and_since(drawn: Drawn) -> None:
     shipped = properties_of(PROTOCOLS["kip320"]).values()
-    text = words(drawn(print_properties, shipped).text)
+    text = words(drawn(print_properties, [(item, ["kip101", "kip320"]) for item in shipped]).text)
     for item in shipped:
         assert f"{item.name} {item.kind.value} {item.promise}" in text
-        assert f"source {item.source} kept since {item.since}" in text
+        assert f"source {item.source} kept since {item.since} protocols kip101, kip320" in text
 
 
 def test_a_constant_is_listed_with_range_meaning_and_users(drawn: Drawn) -> None:

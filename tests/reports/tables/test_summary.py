@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acked.checker.question.question import Question
-from acked.checker.question.result import ActionCount, Result, StopReason
+from acked.checker.question.result import ActionCount, Result, StopReason, Verdict
 from acked.checker.search.local import Bounds, search
 from acked.model.catalogue import PROTOCOLS
 from acked.reports import units
@@ -120,8 +120,9 @@ def test_numbers_are_written_for_people(written: str, expected: str) -> None:
 
 
 def test_an_expectation_is_met_or_its_differences_are_listed(drawn: Drawn) -> None:
-    assert drawn(print_expectation, []).text.strip() == "✓ as the spec expects"
-    text = drawn(print_expectation, ["verdict is holds, expected violated", "[b]depth[/b] is 3"]).text
+    assert drawn(print_expectation, Verdict.HOLDS, []).text.strip() == "✓ holds, as the spec expects"
+    assert drawn(print_expectation, Verdict.VIOLATED, []).text.strip() == "✓ violated, as the spec expects"
+    text = drawn(print_expectation, Verdict.HOLDS, ["verdict is holds, expected violated", "[b]depth[/b] is 3"]).text
     assert "✗ not as the spec expects:" in text
     assert "  - verdict is holds, expected violated" in text
     assert "  - [b]depth[/b] is 3" in text

@@ -1,0 +1,29 @@
+"""The gallery's front page in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.driver import acked
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_the_gallerys_index_is_readable_at_any_width_and_leads_to_stories(watched: Any, tmp_path: Path, width: int) -> None:
+    site = tmp_path / "site"
+    assert acked("gallery", "--out", site, "--quiet", "--select", "expand-unfenced").returncode == 0
+    watched.own.append(site.as_uri())
+    watched.page.set_viewport_size({"width": width, "height": 800})
+    page = watched.page
+    page.goto((site / "index.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    narrow = "[...document.querySelectorAll('td')].filter((cell) => cell.clientWidth < 60).length"
+    assert page.evaluate(narrow) == 0
+    assert watched.findings() == []
+    page.get_by_role("link", name="broken in 9 steps").first.click()
+    expect(page.locator(".happened")).to_contain_text("Step 9 of 9 breaks it")
+    page.get_by_role("link", name="acked: all stories").click()
+    expect(page.locator("h1")).to_have_text("Does your Kafka keep what it acknowledged?")
