@@ -134,7 +134,9 @@ def whole_releases() -> list[str]:
         dates = sorted({row.date for row in whole.rows})
         lines += [f"### {whole}", "", f"{summary_of(whole)} ({' to '.join(dict.fromkeys((dates[0], dates[-1])))})", ""]
         lines += table_markdown(release_table(whole))
-        lines += ["", *(f"- `{row.spec}`: {row.reason}" for row in whole.rows if row.deed is Deed.PARTED), ""]
+        parted = [row for row in whole.rows if row.deed is Deed.PARTED]
+        lines += [f"\n`{row.spec}` parts at step {row.parted}: {row.reason}." for row in parted]
+        lines.append("")
     return lines
 
 

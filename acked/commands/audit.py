@@ -115,6 +115,14 @@ class Wanted:
     baseline: Path | None
     pages: Path | None
     trace_out: Path | None
+    prove_it: bool
+
+    def check(self, form: str) -> None:
+        """Refuses forms and options that do not go with what is wanted."""
+        if self.prove_it and (form not in ("text", "json") or self.show_settings):
+            raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
+        if self.prove_it and (self.fix is not None or self.pages is not None or self.trace_out is not None):
+            raise click.UsageError("--prove-it plays the story of a yes; ask for --fix, --pages and --trace-out without it")
 
     @cached_property
     def questions(self) -> tuple[AuditQuestion, ...]:
@@ -201,6 +209,8 @@ _asks = collects(
                help="Write copies of FILE..., with the recommended change made, into the folder OUT."),
     show_settings=option("--show-settings", is_flag=True,
                          help="Say what is read, with files and lines, and ask nothing (text or JSON)."),
+    prove_it=option("--prove-it", is_flag=True, help="Play the story of a yes on a throw-away cluster of your release, with "
+                    "your settings (text or JSON)."),
 )  # fmt: skip
 _shows = collects(
     "output",
@@ -212,13 +222,6 @@ _shows = collects(
 )
 
 
-PROVE = option(
-    "--prove-it",
-    is_flag=True,
-    help="Play the story of a yes on a throw-away cluster of your release, with your settings (text or JSON).",
-)
-
-
 @click.command(short_help="Check what your own Kafka settings guarantee for acknowledged records.")
 @click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @_describes_cluster
@@ -226,7 +229,6 @@ PROVE = option(
 @_asks
 @searches_many
 @_shows
-@PROVE.under("prove_it")
 @OUT.under("out")
 def audit(
     files: tuple[Path, ...],
@@ -235,7 +237,6 @@ def audit(
     wanted: Wanted,
     batch: BatchOptions,
     output: Output,
-    prove_it: bool,
     out: Path | None,
 ) -> int:
     """Check what your Kafka's settings guarantee for acknowledged records: of a running cluster, or of FILE...
@@ -276,10 +277,7 @@ def audit(
     if not files and not cluster.overrides and cluster.bootstrap is None:
         raise click.UsageError("Missing argument 'FILE...'.")
     questions, required = wanted.questions, wanted.required
-    if prove_it and (output.form not in ("text", "json") or wanted.show_settings):
-        raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
-    if prove_it and (wanted.fix is not None or wanted.pages is not None or wanted.trace_out is not None):
-        raise click.UsageError("--prove-it plays the story of a yes; ask for --fix, --pages and --trace-out without it")
+    wanted.check(output.form)
     for path, what in ((out, "audit"), (wanted.trace_out, "trace")):
         if path is not None:
             check_writable(path, what)
@@ -300,7 +298,7 @@ def audit(
     verdict = worst_of_groups(audited, required).value
     if before is not None:
         document, verdict = _since(document, before, wanted.baseline)
-    if prove_it:
+    if wanted.prove_it:
         audits = [item.audit for item in audited if item.audit is not None]
         return _prove(audits, required, document, _CODES[verdict], output, out)
     _show(document, output.form, out, [str(file) for file in files])

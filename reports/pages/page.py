@@ -26,9 +26,10 @@ from acked.reports.runs.view import story_of
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-STILL = ("dom", "packet", "members", "grid", "lanes", "moves", "panels", "pane", "played", "page", "main", "still")
+STILL = ("dom", "packet", "members", "grid", "lanes", "moves", "panels", "pane", "page", "main", "still")
 EXPLORER = (*STILL[:-1], "live", "explorer")
-"""The modules in `reports/web/` of the two kinds of pages, each after those that it imports."""
+PLAYED = (*STILL[:-1], "played", "reproduction")
+"""The modules in `reports/web/` of the three kinds of pages, each after those that it imports."""
 
 _IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
@@ -70,7 +71,9 @@ def render(data: Mapping[str, Any], *, live: bool = False, packed: bool = False)
     """
     from markupsafe import Markup
 
-    script, style = script_text(EXPLORER if live else STILL), style_text()
+    is_played = "played" in data
+    modules = EXPLORER if live else PLAYED if is_played else STILL
+    script, style = script_text(modules), style_text(*(["played.css"] if is_played else []))
     policy = [
         "default-src 'none'",
         f"script-src '{hash_of(script)}'",
@@ -123,13 +126,14 @@ def script_text(modules: tuple[str, ...]) -> str:
 
 
 @cache
-def style_text() -> str:
-    """The style sheet, with the palette's colours of leader epochs."""
+def style_text(*more: str) -> str:
+    """The style sheet, with the palette's colours of leader epochs, and then those of `more` files."""
     colours = "\n".join(
         f".epoch-{number} {{ background: {colour.background}; color: {colour.text}; }}"
         for number, colour in enumerate(palette.EPOCHS)
     )
-    sheet = re.sub(r"/\*.*?\*/", "", files("acked.reports").joinpath("web", "style.css").read_text("utf-8"), flags=re.DOTALL)
+    texts = [files("acked.reports").joinpath("web", name).read_text("utf-8") for name in ("style.css", *more)]
+    sheet = re.sub(r"/\*.*?\*/", "", "\n".join(texts), flags=re.DOTALL)
     return _slim(f"{sheet}\n{colours}\n")
 
 

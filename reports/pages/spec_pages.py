@@ -111,13 +111,7 @@ def gallery_markdown(
         "`specs/gallery` and from what was measured there.",
         INTERCHANGEABLE,
         "",
-        *markdown_table(
-            (
-                "row", "bug", "fixed in", "violated property", "shortest trace", "states with the fix", "states, latest",
-                "real brokers",
-            ),
-            (_summary(row) for row in shown),
-        ),
+        *markdown_table(_HEADS, (_summary(row) for row in shown)),
         "",
     ]
     for row in shown:
@@ -160,6 +154,10 @@ def _rows(answers: Iterable[AnsweredSpec], on_brokers: Mapping[int, OnBrokers]) 
 def _entry(told: AnsweredSpec) -> GalleryEntry:
     assert told.spec.gallery is not None
     return told.spec.gallery
+
+
+_HEADS = ("row", "bug", "fixed in", "violated property", "shortest trace", "states with the fix", "states, latest",
+          "real brokers")  # fmt: skip
 
 
 def _summary(row: _Row) -> tuple[str, ...]:

@@ -137,7 +137,7 @@ def release_table(whole: WholeRelease) -> Table:
             "" if row.steps is None else str(row.steps),
             "" if row.seconds is None else f"{row.seconds:.1f}",
         )
-        for row in whole.rows
+        for row in sorted(whole.rows, key=lambda row: row.spec)
         if row.predicted is Predicted.VIOLATED
     ]
     columns = (TableColumn("spec", ColumnKind.CODE), numbers("row"), "violated in the model", "the brokers", numbers("steps"),

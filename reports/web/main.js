@@ -9,7 +9,7 @@ async function dataText(element) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
-export async function begin() {
+export async function begin(seen = null) {
   const data = JSON.parse(await dataText(document.getElementById("data")));
-  return [new Page(document.getElementById("page"), data), data];
+  return [new Page(document.getElementById("page"), data, seen), data];
 }

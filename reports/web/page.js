@@ -3,14 +3,15 @@
 import { el, show } from "./dom.js";
 import { gridElement, legendElement } from "./grid.js";
 import { Pane } from "./pane.js";
-import { SeenPane, Strip, verdictsElement } from "./played.js";
 
 const PLAY_MS = 1200;
 const MOST_PRINTED = 80;
 const MOST_BESIDE = 5; // Offsets of a log that leave room for the lanes beside it.
 
 export class Page {
-  constructor(root, data) {
+  // `seen`: what draws runs of real brokers, on pages that have some.
+  constructor(root, data, seen = null) {
+    this.seen = seen;
     this.root = root;
     this.data = data;
     this.live = null;
@@ -19,7 +20,7 @@ export class Page {
     this.hideUnchanged = false;
     this.brokers = null;
     this.timer = null;
-    this.panes = data.traces.map((trace) => (trace.seen ? new SeenPane(trace, this) : new Pane(trace, this, data.traces.length > 1 ? trace.name : "")));
+    this.panes = data.traces.map((trace) => (trace.seen ? new this.seen.SeenPane(trace, this) : new Pane(trace, this, data.traces.length > 1 ? trace.name : "")));
     this.build();
     this.fromLink();
     addEventListener("hashchange", () => this.fromLink());
@@ -117,7 +118,7 @@ export class Page {
     const story = el("section", { class: "story-column", "aria-label": "All steps" }, el("h2", {}, "The trace, step by step"), this.panes[0].parts.story);
     this.printed = el("div", { class: "printed" });
     this.legend = this.panes.filter((pane) => pane.steps[0].hasPicture).map((pane) => legendElement(pane.head.look)).slice(0, 1);
-    this.strip = this.data.played ? new Strip(this.panes.slice(1), (step) => this.go(step)) : null;
+    this.strip = this.data.played ? new this.seen.Strip(this.panes.slice(1), (step) => this.go(step)) : null;
     const played = this.strip
       ? [story, el("div", { class: "middle" }, this.panes[0].parts.now, this.strip.element, el("div", { class: "beside" }, columns), el("div", { class: "below" }, this.below))]
       : null;
@@ -147,7 +148,7 @@ export class Page {
         ? el("details", { class: "subject" }, el("summary", {}, this.data.traces[0].name, ", with these constants"), el("code", {}, subject))
         : el("p", { class: "subject" }, el("code", {}, subject)),
       note ? el("p", { class: "headnote" }, note) : null,
-      this.data.played ? verdictsElement(this.data.played) : null,
+      this.data.played ? this.seen.verdictsElement(this.data.played) : null,
       story
         ? el(
             "div",

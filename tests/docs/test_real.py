@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from acked.reports.reproductions.release_table import Deed, read_release
 from tests.places import CHECKOUT
 from tools.real import cases, key_of, page
+from tools.real_stories import NINE
 
 MEASURED = json.loads((CHECKOUT / "docs" / "real_measured.json").read_text("utf-8"))
 
@@ -22,6 +25,20 @@ def test_what_was_measured_is_what_the_tests_expect(case: dict[str, object]) -> 
     assert (found["reproduced"], found["parted"]) == (found["runs"], [])
     if "control" in case:
         assert (found["kept"], found["parts"]) == (found["runs"], [case["parts"]])
+
+
+@pytest.mark.parametrize("path", sorted((CHECKOUT / "docs" / "real_releases").glob("*.json")), ids=lambda path: path.stem)
+def test_what_a_whole_release_did_is_whole_and_nothing_stayed_undecided(path: Path) -> None:
+    whole = read_release(json.loads(path.read_text("utf-8")))
+    assert (whole.version, whole.is_whole) == (path.stem, True)
+    assert whole.count(Deed.NOT_DECIDED) == whole.count(Deed.PARTED) == 0
+    assert whole.count(Deed.REPRODUCED) >= 20
+
+
+def test_stories_end_as_they_are_told_every_time() -> None:
+    counted = json.loads((CHECKOUT / "docs" / "real_stories.json").read_text("utf-8"))
+    assert {one["story"] for one in counted.values()} == {one.story for one in NINE}
+    assert [key for key, one in counted.items() if one["as_told"] != one["runs"] or one["runs"] < 10] == []
 
 
 def test_a_case_is_there_once() -> None:

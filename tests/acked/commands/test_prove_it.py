@@ -51,6 +51,7 @@ def test_a_yes_is_played_on_the_users_release_with_the_users_settings(
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_what_has_no_yes_has_nothing_to_play(started: list[Prepared], capsys: pytest.CaptureFixture[str]) -> None:
     more = settings(**{"acks": "all", "min.insync.replicas": "2"})
     assert main([*ASKED, *more, "--kafka-version", "4.1.0", "--format", "json"]) == 0

@@ -6,12 +6,15 @@ import io
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acked.checker.errors import ExitCode, SpecUnreadable
+from acked.checker.question.result import Counterexample
+from acked.checker.replay.trace_file import replay
 from acked.cluster.stories.seen import Seen
 from acked.reports.console import open_console
 from acked.reports.reproductions.document import answer_document
@@ -60,13 +63,31 @@ def test_a_wide_terminal_has_model_brokers_and_control_beside_each_other() -> No
     assert len(lines[first + 1]) <= 140
 
 
-@pytest.mark.parametrize(("first", "control"), [(4, None), (4, 0), (0, 4)])
-def test_a_saved_reproduction_is_the_same_when_it_is_read_again(first: int, control: int | None, tmp_path: Path) -> None:
-    made, left_out = answer(first, control), {"AskToShrink": "by the clock"}
+@cache
+def saved_text() -> str:
+    return json.dumps(answer_document(answer(), {}))
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trace of these tests is replayed once; what was changed in it is replayed all the same."""
+    trace = json.dumps(json.loads(saved_text())["trace"])
+
+    def replayed(document: dict[str, Any]) -> Counterexample:
+        made = answer()
+        is_known = json.dumps(document) == trace
+        prepared = made.first.prepared
+        return Counterexample(made.title, prepared.question, prepared.run, made.promise) if is_known else replay(document)
+
+    monkeypatch.setattr("acked.reports.reproductions.saved.replay", replayed)
+
+
+def test_a_saved_reproduction_is_the_same_when_it_is_read_again(tmp_path: Path) -> None:
+    made, left_out = answer(4, 0), {"AskToShrink": "by the clock"}
     path = tmp_path / "saved.json"
     path.write_text(json.dumps(answer_document(made, left_out), indent=1), "utf-8")
     again, reasons = read_answer(path)
-    assert (text(again), text(again, 140), reasons) == (text(made), text(made, 140), left_out)
+    assert (text(again, 140), reasons) == (text(made, 140), left_out)
     assert answer_document(again, reasons) == answer_document(made, left_out)
     assert (again.exit_code, again.verdict) == (made.exit_code, made.verdict)
 
@@ -89,9 +110,9 @@ def test_a_saved_reproduction_is_the_same_when_it_is_read_again(first: int, cont
     ],
 )
 def test_a_saved_reproduction_that_was_changed_is_refused_in_one_sentence(
-    change: Callable[[dict[str, Any]], object], words: str, tmp_path: Path
+    change: Callable[[dict[str, Any]], object], words: str, tmp_path: Path, known: None
 ) -> None:
-    document = json.loads(json.dumps(answer_document(answer(), {})))
+    document = json.loads(saved_text())
     change(document)
     path = tmp_path / "saved.json"
     path.write_text(json.dumps(document), "utf-8")
