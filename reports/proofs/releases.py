@@ -17,6 +17,7 @@ _LOOK = {
     ReleaseVerdict.PROVED: ("green", Mark.GOOD),
     ReleaseVerdict.REFUTED: ("bold red", Mark.BAD),
     ReleaseVerdict.OPEN: ("bold yellow", Mark.OPEN),
+    ReleaseVerdict.NOT_ASKED: ("dim", Mark.NONE),
 }
 _SHORT = {
     FaultClass.CLEAN: "clean crashes",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -15,14 +17,18 @@ from acked.checker.proof.releases import (
     Release,
     ReleaseVerdict,
     ReleaseWork,
+    attempts,
     fill_table,
     questions_of,
     refuted,
     switches_of,
 )
+from acked.checker.question.question import Question
 from acked.checker.search.local import search
+from acked.model.partition.protocol import partition
 from acked.model.partition.settings import CLEAN_CRASHES, RULES
 from acked.model.partition.versions import KRAFT, LATEST, VERSIONS, ZOOKEEPER, planes_of
+from tests.oracle import Space
 from tests.places import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "releases.md"
@@ -85,6 +91,37 @@ def test_what_may_refute_has_the_releases_rules_and_nothing_worse_going_wrong() 
                     assert all(given[name] == cell[name] for name in ("acks", "retries", "idempotence", "unclean_election"))
                     asked += 1
     assert asked > 100
+
+
+def reachable(release: Release, *faults: FaultClass) -> list[dict[str, Any]]:
+    """Every state within eight steps, with two brokers, one offset and one record."""
+    sizes = {"replicas": 2, "log_size": 1, "records": 1}
+    instance = partition.instantiate({**switches_of(release, *faults), **sizes})
+    space = Space(Question(instance, ()), max_depth=9)
+    return [instance.schema.decode(instance.schema.unpack(words)) for level in space.levels for words in level]
+
+
+def without_others(state: Any, like: Any) -> Any:
+    """A state with only the fields that another one has."""
+    if isinstance(like, dict):
+        return {name: without_others(state[name], value) for name, value in like.items()}
+    if isinstance(like, list) and like and isinstance(like[0], dict):
+        return [without_others(item, like[0]) for item in state]
+    return state
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("release", [("2.5", ZOOKEEPER), ("3.6", KRAFT), (LATEST, KRAFT)], ids=lambda item: " ".join(item))
+@pytest.mark.parametrize("fault", [item for item in FaultClass if item is not FaultClass.MACHINE])
+def test_a_fault_that_may_happen_takes_no_state_away(release: Release, fault: FaultClass) -> None:
+    """So that a proof for several faults at once is one for each of them."""
+    together, *_ = attempts([item for item in FaultClass if item is not FaultClass.MACHINE])
+    alone = reachable(release, fault)
+    like = alone[0]
+    found = {json.dumps(without_others(state, like)) for state in reachable(release, *together)}
+    assert {json.dumps(state) for state in alone} <= found
+    assert len(alone) > 300
 
 
 @pytest.mark.slow
