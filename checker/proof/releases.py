@@ -143,6 +143,7 @@ class ReleaseVerdict(Enum):
     PROVED = "proved"
     REFUTED = "refuted"
     OPEN = "open"
+    NOT_ASKED = "not asked"
 
 
 Place = tuple[Release, FaultClass, Kept]
@@ -203,25 +204,43 @@ class ReleaseWork:
 
 
 def fill_table(releases: Sequence[Release], faults: Sequence[FaultClass], work: ReleaseWork) -> tuple[ReleaseCell, ...]:
-    """Every cell of some releases and some faults, in their order; what was interrupted raises `KeyboardInterrupt`."""
-    # What is known to be lost there needs no attempt at a proof; of the other promises nothing is known to break.
-    cells = _refuted_cells([(release, fault, Kept.ACKED) for fault in faults for release in releases], work)
-    known = shipped_sets(partition)
-    for release in reversed(releases):
-        # Lemma sets ship for the newest rules; what one release needs besides may do for the one before.
-        for promises in ((Kept.ACKED,), (Kept.ONCE, Kept.ORDER)):
-            for together in attempts([fault for fault in faults if (release, fault, promises[0]) not in cells]):
-                if all((release, fault, promises[0]) in cells for fault in together):
-                    continue
-                proof = prove_cell(release, together, promises, work, known)
-                known = CoreFile(known.fingerprint, {**known.cores, **proof.cores(known).cores})
-                made = _of_proof(release, together, promises, proof)
-                cells |= {place: cell for place, cell in made.items() if place not in cells}
-                told = ", ".join(f"{at[2].value}, {at[1].value}: {cell.verdict.value}" for at, cell in made.items())
-                work.tell(f"{' '.join(release)}: {told or 'not proved for all at once'}", "", proof.seconds)
-    open_ = [place for place, cell in cells.items() if cell.verdict is ReleaseVerdict.OPEN and place[2] is not Kept.ACKED]
-    cells |= _refuted_cells(open_, work)
-    return tuple(cells[release, fault, promise] for release in releases for fault in faults for promise in Kept)
+    """Every cell of some releases and some faults, in their order; once interrupted, the rest is `NOT_ASKED`."""
+    cells: dict[Place, ReleaseCell] = {}
+    try:
+        # What is known to be lost there needs no attempt at a proof; of the other promises nothing is known to break.
+        cells |= _refuted_cells([(release, fault, Kept.ACKED) for fault in faults for release in releases], work)
+        known = shipped_sets(partition)
+        for release in reversed(releases):
+            # Lemma sets ship for the newest rules; what one release needs besides may do for the one before.
+            for promises in ((Kept.ACKED,), (Kept.ONCE, Kept.ORDER)):
+                known = prove_promises(release, faults, promises, cells, work, known)
+        left = [at for at, cell in cells.items() if cell.verdict is ReleaseVerdict.OPEN and at[2] is not Kept.ACKED]
+        cells |= _refuted_cells(left, work)
+    except KeyboardInterrupt:
+        work.tell("interrupted: what was not asked yet stays out", "", 0.0)
+    places = [(release, fault, promise) for release in releases for fault in faults for promise in Kept]
+    return tuple(cells.get(place) or ReleaseCell(*place, ReleaseVerdict.NOT_ASKED) for place in places)
+
+
+def prove_promises(
+    release: Release,
+    faults: Sequence[FaultClass],
+    promises: Sequence[Kept],
+    cells: dict[Place, ReleaseCell],
+    work: ReleaseWork,
+    known: CoreFile,
+) -> CoreFile:
+    """Adds the cells of promises that are proved together, where they have none; returns what lemma sets are known then."""
+    for together in attempts([fault for fault in faults if (release, fault, promises[0]) not in cells]):
+        if all((release, fault, promises[0]) in cells for fault in together):
+            continue
+        proof = prove_cell(release, together, promises, work, known)
+        known = CoreFile(known.fingerprint, {**known.cores, **proof.cores(known).cores})
+        made = _of_proof(release, together, promises, proof)
+        cells |= {place: cell for place, cell in made.items() if place not in cells}
+        told = ", ".join(f"{at[2].value}, {at[1].value}: {cell.verdict.value}" for at, cell in made.items())
+        work.tell(f"{' '.join(release)}: {told or 'not proved for all at once'}", "", proof.seconds)
+    return known
 
 
 def attempts(faults: Sequence[FaultClass]) -> tuple[tuple[FaultClass, ...], ...]:
@@ -310,7 +329,7 @@ def refuted(places: Iterable[Place], work: ReleaseWork) -> dict[Place, Refutatio
             refutation = _read(answered, asking)
             if refutation is not None:
                 found[place] = refutation
-            verdict = "undecided" if refutation is None else f"refuted in {refutation.steps} steps"
+            verdict = "no violation found" if refutation is None else f"refuted in {refutation.steps} steps"
             work.tell(asking.command, verdict, answered.outcome.seconds if answered.outcome is not None else 0.0)
         waiting = {
             place: questions[1:] for place, questions in waiting.items() if place not in found and len(questions) > 1

@@ -17,6 +17,7 @@ _LOOK = {
     ReleaseVerdict.PROVED: ("green", Mark.GOOD),
     ReleaseVerdict.REFUTED: ("bold red", Mark.BAD),
     ReleaseVerdict.OPEN: ("bold yellow", Mark.OPEN),
+    ReleaseVerdict.NOT_ASKED: ("dim", Mark.NONE),
 }
 _SHORT = {
     FaultClass.CLEAN: "clean crashes",
@@ -79,7 +80,8 @@ def releases_markdown(cells: Sequence[ReleaseCell]) -> Iterator[str]:
         yield f"- *{_SHORT[fault]}*: {fault.value}"
     yield ""
     yield "“Proved”: z3 proved every obligation that the promise rests on. “Refuted”: a search found a trace, of so many"
-    yield "steps. “Open”: neither; the list below the table says which steps are not known to keep which lemma."
+    yield "steps. “Open”: neither; the list below the table says which steps are not known to keep which lemma. “Not asked”:"
+    yield "the run that wrote this page was ended before; nothing is claimed."
     yield "`acked prove --releases --markdown docs/releases.md` writes this page, and continues where it was interrupted."
     for promise in Kept:
         yield ""

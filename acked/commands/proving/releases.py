@@ -59,7 +59,10 @@ def prove_releases(
     if markdown is not None:
         put_text("\n".join(releases_markdown(cells)) + "\n", markdown, "table")
     output.emit(lambda: releases_document(cells, seconds), lambda console: print_releases(console, cells, seconds))
-    return int(ExitCode.TOO_LARGE if any(item.verdict is ReleaseVerdict.OPEN for item in cells) else ExitCode.HOLDS)
+    verdicts = {item.verdict for item in cells}
+    if ReleaseVerdict.NOT_ASKED in verdicts:
+        return int(ExitCode.INTERRUPTED)
+    return int(ExitCode.TOO_LARGE if ReleaseVerdict.OPEN in verdicts else ExitCode.HOLDS)
 
 
 def releases_named(version: str | None, control_plane: str | None) -> tuple[Release, ...]:

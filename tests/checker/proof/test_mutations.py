@@ -31,17 +31,18 @@ def sections() -> dict[str, dict[str, list[str]]]:
     return found
 
 
-LOST, REFUSED, IDLE = (
+LOST, REFUSED, IDLE, LEFT = (
     "A search refutes a promise, and the proof is refused",
     "The proof is refused, and no search violates a promise",
     "Not needed for these promises",
+    "Not asked yet",
 )
 
 
 def test_the_page_has_every_guard_clause_of_the_newest_rules_once() -> None:
     named = [clause for section in sections().values() for clause in section]
     assert sorted(named) == sorted(": ".join(clause) for clause in tool.clauses())
-    assert list(sections()) == [LOST, REFUSED, IDLE]
+    assert [name for name in sections() if name != LEFT] == [LOST, REFUSED, IDLE]
     assert all(sections().values())
 
 
@@ -96,7 +97,7 @@ def test_the_proof_is_refused_without_the_clause_at_the_lemma_that_the_page_says
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("clause", ["BecomeFollower: has a session", "AskToShrink: lags"])
+@pytest.mark.parametrize("clause", ["FetchRecord: another broker", "Produce: not sent yet"])
 def test_the_proof_goes_through_without_a_clause_that_no_promise_needs(clause: str) -> None:
     setup = MutationSetup("partition", tuple(tool.switches().items()), shipped_sets(partition))
     action, _, label = clause.partition(": ")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from acked.invariants.property import Kind, Property
 from acked.model.firstorder.expand import Expansion
 from acked.model.firstorder.reading import Reading
 from acked.model.formulas.evaluate import Evaluator
+from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.values import Bool
 
 Codes = list[int]
 
@@ -20,17 +23,33 @@ class Comparison:
         self.instance = instance
         by_name = {item.name: item for item in reading.steps}
         guards, self._updates, unique, facts = [], [], [], []
+        self._alike: list[Expr] = []
         for step in instance.actions:
             symbolic = by_name[step.action.name]
             expansion = Expansion(reading, instance, {item.symbol: step.arguments[item.name] for item in symbolic.parameters})
             guards += [step.guard, expansion.expr(symbolic.guard)]
             after = expansion.codes(symbolic.after)
             self._updates.append(Evaluator([*(code for _, code in step.updates), *after]))
+            self._alike.append(self._says_the_same(step, guards[-1], after))
             unique += expansion.unique
             facts += expansion.facts
         self._guards, self._true = Evaluator(guards), Evaluator([*unique, *facts])
+        self._alike += [*unique, *facts]
         self.facts = len(facts)
         self.fired: dict[str, int] = {}
+
+    def _says_the_same(self, step: ActionInstance, guard: Expr, after: Sequence[Expr]) -> Expr:
+        """Both guards are alike, and where they hold, every leaf is the same afterwards."""
+        pool = self.instance.pool
+        own = dict(step.updates)
+        fields = enumerate(zip(self.instance.fields, after, strict=True))
+        same = [pool.eq(own.get(leaf, field), code) for leaf, (field, code) in fields]
+        return pool.and_(pool.eq(step.guard, guard), pool.or_(pool.not_(step.guard), pool.all(same)))
+
+    def agreement(self) -> Property:
+        """That the reading has every step of a state, each with its successor, as an invariant for a search."""
+        whole = self.instance.pool.all(self._alike)
+        return Property("ReadingAgrees", Kind.STATE, lambda s: Bool(whole), "", "", "")
 
     def steps(self, codes: Codes) -> Iterator[tuple[ActionInstance, Codes]]:
         """The steps from a state and what they lead to; `AssertionError` where the two do not say the same."""

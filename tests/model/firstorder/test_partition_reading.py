@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from acked.checker.bounds import Bounds
+from acked.checker.question.question import Question
+from acked.checker.question.result import Result, StopReason, Verdict
+from acked.checker.search.local import search
 from acked.model.firstorder.expand import Expansion
 from acked.model.firstorder.reading import Reading
 from acked.model.firstorder.terms import Op
@@ -67,16 +71,46 @@ def test_no_step_depends_on_how_many_brokers_there_are_or_how_many_are_enough() 
     assert {"broker[].isr.reaches0", "in_flight", "log_size"} <= named
 
 
+def searched(compared: Comparison, most: int | None = None) -> Result:
+    """A search that asks of every state whether the reading has its steps, each with its successor."""
+    return search(Question(compared.instance, (compared.agreement(),)), Bounds(1, 4 << 30, max_states=most))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [pytest.param(None, marks=pytest.mark.long, id="all"), pytest.param(60, id="drawn")])
-def test_every_step_with_two_brokers_and_one_offset_is_the_readings(width: int | None) -> None:
-    compared = comparison(2, 1, 1)
-    assert len(compared.walk(width)) > 1000
-    assert set(compared.fired) == {item.action.name for item in compared.instance.actions} - NEVER
+def test_every_step_of_every_state_with_two_brokers_and_one_offset_is_the_readings() -> None:
+    found = searched(comparison(2, 1, 1))
+    assert (found.verdict, found.stopped) == (Verdict.HOLDS, StopReason.COMPLETE)
+    assert found.distinct_states == 490_996
+    assert {name for name, count in found.actions.items() if count.enabled == 0} == NEVER
 
 
 NEVER = {"ProduceWhileHwWaits"}
 """With two brokers nobody is left to wait for."""
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize(("sizes", "most"), [((2, 2, 2), 1_000_000), ((3, 2, 2), 500_000)], ids=["2,2,2", "3,2,2"])
+def test_so_is_every_step_of_the_first_states_with_more_offsets(sizes: tuple[int, int, int], most: int) -> None:
+    found = searched(comparison(*sizes), most)
+    assert not found.violations
+    assert found.distinct_states >= most // 5  # Complete levels only.
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_a_reading_of_other_rules_does_not_agree() -> None:
+    sizes = {"replicas": 2, "log_size": 1, "records": 1, "max_leader_epoch": 2}
+    older = constants({**EVERYTHING, "reelection_forgets_ends": False})
+    compared = Comparison(Reading(partition, constants=older), partition.instantiate({**constants(EVERYTHING), **sizes}))
+    assert searched(compared).violations
+
+
+@pytest.mark.slow
+def test_the_plain_evaluator_says_so_too() -> None:
+    compared = comparison(2, 1, 1)
+    assert len(compared.walk(60)) > 1000
+    assert set(compared.fired) == {item.action.name for item in compared.instance.actions} - NEVER
 
 
 @pytest.mark.slow
@@ -87,10 +121,7 @@ NEVER = {"ProduceWhileHwWaits"}
     ids=["2,2,2", "3,2,2", "4,3,3"],
 )
 def test_the_steps_of_states_of_every_depth_are_the_readings(sizes: tuple[int, int, int], width: int, states: int) -> None:
-    compared = comparison(*sizes)
-    walked = compared.walk(width)
-    print(f"{len(walked)} states, {sum(compared.fired.values())} steps, of {len(compared.fired)} actions")
-    assert len(walked) >= states
+    assert len(comparison(*sizes).walk(width)) >= states
 
 
 @pytest.mark.slow
