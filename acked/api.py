@@ -158,7 +158,7 @@ def prove(
     PROOF.check(question)
     limits = Limits.sharing(jobs, timeout, memory)
     protocol = question.instance.protocol
-    lemmas = lemmas_for(protocol, question.properties)
+    lemmas = lemmas_for(protocol, question.properties, question.instance.constants)
     is_shipped = PROTOCOLS.get(protocol.name) is protocol
     if depth is not None or (lemmas is None and is_shipped):
         return check_bounded(question, Bound(DEFAULT_DEPTH if depth is None else depth), limits, observer)

@@ -61,7 +61,8 @@ def _method(spec: Spec, options: ProofOptions) -> Method:
     if options.depth is not None:
         return Method.BMC
     # Of a protocol of one's own the properties that a spec writes are each other's lemmas.
-    has_lemmas = lemmas_for(spec.protocol, spec.properties) is not None or is_reference(spec.protocol.reference)
+    lemmas = lemmas_for(spec.protocol, spec.properties, spec.constants)
+    has_lemmas = lemmas is not None or is_reference(spec.protocol.reference)
     return Method.INDUCTION if has_lemmas or options.k != 1 else Method.BMC
 
 
