@@ -24,6 +24,7 @@ from acked.checker.audit.questions import (
 )
 from acked.checker.audit.release import Deployment
 from acked.checker.audit.settings import Configuration, RefusedByKafka, configure
+from acked.checker.audit.transactional import TransactionAnswer, answers_of, tasks_of
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
@@ -90,6 +91,7 @@ class Audit:
 
     `others` are the other contexts that may be meant, for each the reason why Kafka would not start there, or an empty text;
     `everywhere` are the questions that were asked of them too. `is_advised` tells whether advice was asked for.
+    `transactions` are the answers about those of a producer that has a transactional.id; no verdict counts them.
     """
 
     configuration: Configuration
@@ -100,6 +102,7 @@ class Audit:
     everywhere: tuple[AuditQuestion, ...] = ()
     is_advised: bool = True
     warnings: tuple[str, ...] = ()
+    transactions: tuple[TransactionAnswer, ...] = ()
 
     def all_of(self, asked: AuditQuestion) -> tuple[Answer, ...]:
         """The answers to a question, under each kind of faults."""
@@ -157,7 +160,8 @@ class Auditor:
             for other, other_configuration in possible
             for item in self._open(everywhere)
         ]
-        searches.decide([*tasks, *(task for _, _, task in there)])
+        of_transactions = tasks_of(configuration, self.assumed.max_states)
+        searches.decide([*tasks, *(task for _, _, task in (*there, *of_transactions))])
         replicas = configuration[REPLICATION_FACTOR].number
 
         def answer(item: Open, where: Deployment, task: Task, elsewhere: tuple[Answer, ...] = ()) -> Answer:
@@ -174,7 +178,10 @@ class Auditor:
             answers = _advised(Adviser(self.given, context, configuration, self.assumed, searches), answers)
         warnings = tuple(self.cache.warnings) if self.cache is not None else ()
         others = (*((other, "") for other, _ in possible), *refused)
-        return Audit(configuration, context, self.assumed, tuple(answers), others, everywhere, advise, warnings)
+        about_transactions = answers_of(of_transactions, searches.__getitem__)
+        return Audit(
+            configuration, context, self.assumed, tuple(answers), others, everywhere, advise, warnings, about_transactions
+        )
 
     def _open(self, asked: Iterable[AuditQuestion]) -> list[Open]:
         questions = [question for question in QUESTIONS if question.asked in asked]

@@ -14,6 +14,7 @@ from acked.checker.audit.keys import KEYS
 from acked.checker.audit.questions import AuditQuestion, AuditVerdict
 from acked.checker.audit.release import Contexts, span
 from acked.checker.audit.settings import Configuration, SettingValue
+from acked.reports.audit.transactional import transactions_part
 from acked.reports.runs.sentences import sentences_of
 from acked.reports.units import plural
 
@@ -76,6 +77,7 @@ def audit_document(audit: Audit, required: Sequence[AuditQuestion], contexts: Co
         "advice": audit.is_advised,
         "answers": [_answer(configuration, answer, audit) for answer in audit.answers],
         "warnings": list(audit.warnings),
+        **transactions_part(audit.transactions),
     }
 
 

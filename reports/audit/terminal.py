@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from acked.reports.audit.document import Document
+from acked.reports.audit.transactional import print_transactions, transactions_markdown
 from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Mark, Table, TableCell, table, table_markdown
@@ -61,6 +62,7 @@ def print_audit(console: Console, document: Document) -> None:
             if len(answers) > 1:
                 put_paragraph(console, f"{answer['faults']['name']}: {answer['faults']['words']}", "dim", "   ", "     ")
             _print_answer(console, answer, sign)
+    print_transactions(console, document)
     put(console, [])
     verdict = document["verdict_in_words"]
     put_paragraph(console, verdict, _STYLES[document["verdict"]], f"{sign[document['verdict']]} ", "  ")
@@ -116,6 +118,7 @@ def audit_markdown(document: Document) -> str:
             if len(answers) > 1:
                 lines += ["", f"### {md_text(answer['faults']['name'])}: {md_text(answer['faults']['words'])}"]
             lines += _answer_lines(answer)
+    lines += transactions_markdown(document)
     settings = [(item["key"], item["value"], item["source"]) for item in document["settings"]]
     lines += ["", "## Settings", "", *table_markdown(table(("setting", "value", "from"), settings))]
     if document["findings"]:
