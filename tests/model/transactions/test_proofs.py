@@ -44,7 +44,7 @@ def test_every_promise_is_proved_by_induction_with_every_field_in_its_domain(con
     assert {item.name for item in result.induction.actions} > {"Commit", "LateEndArrives", "LateMarkerArrives", "TimeOut"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_lemmas_hold_in_every_reachable_state() -> None:
     late = {"late_init": True, "late_add": False, "late_produce": True, "late_end": True, "late_marker": True}
     instance = transactions.instantiate({**late, "partitions": 1, "producers": 1})
