@@ -157,8 +157,8 @@ def prove(
     PROOF.check(question)
     limits = Limits.sharing(jobs, timeout, memory)
     protocol = question.instance.protocol
-    lemmas = lemmas_for(protocol, question.properties)
-    if depth is not None or not has_induction(protocol, question.properties):
+    lemmas = lemmas_for(protocol, question.properties, question.instance.constants)
+    if depth is not None or not has_induction(protocol, question.properties, question.instance.constants):
         return check_bounded(question, Bound(DEFAULT_DEPTH if depth is None else depth), limits, observer)
     used = all_lemmas(protocol) if lemmas is None else lemmas
     return prove_by_induction(question, used, limits, InductionOptions(every_claim=True), observer)

@@ -14,11 +14,15 @@ from acked.invariants.partition.properties import PROPERTIES as PARTITION_PROPER
 from acked.invariants.property import Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
 from acked.invariants.replication.properties import PROPERTIES
+from acked.invariants.transactions.lemmas import TRANSACTIONS_LEMMAS
+from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS_PROPERTIES
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
 from acked.model.partition.settings import idempotence, producer_restarts, sequence_check
 from acked.model.partition.state import State as PartitionState
 from acked.model.replication.state import State as ReplicationState
+from acked.model.transactions.settings import TV2
+from acked.model.transactions.state import State as TransactionsState
 
 _DOMAIN = ("LeaderHasEpoch",)
 """Without it, what a leader writes could leave a record's domain."""
@@ -53,6 +57,11 @@ _BY_PROTOCOL: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "truncate-to-hw": {**_IN_EVERY_VARIANT, "CommittedRecordsStay": _ISRS},
     "kip320": _IN_KIP320,
 }
+
+_TRANSACTIONS_RULES = (
+    *("timeout_bumps_epoch", "marker_time_kept", "marker_epoch_above", "completion_noticed", "pending_by_epoch"),
+)
+_OF_INPUTS = ("NoInputTwice", "NoInputLost")
 
 
 @dataclass(frozen=True)
@@ -141,8 +150,24 @@ def needs_of(protocol: Protocol) -> Mapping[str, tuple[str, ...]]:
     return _BY_PROTOCOL.get(protocol.name, _IN_EVERY_VARIANT)
 
 
-def lemmas_for(protocol: Protocol, properties: Iterable[Property]) -> tuple[Property, ...] | None:
-    """The lemmas that the proof of the properties needs, those at the bottom first; None if no proof of one is known."""
+def _of_transactions(properties: Iterable[Property], constants: Mapping[str, int]) -> tuple[Property, ...] | None:
+    """Every transaction needs an epoch of its own, and instances that start a bounded number of times."""
+    has_rules = constants["transaction_version"] == TV2 and all(constants[name] for name in _TRANSACTIONS_RULES)
+    if not has_rules or constants["restarts"] or constants["offsets"]:
+        return None
+    provable = {item.name for item in TRANSACTIONS_PROPERTIES if item.name not in _OF_INPUTS}
+    return TRANSACTIONS_LEMMAS if provable.issuperset(item.name for item in properties) else None
+
+
+def lemmas_for(
+    protocol: Protocol, properties: Iterable[Property], constants: Mapping[str, int] | None = None
+) -> tuple[Property, ...] | None:
+    """The lemmas that the proof of the properties needs, those at the bottom first; None if no proof of one is known.
+
+    Of `transactions` it depends on the constants; without them none is known.
+    """
+    if protocol.state is TransactionsState:
+        return None if constants is None else _of_transactions(properties, constants)
     needs = needs_of(protocol)
     names: set[str] = set()
     asked = [item.name for item in properties]
@@ -154,16 +179,20 @@ def lemmas_for(protocol: Protocol, properties: Iterable[Property]) -> tuple[Prop
     return tuple(item for item in known if item.name in names and item.name not in asked)
 
 
-def has_induction(protocol: Protocol, properties: Iterable[Property]) -> bool:
+def has_induction(
+    protocol: Protocol, properties: Iterable[Property], constants: Mapping[str, int] | None = None
+) -> bool:
     """Whether induction is what to try first: lemmas are known, or the protocol is one's own.
 
     Of a protocol of one's own the properties that are asked about are each other's lemmas.
     """
-    return lemmas_for(protocol, properties) is not None or PROTOCOLS.get(protocol.name) is not protocol
+    return lemmas_for(protocol, properties, constants) is not None or PROTOCOLS.get(protocol.name) is not protocol
 
 
 def all_lemmas(protocol: Protocol) -> tuple[Property, ...]:
     """Every lemma that can be read in a protocol's state; whether they hold of it is for a proof to say."""
     if protocol.state is PartitionState:
         return PARTITION_LEMMAS
+    if protocol.state is TransactionsState:
+        return TRANSACTIONS_LEMMAS
     return KIP320_LEMMAS if protocol.state is ReplicationState else ()

@@ -24,6 +24,7 @@ from acked.checker.audit.questions import (
 )
 from acked.checker.audit.release import Deployment
 from acked.checker.audit.settings import Configuration, RefusedByKafka, configure
+from acked.checker.audit.transactional import Asked, Clients, TransactionAnswer, answers_of, tasks_of
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
@@ -92,6 +93,7 @@ class Audit:
     `others` are the other contexts that may be meant, for each the reason why Kafka would not start there, or an empty text;
     `everywhere` are the questions that were asked of them too, those that are required. `is_advised` tells whether advice was
     asked for; `recommended` is one change after which all that is required is a no here, None where none is needed or found.
+    `transactions` are the answers about those of a producer that has a transactional.id; no verdict counts them.
     """
 
     configuration: Configuration
@@ -103,6 +105,7 @@ class Audit:
     is_advised: bool = True
     warnings: tuple[str, ...] = ()
     recommended: Recommendation | None = None
+    transactions: tuple[TransactionAnswer, ...] = ()
 
     def all_of(self, asked: AuditQuestion) -> tuple[Answer, ...]:
         """The answers to a question that decide, under each kind of faults."""
@@ -131,11 +134,16 @@ class _Plan:
     here: tuple[tuple[Open, Task], ...]
     there: tuple[tuple[Open, Deployment, Task], ...]
     others: tuple[tuple[Deployment, str], ...]
+    of_transactions: tuple[tuple[Asked, Clients, Task], ...]
 
     @property
     def tasks(self) -> list[Task]:
         """Every search, what decides first."""
-        return [*(task for _, task in self.here), *(task for _, _, task in self.there)]
+        return [
+            *(task for _, task in self.here),
+            *(task for _, _, task in self.there),
+            *(task for _, _, task in self.of_transactions),
+        ]
 
 
 @dataclass
@@ -177,6 +185,7 @@ class Auditor:
         plan = self._plan(asked, everywhere)
         configuration, context = plan.configuration, plan.context
         searches.decide(plan.tasks)
+        about_transactions = answers_of(plan.of_transactions, searches.__getitem__)
         replicas = configuration[REPLICATION_FACTOR].number
 
         def answer(item: Open, where: Deployment, task: Task, elsewhere: tuple[Answer, ...] = ()) -> Answer:
@@ -203,8 +212,9 @@ class Auditor:
         warnings = tuple(self.cache.warnings) if self.cache is not None else ()
         recommended = self._recommended(plan, answers, everywhere, searches) if advise else None
         return Audit(
-            configuration, context, self.assumed, tuple(answers), plan.others, everywhere, advise, warnings, recommended
-        )
+            configuration, context, self.assumed, tuple(answers), plan.others, everywhere, advise, warnings, recommended,
+            about_transactions,
+        )  # fmt: skip
 
     def _recommended(
         self, plan: _Plan, answers: Sequence[Answer], required: Sequence[AuditQuestion], searches: Searches
@@ -232,6 +242,7 @@ class Auditor:
                 for item in self._open(everywhere)
             ),
             (*((other, "") for other, _ in possible), *refused),
+            tuple(tasks_of(configuration, self.assumed.max_states)),
         )
 
     def _open(self, asked: Iterable[AuditQuestion]) -> list[Open]:

@@ -142,6 +142,8 @@ RETRIES = "retries"
 IDEMPOTENCE = "enable.idempotence"
 IN_FLIGHT = "max.in.flight.requests.per.connection"
 TRANSACTIONAL_ID = "transactional.id"
+TRANSACTION_VERSION = "transaction.version"
+VERIFICATION = "transaction.partition.verification.enable"
 MIN_ISR = "min.insync.replicas"
 DEFAULT_FACTOR = "default.replication.factor"
 UNCLEAN = "unclean.leader.election.enable"
@@ -206,6 +208,8 @@ KEYS: dict[str, Key] = {
             constant=settings.in_flight,
         ),
         Key(TRANSACTIONAL_ID, _PRODUCER, _any, (), since="0.11"),
+        Key(TRANSACTION_VERSION, _BROKER, _integer(0, 2), (), since="4.0"),
+        Key(VERIFICATION, _BROKER, _boolean, (), since="3.6"),
         Key(
             MIN_ISR,
             (*_BROKER, *_TOPIC),

@@ -290,7 +290,8 @@ class _Configuring:
         for key in (keys.TRANSACTIONAL_ID, keys.ISOLATION):
             value = self.values.get(key)
             if value is not None and value.entry is not None:
-                text = f"{key} is set; the questions are about single records, not about transactions"
+                about = "not about transactions" if key == keys.ISOLATION else "transactions are asked about beside them"
+                text = f"{key} is set; the five questions are about single records, {about}"
                 self._find("transactions", Severity.NOTE, text, value.entry)
         self._consumer()
         if self.version.since("4.1") and self._entry(keys.ELR) is None and self.values[keys.ELR].value == "1":

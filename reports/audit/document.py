@@ -16,6 +16,7 @@ from acked.checker.audit.questions import AuditQuestion, AuditVerdict
 from acked.checker.audit.release import Contexts, span
 from acked.checker.audit.settings import Configuration, SettingValue
 from acked.checker.batch.cache import ResultCache
+from acked.reports.audit.transactional import transactions_part
 from acked.reports.runs.sentences import sentences_of
 from acked.reports.units import plural
 
@@ -93,6 +94,7 @@ def audit_document(
         "answers": _told_once([_answer(configuration, answer, audit, cache) for answer in audit.answers]),
         "recommended": _recommended(audit),
         "warnings": list(audit.warnings),
+        **transactions_part(audit.transactions),
     }
 
 

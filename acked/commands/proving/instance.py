@@ -59,7 +59,8 @@ def _method(spec: Spec, options: ProofOptions) -> Method:
         return Method(options.method)
     if options.depth is not None:
         return Method.BMC
-    return Method.INDUCTION if options.k != 1 or has_induction(spec.protocol, spec.properties) else Method.BMC
+    has_lemmas = has_induction(spec.protocol, spec.properties, spec.constants)
+    return Method.INDUCTION if options.k != 1 or has_lemmas else Method.BMC
 
 
 def _answer(spec: Spec, method: Method, options: ProofOptions, limits: Limits, observer: Observer) -> ProofResult:

@@ -146,7 +146,7 @@ class ProofOptions:
             if name not in known:
                 choices = ", ".join(known) or "none"
                 raise ConfigurationError(f"--without: {spec.protocol.name} has no lemma {name!r}; its lemmas: {choices}")
-        used = lemmas_for(spec.protocol, spec.properties)
+        used = lemmas_for(spec.protocol, spec.properties, spec.constants)
         return [item for item in (all_lemmas(spec.protocol) if used is None else used) if item.name not in self.without]
 
 

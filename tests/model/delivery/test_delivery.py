@@ -78,19 +78,19 @@ def test_members_are_interchangeable() -> None:
 @pytest.mark.parametrize(
     ("constants", "broken"),
     [
-        ({"commits": "before"}, {"NoInputLost"}),
-        ({"commits": "before", "idempotence": False}, {"NoInputLost", "NoInputTwice"}),
-        ({"commits": "after"}, {"NoInputTwice"}),
-        ({"commits": "auto"}, {"NoInputTwice"}),
-        ({"commits": "auto", "threads": True}, {"NoInputLost", "NoInputTwice"}),
-        ({"commits": "in transaction"}, set()),
-        ({"group_metadata": False}, {"NoInputTwice"}),
-        ({"stable_offsets": False}, {"NoInputTwice"}),
+        ({"commits": "before"}, ("NoInputLost",)),
+        ({"commits": "before", "idempotence": False}, ("NoInputLost", "NoInputTwice")),
+        ({"commits": "after"}, ("NoInputTwice",)),
+        ({"commits": "auto"}, ("NoInputTwice",)),
+        ({"commits": "auto", "threads": True}, ("NoInputLost", "NoInputTwice")),
+        ({"commits": "in transaction"}, ()),
+        ({"group_metadata": False}, ("NoInputTwice",)),
+        ({"stable_offsets": False}, ("NoInputTwice",)),
     ],
     ids=lambda value: str(sorted(value) if isinstance(value, set) else value),  # The same in every process.
 )
-def test_how_offsets_are_committed_decides_what_is_promised(constants: dict[str, Any], broken: set[str]) -> None:
-    assert set(answer(delivery.instantiate(constants))[1]) == broken
+def test_how_offsets_are_committed_decides_what_is_promised(constants: dict[str, Any], broken: tuple[str, ...]) -> None:
+    assert sorted(answer(delivery.instantiate(constants))[1]) == sorted(broken)
 
 
 def test_releases_have_the_rules_that_came_with_them() -> None:
