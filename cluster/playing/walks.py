@@ -16,6 +16,7 @@ from acked.cluster.playing.reproduce import Brokers, Prepared, planned, prepare
 from acked.cluster.playing.script import NotPlayable
 from acked.cluster.releases.release import Mode
 from acked.cluster.stories.stage import Stage
+from acked.model.language.protocol import ActionInstance
 
 STEPS, RESTARTS = 18, 2
 """The most steps of a trace, and restarts in it: with KRaft each waits for the end of a session."""
@@ -37,7 +38,8 @@ def walk(asked: Question, mode: Mode, seed: int) -> Run:
     """A trace of steps that can be played: every action is as likely as any other, but for the rare ones."""
     instance, draw = playable(asked, mode).instance, random.Random(seed)
     codes = instance.schema.unpack(instance.initial[0])
-    states, actions = [instance.initial[0]], []
+    states = [instance.initial[0]]
+    actions: list[ActionInstance] = []
     while len(actions) < STEPS or any(step.action.name in ELECTIONS for step in instance.enabled(codes)):
         restarts = sum(step.action.name == "Restart" for step in actions)
         steps = [step for step in instance.enabled(codes) if step.action.name != "Restart" or restarts < RESTARTS]
