@@ -33,6 +33,7 @@ from acked.model.partition.versions import LATEST, planes_of  # noqa: E402
 from acked.reports.reproductions.words import MODES  # noqa: E402
 
 CASES, MEASURED, PAGE = (ROOT / "docs" / name for name in ("real_brokers.toml", "real_measured.json", "real.md"))
+WALKS = ROOT / "docs" / "real_random.json"
 _OPEN = "it can be played, and was not yet"
 _UNDRIVEN = "the driver has no steps for transactions yet"
 Case = dict[str, Any]
@@ -111,7 +112,7 @@ def page(measured: dict[str, Any]) -> str:
             f"{found['runs']} | {case.get('control', '')} | {kept} | {where} | {found['up']} s | {found['seconds']} s | "
             f"{found['date']} |"
         )
-    lines += ["", _written()["findings"], NOT_THERE, *_refused(measured), "", *_never()]
+    lines += ["", _written()["findings"], RANDOM, *_random(), "", NOT_THERE, *_refused(measured), "", *_never()]
     return "\n".join(lines) + "\n"
 
 
@@ -129,10 +130,28 @@ cache is a log that was cut while its broker was down. “Up” is what the clus
 those of the release, the command says so.
 """
 
+RANDOM = """\
+## Random traces
+
+Traces of the default question (`specs/partition.toml` with the rules of the release), up to 18 random steps that can be played,
+compared with the model after each: `python tools/real_random.py`; seeds and outcomes are in `docs/real_random.json`.
+
+| release | traces | steps | played without parting | parted | not playable |
+|---|--:|--:|--:|--:|--:|"""
+
 NOT_THERE = """\
 ## Rows of the gallery that were not played
 
 """
+
+
+def _random() -> list[str]:
+    lines = []
+    for release, seeds in json.loads(WALKS.read_text("utf-8")).items():
+        outcomes = [one["outcome"] for one in seeds.values()]
+        counts = " | ".join(str(outcomes.count(name)) for name in ("played", "parted", "not playable"))
+        lines.append(f"| {release} | {len(seeds)} | {sum(one['steps'] for one in seeds.values())} | {counts} |")
+    return lines
 
 
 def others() -> list[Spec]:
