@@ -133,7 +133,7 @@ those of the release, the command says so.
 RANDOM = """\
 ## Random traces
 
-Traces of the default question (`specs/partition.toml` with the rules of the release), up to 18 random steps that can be played,
+Traces of the default question (`specs/partition.toml`, rules of the release), up to 18 random steps that can be played,
 compared with the model after each: `python tools/real_random.py`; seeds and outcomes are in `docs/real_random.json`.
 
 | release | traces | steps | played without parting | parted | not playable |
