@@ -41,6 +41,7 @@ from acked.reports.table import Column, ColumnKind, numbers, table, table_markdo
 
 RELEASES, STORIES = ROOT / "docs" / "real_releases", ROOT / "docs" / "real_stories.json"
 CASES, MEASURED, PAGE = (ROOT / "docs" / name for name in ("real_brokers.toml", "real_measured.json", "real.md"))
+WALKS = ROOT / "docs" / "real_random.json"
 OPEN = "it can be played, and was not yet"
 _STANDSTILL = "that nothing leads back is a promise about all that may follow, and brokers show one run"
 _NOT_FOUND = "the model has no counterexample of it"
@@ -122,7 +123,8 @@ def page(measured: dict[str, Any]) -> str:
             f"{found['runs']} | {case.get('control', '')} | {kept} | {where} | {found['up']} s | {found['seconds']} s | "
             f"{found['date']} |"
         )
-    lines += ["", *whole_releases(), *again(), _written()["findings"], NOT_THERE, *_refused(measured), "", *_never()]
+    lines += ["", *whole_releases(), *again(), _written()["findings"], RANDOM, *_random(), "", NOT_THERE]
+    lines += [*_refused(measured), "", *_never()]
     return "\n".join(lines) + "\n"
 
 
@@ -188,10 +190,28 @@ shows it in the terminal, without brokers. Here KAFKA-7415 at the step at which 
 ![Step 10: Kafka 2.0.0 truncates to offset 0 as the model says, and Kafka 2.0.1 keeps the record](reproduction.png)
 """
 
+RANDOM = """\
+## Random traces
+
+Traces of the default question (`specs/partition.toml`, rules of the release), up to 18 random steps that can be played,
+compared with the model after each: `python tools/real_random.py`; seeds and outcomes are in `docs/real_random.json`.
+
+| release | traces | steps | played without parting | parted | not playable |
+|---|--:|--:|--:|--:|--:|"""
+
 NOT_THERE = """\
 ## Rows of the gallery that were not played
 
 """
+
+
+def _random() -> list[str]:
+    lines = []
+    for version, seeds in json.loads(WALKS.read_text("utf-8")).items():
+        outcomes = [one["outcome"] for one in seeds.values()]
+        counts = " | ".join(str(outcomes.count(name)) for name in ("played", "parted", "not playable"))
+        lines.append(f"| {version} | {len(seeds)} | {sum(one['steps'] for one in seeds.values())} | {counts} |")
+    return lines
 
 
 def others() -> list[Spec]:

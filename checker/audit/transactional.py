@@ -146,7 +146,9 @@ def tasks_of(configuration: Configuration, max_states: int) -> list[tuple[Asked,
     ]
 
 
-def answers_of(tasks: Sequence[tuple[Asked, Clients, Task]], found: Callable[[Task], Answered]) -> tuple[TransactionAnswer, ...]:
+def answers_of(
+    tasks: Sequence[tuple[Asked, Clients, Task]], found: Callable[[Task], Answered]
+) -> tuple[TransactionAnswer, ...]:
     """The answers, once the searches are done."""
     return tuple(
         TransactionAnswer(asked, clients, task, found(task).outcome, found(task).failure) for asked, clients, task in tasks

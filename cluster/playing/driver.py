@@ -146,6 +146,12 @@ class Driver:
         """
         follower, leader = _pair(step)
         request = self._request(follower, leader, Api.FETCH)
+        for _ in range(_ROUNDS):
+            if not isinstance(request.facts, FetchRequest) or request.facts.positions or not request.facts.forgets:
+                break
+            # It fetches nothing: a follower that has cut its log takes the partition out of the session first.
+            self._answer_fetch(self.gates.fetches[follower, leader], request)
+            request = self._request(follower, leader, Api.FETCH)
         wanted, facts = step.before["log"][follower]["end"], request.facts
         if isinstance(facts, FetchRequest) and facts.positions and facts.positions[0].offset != wanted:
             raise Parted(f"broker {follower} fetches at offset {facts.positions[0].offset}, in the model at {wanted}")
@@ -165,11 +171,14 @@ class Driver:
             again = gate.wait(self.seconds)
             if not isinstance(again.facts, FetchRequest) or again.facts.positions:
                 break
-            answers = self.gates.response_to(again)
-            gate.let(again)
-            answers.let(seconds=self.seconds)
-            answers.lift()
+            self._answer_fetch(gate, again)
         return self._response(step, is_again=True)
+
+    def _answer_fetch(self, gate: Gate, request: Frame) -> None:
+        answers = self.gates.response_to(request)
+        gate.let(request)
+        answers.let(seconds=self.seconds)
+        answers.lift()
 
     def _fetch(self, step: ScriptStep) -> None:
         gate, answers, response = self._response(step)
@@ -215,6 +224,7 @@ class Driver:
         truth = self._truth()
         if self._mode is Mode.KRAFT:
             self._follow_metadata(broker, lambda view: _agrees(view, truth))
+            self._await_all_known(broker, step.after)
             if truth.leader == broker:
                 wait_for(lambda: self.stage.leads(broker), f"that broker {broker} leads", self.seconds)
         else:
@@ -317,6 +327,7 @@ class Driver:
         truth = self._truth()
         if self._mode is Mode.KRAFT:
             self._follow_metadata(leader, lambda view: _agrees(view, truth))
+            self._await_all_known(leader, step.after)
         for frame in self.gates.asks[leader].held:  # Asked of an older state: the controller refuses it.
             self.gates.asks[leader].let(frame)
             self.gates.answers[leader].let(seconds=self.seconds)
@@ -359,6 +370,12 @@ class Driver:
             if other != broker and _is_up_to_date(step.after, other):
                 # Who knows all that the model's broker knows may also know that this one is back.
                 self._await_known(other, broker)
+
+    def _await_all_known(self, broker: int, state: State) -> None:
+        """Who has heard all that the controller decided also knows who is back since, under which registration."""
+        for other in self.replicas:
+            if other != broker and not state["broker"][other].get("down") and other not in self.sessions.lost:
+                self._await_known(broker, other)
 
     def _await_known(self, broker: int, back: int) -> None:
         def seen() -> bool:

@@ -16,6 +16,7 @@ from acked.cluster.playing.reproduce import Brokers, Prepared, planned, prepare
 from acked.cluster.playing.script import NotPlayable
 from acked.cluster.releases.release import Mode
 from acked.cluster.stories.stage import Stage
+from acked.model.language.protocol import ActionInstance
 
 STEPS, RESTARTS = 18, 2
 """The most steps of a trace, and restarts in it: with KRaft each waits for the end of a session."""
@@ -37,7 +38,8 @@ def walk(asked: Question, mode: Mode, seed: int) -> Run:
     """A trace of steps that can be played: every action is as likely as any other, but for the rare ones."""
     instance, draw = playable(asked, mode).instance, random.Random(seed)
     codes = instance.schema.unpack(instance.initial[0])
-    states, actions = [instance.initial[0]], []
+    states = [instance.initial[0]]
+    actions: list[ActionInstance] = []
     while len(actions) < STEPS or any(step.action.name in ELECTIONS for step in instance.enabled(codes)):
         restarts = sum(step.action.name == "Restart" for step in actions)
         steps = [step for step in instance.enabled(codes) if step.action.name != "Restart" or restarts < RESTARTS]
@@ -56,7 +58,12 @@ def play_walks(asked: Question, brokers: Brokers, seeds: Sequence[int]) -> Itera
     """Plays random traces one after the other, each on a topic of its own; the cluster is the same until one parts."""
     left = list(seeds)
     while left:
-        with Cluster(planned(_prepared(asked, brokers, _any_playable(asked, brokers, left)))) as cluster:
+        first = _prepared(asked, brokers, left[0])
+        if isinstance(first, PlayedWalk):
+            left.pop(0)
+            yield first
+            continue
+        with Cluster(planned(first)) as cluster:
             while left:
                 found = _play(asked, brokers, cluster, left.pop(0))
                 yield found
@@ -64,29 +71,21 @@ def play_walks(asked: Question, brokers: Brokers, seeds: Sequence[int]) -> Itera
                     break
 
 
-def _any_playable(asked: Question, brokers: Brokers, seeds: Sequence[int]) -> int:
-    for seed in seeds:
-        try:
-            _prepared(asked, brokers, seed)
-        except NotPlayable:
-            continue
-        return seed
-    return seeds[0]
-
-
-def _prepared(asked: Question, brokers: Brokers, seed: int) -> Prepared:
-    return prepare(asked, walk(asked, brokers.chosen_mode, seed), brokers)
+def _prepared(asked: Question, brokers: Brokers, seed: int) -> Prepared | PlayedWalk:
+    """A trace ready to be played, or why it cannot be."""
+    run = walk(asked, brokers.chosen_mode, seed)
+    try:
+        return prepare(asked, run, brokers)
+    except NotPlayable as error:
+        return PlayedWalk(seed, tuple(step.label for step in run.actions), None, str(error))
 
 
 def _play(asked: Question, brokers: Brokers, cluster: Cluster, seed: int) -> PlayedWalk:
-    run = walk(asked, brokers.chosen_mode, seed)
-    labels = tuple(step.label for step in run.actions)
-    try:
-        prepared = prepare(asked, run, brokers)
-    except NotPlayable as error:
-        return PlayedWalk(seed, labels, None, str(error))
+    prepared = _prepared(asked, brokers, seed)
+    if isinstance(prepared, PlayedWalk):
+        return prepared
     played = play(prepared.script, cluster, _topic(seed), prepared.setting)
-    return PlayedWalk(seed, labels, played, played.reason)
+    return PlayedWalk(seed, tuple(step.label for step in prepared.script.steps), played, played.reason)
 
 
 def _topic(seed: int) -> str:

@@ -37,6 +37,8 @@ class FetchRequest:
     replica: int | None
     session: int
     positions: tuple[FetchPosition, ...]
+    forgets: bool = False
+    """Whether it takes partitions out of the session, which are not fetched then."""
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.positions)) or "nothing changed"
@@ -202,7 +204,8 @@ def _fetch_request(body: Any) -> FetchRequest:
         )
         for topic, one in _each(body.topics)
     )
-    return FetchRequest(replica, getattr(body, "session_id", 0), positions)
+    forgets = bool(getattr(body, "forgotten_topics_data", ()))
+    return FetchRequest(replica, getattr(body, "session_id", 0), positions, forgets)
 
 
 def _fetch_response(body: Any) -> FetchResponse:

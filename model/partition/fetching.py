@@ -281,7 +281,7 @@ def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
         require("same leader epoch", in_one_epoch(s, leader, follower))
     elif fetch_fencing.value == BY_NEW_SESSION:
         goes_on = ~s.broker[follower].reopens
-        require("same leader epoch, or within a fetch session", goes_on | in_one_epoch(s, leader, follower))
+        require("same leader epoch", goes_on | in_one_epoch(s, leader, follower))
     elif fetch_fencing.value == BY_RECORD_EPOCH:
         log = s.log[follower]
         require("leader knows the last record's epoch", log.is_empty | same_epoch_at(s, leader, follower, log.end - 1))

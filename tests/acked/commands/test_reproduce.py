@@ -285,10 +285,11 @@ def test_a_saved_trace_that_cannot_be_played_is_refused_with_its_step(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace = tmp_path / "trace.json"
-    asked = question("3.2", replicas=2, zombies=True)
-    TraceFile(trace).write(Counterexample("a zombie", asked, run(asked, ["LoseSession(broker=1)"])))
-    assert main(["reproduce", str(trace), "--kafka", "3.2.3", "-q"]) == 151
-    assert "step 1 of 1, LoseSession(broker=1): a live broker without a session" in said(capsys)
+    asked = question("2.1", replicas=2, unnoticed_restarts=True)
+    step = "RestartUnnoticed(broker=1, log_end=0, checkpoint=0)"
+    TraceFile(trace).write(Counterexample("back unnoticed", asked, run(asked, [step])))
+    assert main(["reproduce", str(trace), "--kafka", "2.1.1", "-q"]) == 151
+    assert f"step 1 of 1, {step}: a broker cannot register again" in said(capsys)
 
 
 def test_the_releases_that_can_be_started_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
