@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from acked.checker.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue
 from acked.checker.audit.formats.properties import property_entries
-from acked.checker.audit.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue
 from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.files import read_text
 from acked.checker.names import near

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from acked.asking.options import FORMAT, OUT, QUIET, BatchOptions, KeyValue, collects, option, searches_many
-from acked.asking.output import Output, TraceFile, json_text, make_folder, put_text, say
+from acked.asking.output import Output, json_text, put_text, say
 from acked.checker.audit.fault_words import BESIDES, CRASHES, names_of
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable
@@ -22,11 +22,11 @@ from acked.version import __version__
 
 if TYPE_CHECKING:
     from acked.checker.audit.audit import Audit
+    from acked.checker.audit.clusters.several import Audited
     from acked.checker.audit.entry import SettingEntry
     from acked.checker.audit.faults import Faults
     from acked.checker.audit.gather import Given, Recognised
     from acked.checker.audit.questions import Assumptions, AuditQuestion
-    from acked.checker.audit.several import Audited
     from acked.checker.batch.cache import ResultCache
 
 ALL = "all"
@@ -73,7 +73,7 @@ class ClusterFacts:
 
     def _live(self, address: str) -> list[SettingEntry]:
         from acked.asking.live import SECONDS, ask_cluster, client_properties
-        from acked.checker.audit.live import live_entries
+        from acked.checker.audit.clusters.live import live_entries
 
         properties = client_properties(self.command_config)
         return live_entries(ask_cluster(address, properties, self.timeout or SECONDS, self.topic))
@@ -268,11 +268,12 @@ def audit(
     misspelt, 153 for a cluster that does not answer. With --prove-it 1 if real brokers do something else than the model, 153
     if they do not start.
     """
+    from acked.checker.audit.clusters.live import with_producers
+    from acked.checker.audit.clusters.several import Asked, audit_groups, worst_of_groups
+    from acked.checker.audit.clusters.topics import groups_of, left_out
     from acked.checker.audit.entry import Scope
     from acked.checker.audit.gather import settle
-    from acked.checker.audit.live import with_producers
-    from acked.checker.audit.several import Asked, audit_groups, worst_of_groups
-    from acked.checker.audit.topics import groups_of, left_out
+    from acked.commands.auditing.written import read_before, since, write_fixes, write_pages, write_trace
 
     if not files and not cluster.overrides and cluster.bootstrap is None:
         raise click.UsageError("Missing argument 'FILE...'.")
@@ -282,7 +283,7 @@ def audit(
         if path is not None:
             check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
-    before = None if wanted.baseline is None else _baseline(wanted.baseline)
+    before = None if wanted.baseline is None else read_before(wanted.baseline)
     found = cluster.recognised(files)
     if wanted.show_settings:
         return _show_settings(settle(found, cluster.topic, cluster.entities), output.form, out)
@@ -297,78 +298,18 @@ def audit(
     document = _document(audited, required, left_out(found, groups), cache)
     verdict = worst_of_groups(audited, required).value
     if before is not None:
-        document, verdict = _since(document, before, wanted.baseline)
+        document, verdict = since(document, before, wanted.baseline)
     if wanted.prove_it:
         audits = [item.audit for item in audited if item.audit is not None]
         return _prove(audits, required, document, _CODES[verdict], output, out)
     _show(document, output.form, out, [str(file) for file in files])
     if wanted.pages is not None:
-        _pages(audited, document, wanted.pages)
+        write_pages(audited, document, wanted.pages)
     if wanted.trace_out is not None:
-        _trace(audited, required, wanted.trace_out)
+        write_trace(audited, required, wanted.trace_out)
     if wanted.fix is not None:
-        _fix(audited, wanted.fix)
+        write_fixes(audited, wanted.fix)
     return _CODES[verdict]
-
-
-def _baseline(path: Path) -> dict[str, Any]:
-    from acked.reports.audit.baseline import read_baseline
-
-    return dict(read_baseline(path))
-
-
-def _since(document: dict[str, Any], before: dict[str, Any], path: Path | None) -> tuple[dict[str, Any], str]:
-    """The audit with what changed since an earlier one, and the verdict of what got worse."""
-    from acked.reports.audit.baseline import differences
-
-    found = differences(before, document)
-    worse = {one.now for one in found if one.is_worse}
-    verdict = next((reply for reply in ("yes", "undecided") if reply in worse), "no")
-    told = [{"topic": one.cell[0], "question": one.cell[1], "faults": one.cell[2], "before": one.before, "now": one.now,
-             "is_worse": one.is_worse, "in_words": one.words} for one in found]  # fmt: skip
-    return {**document, "baseline": {"file": str(path), "verdict": verdict, "differences": told}}, verdict
-
-
-def _pages(audited: list[Audited], document: dict[str, Any], folder: Path) -> None:
-    """Writes the audit as a page, and a page for every story that it tells."""
-    from acked.checker.files import write_text
-    from acked.reports.audit.page import audit_page, topics_page
-    from acked.reports.audit.stories import story_pages, with_pages
-
-    make_folder(folder)
-    pages = list(story_pages(audited, document))
-    for page in pages:
-        write_text(folder / page.name, page.text, "page")
-    linked = with_pages(document, pages)
-    write_text(folder / "index.html", topics_page(linked) if "groups" in linked else audit_page(linked), "page")
-
-
-def _trace(audited: list[Audited], required: tuple[AuditQuestion, ...], path: Path) -> None:
-    """Writes the trace of the first required yes, or says on stderr why there is none."""
-    from acked.reports.audit.stories import worst_counterexample
-
-    found = worst_counterexample(audited, required)
-    if found is not None:
-        TraceFile(path).write(found)
-    say(f"the trace is in {path}" if found is not None else "no required answer is a yes, so no trace was written")
-
-
-def _fix(audited: list[Audited], folder: Path) -> None:
-    """Writes what is recommended into copies of the files, and says on stderr what that leaves to do."""
-    from acked.checker.audit.patch import patched, write_patches
-
-    if len(audited) > 1:
-        raise ConfigurationError("--fix is about one group of topics, and there are several; name a --topic")
-    (one,) = audited
-    found = None if one.audit is None else one.audit.recommended
-    if found is None:
-        say("nothing is written: no change is needed, or none was found after which every required answer is a no")
-        return
-    patches = patched(one.group.given, found.settings)
-    for place in write_patches(patches, folder):
-        say(f"written: {place}")
-    for text in patches.by_hand:
-        say(f"to do by hand: {text}")
 
 
 _CODES = {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}

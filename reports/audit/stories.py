@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from acked.checker.audit.audit import Answer
+from acked.checker.audit.clusters.several import Audited
 from acked.checker.audit.questions import AuditQuestion, AuditVerdict
-from acked.checker.audit.several import Audited
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.resolve import property_named
 from acked.model.partition.protocol import partition

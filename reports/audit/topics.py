@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from acked.checker.audit import keys
+from acked.checker.audit.clusters.several import Audited, worst_of_groups
 from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.questions import AuditQuestion
-from acked.checker.audit.several import Audited, worst_of_groups
 from acked.checker.batch.cache import ResultCache
 from acked.reports.audit.document import Document, audit_document
 from acked.reports.audit.overview import MARKS, SHORT, STYLES, legend, overview

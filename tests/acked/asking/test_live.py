@@ -17,14 +17,14 @@ from acked.asking import live
 from acked.asking.live import ask_cluster, client_properties
 from acked.checker.audit import keys
 from acked.checker.audit.audit import Auditor
+from acked.checker.audit.clusters.live import live_entries, with_producers
+from acked.checker.audit.clusters.several import Asked, audit_groups
+from acked.checker.audit.clusters.topics import TopicGroup, groups_of
 from acked.checker.audit.gather import Given, gather, recognise
 from acked.checker.audit.keys import release
-from acked.checker.audit.live import live_entries, with_producers
 from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.checker.audit.read import read_all
 from acked.checker.audit.release import contexts
-from acked.checker.audit.several import Asked, audit_groups
-from acked.checker.audit.topics import TopicGroup, groups_of
 from acked.checker.errors import AckedError, ConfigurationError
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.releases.release import Mode

@@ -20,9 +20,9 @@ from acked.reports.exports import catalogue, graphs
 CONTEXT = click.Context(cli)
 COMMANDS = {name: command for name in cli.list_commands(CONTEXT) if (command := cli.get_command(CONTEXT, name))}
 OWN = {
-    "--constant", "--control-plane", "--depth", "--format", "--html", "--jobs", "--kafka-version", "--levels",
-    "--log-size", "--markdown", "--master", "--max-states", "--memory", "--out", "--records", "--run-dir",
-    "--select", "--stories", "--symmetry", "--trace-out", "--workers",
+    "--check", "--constant", "--control-plane", "--depth", "--format", "--html", "--jobs", "--kafka-version", "--levels",
+    "--log-size", "--markdown", "--master", "--max-states", "--memory", "--out", "--partition", "--records",
+    "--run-dir", "--select", "--slow", "--stories", "--symmetry", "--timeout", "--topic", "--trace-out", "--workers",
 }  # fmt: skip
 """Options that do not do the same in every command: their help says what they do there."""
 

@@ -13,7 +13,8 @@ from acked.asking.specs import all_bundled
 from acked.cli import cli
 from tests.places import CHECKOUT
 
-MODULES = [path.stem for path in (CHECKOUT / "acked" / "commands").glob("[!_]*.py")]
+_FOLDER = CHECKOUT / "acked" / "commands"
+MODULES = [".".join(path.relative_to(_FOLDER).with_suffix("").parts) for path in _FOLDER.rglob("[!_]*.py")]
 
 
 def names() -> list[str]:

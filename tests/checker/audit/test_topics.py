@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from acked.checker.audit import keys
+from acked.checker.audit.clusters.several import Asked, audit_groups, worst_of_groups
+from acked.checker.audit.clusters.topics import TopicGroup, groups_of, left_out
 from acked.checker.audit.entry import Scope, SettingEntry
 from acked.checker.audit.formats.described import described_entries
 from acked.checker.audit.gather import recognise
 from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
-from acked.checker.audit.several import Asked, audit_groups, worst_of_groups
-from acked.checker.audit.topics import TopicGroup, groups_of, left_out
 from acked.checker.batch.local import BatchLimits
 from acked.checker.errors import ConfigurationError
 from acked.reports.audit.topics import groups_table, topics_document, topics_markdown

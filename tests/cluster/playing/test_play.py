@@ -31,8 +31,9 @@ class Fakes:
         )
         gates = SimpleNamespace(lift=lambda: self.closed.append("gates"))
         return SimpleNamespace(
-            begin=lambda settings: None, perform=perform, producers=producers, gates=gates, reads=[], latest=[], seconds=0.0
-        )
+            begin=lambda settings: None, perform=perform, producers=producers, gates=gates, reads=[], latest=[], seconds=0.0,
+            sessions=SimpleNamespace(lost=set()),
+        )  # fmt: skip
 
     def stage(self, *_: object) -> Any:
         def check() -> None:

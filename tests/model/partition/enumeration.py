@@ -1,8 +1,7 @@
 """Reassignment once more, in plain Python, with nothing of ours: one partition under KRaft, and every state of it.
 
 Written from what a controller, its leaders and followers do (KIP-455, KIP-497, KIP-966, KAFKA-15665, KAFKA-19975), not from
-the protocol in `model/partition`. One producer with acks=all sends one record once. States are plain tuples, dictionaries
-while a step is made of them. `explore` counts them, and says after how many steps each promise breaks first.
+the protocol in `model/partition`. One producer with acks=all sends one record once. `explore` counts the states.
 """
 
 from __future__ import annotations

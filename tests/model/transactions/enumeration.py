@@ -1,237 +1,30 @@
-"""Transactions once more, in plain Python, with nothing of ours: what is answered to each request, and every state.
+"""Transactions once more, in plain Python, with nothing of ours: every state that the parties reach by their steps.
 
-Written from the rules of the requests (KIP-98, KIP-360, KIP-890 and the answers of Kafka 3.9 and 4.x), not from the
-protocol in `model/transactions`: requests are handled one by one, and every handler says with which error it refuses.
-States are values of plain tuples and frozensets. `explore` counts them, and says at which depth each promise breaks first.
+`explore` counts them, and says at which depth each promise breaks first. What is answered to a request is in `parties`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
-OK, AGAIN, FENCED, BAD_STATE = "NONE", "CONCURRENT_TRANSACTIONS", "PRODUCER_FENCED", "INVALID_TXN_STATE"
-NONE = -1
-
-
-@dataclass(frozen=True)
-class Rules:
-    """Sizes, what may go wrong, and which rules there are; the names are those of the protocol's constants."""
-
-    partitions: int = 2
-    producers: int = 2
-    transactions: int = 2
-    coordinator_moves: bool = True
-    max_coordinator_epoch: int = 0
-    aborts: bool = True
-    timeouts: bool = True
-    restarts: bool = False
-    max_producer_epoch: int = 0
-    late_init: bool = False
-    late_add: bool = False
-    late_produce: bool = False
-    late_end: bool = False
-    late_marker: bool = False
-    transaction_version: int = 2
-    timeout_bumps_epoch: bool = True
-    marker_time_kept: bool = True
-    unknown_producers_accepted: bool = True
-    client_bumps_epoch: bool = True
-    verification: bool = True
-    marker_epoch_above: bool = True
-    marker_retry_taken: bool = True
-    completion_noticed: bool = True
-    pending_by_epoch: bool = True
-    adds_first: bool = True
-    offsets: bool = False
-    init_first: bool = True
-
-    def is_offsets(self, p: int) -> bool:
-        """Whether the partition is that of the group's offsets."""
-        return self.offsets and p == self.partitions - 1
-
-    @property
-    def v2(self) -> bool:
-        return self.transaction_version == 2
-
-
-@dataclass(frozen=True)
-class Coordinator:
-    state: str = "Empty"
-    epoch: int = NONE
-    last: int = NONE
-    members: frozenset[int] = frozenset()
-    unmarked: frozenset[int] = frozenset()
-    generation: int = 0
-
-
-@dataclass(frozen=True)
-class Leader:
-    """A partition: its log, and its entry for the producer id, None if it has none."""
-
-    log: tuple[str, ...] = ()
-    epoch: int = NONE
-    seq: int = NONE
-    generation: int = 0
-
-    @property
-    def open(self) -> bool:
-        return bool(self.log) and self.log[-1].startswith("r")
-
-
-@dataclass(frozen=True)
-class Client:
-    doing: str = "start"
-    epoch: int = NONE
-    txn: int | None = None
-    added: frozenset[int] = frozenset()
-    waiting: frozenset[int] = frozenset()
-    acked: frozenset[int] = frozenset()
-    next: tuple[int, ...] = ()
-    position: int | None = None
-
-
-@dataclass(frozen=True)
-class World:
-    coordinator: Coordinator
-    leaders: tuple[Leader, ...]
-    clients: tuple[Client, ...]
-    owners: tuple[int | None, ...]
-    fates: tuple[str, ...]
-    mail: frozenset[tuple[Any, ...]] = field(default_factory=frozenset)
-    init_spent: bool = False
-    inputs: tuple[int, ...] = ()
-
-    def mailed(self, kind: str) -> tuple[Any, ...] | None:
-        return next((item for item in self.mail if item[0] == kind), None)
-
-    def post(self, *message: Any) -> World:
-        return replace(self, mail=self.mail | {message})
-
-    def drop(self, message: tuple[Any, ...]) -> World:
-        return replace(self, mail=self.mail - {message})
-
-    def client(self, i: int, **changes: Any) -> World:
-        return replace(self, clients=put(self.clients, i, replace(self.clients[i], **changes)))
-
-    def fate(self, n: int, word: str) -> World:
-        return replace(self, fates=put(self.fates, n, word))
-
-
-def put(items: tuple[Any, ...], at: int, item: Any) -> tuple[Any, ...]:
-    return (*items[:at], item, *items[at + 1 :])
-
-
-# -- what the coordinator answers -----------------------------------------------------------------------------------------
-
-
-def abort_under_new_epoch(c: Coordinator) -> Coordinator:
-    return replace(c, state="PrepareAbort", epoch=c.epoch + 1, last=NONE, unmarked=c.members)
-
-
-def on_init(c: Coordinator, named: int) -> tuple[str, Coordinator]:
-    if c.state.startswith("Prepare"):
-        return AGAIN, c
-    if c.state == "Ongoing":
-        return AGAIN, abort_under_new_epoch(c)
-    if named in (NONE, c.epoch):
-        return OK, replace(c, state="Empty", epoch=c.epoch + 1, last=named)
-    if named == c.last:
-        return OK, replace(c, state="Empty")
-    return FENCED, c
-
-
-def on_add(c: Coordinator, epoch: int, p: int) -> tuple[str, Coordinator]:
-    if epoch != c.epoch:
-        return FENCED, c
-    if c.state.startswith("Prepare"):
-        return AGAIN, c
-    return OK, replace(c, state="Ongoing", members=c.members | {p})
-
-
-def on_verify(c: Coordinator, epoch: int, p: int) -> str:
-    if epoch != c.epoch:
-        return FENCED
-    if c.state.startswith("Prepare"):
-        return AGAIN
-    return OK if p in c.members else "TRANSACTION_ABORTABLE"
-
-
-def on_end(rules: Rules, c: Coordinator, epoch: int, result: str) -> tuple[str, Coordinator]:
-    if not rules.v2:
-        if epoch != c.epoch:
-            return FENCED, c
-        if c.state == "Ongoing":
-            return OK, replace(c, state=f"Prepare{result}", unmarked=c.members)
-        if c.state == f"Complete{result}":
-            return OK, c
-        return (AGAIN if c.state == f"Prepare{result}" else BAD_STATE), c
-    retried = c.epoch == epoch + 1
-    if c.state == "Ongoing":
-        if epoch != c.epoch:
-            return FENCED, c
-        return OK, replace(c, state=f"Prepare{result}", epoch=c.epoch + 1, unmarked=c.members)
-    if c.state.startswith("Prepare"):
-        return (FENCED if not retried else AGAIN if c.state == f"Prepare{result}" else BAD_STATE), c
-    if retried and c.state != "Empty":
-        return (OK if c.state == f"Complete{result}" else BAD_STATE), c
-    if epoch != c.epoch:
-        return FENCED, c
-    if result == "Abort":
-        return OK, replace(c, state="CompleteAbort", epoch=c.epoch + 1)
-    return BAD_STATE, c
-
-
-def on_marked(c: Coordinator, p: int) -> Coordinator:
-    left = c.unmarked - {p}
-    if left:
-        return replace(c, unmarked=left)
-    return replace(c, state=c.state.replace("Prepare", "Complete"), members=frozenset(), unmarked=left)
-
-
-# -- what a partition's leader answers --------------------------------------------------------------------------------------
-
-
-def on_produce(rules: Rules, w: World, p: int, txn: int, epoch: int, seq: int) -> tuple[str, World]:
-    leader, c = w.leaders[p], w.coordinator
-    by_group = rules.is_offsets(p)
-    if leader.epoch == epoch and seq <= leader.seq and not by_group:
-        return "DUPLICATE", w
-    if leader.epoch == NONE:
-        if not by_group and seq != 0 and not rules.unknown_producers_accepted:
-            return "UNKNOWN_PRODUCER_ID", w
-    elif epoch < leader.epoch:
-        return "INVALID_PRODUCER_EPOCH", w
-    elif not by_group and seq != (leader.seq + 1 if epoch == leader.epoch else 0):
-        return "OUT_OF_ORDER_SEQUENCE_NUMBER", w
-    if not (leader.open and leader.epoch == epoch):
-        if rules.v2:
-            error, c = on_add(c, epoch, p)
-        else:
-            error = on_verify(c, epoch, p) if rules.verification else OK
-        if error != OK:
-            return error, w
-    copies = int(rules.offsets and rules.late_produce)
-    if len(leader.log) + 2 > 2 * rules.transactions + (not rules.marker_time_kept) + copies:
-        return "there is no room", w
-    written = replace(leader, log=(*leader.log, f"r{txn}"), epoch=epoch, seq=seq)
-    return OK, replace(w, coordinator=c, leaders=put(w.leaders, p, written))
-
-
-def on_marker(rules: Rules, leader: Leader, epoch: int, generation: int, result: str) -> tuple[str, Leader]:
-    if epoch < leader.epoch:
-        return "INVALID_PRODUCER_EPOCH", leader
-    again = rules.marker_retry_taken and not leader.open
-    if rules.v2 and rules.marker_epoch_above and epoch == leader.epoch and not again:
-        return "INVALID_PRODUCER_EPOCH", leader
-    if generation < leader.generation:
-        return "TRANSACTION_COORDINATOR_FENCED", leader
-    log = (*leader.log, result) if leader.open else leader.log
-    return OK, Leader(log, epoch, leader.seq if epoch == leader.epoch else NONE, generation)
-
-
-# -- what clients do ---------------------------------------------------------------------------------------------------
+from tests.model.transactions.parties import (
+    NONE,
+    OK,
+    Client,
+    Coordinator,
+    Leader,
+    Rules,
+    World,
+    abort_under_new_epoch,
+    on_add,
+    on_end,
+    on_init,
+    on_marked,
+    on_marker,
+    on_produce,
+    put,
+)
 
 
 def steps(rules: Rules, w: World) -> Iterator[World]:

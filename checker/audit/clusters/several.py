@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from acked.checker.audit import keys
 from acked.checker.audit.audit import Audit, Auditor
+from acked.checker.audit.clusters.topics import TopicGroup
 from acked.checker.audit.questions import (
     Assumptions,
     AuditQuestion,
@@ -17,7 +18,6 @@ from acked.checker.audit.questions import (
 )
 from acked.checker.audit.release import Contexts, contexts
 from acked.checker.audit.settings import RefusedByKafka
-from acked.checker.audit.topics import TopicGroup
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits
 from acked.checker.errors import ConfigurationError

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from acked.checker.audit import keys
+from acked.checker.audit.clusters.topics import TopicGroup
 from acked.checker.audit.entry import (
     LISTED,
     REPLICATION_FACTOR,
@@ -22,7 +23,6 @@ from acked.checker.audit.entry import (
 )
 from acked.checker.audit.gather import Given
 from acked.checker.audit.keys import KEYS
-from acked.checker.audit.topics import TopicGroup
 
 _LEVELS = (
     *("3.0-IV1", "3.1-IV0", "3.2-IV0", "3.3-IV0", "3.3-IV1", "3.3-IV2", "3.3-IV3", "3.4-IV0", "3.5-IV0", "3.5-IV1"),

@@ -1,0 +1,1 @@
+"""What `acked audit` does with its answer."""

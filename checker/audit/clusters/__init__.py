@@ -1,0 +1,1 @@
+"""Whole clusters: their topics in groups, the audits of all groups, and the settings of a running one."""
