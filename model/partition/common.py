@@ -249,7 +249,7 @@ def commit_isr(
     known = s.controller.replicas if known is None else known
     isr, stays = completed(s, isr, truth(True) if completes is None else completes)
     if reassignment.on and moves_in_one_record.on:
-        take_epoch(s, stays)
+        take_epoch(s, stays, "a leader epoch is left for the end of the reassignment")
     if eligible_leader_replicas.on:
         enough = enough_in_sync(isr, known)
         eligible = (s.controller.elr | s.controller.isr) - isr
@@ -302,6 +302,9 @@ def note_change(s: State, changed: Bool) -> None:
     for_each(Replica, note)
 
 
+EPOCH_LEFT = "a leader epoch is left"
+
+
 def elect(s: State, leader: Replica, isr: SetValue[Replica], known: SetValue[Replica] | None = None) -> None:
     """The controller makes a broker the leader in the next leader epoch."""
     require_epoch_left(s, truth(True))
@@ -313,16 +316,16 @@ def elect(s: State, leader: Replica, isr: SetValue[Replica], known: SetValue[Rep
         s.controller.last_leader = None
 
 
-def take_epoch(s: State, where: Bool) -> None:
+def take_epoch(s: State, where: Bool, label: str = EPOCH_LEFT) -> None:
     """The next leader epoch begins under the same leader, in some cases."""
-    require_epoch_left(s, where)
+    require_epoch_left(s, where, label)
     s.controller.leader_epoch = ite(where, s.controller.leader_epoch + 1, s.controller.leader_epoch)
 
 
-def require_epoch_left(s: State, needed: Bool) -> None:
+def require_epoch_left(s: State, needed: Bool, label: str = EPOCH_LEFT) -> None:
     """Where the number of elections is bounded: another leader epoch may be used."""
     if max_leader_epoch.value:
-        require("a leader epoch is left", ~needed | (s.controller.leader_epoch < max_leader_epoch))
+        require(label, ~needed | (s.controller.leader_epoch < max_leader_epoch))
 
 
 # -- leader epochs ----------------------------------------------------------------------------------------------------

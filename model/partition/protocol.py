@@ -40,6 +40,7 @@ partition = Protocol(
     symmetric=(Replica,),
     budgets=(
         "a leader epoch is left",
+        "a leader epoch is left for the end of the reassignment",
         "a lossy crash is left",
         "a restart is left",
         "another move may be asked for",

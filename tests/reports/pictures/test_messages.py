@@ -41,6 +41,10 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
         ("4.1", {"crashes": "clean", "kills": 0, "acks": "all", "retries": 0, "idempotence": 0}),
         ("4.1", {"crashes": "clean", "acks": "all", "retries": 0, "idempotence": 0, "min_insync_replicas": 2, "zombies": 1,
                  "config_changes": 1, "directories_move": 1}),
+        ("2.4", {**ONE, "replicas": 3, "acks": "all", "crashes": "none", "unclean_election": 1, "leadership_moves": 1,
+                 "reassignment": 1, "assigned": 1, "moved_to": 2}),
+        ("4.1", {**ONE, "acks": "all", "crashes": "clean", "unclean_election": 1, "leadership_moves": 1,
+                 "reassignment": 1, "assigned": 1, "moved_to": 1}),
     ],
     "majority": [
         (None, {"replicas": 3, "log_size": 2, "records": 2, "crashes": "lossy"}),
@@ -93,6 +97,8 @@ TWO_PARTIES: dict[str, set[str]] = {
     "delivery": {"Rebalance", "TimeOut", "MarkResult", "MarkOffset"},
 }
 """Actions that are known to be of two parties, so that the test of them cannot come to see none."""
+UNTOLD = {"ReassignInZookeeper", "CancelInZookeeper", "CompleteInZookeeper", "RemoveFromIsr"}
+"""What is written into ZooKeeper, of which brokers hear in later steps."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +219,7 @@ def test_every_step_of_two_parties_has_a_message_that_one_of_them_sends_or_gets(
         named = provider_of(one.instance).name
         for action, _, step in one.happened():
             parties = {named(sort, number) for sort, number in ids_of(action)} | {actor_of(action, named)}
-            if len(parties) > 1:
+            if len(parties) > 1 and action.action.name not in UNTOLD:
                 checked.add(action.action.name)
                 assert any({item.sender, item.receiver} & parties for item in messages_of(step)), action.label
     assert checked >= TWO_PARTIES[name], TWO_PARTIES[name] - checked
