@@ -97,8 +97,11 @@ TWO_PARTIES: dict[str, set[str]] = {
     "delivery": {"Rebalance", "TimeOut", "MarkResult", "MarkOffset"},
 }
 """Actions that are known to be of two parties, so that the test of them cannot come to see none."""
-UNTOLD = {"ReassignInZookeeper", "CancelInZookeeper", "CompleteInZookeeper", "RemoveFromIsr"}
-"""What is written into ZooKeeper, of which brokers hear in later steps."""
+UNTOLD = {
+    *("Reassign", "CancelMove", "CancelMoveUncleanly", "ReassignInZookeeper", "CancelInZookeeper", "CompleteInZookeeper"),
+    "RemoveFromIsr",
+}
+"""What the controller writes down of a reassignment, of which brokers hear in later steps."""
 
 
 @dataclass(frozen=True)
