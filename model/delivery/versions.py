@@ -5,10 +5,9 @@ Sources: KIP-447, KIP-679, KAFKA-13598; the Kafka source at the release tags.
 
 from __future__ import annotations
 
-import difflib
-
 from acked.model.delivery import settings
 from acked.model.formulas.errors import ModelError
+from acked.model.language.context import known_version
 from acked.model.language.protocol import Setting
 
 LATEST = "latest"
@@ -26,10 +25,6 @@ def profile(version: str | None, control_plane: str | None) -> dict[str, Setting
     """The rules of a release; `ModelError` if there is no such release, or a control plane is named."""
     if control_plane is not None:
         raise ModelError("groups deliver the same with ZooKeeper and KRaft; remove the control plane")
-    wanted = version or LATEST
-    if wanted not in VERSIONS:
-        close = difflib.get_close_matches(wanted, VERSIONS, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
-        raise ModelError(f"there is no version {wanted!r}{hint}; the versions are {', '.join(VERSIONS)}")
+    wanted = known_version(version, VERSIONS)
     at = VERSIONS.index(wanted)
     return {item.name: Setting(int(at >= VERSIONS.index(since)), source) for item, since, source in _SINCE}

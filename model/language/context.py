@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -216,3 +216,15 @@ def literal(value: int) -> Expr:
     'holds'
     """
     return current().pool.int(value)
+
+
+def known_version(asked: str | None, versions: Sequence[str]) -> str:
+    """The release that is asked for, by default the last of `versions`; `ModelError` if there is none of that name."""
+    wanted = asked or versions[-1]
+    if wanted not in versions:
+        import difflib
+
+        close = difflib.get_close_matches(wanted, versions, n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise ModelError(f"there is no version {wanted!r}{hint}; the versions are {', '.join(versions)}")
+    return wanted

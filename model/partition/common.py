@@ -307,8 +307,7 @@ EPOCH_LEFT = "a leader epoch is left"
 
 def elect(s: State, leader: Replica, isr: SetValue[Replica], known: SetValue[Replica] | None = None) -> None:
     """The controller makes a broker the leader in the next leader epoch."""
-    require_epoch_left(s, truth(True))
-    s.controller.leader_epoch = s.controller.leader_epoch + 1
+    take_epoch(s, truth(True))
     s.controller.leader = leader
     # What the election makes of the ISR is decided after a look at the reassignment, which may end with the next change.
     commit_isr(s, isr, truth(False), known)
@@ -317,15 +316,10 @@ def elect(s: State, leader: Replica, isr: SetValue[Replica], known: SetValue[Rep
 
 
 def take_epoch(s: State, where: Bool, label: str = EPOCH_LEFT) -> None:
-    """The next leader epoch begins under the same leader, in some cases."""
-    require_epoch_left(s, where, label)
-    s.controller.leader_epoch = ite(where, s.controller.leader_epoch + 1, s.controller.leader_epoch)
-
-
-def require_epoch_left(s: State, needed: Bool, label: str = EPOCH_LEFT) -> None:
-    """Where the number of elections is bounded: another leader epoch may be used."""
+    """Where a condition holds the next leader epoch begins; where the number of elections is bounded, one must be left."""
     if max_leader_epoch.value:
-        require(label, ~needed | (s.controller.leader_epoch < max_leader_epoch))
+        require(label, ~where | (s.controller.leader_epoch < max_leader_epoch))
+    s.controller.leader_epoch = ite(where, s.controller.leader_epoch + 1, s.controller.leader_epoch)
 
 
 # -- leader epochs ----------------------------------------------------------------------------------------------------

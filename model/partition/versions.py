@@ -6,11 +6,10 @@ notes, KIPs and JIRA ids that the rules name; defaults from the configuration cl
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Constant
+from acked.model.language.context import Constant, known_version
 from acked.model.language.protocol import Setting
 from acked.model.partition import settings
 
@@ -155,11 +154,7 @@ def changes_of(version: str, plane: str) -> dict[str, Change]:
 
 def profile(version: str | None, control_plane: str | None) -> dict[str, Setting]:
     """The constants of a release with its defaults; `ModelError` if there is no such release or it does not run so."""
-    wanted = version or LATEST
-    if wanted not in VERSIONS:
-        close = difflib.get_close_matches(wanted, VERSIONS, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
-        raise ModelError(f"there is no version {wanted!r}{hint}; the versions are {', '.join(VERSIONS)}")
+    wanted = known_version(version, VERSIONS)
     planes = planes_of(wanted)
     plane = control_plane or planes[0]
     if plane not in planes:

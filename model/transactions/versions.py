@@ -9,11 +9,10 @@ Sources: the Kafka source at the release tags (`TransactionCoordinator`, `Transa
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Constant
+from acked.model.language.context import Constant, known_version
 from acked.model.language.protocol import Setting
 from acked.model.transactions import settings
 
@@ -72,11 +71,7 @@ def profile(version: str | None, control_plane: str | None) -> dict[str, Setting
     """The rules of a release; `ModelError` if there is no such release, or a control plane is named."""
     if control_plane is not None:
         raise ModelError("transactions are the same with ZooKeeper and KRaft; remove the control plane")
-    wanted = version or LATEST
-    if wanted not in VERSIONS:
-        close = difflib.get_close_matches(wanted, VERSIONS, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
-        raise ModelError(f"there is no version {wanted!r}{hint}; the versions are {', '.join(VERSIONS)}")
+    wanted = known_version(version, VERSIONS)
     return {
         name: Setting(change.constant.read(change.value), change.source) for name, change in changes_of(wanted).items()
     }
