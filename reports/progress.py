@@ -143,15 +143,10 @@ def one_line(console: Console, text: str) -> Text:
     return Text(text[: console.width], no_wrap=True, overflow="ellipsis")
 
 
-class BatchProgress:
-    """How many of many are done: a callable of (done, total); `noun` says what they are, in the plural."""
+class Displayed:
+    """What is shown by a live display of its own, inside a `with` block, which clears it however the work ends."""
 
-    def __init__(self, noun: str, stream: IO[str] | None = None, quiet: bool = False, clock: Clock = time.monotonic) -> None:
-        self._noun, self._clock, self._started = noun, clock, clock()
-        self._done, self._total = 0, 0
-        self._display = LiveDisplay(
-            sys.stderr if stream is None else stream, lambda console: one_line(console, self.line()), self.line, quiet, clock
-        )
+    _display: LiveDisplay
 
     def __enter__(self) -> Self:
         self._display.__enter__()
@@ -160,7 +155,22 @@ class BatchProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Clears the live display; nothing is shown afterwards."""
         self._display.close()
+
+
+class BatchProgress(Displayed):
+    """How many of many are done: a callable of (done, total); `noun` says what they are, in the plural."""
+
+    def __init__(self, noun: str, stream: IO[str] | None = None, quiet: bool = False, clock: Clock = time.monotonic) -> None:
+        self._noun, self._clock, self._started = noun, clock, clock()
+        self._done, self._total = 0, 0
+        self._display = LiveDisplay(
+            sys.stderr if stream is None else stream, lambda console: one_line(console, self.line()), self.line, quiet, clock
+        )
 
     def __call__(self, done: int, total: int) -> None:
         self._done, self._total = done, total
@@ -174,7 +184,7 @@ class BatchProgress:
         return f"{units.count(self._done)} of {units.count(self._total)} {self._noun} done, {elapsed}"
 
 
-class ProgressReporter(Observer):
+class ProgressReporter(Displayed, Observer):
     """Shows how a search goes; use it in a `with` block.
 
     `quiet` shows nothing at all. `clock` is for tests.
@@ -192,19 +202,6 @@ class ProgressReporter(Observer):
             quiet,
             clock,
         )
-
-    def __enter__(self) -> Self:
-        self._display.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Clears the live line; nothing is shown afterwards."""
-        self._display.close()
 
     # -- what engines report ----------------------------------------------------------------------------------------
 

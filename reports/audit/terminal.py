@@ -55,8 +55,17 @@ def same_as(answer: Document) -> str:
 
 def print_audit(console: Console, document: Document) -> None:
     """The audit, fitting the console's width."""
-    glyphs = glyphs_of(console)
-    sign = {"yes": glyphs.bad, "no": glyphs.good, "undecided": glyphs.open}
+    print_head(console, document)
+    print_table(console, overview(document))
+    put(console, [])
+    for line in legend(document):
+        put_paragraph(console, line, "dim", "  ", "    ")
+    print_body(console, document)
+    print_verdict(console, document, document)
+
+
+def print_head(console: Console, document: Document) -> None:
+    """What is audited, and what may go wrong at all: what stands above the table."""
     title, lines = head_of(document)
     put_paragraph(console, title, "bold")
     for line in lines:
@@ -64,21 +73,29 @@ def print_audit(console: Console, document: Document) -> None:
     put(console, [])
     put_paragraph(console, document["model"])
     put(console, [])
-    print_table(console, overview(document))
+
+
+def print_verdict(console: Console, document: Document, asked: Document | None) -> None:
+    """The verdict of one audit or several, and what `asked`, one of them, leaves out and warns of."""
+    verdict = document["verdict"]
     put(console, [])
-    for line in legend(document):
-        put_paragraph(console, line, "dim", "  ", "    ")
-    print_body(console, document, sign)
-    put(console, [])
-    verdict = document["verdict_in_words"]
-    put_paragraph(console, verdict, STYLES[document["verdict"]], f"{sign[document['verdict']]} ", "  ")
-    put_paragraph(console, not_asked_of(document), "dim", "  ", "  ")
-    for warning in document["warnings"]:
+    put_paragraph(console, document["verdict_in_words"], STYLES[verdict], f"{signs(console)[verdict]} ", "  ")
+    if asked is None:
+        return
+    put_paragraph(console, not_asked_of(asked), "dim", "  ", "  ")
+    for warning in asked["warnings"]:
         put_paragraph(console, f"note: {warning}", "dim")
 
 
-def print_body(console: Console, document: Document, sign: Mapping[str, str]) -> None:
+def signs(console: Console) -> Mapping[str, str]:
+    """By answer the sign before it: a yes is the bad one."""
+    glyphs = glyphs_of(console)
+    return {"yes": glyphs.bad, "no": glyphs.good, "undecided": glyphs.open}
+
+
+def print_body(console: Console, document: Document) -> None:
     """Settings, findings and stories: what stands below the table."""
+    sign = signs(console)
     put(console, [])
     for item in document["settings"]:
         put_paragraph(console, f"{item['key']}={item['value']}", "bold", "  ", "  ")

@@ -12,7 +12,7 @@ from acked.checker.audit.questions import AuditQuestion
 from acked.checker.batch.cache import ResultCache
 from acked.reports.audit.document import Document, audit_document
 from acked.reports.audit.overview import MARKS, SHORT, STYLES, legend, overview
-from acked.reports.console import glyphs_of, put, put_paragraph
+from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table, table_markdown
 from acked.reports.units import plural
@@ -139,19 +139,11 @@ def table_legend(document: Document) -> list[str]:
 
 def print_topics(console: Console, document: Document) -> None:
     """The table of groups, then a section for each."""
-    from acked.reports.audit.terminal import head_of, not_asked_of, print_body
+    from acked.reports.audit.terminal import print_body, print_head, print_verdict
 
-    glyphs = glyphs_of(console)
-    sign = {"yes": glyphs.bad, "no": glyphs.good, "undecided": glyphs.open}
     first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
     if first is not None:
-        title, lines = head_of(first)
-        put_paragraph(console, title, "bold")
-        for line in lines:
-            put_paragraph(console, line, "dim", "", "  ")
-        put(console, [])
-        put_paragraph(console, first["model"])
-        put(console, [])
+        print_head(console, first)
     print_table(console, groups_table(document))
     put(console, [])
     for line in table_legend(document):
@@ -164,14 +156,8 @@ def print_topics(console: Console, document: Document) -> None:
             continue
         put(console, [])
         print_table(console, overview(audit))
-        print_body(console, audit, sign)
-    put(console, [])
-    verdict = document["verdict"]
-    put_paragraph(console, document["verdict_in_words"], STYLES[verdict], f"{sign[verdict]} ", "  ")
-    if first is not None:
-        put_paragraph(console, not_asked_of(first), "dim", "  ", "  ")
-        for warning in first["warnings"]:
-            put_paragraph(console, f"note: {warning}", "dim")
+        print_body(console, audit)
+    print_verdict(console, document, first)
 
 
 def title_of(group: Document) -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING
 
 from acked.checker.batch.local import Under
 from acked.checker.gate.gate import Candidate, Chosen, GateEntry, GateObserver, GateReport
@@ -17,7 +16,7 @@ from acked.reports import units
 from acked.reports.console import clean, glyphs_of, harmless, put, put_paragraph
 from acked.reports.gate.failures import FailedProperty, Failure, answer_in_words
 from acked.reports.gate.job_summary import headline
-from acked.reports.progress import LiveDisplay
+from acked.reports.progress import Displayed, LiveDisplay
 from acked.reports.runs.terminal import print_trace
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ GATE_FORMAT = "acked-gate/1"
 """What the gate's document says in `format`."""
 
 
-class GateProgress:
+class GateProgress(Displayed):
     """Shows entries as they are finished; use it in a `with` block. `is_silent` shows nothing."""
 
     def __init__(self, stream: IO[str] | None = None, is_silent: bool = False) -> None:
@@ -36,15 +35,6 @@ class GateProgress:
         self._running: dict[str, Under] = {}
         self._latest = ""
         self._done, self._all = 0, 0
-
-    def __enter__(self) -> Self:
-        self._display.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._display.close()
 
     @property
     def observer(self) -> GateObserver:

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
-from typing import Self
 
 from acked.reports import units
-from acked.reports.progress import LiveDisplay, one_line
+from acked.reports.progress import Displayed, LiveDisplay, one_line
 
 
-class EventsExplained:
+class EventsExplained(Displayed):
     """Counts events; use it in a `with` block, and call it with how many are explained."""
 
     def __init__(self, is_quiet: bool) -> None:
         self._done, self._started = 0, time.monotonic()
         self._display = LiveDisplay(sys.stderr, lambda console: one_line(console, self.line()), self.line, is_quiet)
-
-    def __enter__(self) -> Self:
-        self._display.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._display.close()
 
     def __call__(self, done: int) -> None:
         self._done = done
