@@ -267,13 +267,14 @@ class Worker:
             with open(path, "wb", buffering=0) as file:
                 at = begin
                 while at < end:
-                    at = self._expand_apart(address(self._slots), address(self.shard.states), at, min(at + CHUNK, end))
+                    stop = min(at + CHUNK, end)
+                    at = self._expand_apart(address(self._slots), address(self.shard.states), at, stop)
                     self.timing.start()  # The native code books its own time.
                     if self.shard.is_full:
                         self.shard.inspect(at, end)
                         is_expanded = False
                         break
-                    if max(self._filled) > self._box_bytes - BOX_ROOM:
+                    if at < stop:  # A box might not hold another batch's worst case; only the native code decides that.
                         self._flush(file, sent)
                     self._look_up()
                 self._flush(file, sent)
