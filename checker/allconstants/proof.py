@@ -24,7 +24,7 @@ from acked.checker.errors import ExitCode
 from acked.checker.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file
 from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
-from acked.invariants.proofs import argument_of
+from acked.invariants.proofs import Argument, argument_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Protocol
 
@@ -215,12 +215,7 @@ def prove_all_constants(
 
     `constants` are the switches that it is proved under. `ModelError` for a protocol without an argument for all constants.
     """
-    argument = argument_of(protocol, constants)
-    if argument is None:
-        raise ModelError(f"no argument for all constants is known of {protocol.name}")
-    for name, why in argument.uncovered.items():
-        if (constants or {}).get(name):
-            raise ModelError(f"the argument for all constants does not cover {name}: {why}; prove it at given sizes instead")
+    argument = _covering(protocol, constants or {})
     chosen = options or AllConstantsOptions()
     started = time.perf_counter()
     results: dict[int, ObligationResult] = {}
@@ -269,6 +264,17 @@ def prove_all_constants(
         interrupted,
         bool(chosen.wanted),
     )
+
+
+def _covering(protocol: Protocol, constants: Mapping[str, object]) -> Argument:
+    """The protocol's argument under these switches; `ModelError` if it has none, or that does not cover one of them."""
+    argument = argument_of(protocol, constants)
+    if argument is None:
+        raise ModelError(f"no argument for all constants is known of {protocol.name}")
+    for name, why in argument.uncovered.items():
+        if constants.get(name):
+            raise ModelError(f"the argument for all constants does not cover {name}: {why}; prove it at given sizes instead")
+    return argument
 
 
 def _decided(
