@@ -73,8 +73,9 @@ if TYPE_CHECKING:
     from acked.checker.spec.spec import Spec
     from acked.invariants.property import Kind, Property
     from acked.model.formulas.errors import DomainOverflow, ModelError
+    from acked.model.language.action import action, require
     from acked.model.language.context import Constant, choice, literal, switch
-    from acked.model.language.protocol import Protocol, action, require
+    from acked.model.language.protocol import Protocol
     from acked.model.language.quantify import each, every, greatest, implies, ite, least, smaller, some
     from acked.model.language.state import Array, Between, Log, Optional, Present, SetOf, Struct, all_of, field, none_of
     from acked.model.language.telling import CLIENT, CONSUMER, CONTROLLER, PRODUCER, Course, Fault, Role, Tells, Those, asks
@@ -166,8 +167,9 @@ _PLACES = {
     "acked.checker.spec.spec": "Spec",
     "acked.invariants.property": "Kind Property",
     "acked.model.formulas.errors": "DomainOverflow ModelError",
+    "acked.model.language.action": "action require",
     "acked.model.language.context": "Constant choice literal switch",
-    "acked.model.language.protocol": "Protocol action require",
+    "acked.model.language.protocol": "Protocol",
     "acked.model.language.quantify": "each every greatest implies ite least smaller some",
     "acked.model.language.state": "Array Between Log Optional Present SetOf Struct all_of field none_of",
     "acked.model.language.telling": "CLIENT CONSUMER CONTROLLER PRODUCER Course Fault Role Tells Those asks",

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from acked.checker.question.question import DEADLOCK, Question
 from acked.invariants.property import Kind, Property
-from acked.model.language.protocol import Protocol, action, require
+from acked.model.language.action import action, require
+from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every, implies, ite, some
 from acked.model.language.state import Array, Between, Log, Optional, SetOf, Struct, field
 from acked.model.language.values import Bool, Id, Int

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from acked.checker.errors import ConfigurationError
 from acked.checker.names import choices, near
 from acked.invariants.property import Property
-from acked.model.language.protocol import Action, Instance, Protocol
+from acked.model.language.action import Action
+from acked.model.language.protocol import Instance, Protocol
 
 _TEXT = re.compile(r"\s*(\w+)\s*(?:\(([\w\s,]*)\)\s*)?")
 

@@ -82,14 +82,18 @@ def as_told(instance: Instance, taken: Sequence[ActionInstance], blocked: Blocke
     telling = instance.as_told()
     if telling is instance or blocked.step is None or not blocked.clauses:
         return blocked
-    known = {step.label: step for step in telling.actions}
+    refused = telling.counterpart(blocked.step)
     codes = telling.schema.encode(instance.schema.decode(instance.schema.unpack(instance.initial[0])))
     try:
-        for step in taken:
-            codes = telling.fire(known[step.label], codes)
-        clauses = Explainer(telling).refusal(known[blocked.step.label], codes).clauses
-    except (DomainOverflow, KeyError):  # A run too long for the bounds of the telling.
+        for known in map(telling.counterpart, taken):
+            if known is None:
+                return blocked
+            codes = telling.fire(known, codes)
+    except DomainOverflow:  # A run too long for the bounds of the telling.
         return blocked
+    if refused is None:
+        return blocked
+    clauses = Explainer(telling).refusal(refused, codes).clauses
     same = [clause.label for clause in clauses] == [clause.label for clause in blocked.clauses]
     return replace(blocked, clauses=clauses) if same else blocked
 

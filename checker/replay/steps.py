@@ -81,14 +81,13 @@ class Marks:
 class Renumbering:
     """Follows a run in the instance in which people are shown it (`Protocol.told_with`), one step at a time.
 
-    A search may number leader epochs by rank; what is shown counts on. `shown` is that instance, and `actions` are its
-    actions by their labels, which the question's own have, too. Unless `renumbers`, it is the question's own instance.
+    A search may number leader epochs by rank; what is shown counts on. `shown` is that instance, which has a counterpart of
+    every action of the question's. Unless `renumbers`, it is the question's own instance.
     """
 
     def __init__(self, instance: Instance, renumbers: bool = True) -> None:
         self._instance = instance
         self.shown = instance.as_told() if renumbers else instance
-        self.actions = {item.label: item for item in self.shown.actions}
 
     def first(self, codes: Sequence[int]) -> list[int]:
         """The state of these codes, as the first one that is shown."""
@@ -98,9 +97,10 @@ class Renumbering:
         """The state of these codes, to which `action` leads from the one that was shown last."""
         if self.shown is self._instance:
             return codes
+        known = self.shown.counterpart(action)
         try:
-            return self.shown.fire(self.actions[action.label], shown)
-        except (DomainOverflow, KeyError):
+            return self.first(codes) if known is None else self.shown.fire(known, shown)
+        except DomainOverflow:
             # A run too long for the bounds of what is shown goes on as the search saw it.
             return self.first(codes)
 

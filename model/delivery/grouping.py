@@ -20,8 +20,8 @@ from acked.model.delivery.settings import (
     transacts,
 )
 from acked.model.delivery.state import COMMITTED, DONE, GOT, IDLE, Input, Member, Stage, State
+from acked.model.language.action import action, require
 from acked.model.language.context import literal
-from acked.model.language.protocol import action, require
 from acked.model.language.quantify import ite, some
 from acked.model.language.telling import Fault, Role, Telling, Tells
 from acked.model.language.values import Bool, OptionalValue

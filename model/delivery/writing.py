@@ -32,8 +32,8 @@ from acked.model.delivery.state import (
     State,
     TxnStage,
 )
+from acked.model.language.action import action, require
 from acked.model.language.context import literal
-from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, every, ite, truth
 from acked.model.language.telling import Fault, Role, Telling, Tells
 from acked.model.language.values import Bool, OptionalValue

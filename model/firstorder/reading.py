@@ -23,6 +23,7 @@ from acked.model.firstorder.store import Code, Content, Family, FunctionStore, I
 from acked.model.firstorder.terms import BOOL, INT, Choice, Logic, Relation, Sort, Symbol, Term
 from acked.model.firstorder.values import code, derived, formula, sort_of, term_of
 from acked.model.formulas.errors import ModelError
+from acked.model.language.action import Action
 from acked.model.language.context import active, resolve
 from acked.model.language.domain import (
     ArrayDomain,
@@ -38,7 +39,7 @@ from acked.model.language.domain import (
     StructDomain,
     as_leaf,
 )
-from acked.model.language.protocol import Action, Protocol
+from acked.model.language.protocol import Protocol
 from acked.model.language.semantics import Guard, Trace
 from acked.model.language.state import Struct
 from acked.model.language.values import Bool, Id, Value

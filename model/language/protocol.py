@@ -1,4 +1,4 @@
-"""Protocols: constants, a state, actions traced from ordinary Python; and their finite instances.
+"""Protocols: constants, a state and actions, traced from ordinary Python; and their finite instances.
 
 An `Instance` is a protocol under given constants, with one guarded update per binding of each action's parameters.
 """
@@ -6,136 +6,28 @@ An `Instance` is a protocol under given constants, with one guarded update per b
 from __future__ import annotations
 
 import hashlib
-import inspect
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from pathlib import Path as FilePath
-from typing import Any, TypeVar, get_type_hints
+from typing import Any
 
 from acked.model.formulas.errors import DomainOverflow, ModelError, StepError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
+from acked.model.language.action import Action, action
 from acked.model.language.context import Constant, Context, active
-from acked.model.language.domain import LeafDomain, Plain, as_leaf, is_name
+from acked.model.language.domain import LeafDomain, Plain, is_name
 from acked.model.language.finite import FINITE
 from acked.model.language.layout import Schema, meanings
 from acked.model.language.located import located
-from acked.model.language.semantics import Guard, Trace, tracing
+from acked.model.language.semantics import Guard, Trace
 from acked.model.language.state import Struct
 from acked.model.language.store import Store
-from acked.model.language.telling import Fault, Message, Party, Telling, Words, named_parameters, sort_of
+from acked.model.language.telling import Fault, Message, Party, Telling, Words
 from acked.model.language.values import Bool, Id, IntLike
-
-
-def require(label: str, condition: Bool | bool) -> None:
-    """States that the action is enabled only where `condition` holds; the label names the clause everywhere.
-
-    >>> @action()
-    ... def append(s: State) -> None:
-    ...     require("records are left", s.end[s.leader] < records.value)
-    ...     s.end[s.leader] = s.end[s.leader] + 1
-    >>> [guard.label for guard in toylog.instantiate({"brokers": 2, "records": 1}).actions[0].guards]
-    ['records are left']
-    """
-    guards = tracing().guards
-    if guards is None:
-        raise ModelError("require(…) states a guard and belongs in an action")
-    if any(guard.label == label for guard in guards):
-        raise ModelError(f"two clauses are labelled {label!r}; give each require its own label")
-    caller = sys._getframe(1)
-    guards.append(Guard(label, Bool.lift(condition), caller.f_code.co_filename, caller.f_lineno))
-
-
-F = TypeVar("F", bound=Callable[..., None])
-
-
-@dataclass(frozen=True)
-class Action:
-    """A transition rule: an ordinary function of the state and of finite-domain parameters, with its words.
-
-    `actor`, `fault` and `messages` are what its author declares for pictures (see `telling.py`): who takes the step (None:
-    not declared), what goes wrong in it, if anything, and which messages are sent.
-    """
-
-    name: str
-    function: Callable[..., None]
-    says: Words | None
-    doc: str
-    file: str
-    line: int
-    when: Callable[[], bool] | None = None
-    actor: Party | None = None
-    fault: Fault | None = None
-    messages: tuple[Message, ...] = ()
-
-    def is_present(self) -> bool:
-        """Whether the constants of the current trace leave the action in the protocol."""
-        return self.when is None or self.when()
-
-    def parameters(self) -> dict[str, LeafDomain]:
-        """The domain of every parameter after the state, from the annotations."""
-        where = self._where
-        names = list(inspect.signature(self.function).parameters)
-        if not names:
-            raise ModelError(f"{where}: an action's first parameter is the state, such as `s: State`")
-        names = names[1:]
-        try:
-            hints = get_type_hints(self.function)
-        except NameError as error:
-            raise ModelError(f"{where}: a parameter's type is unknown here ({error}); import it") from error
-        domains: dict[str, LeafDomain] = {}
-        for name in names:
-            if name not in hints:
-                raise ModelError(f"{where}: parameter {name!r} needs a type, such as `leader: Replica`")
-            try:
-                domains[name] = as_leaf(hints[name])
-            except ModelError as error:
-                raise ModelError(f"{where}: parameter {name!r} has a type that cannot be enumerated: {error}") from error
-        ids = [name for name, domain in domains.items() if sort_of(domain) is not None]
-        for name in named_parameters(self.actor, self.messages):
-            if name not in ids:
-                known = f"it has {', '.join(ids)}" if ids else "it has none; name a Role, or ids with Those(…)"
-                raise ModelError(
-                    f"{where}: actor and messages name {name!r}, which is not a parameter that holds ids; {known}"
-                )
-        return domains
-
-    @property
-    def _where(self) -> str:
-        return f"action {self.name} ({FilePath(self.file).name}:{self.line})"
-
-
-def action(
-    *,
-    says: Words | None = None,
-    when: Callable[[], bool] | None = None,
-    actor: Party | None = None,
-    fault: Fault | None = None,
-    messages: Iterable[Message] = (),
-) -> Callable[[Callable[..., None]], Action]:
-    """Makes an action of a function; `says` writes one plain sentence about a step (see `Telling`).
-
-    `when` decides from the constants whether a configuration has the action at all. `actor`, `fault` and `messages` say for
-    pictures who takes the step, what goes wrong in it, and which messages are sent (see `telling.py`).
-
-    >>> @action(says=lambda t: f"broker {t.broker} loses its log")
-    ... def lose_log(s: State, broker: Broker) -> None:
-    ...     s.end[broker] = 0
-    >>> lose_log.name, list(lose_log.parameters())
-    ('LoseLog', ['broker'])
-    """
-    declared = tuple(messages)
-
-    def decorate(function: Callable[..., None]) -> Action:
-        name = "".join(part.capitalize() for part in function.__name__.split("_"))
-        code = function.__code__
-        doc = inspect.getdoc(function) or ""
-        return Action(name, function, says, doc, code.co_filename, code.co_firstlineno, when, actor, fault, declared)
-
-    return decorate
 
 
 @dataclass(frozen=True)
@@ -317,9 +209,14 @@ class ActionInstance:
 
 
 class Instance:
-    """A protocol under given constants: the layout, the initial state, and every action instance that can be enabled."""
+    """A protocol under given constants: the layout, the initial state, and every action instance that can be enabled.
 
-    def __init__(self, protocol: Protocol, constants: dict[str, int], drop: frozenset[tuple[str, str]]) -> None:
+    With `is_lazy` an action is traced when it is first asked for: of a trace that is told few are.
+    """
+
+    def __init__(
+        self, protocol: Protocol, constants: dict[str, int], drop: frozenset[tuple[str, str]], is_lazy: bool = False
+    ) -> None:
         self.protocol = protocol
         self.constants = constants
         self.schema = Schema(protocol.state, constants)
@@ -335,11 +232,35 @@ class Instance:
                 places = " and ".join(f"{FilePath(twin.file).name}:{twin.line}" for twin in (known, item))
                 raise ModelError(f"{protocol.name}: two actions are named {item.name} ({places}); rename one")
         self.initial: tuple[tuple[int, ...], ...] = (self._trace_initial(),)
-        self.actions: tuple[ActionInstance, ...] = tuple(
-            made for item in self.action_rules for made in self._trace_action(item)
-        )
+        self._rules = first
+        self._counterparts: dict[str, ActionInstance | None] = {}
+        if is_lazy:
+            return
+        _ = self.actions  # An author's mistakes are told here.
         for name, label in sorted(drop - self._dropped):
             raise ModelError(self._unknown_clause(name, label))
+
+    @cached_property
+    def actions(self) -> tuple[ActionInstance, ...]:
+        """Every action instance that can be enabled, in the order of the rules and of their parameters' values."""
+        return tuple(made for item in self.action_rules for made in self._trace_action(item))
+
+    def counterpart(self, step: ActionInstance) -> ActionInstance | None:
+        """Another instance's action instance as this one has it, by name and arguments; None if it has no such one."""
+        if step.label not in self._counterparts:
+            self._counterparts[step.label] = self._bound(step)
+        return self._counterparts[step.label]
+
+    def _bound(self, step: ActionInstance) -> ActionInstance | None:
+        rule = self._rules.get(step.action.name)
+        if rule is None or (parameters := rule.parameters()).keys() != step.arguments.keys():
+            return None
+        with active(self._context()):
+            try:
+                codes = [domain.from_plain(step.arguments[name], self.constants) for name, domain in parameters.items()]
+            except ModelError:
+                return None  # A value beyond the bounds of this instance.
+        return self._trace_binding(rule, parameters, codes)
 
     def _unknown_clause(self, name: str, label: str) -> str:
         known = [item.name for item in self.action_rules]
@@ -364,7 +285,9 @@ class Instance:
     def as_told(self) -> Instance:
         """The instance in which runs are shown to people; this one, unless the protocol has another for that."""
         constants = self.protocol.told_with(self.constants)
-        return self if constants == self.constants else self.protocol.instantiate(constants, self.dropped)
+        if constants == self.constants:
+            return self
+        return Instance(self.protocol, self.protocol.bind(constants), self.dropped, is_lazy=True)
 
     # -- tracing ------------------------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from acked.model.language.action import require
 from acked.model.language.context import literal
-from acked.model.language.protocol import require
 from acked.model.language.quantify import each, greatest, ite, some
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of

@@ -6,7 +6,7 @@ KIP-595); its log is, too, unless crashes are lossy.
 
 from __future__ import annotations
 
-from acked.model.language.protocol import action, require
+from acked.model.language.action import action, require
 from acked.model.language.quantify import ite
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling

@@ -6,7 +6,7 @@ one step: a leader that has no use for an answer yet may commit later, so an ans
 
 from __future__ import annotations
 
-from acked.model.language.protocol import action, require
+from acked.model.language.action import action, require
 from acked.model.language.quantify import each, ite, some
 from acked.model.language.telling import PRODUCER, Telling, Tells, asks
 from acked.model.language.values import Bool

@@ -6,7 +6,7 @@ that lasts, and are steps only where votes are given one by one (`docs/abstracti
 
 from __future__ import annotations
 
-from acked.model.language.protocol import action, require
+from acked.model.language.action import action, require
 from acked.model.language.quantify import each, every, ite
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling, Tells, Those

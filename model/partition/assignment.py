@@ -8,7 +8,7 @@ KAFKA-19975.
 
 from __future__ import annotations
 
-from acked.model.language.protocol import require
+from acked.model.language.action import require
 from acked.model.language.quantify import ite, truth
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, SetValue

@@ -6,7 +6,7 @@ every read is thereby checked of all.
 
 from __future__ import annotations
 
-from acked.model.language.protocol import action, require
+from acked.model.language.action import action, require
 from acked.model.language.quantify import smaller
 from acked.model.language.telling import CONSUMER
 from acked.model.partition.common import epoch_start, presumes_leadership, renumber_epochs

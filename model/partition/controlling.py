@@ -7,7 +7,7 @@ Which of several candidates is elected is left open, which covers every order of
 
 from __future__ import annotations
 
-from acked.model.language.protocol import action, require
+from acked.model.language.action import action, require
 from acked.model.language.quantify import for_each, implies, ite, some, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling

@@ -8,7 +8,7 @@ so it carries the high watermark from before; one for which the fetch waited at 
 
 from __future__ import annotations
 
-from acked.model.language.protocol import action, require
+from acked.model.language.action import action, require
 from acked.model.language.quantify import for_each, ite, least, smaller, some, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling

@@ -6,7 +6,7 @@ Becoming leader, taking a follower out of the ISR, and taking one in where that 
 
 from __future__ import annotations
 
-from acked.model.language.protocol import action, require
+from acked.model.language.action import action, require
 from acked.model.language.quantify import every, for_each, ite, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Fault, Telling

@@ -7,7 +7,7 @@ give a record up, and producers that restart. The answer that acks=all waits for
 
 from __future__ import annotations
 
-from acked.model.language.protocol import action, require
+from acked.model.language.action import action, require
 from acked.model.language.quantify import every, for_each, implies, ite, least, some, truth
 from acked.model.language.telling import PRODUCER, Fault, Telling
 from acked.model.language.values import Bool

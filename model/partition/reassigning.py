@@ -8,7 +8,7 @@ and `PartitionChangeBuilder` of 3.3 to 4.4; KIP-455, KAFKA-12803.
 
 from __future__ import annotations
 
-from acked.model.language.protocol import action, require
+from acked.model.language.action import action, require
 from acked.model.language.quantify import each, ite, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Fault, Telling

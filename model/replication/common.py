@@ -6,8 +6,8 @@ the three variants before KIP-320 have in common.
 
 from __future__ import annotations
 
+from acked.model.language.action import action, require
 from acked.model.language.plain import PlainStruct
-from acked.model.language.protocol import action, require
 from acked.model.language.quantify import every, greatest, ite, smaller
 from acked.model.language.telling import CONTROLLER, PRODUCER, Course, Fault, Telling, Tells, Those
 from acked.model.language.values import Bool, OptionalValue, SetValue

@@ -8,7 +8,8 @@ announced epoch, and truncates to the point where the logs agree. Elections, bec
 
 from __future__ import annotations
 
-from acked.model.language.protocol import Protocol, require
+from acked.model.language.action import require
+from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every
 from acked.model.replication.common import (
     CHANGED_ISR,

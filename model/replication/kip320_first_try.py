@@ -7,7 +7,8 @@ counted, and so a record that a majority of no current epoch holds is committed.
 
 from __future__ import annotations
 
-from acked.model.language.protocol import Protocol, require
+from acked.model.language.action import require
+from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every, smaller
 from acked.model.language.values import Bool
 from acked.model.language.words import says_cut

@@ -6,8 +6,8 @@ are prepared and completed. Sources: `TransactionCoordinator`, `TransactionMetad
 
 from __future__ import annotations
 
+from acked.model.language.action import require
 from acked.model.language.context import literal
-from acked.model.language.protocol import require
 from acked.model.language.quantify import each, every, ite, some, truth
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of

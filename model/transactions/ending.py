@@ -6,8 +6,8 @@ EndTxn, answered at once or late, under both transaction versions, and the timeo
 
 from __future__ import annotations
 
+from acked.model.language.action import action, require
 from acked.model.language.context import literal
-from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, ite, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling, Tells

@@ -7,8 +7,8 @@ that is late. Sources: `TransactionCoordinator.prepareInitProducerIdTransit`,
 
 from __future__ import annotations
 
+from acked.model.language.action import action, require
 from acked.model.language.context import literal
-from acked.model.language.protocol import action, require
 from acked.model.language.quantify import each, ite
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling

@@ -6,8 +6,8 @@ and `handleVerifyPartitionsInTransaction`, `ProducerAppendInfo`, `UnifiedLog.ana
 
 from __future__ import annotations
 
+from acked.model.language.action import action, require
 from acked.model.language.context import literal
-from acked.model.language.protocol import action, require
 from acked.model.language.quantify import every, implies, ite, truth
 from acked.model.language.telling import Fault, Telling, Tells
 from acked.model.language.values import Bool, OptionalValue

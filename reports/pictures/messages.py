@@ -9,8 +9,9 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
+from acked.model.language.action import Action
 from acked.model.language.context import resolve
-from acked.model.language.protocol import Action, ActionInstance, Instance
+from acked.model.language.protocol import ActionInstance, Instance
 from acked.model.language.telling import Course, Ends, Party, Role, Telling, Tells, Those, sort_of
 from acked.model.language.values import Id
 from acked.reports.pictures.picture import Message, Moment, Provider

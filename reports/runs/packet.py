@@ -175,7 +175,7 @@ class Packer:
     # The search may number leader epochs by rank; reasons have the values that the page shows, if they say the same.
 
     def _told(self, refusal: Refusal, past: Past) -> Refusal:
-        step = self._teller.told_actions.get(refusal.step.label)
+        step = self._teller.telling.counterpart(refusal.step)
         if step is None or past.told == past.codes:
             return refusal
         told = self._told_explainer.refusal(step, past.told)
@@ -188,7 +188,7 @@ class Packer:
             return None
         if question.properties[position].kind is Kind.STATE:
             return self._told_explainer.failing_conjuncts(question.holds_in_state(position), past.told)
-        step = None if action is None else self._teller.told_actions.get(action.label)
+        step = None if action is None else self._teller.telling.counterpart(action)
         if step is None or before is None:
             return None
         return self._told_explainer.failing_conjuncts(question.holds_in_step(position, step), before.told)

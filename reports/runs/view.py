@@ -168,9 +168,8 @@ def value_in_words(state: Mapping[str, Any], path: tuple[str | int, ...]) -> str
 class StepTeller:
     """Renders steps one at a time, each from its own past, so that runs may branch.
 
-    `Past` is what a step leaves behind for those after it. `telling` is the instance in which the trace is shown, and
-    `told_actions` are its actions by their labels, which the question's own have, too. Without `renumbers` that is the
-    question's own instance, whose numbers are ranks.
+    `Past` is what a step leaves behind for those after it. `telling` is the instance in which the trace is shown. Without
+    `renumbers` that is the question's own instance, whose numbers are ranks.
     """
 
     def __init__(self, question: Question, renumbers: bool = True) -> None:
@@ -179,7 +178,7 @@ class StepTeller:
         self._provider = provider_of(question.instance)
         self._lanes = lanes_of_protocol(question.instance, self._provider.name)
         self._numbers = Renumbering(question.instance, renumbers)
-        self.telling, self.told_actions = self._numbers.shown, self._numbers.actions
+        self.telling = self._numbers.shown
 
     def first(self, codes: Sequence[int]) -> tuple[StepView, Past]:
         """Step 0 of a run that begins in the state of these codes."""

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
 from acked.model.formulas.errors import ModelError
+from acked.model.language.action import Action
 from acked.model.language.context import Constant, Switch
-from acked.model.language.protocol import Action, Protocol
+from acked.model.language.protocol import Protocol
 from acked.reports.console import put, put_paragraph
 
 if TYPE_CHECKING:

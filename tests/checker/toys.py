@@ -8,7 +8,8 @@ from typing import Any
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result
 from acked.invariants.property import Kind, Property
-from acked.model.language.protocol import Protocol, require
+from acked.model.language.action import require
+from acked.model.language.protocol import Protocol
 from acked.model.language.state import Between, Struct, field
 from acked.model.language.values import Bool, Id, Int
 

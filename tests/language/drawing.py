@@ -41,7 +41,8 @@ SYMMETRIC = ("record ids", "exchange")
 
 HEAD = '''"""A drawn protocol."""
 from acked.model.language.context import Constant, literal
-from acked.model.language.protocol import Protocol, require
+from acked.model.language.action import require
+from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every, greatest, implies, ite, least, some
 from acked.model.language.state import Array, Between, Log, Optional, SetOf, Struct, all_of, field, none_of
 from acked.model.language.values import Bool, Id, Int, SetValue

@@ -19,8 +19,9 @@ from types import SimpleNamespace
 from typing import Any, get_type_hints
 
 from acked.invariants.property import Kind, Property
+from acked.model.language.action import Action, require
 from acked.model.language.context import active, current
-from acked.model.language.protocol import Action, Protocol, require
+from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import each, every, implies, ite, some, truth
 from acked.model.language.semantics import Guard, tracing
 from acked.model.language.state import Struct, field, none_of

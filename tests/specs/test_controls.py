@@ -18,7 +18,8 @@ from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import DomainOverflow
-from acked.model.language.protocol import Instance, Protocol, require
+from acked.model.language.action import require
+from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.quantify import ite
 from acked.model.replication.common import CONTROL_AND_WRITE, is_sent, take_up_request
 from acked.model.replication.state import CONSTANTS, Epoch, Replica, State, initial

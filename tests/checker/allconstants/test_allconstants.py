@@ -31,7 +31,8 @@ from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, 
 from acked.checker.solver.tasks import FirstOrderProblem, ObligationAnswer, ObligationTask
 from acked.invariants.proofs import COUNTERPARTS, argument_of
 from acked.model.catalogue import PROTOCOLS
-from acked.model.language.protocol import Action, Protocol, require
+from acked.model.language.action import Action, require
+from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every
 from acked.model.replication.common import (
     become_follower,

@@ -21,8 +21,9 @@ from acked.invariants.replication.properties import PROPERTIES
 from acked.model.catalogue import FAMILY as PROTOCOLS
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
+from acked.model.language.action import require
 from acked.model.language.context import Constant
-from acked.model.language.protocol import Instance, Protocol, require
+from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.quantify import ite
 from acked.model.language.state import Struct, field
 from acked.model.language.values import Bool, Id, Int

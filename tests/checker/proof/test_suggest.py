@@ -14,8 +14,9 @@ from acked.checker.search.local import search
 from acked.invariants.property import Kind, Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
 from acked.invariants.replication.properties import PROPERTIES
+from acked.model.language.action import require
 from acked.model.language.context import Constant
-from acked.model.language.protocol import Protocol, require
+from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every, implies
 from acked.model.language.state import Optional, SetOf, Struct, field
 from acked.model.language.values import Bool, Id

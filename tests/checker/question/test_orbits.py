@@ -27,8 +27,9 @@ from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.action import require
 from acked.model.language.context import Constant
-from acked.model.language.protocol import Protocol, require
+from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import each
 from acked.model.language.state import Array, Between, Optional, SetOf, Struct, field
 from acked.model.language.values import Id, Int

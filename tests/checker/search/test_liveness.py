@@ -33,7 +33,8 @@ from acked.checker.search.local import search
 from acked.checker.spec.expectation import Reason
 from acked.checker.spec.spec import Spec, load_spec, parse_spec
 from acked.cli import main
-from acked.model.language.protocol import Protocol, require
+from acked.model.language.action import require
+from acked.model.language.protocol import Protocol
 from acked.model.language.state import Struct, field
 from acked.model.language.values import Bool, Id
 from tests.places import SPECS

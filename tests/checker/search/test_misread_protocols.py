@@ -30,7 +30,8 @@ from acked.model.formulas.errors import DomainOverflow
 LIMITS = Limits(jobs=1, timeout=600.0)
 HEAD = """
 from acked.model.language.context import Constant
-from acked.model.language.protocol import Protocol, require
+from acked.model.language.action import require
+from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every, ite, some
 from acked.model.language.state import Array, Between, Log, Optional, Struct, field
 from acked.model.language.values import Bool, Id, Int

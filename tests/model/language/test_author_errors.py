@@ -14,8 +14,9 @@ import pytest
 
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import DomainOverflow, ModelError
+from acked.model.language.action import require
 from acked.model.language.context import Constant
-from acked.model.language.protocol import Protocol, require
+from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every, ite
 from acked.model.language.state import Array, Log, Optional, SetOf, Struct, field
 from acked.model.language.values import Bool, Id, Int

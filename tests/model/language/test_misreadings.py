@@ -14,8 +14,9 @@ import pytest
 
 from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.model.formulas.evaluate import evaluate
+from acked.model.language.action import require
 from acked.model.language.context import Constant, Switch
-from acked.model.language.protocol import Instance, Protocol, require
+from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.quantify import each, every, greatest, implies, ite, least, some
 from acked.model.language.state import Array, Between, Log, Optional, Present, SetOf, Struct, all_of, field
 from acked.model.language.values import Bool, Id, Int, SetValue

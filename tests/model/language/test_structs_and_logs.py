@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from acked.model.formulas.errors import DomainOverflow, ModelError
-from acked.model.language.protocol import require
+from acked.model.language.action import require
 from acked.model.language.quantify import ite
 from acked.model.language.state import Array, Between, Log, Optional, Struct, field
 from acked.model.language.values import Bool

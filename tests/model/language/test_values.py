@@ -244,7 +244,7 @@ def test_constants_stand_on_either_side_of_an_operator() -> None:
 
 
 def test_one_action_instance_is_made_per_binding_that_can_be_enabled() -> None:
-    from acked.model.language.protocol import require
+    from acked.model.language.action import require
 
     def pick(s: State, a: Node, b: Node, e: Epoch) -> None:
         require("apart", a != b)

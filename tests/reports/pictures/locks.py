@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
+from acked.model.language.action import require
 from acked.model.language.context import Constant
-from acked.model.language.protocol import Instance, Protocol, require
+from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.state import Optional, SetOf, Struct, field
 from acked.model.language.telling import Course, Ends, Fault, Role, Tells
 from acked.model.language.values import Id

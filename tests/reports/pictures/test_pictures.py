@@ -13,8 +13,9 @@ import pytest
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Run
 from acked.model.formulas.errors import ModelError
+from acked.model.language.action import require
 from acked.model.language.context import Constant
-from acked.model.language.protocol import Protocol, require
+from acked.model.language.protocol import Protocol
 from acked.model.language.state import Array, Struct, field
 from acked.model.language.telling import CLIENT, Role, Tells, Those
 from acked.model.language.values import Bool, Id

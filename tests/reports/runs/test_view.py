@@ -12,8 +12,9 @@ from acked.checker.search.local import Bounds, search
 from acked.checker.spec.spec import load_spec
 from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS
+from acked.model.language.action import require
 from acked.model.language.context import Constant
-from acked.model.language.protocol import Protocol, require
+from acked.model.language.protocol import Protocol
 from acked.model.language.state import Array, Optional, SetOf, Struct, field, none_of
 from acked.model.language.values import Id, Int
 from acked.reports.pictures.picture import Edit, MarkerKind, Tone

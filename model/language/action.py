@@ -1,0 +1,124 @@
+"""Actions: transition rules that are ordinary functions of the state and of finite-domain parameters, with their words."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import TypeVar, get_type_hints
+
+from acked.model.formulas.errors import ModelError
+from acked.model.language.domain import LeafDomain, as_leaf
+from acked.model.language.semantics import Guard, tracing
+from acked.model.language.telling import Fault, Message, Party, Words, named_parameters, sort_of
+from acked.model.language.values import Bool
+
+
+def require(label: str, condition: Bool | bool) -> None:
+    """States that the action is enabled only where `condition` holds; the label names the clause everywhere.
+
+    >>> @action()
+    ... def append(s: State) -> None:
+    ...     require("records are left", s.end[s.leader] < records.value)
+    ...     s.end[s.leader] = s.end[s.leader] + 1
+    >>> [guard.label for guard in toylog.instantiate({"brokers": 2, "records": 1}).actions[0].guards]
+    ['records are left']
+    """
+    guards = tracing().guards
+    if guards is None:
+        raise ModelError("require(…) states a guard and belongs in an action")
+    if any(guard.label == label for guard in guards):
+        raise ModelError(f"two clauses are labelled {label!r}; give each require its own label")
+    caller = sys._getframe(1)
+    guards.append(Guard(label, Bool.lift(condition), caller.f_code.co_filename, caller.f_lineno))
+
+
+F = TypeVar("F", bound=Callable[..., None])
+
+
+@dataclass(frozen=True)
+class Action:
+    """A transition rule: an ordinary function of the state and of finite-domain parameters, with its words.
+
+    `actor`, `fault` and `messages` are what its author declares for pictures (see `telling.py`): who takes the step (None:
+    not declared), what goes wrong in it, if anything, and which messages are sent.
+    """
+
+    name: str
+    function: Callable[..., None]
+    says: Words | None
+    doc: str
+    file: str
+    line: int
+    when: Callable[[], bool] | None = None
+    actor: Party | None = None
+    fault: Fault | None = None
+    messages: tuple[Message, ...] = ()
+
+    def is_present(self) -> bool:
+        """Whether the constants of the current trace leave the action in the protocol."""
+        return self.when is None or self.when()
+
+    def parameters(self) -> dict[str, LeafDomain]:
+        """The domain of every parameter after the state, from the annotations."""
+        where = self._where
+        names = list(inspect.signature(self.function).parameters)
+        if not names:
+            raise ModelError(f"{where}: an action's first parameter is the state, such as `s: State`")
+        names = names[1:]
+        try:
+            hints = get_type_hints(self.function)
+        except NameError as error:
+            raise ModelError(f"{where}: a parameter's type is unknown here ({error}); import it") from error
+        domains: dict[str, LeafDomain] = {}
+        for name in names:
+            if name not in hints:
+                raise ModelError(f"{where}: parameter {name!r} needs a type, such as `leader: Replica`")
+            try:
+                domains[name] = as_leaf(hints[name])
+            except ModelError as error:
+                raise ModelError(f"{where}: parameter {name!r} has a type that cannot be enumerated: {error}") from error
+        ids = [name for name, domain in domains.items() if sort_of(domain) is not None]
+        for name in named_parameters(self.actor, self.messages):
+            if name not in ids:
+                known = f"it has {', '.join(ids)}" if ids else "it has none; name a Role, or ids with Those(…)"
+                raise ModelError(
+                    f"{where}: actor and messages name {name!r}, which is not a parameter that holds ids; {known}"
+                )
+        return domains
+
+    @property
+    def _where(self) -> str:
+        return f"action {self.name} ({FilePath(self.file).name}:{self.line})"
+
+
+def action(
+    *,
+    says: Words | None = None,
+    when: Callable[[], bool] | None = None,
+    actor: Party | None = None,
+    fault: Fault | None = None,
+    messages: Iterable[Message] = (),
+) -> Callable[[Callable[..., None]], Action]:
+    """Makes an action of a function; `says` writes one plain sentence about a step (see `Telling`).
+
+    `when` decides from the constants whether a configuration has the action at all. `actor`, `fault` and `messages` say for
+    pictures who takes the step, what goes wrong in it, and which messages are sent (see `telling.py`).
+
+    >>> @action(says=lambda t: f"broker {t.broker} loses its log")
+    ... def lose_log(s: State, broker: Broker) -> None:
+    ...     s.end[broker] = 0
+    >>> lose_log.name, list(lose_log.parameters())
+    ('LoseLog', ['broker'])
+    """
+    declared = tuple(messages)
+
+    def decorate(function: Callable[..., None]) -> Action:
+        name = "".join(part.capitalize() for part in function.__name__.split("_"))
+        code = function.__code__
+        doc = inspect.getdoc(function) or ""
+        return Action(name, function, says, doc, code.co_filename, code.co_firstlineno, when, actor, fault, declared)
+
+    return decorate
