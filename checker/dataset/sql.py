@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 VIEWS = ("states", "transitions", "levels", "actions")
 CONF = {
+    # A query over many rows is Java's own work, which is worth being compiled well.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
     # An index past the end of a log is NULL rather than an error.
     "spark.sql.ansi.enabled": "false",
     "spark.sql.shuffle.partitions": "8",

@@ -32,7 +32,12 @@ STEADY_SECONDS = 2.0
 
 _MASTER = re.compile(r"local(\[(\*|[1-9]\d*)\])?|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+")
 
+QUICK_START = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options with which Java starts in half the processor time. Of a search Java does nothing but start it: tasks are Python."""
+
 _OURS = {
+    "spark.driver.extraJavaOptions": QUICK_START,
+    "spark.executor.extraJavaOptions": QUICK_START,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # The first barrier job would wait 15 seconds for its check of slots.

@@ -19,6 +19,7 @@ from pathlib import Path
 import pyspark
 
 from acked.checker.spark.java import find_java
+from acked.checker.spark.session import QUICK_START
 
 START_SECONDS = 120.0
 
@@ -35,23 +36,28 @@ class Cluster:
         """Starts the master at a free port."""
         options = {"SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false"}
         arguments = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-        log = self._start("org.apache.spark.deploy.master.Master", arguments, "master.log", options)
-        self.master = self._wait(log, r"Starting Spark master at (spark://\S+)")
+        process, log = self._start("org.apache.spark.deploy.master.Master", arguments, "master.log", options)
+        self.master = self._wait(process, log, r"Starting Spark master at (spark://\S+)")
 
-    def start_worker(self) -> subprocess.Popen[bytes]:
-        """Starts a worker of one core and waits until the master knows it."""
+    def start_workers(self, wanted: int) -> None:
+        """Starts workers of one core each and waits until the master knows them."""
+        for process, log in [self._start_worker() for _ in range(wanted)]:
+            self._wait(process, log, r"Successfully registered with master (\S+)")
+
+    def _start_worker(self) -> tuple[subprocess.Popen[bytes], Path]:
         number = len(self.processes)
         folder = self.home / f"worker-{number}"
         arguments = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0", "-c", "1", "-m", "1g", "-d", str(folder)]
-        log = self._start("org.apache.spark.deploy.worker.Worker", [*arguments, self.master], f"worker-{number}.log", {})
-        self._wait(log, r"Successfully registered with master (\S+)")
-        return self.processes[-1]
+        return self._start("org.apache.spark.deploy.worker.Worker", [*arguments, self.master], f"worker-{number}.log", {})
 
-    def _start(self, name: str, arguments: list[str], log: str, options: dict[str, str]) -> Path:
+    def _start(
+        self, name: str, arguments: list[str], log: str, options: dict[str, str]
+    ) -> tuple[subprocess.Popen[bytes], Path]:
         home = Path(pyspark.__file__).parent
         environment = {
             **os.environ,
             **options,
+            "SPARK_DAEMON_JAVA_OPTS": QUICK_START,
             "JAVA_HOME": str(find_java()),
             "SPARK_HOME": str(home),
             "SPARK_LOCAL_IP": "127.0.0.1",
@@ -71,14 +77,15 @@ class Cluster:
                     start_new_session=True,
                 )
             )
-        return path
+        return self.processes[-1], path
 
-    def _wait(self, log: Path, pattern: str) -> str:
+    @staticmethod
+    def _wait(process: subprocess.Popen[bytes], log: Path, pattern: str) -> str:
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if match := re.search(pattern, log.read_text(errors="replace")):
                 return match[1]
-            if self.processes[-1].poll() is not None:
+            if process.poll() is not None:
                 break
             time.sleep(0.05)
         raise RuntimeError(f"not started: {log.read_text(errors='replace')[-2000:]}")
@@ -103,8 +110,7 @@ def cluster(home: Path, workers: int = 2) -> Iterator[Cluster]:
     made = Cluster(home)
     try:
         made.start_master()
-        for _ in range(workers):
-            made.start_worker()
+        made.start_workers(workers)
         yield made
     finally:
         made.stop()

@@ -109,7 +109,7 @@ def test_a_worker_that_comes_during_a_search_is_used_when_memory_is_full(
             time.sleep(0.05)
 
     def act() -> None:
-        machines.start_worker()
+        machines.start_workers(1)
         assert driver.slots(2, 120.0) == 2
 
     question = spec("kip320-3222")
