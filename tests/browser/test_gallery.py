@@ -10,7 +10,10 @@ from playwright.sync_api import expect
 
 from tests.e2e.driver import acked
 
+pytestmark = pytest.mark.browser
 
+
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1440, 360])
 def test_the_gallerys_index_is_readable_at_any_width_and_leads_to_stories(watched: Any, tmp_path: Path, width: int) -> None:
     site = tmp_path / "site"

@@ -41,6 +41,7 @@ def test_no_clause_is_told_twice_and_the_page_counts_them() -> None:
     assert f"{len(told)} clauses: {len(NEEDED)} needed," in PAGE
 
 
+@pytest.mark.slow
 def test_every_clause_of_the_shipped_defaults_is_on_the_page() -> None:
     told = {*NEEDED, *OTHERS}
     for name in ("acks-all-min-2-clean", "kip966-fix", "idempotence-mends", "kip101-2-fix", "kip207-fix", "kafka18991-fix"):

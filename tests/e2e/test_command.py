@@ -340,6 +340,7 @@ def test_a_trace_replaces_the_file_that_was_there(tmp_path: Path) -> None:
 # -- the terminal ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["list | head -1", "list --format json | head -1", "check truncate-to-hw | head -1"])
 def test_a_reader_that_goes_away_causes_no_traceback(command: str) -> None:
     done = subprocess.run(

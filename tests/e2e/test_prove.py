@@ -62,6 +62,7 @@ def document(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     return read
 
 
+@pytest.mark.slow
 def test_a_proof_says_what_it_rests_on(tiny: Path) -> None:
     done = acked("prove", tiny)
     assert done.returncode == 0, done.stderr
@@ -90,6 +91,7 @@ def test_the_document_of_a_proof_has_everything(tiny: Path) -> None:
         assert all(item["verdict"] == "proved" for item in action["obligations"])
 
 
+@pytest.mark.slow
 def test_bounded_model_checking_shows_the_shortest_run(broken: Path, tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
     done = acked("prove", broken, "--depth", "10", "--trace-out", trace)

@@ -217,6 +217,7 @@ def test_a_topic_that_there_is_not_and_an_address_that_is_none_are_refused(admin
         ask_cluster("kafka.example", {})
 
 
+@pytest.mark.slow
 def test_a_cluster_that_does_not_answer_is_one_sentence() -> None:
     with pytest.raises(AckedError, match=r"the cluster at 127\.0\.0\.1:1 does not answer"):
         ask_cluster("127.0.0.1:1", {}, seconds=1)

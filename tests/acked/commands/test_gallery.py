@@ -76,6 +76,7 @@ def count_searches(monkeypatch: pytest.MonkeyPatch, ends_at: int | None = None) 
     return searched
 
 
+@pytest.mark.slow
 def test_an_interrupted_gallery_has_an_index_of_what_is_answered_and_goes_on_from_there(
     cached: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +105,7 @@ def test_an_interrupted_gallery_has_an_index_of_what_is_answered_and_goes_on_fro
     assert {path.name: path.read_text("utf-8") for path in cached.glob("*.html")} == texts
 
 
+@pytest.mark.slow
 def test_a_damaged_entry_of_the_cache_is_answered_anew(cached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert gallery_of(cached, CHOSEN[0]).exit_code == 0
     [entry] = (cached.parent / "cache").glob("*.json")

@@ -208,6 +208,7 @@ def test_without_java_the_sentence_says_what_to_do(
 # -- a whole release ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_all_that_concerns_a_release_is_asked_played_and_kept_between_interruptions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -298,6 +298,7 @@ def test_the_nearest_state_is_found_by_search_from_where_one_is(server: Explorer
     assert "did you mean quorum?" in answer["refused"]
 
 
+@pytest.mark.slow
 def test_a_predicate_of_very_many_parts_is_refused_at_once(server: ExplorerServer) -> None:
     body = " + ".join(["log[0].end", "log[1].end", "replica[0].hw"] * 12)
     for text in (

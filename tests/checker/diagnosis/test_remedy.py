@@ -69,6 +69,7 @@ def names_the_clause(found: Remedy) -> None:
     assert f"AckedRecordsSurvive holds in all {found.states:,} reachable states" in told
 
 
+@pytest.mark.slow
 def test_the_remedy_has_the_epochs_of_the_story_and_counts_states_as_the_question_does() -> None:
     """By rank broker 0 would be in epoch 2; it was elected third, and its story says epoch 3."""
     spec = load_spec(SPECS / "gallery/kip320-try-bug.toml")

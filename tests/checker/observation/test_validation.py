@@ -190,6 +190,7 @@ def test_more_replicas_than_the_model_has_are_refused() -> None:
 # -- runs that the model takes by itself ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "release"), [(0, "4.1"), (2, "3.9")])
 def test_what_the_model_does_by_itself_is_valid_however_lines_race(seed: int, release: str) -> None:
     simulated = Simulated(seed, release, failures=50, delay=100)

@@ -220,6 +220,7 @@ def test_the_first_attempt_at_kip320_breaks_as_soon_as_the_search_says(asked: st
     assert lengths(result) == [(asked, length)]
 
 
+@pytest.mark.slow
 def test_every_depth_is_a_file_that_a_second_solver_agrees_with(tmp_path: Path) -> None:
     cvc5 = pytest.importorskip("cvc5")
     check_bounded(question("truncate-to-hw", (2, 1, 1, 1), "WeakIsr"), Bound(4, smt2=tmp_path), LIMITS)

@@ -144,11 +144,8 @@ def test_every_lemma_holds_in_every_reachable_state(parts: tuple[dict[str, Any],
     assert result.distinct_states > 10_000
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [(SMALL,), *(pytest.param(parts, marks=pytest.mark.slow) for parts in ((SMALL, STALE), (SMALL, STALE, HARDER)))],
-    ids=["crashes", "stale", "harder"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", [(SMALL,), (SMALL, STALE), (SMALL, STALE, HARDER)], ids=["crashes", "stale", "harder"])
 def test_the_latest_release_keeps_its_promises_in_runs_of_any_length(parts: tuple[dict[str, Any], ...]) -> None:
     result = attempt(PARTITION_LEMMAS, *parts)
     assert result.verdict is Verdict.HOLDS

@@ -76,6 +76,7 @@ def test_the_plain_oracle_says_so_too(name: str) -> None:
     assert_same_answer(search(question()), explore(Space(question()), StopPolicy.FIRST_VIOLATION))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VARIANTS)
 def test_initially_the_family_has_elected_whom_partition_begins_with(name: str) -> None:
     instance = instance_of(VARIANTS[name], SMALL)
@@ -164,6 +165,7 @@ def test_a_mapping_that_forgets_a_step_is_found() -> None:
         assert result.verdict is Verdict.VIOLATED, action
 
 
+@pytest.mark.slow
 def test_a_run_that_parts_them_is_told_in_the_words_of_partition() -> None:
     variant = VARIANTS["kip320"]
     instance = instance_of(variant, SMALL, ("FetchNothingNew", NO_EMPTY_ANSWER))

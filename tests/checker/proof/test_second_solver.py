@@ -13,6 +13,7 @@ from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
 from tests.checker.proof.asked import LIMITS, question
 
 
+@pytest.mark.slow
 def test_a_second_solver_agrees_with_every_query(tmp_path: Path) -> None:
     cvc5 = pytest.importorskip("cvc5")
     result = prove_by_induction(question("kip320", (2, 2, 2, 1)), KIP320_LEMMAS, LIMITS, InductionOptions(smt2=tmp_path))

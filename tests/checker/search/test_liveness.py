@@ -242,6 +242,7 @@ def test_the_fair_parts_are_the_union_of_all_sets_in_which_a_fair_run_can_stay(w
     assert set(np.flatnonzero(fair_parts(graph, region, groups) >= 0).tolist()) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 @example(Walk(ROUND, frozenset(), ("", "", ""), None, frozenset({2})))
 @example(Walk(ROUND, frozenset(), ("weak", "weak", "weak"), None, frozenset({2})))
@@ -467,6 +468,7 @@ def test_a_loop_is_judged_by_the_plain_evaluator_alone(asked: Walk, labels: str,
     assert (refused in refusal) if refused else refusal == ""
 
 
+@pytest.mark.slow
 def test_the_command_tells_the_story_and_shows_it_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec, trace, page = str(SPECS / "leader-in-office-weak.toml"), tmp_path / "t.json", tmp_path / "t.html"
     assert main(["check", spec, "--quiet", "--trace-out", str(trace)]) == 13

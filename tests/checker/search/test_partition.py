@@ -87,6 +87,7 @@ def test_no_action_of_any_release_leaves_a_domain(version: str, plane: str) -> N
     assert [proof.subject for proof in proofs if not proof.can_fire] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("action", "label"),
     [("Produce", "room in the log"), ("Produce", "presumes leadership"), ("Crash", "a lossy crash is left")],

@@ -298,6 +298,7 @@ with RunDirectory.create(Path(sys.argv[1]), question(), 5) as run:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_key_press_while_the_last_levels_are_written_leaves_them_whole(tmp_path: Path, workers: int) -> None:
     """The states were unmapped under the writer once, which ended the process."""

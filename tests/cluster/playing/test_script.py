@@ -54,6 +54,7 @@ def test_a_broker_that_comes_back_as_eligible_leader_was_shut_down_in_order() ->
     assert (shut_down, killed) == ({2}, frozenset())
 
 
+@pytest.mark.slow
 def test_leadership_moves_without_all_replicas_in_sync_only_since_2_4() -> None:
     asked = question("2.1", leadership_moves=True)
     found = run(asked, [CRASH.format(2), "BecomeLeader(leader=0)", "MoveLeadership(broker=1)"])

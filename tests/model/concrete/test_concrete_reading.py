@@ -109,6 +109,7 @@ def walk(both: Both, steps: int, seed: int) -> None:
     assert len(both.fired) > 4, "the walks saw too few actions to say anything"
 
 
+@pytest.mark.slow
 def test_every_step_in_every_state_of_a_small_instance_is_the_same_in_both_readings() -> None:
     both = Both(settings("2.1", **SMALL))
     assert compare_all(both, 2_000) == 1_472

@@ -33,6 +33,7 @@ def test_every_node_lies_in_its_interval(recipe: Recipe, state: tuple[int, ...])
         assert node.lo <= value <= node.hi
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.one_of(INTS, BOOLS), st.lists(st.one_of(INTS, BOOLS), max_size=3))
 def test_a_digest_does_not_depend_on_what_else_was_made_before(recipe: Recipe, others: list[Recipe]) -> None:

@@ -392,6 +392,7 @@ def test_epochs_that_can_be_in_use_at_once_fit_the_ranks_at_every_shipped_size()
         assert all(most_epochs({**defaults, **parts, "replicas": n, "log_size": size}) <= MAX_RANKS for n, size in sizes)
 
 
+@pytest.mark.slow
 def test_more_epochs_than_there_are_ranks_are_refused_unless_elections_are_bounded() -> None:
     with pytest.raises(ModelError, match="max_leader_epoch"):
         partition.instantiate({"replicas": 5, "log_size": 3})

@@ -66,6 +66,7 @@ def test_who_is_down_may_be_waited_for_until_those_who_may_not_join_are_left_out
     assert can(instance, "FetchWhileHwWaits(follower=1, leader=0, end=1)", *dies) is waits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "waits"), [("0.10", False), ("0.10.2", True)])
 def test_waiting_for_followers_outside_the_isr_came_with_0_10_2(version: str, waits: bool) -> None:
     instance = release(version, **TWO_RECORDS)
@@ -185,6 +186,7 @@ def test_setting_min_insync_replicas_forgets_eligible_and_last_leader_and_moving
     assert not any(item.action.name == "MoveDirectory" for item in mended.actions)
 
 
+@pytest.mark.slow
 def test_a_change_that_names_a_fenced_broker_is_refused_and_the_leader_goes_back_to_the_committed_isr() -> None:
     instance = release("3.4", "kraft", **{**TWO_RECORDS, "records": 1})
     # In 3.4 the controller's removal takes a new leader epoch, which the leader hears of by taking office again.

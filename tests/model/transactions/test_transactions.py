@@ -110,6 +110,7 @@ def test_the_enumeration_is_asked_about_every_rule_and_every_kind_of_late_reques
     assert never_other == {"coordinator_moves", "aborts", "timeouts"}
 
 
+@pytest.mark.slow
 def test_moves_without_a_bound_reach_what_some_number_of_moves_reaches_and_no_more() -> None:
     rules = Rules(producers=1, transactions=1, late_marker=True, transaction_version=1)
     unbounded, _ = reach(rules)

@@ -271,6 +271,7 @@ def test_a_late_answer_departs_from_the_leader_and_arrives_or_is_dropped_late() 
     assert seen >= {"departs", "LateAnswerCounts", "LateAnswerIsDropped"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "endings"),
     [
