@@ -18,7 +18,8 @@ from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.version import __version__
 
 _COMMANDS = {
-    "ablate": "ablate", "audit": "audit", "check": "check", "coverage": "ablate", "diff": "diff", "explore": "explore",
+    "ablate": "ablate", "audit": "audit", "check": "check", "coverage": "ablate", "diff": "diff",
+    "exercise": "observing.exercise", "explore": "explore",
     "export": "export", "find": "find", "gallery": "gallery", "gate": "gate", "graph": "graph", "kafka": "kafka",
     "list": "list", "matrix": "durability", "new": "new", "observe": "observing.observe", "prove": "prove", "query": "data",
     "reproduce": "reproduce", "show": "check", "simulate": "simulate",
@@ -28,7 +29,7 @@ _COMMANDS = {
 
 _TASKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Begin here", ("audit", "check", "view", "explore", "list")),
-    ("Operate Kafka", ("matrix", "reproduce", "kafka", "observe", "validate")),
+    ("Operate Kafka", ("matrix", "reproduce", "kafka", "observe", "validate", "exercise")),
     ("Look into a protocol", ("find", "show", "diff", "ablate", "coverage", "simulate", "prove")),
     ("Write your own, and keep it right", ("new", "gate")),
     ("States, graphs and pictures for other tools", ("states", "query", "stats", "graph", "export", "gallery")),

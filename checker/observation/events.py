@@ -61,8 +61,8 @@ FIELDS: Mapping[Says, Fields] = {
     Says.FOLLOWS: _fields("leader epoch offset hw"),
     Says.LEARNS_ISR: _fields("isr", "epoch hw raised"),
     Says.ASKS_TO_SHRINK: _fields("followers", "isr"),
-    Says.ASKS_TO_EXPAND: _fields("follower", "isr hw"),
-    Says.RAISES_HW: _fields("hw"),
+    Says.ASKS_TO_EXPAND: _fields("follower", "isr hw cut"),
+    Says.RAISES_HW: _fields("hw", "cut"),
     Says.TRUNCATES: _fields("to"),
     Says.RESTARTS: _fields("hw", "end"),
     Says.CHANGES: _fields("", "was isr leader epoch elr version"),
@@ -74,8 +74,8 @@ FIELDS: Mapping[Says, Fields] = {
 
 `hw` is the high watermark after the step where it moved (of LEADS, FOLLOWS, LEARNS_ISR and RESTARTS what it is before),
 `raised` the one after where both are told; `offset` a log end before, `next` and `end` one after; `leader_hw` what the
-leader's answer carried; `version` the partition epoch, which numbers the controller's changes. What CHANGES does not
-tell did not change.
+leader's answer carried; `cut` that the process ended before it said of which fetch this came; `version` the partition epoch,
+which numbers the controller's changes. What CHANGES does not tell did not change.
 """
 
 

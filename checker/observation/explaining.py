@@ -33,6 +33,14 @@ class Move:
         return f"{self.action}({', '.join(f'{name}={value}' for name, value in self.bound)})"
 
 
+PASSED_OVER = "a leader epoch without a leader"
+"""What stands among steps where the controller gives nobody an epoch of its own.
+
+The model's controller counts only epochs in which somebody leads. Rules compare epochs and never count them, so a run with a
+number that nobody uses is one without, numbered otherwise.
+"""
+
+
 def move(action: str, *numbers: int, **bound: Plain) -> Move:
     """A step by its action."""
     return Move(action, tuple(bound.items()), numbers)
@@ -113,6 +121,9 @@ class Explainer:
             self._found.append(f"after {steps}: {wrong}" if steps else wrong)
 
     def _take(self, item: Move, state: State) -> State | None:
+        if item.action == PASSED_OVER:
+            epoch, [wanted] = self.subject.epoch, item.numbers
+            return (*state[:epoch], max(state[epoch], wanted), *state[epoch + 1 :])
         key = (item.action, item.bound)
         if key not in self._steps:
             is_there = item.action not in self._without and self.subject.concrete.has(item.action)
@@ -324,7 +335,11 @@ class Explainer:
         if leader is None:
             yield (), lambda *_: f"broker {event['leader']} does not hold the partition"
         else:
-            yield (move("BecomeFollower", follower=me, leader=leader),), told
+            follows = move("BecomeFollower", follower=me, leader=leader)
+            yield (follows,), told
+            if state[self.subject.gone] >> me & 1 and not state[place.down]:
+                # In a controlled shutdown the controller gives a broker's part to others and tells it so.
+                yield (move("RegainSession", broker=me), follows), told
 
     def _learns_isr(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         me = self._me(event)
@@ -357,10 +372,19 @@ class Explainer:
         if follower is None:
             yield (), lambda *_: f"broker {event['follower']} does not hold the partition"
             return
-        yield (move("AskToExpand", leader=me, follower=follower),), self._raised(event)
+        asks = move("AskToExpand", leader=me, follower=follower)
+        yield (asks,), self._raised(event)
+        if event.get("cut"):
+            yield (move("FetchUnanswered", follower=follower, leader=me), asks), self._raised(event)
 
     def _raises_hw(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
-        yield (), self._is(self.subject.at[self._me(event)].hw, event["hw"], "HW", event["hw"])
+        me = self._me(event)
+        told = self._is(self.subject.at[me].hw, event["hw"], "HW", event["hw"])
+        yield (), told
+        if event.get("cut"):
+            for follower in range(len(self.subject.brokers)):
+                if follower != me:
+                    yield (move("FetchUnanswered", follower=follower, leader=me),), told
 
     def _truncates(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         me = self._me(event)
@@ -402,14 +426,20 @@ class Explainer:
         lost = tuple(self._lost(index, state) for index in gone)
         with_leader = (*lost, self._lost(leads, state)) if leads >= 0 and leads not in gone else lost
         for away in dict.fromkeys((lost, with_leader)):
-            if leader is None or leader < 0:
+            if leader is None:
                 yield away, told
+            elif leader < 0:
+                yield (*away, *self._passed_over(event)), told
             for election in elected:
                 yield (*away, election), told
                 if away:
                     yield (election, *away), told
         if leader is None and was == isr:
             yield (), told
+
+    @staticmethod
+    def _passed_over(event: Event) -> tuple[Move, ...]:
+        return () if event.get("epoch") is None else (move(PASSED_OVER, event["epoch"]),)
 
     def _lost(self, index: int, state: State) -> Move:
         return move("LoseSession", broker=index)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from acked.checker.observation.events import Event
+from acked.checker.observation.explaining import PASSED_OVER
 from acked.checker.observation.promises import Broken, Promises
 from acked.checker.observation.subject import Subject
 from acked.checker.observation.walking import Slack, Stuck, Taken, Walk
@@ -73,6 +74,8 @@ def validate(
         for event in taken.events:
             seen[event.says.value] = seen.get(event.says.value, 0) + 1
         for item in taken.moves:
+            if item.action == PASSED_OVER:
+                continue
             steps[item.action] = steps.get(item.action, 0) + 1
         if not broken and (found := promises.first_broken(before, taken)) is not None:
             broken.append(found)

@@ -1,7 +1,7 @@
 """Whether recorded logs have what a validation needs: how often each kind of line was met at each node, and what is missing.
 
-`check` reads all files once. What a single line already shows to be wrong (a layout without threads, an unknown wording) is
-an error as in a validation; this says what is missing.
+`check` reads all files once. A layout without threads is an error as in a validation; this says what is missing, and names
+every wording that is not known, of which a validation tells the first.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from acked.cluster.lines.facts import Lines, Node, files_of
 from acked.cluster.lines.recorded import nodes_of
 from acked.cluster.lines.wordings import CONTROLLER, FETCHER, LOGS, PARTITION, STATE_CHANGE, Tells
 
+_SHOWN = 300
+"""Characters of a line that are shown."""
 _LEADING = (Tells.RECORDED, Tells.RAISED)
 _NEEDED: tuple[tuple[Tells, tuple[Tells, ...], str], ...] = (
     (Tells.LEADER, (Tells.RECORDED,), f"{STATE_CHANGE} at INFO"),
@@ -41,13 +43,18 @@ class Checked:
 
 def check(paths: Sequence[str], topic: str, partition: int) -> Checked:
     """Reads the files of all nodes, and says what is missing."""
-    lines = Lines(topic, partition)
+    lines = Lines(topic, partition, keeps_unknown=True)
     counted = []
     for node in nodes_of(files_of(paths)):
         for _ in lines.facts(node):
             pass
         counted.append(Counted(node, dict(node.met)))
-    return Checked(tuple(counted), tuple(_missing(counted, lines.name)))
+    unknown = [
+        f"{one.file}:{one.line}: a line about {lines.name}, the first of {one.lines}, is worded in a way that acked does not "
+        f"know: {one.text[:_SHOWN]}"
+        for one in lines.unknown.values()
+    ]
+    return Checked(tuple(counted), (*unknown, *_missing(counted, lines.name)))
 
 
 def _missing(counted: Sequence[Counted], name: str) -> list[str]:

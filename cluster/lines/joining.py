@@ -51,11 +51,13 @@ class Joiner:
         self._number = 0
         self._started = False
         self._end: int | None = None
+        self._is_cut = False
 
     def events(self, facts: Iterable[Fact]) -> Iterator[Event]:
         """The events, in the order of their times, the earliest of their lines first where times are equal."""
         for fact in facts:
-            self._flush_older(fact.at - PATIENCE)
+            if fact.tells is not None:
+                self._flush_older(fact.at - PATIENCE)
             self._take(fact)
             while self._out and self._out[0][0] < fact.at - LATE:
                 yield heapq.heappop(self._out)[-1]
@@ -67,7 +69,7 @@ class Joiner:
 
     def _take(self, fact: Fact) -> None:
         if fact.tells is None:
-            self._flush_all()
+            self._flush_all()  # What the former process was printing when it ended.
             self._started, self._end = True, None
             return
         if fact.tells is Tells.OPENED:
@@ -128,9 +130,12 @@ class Joiner:
             self._flush(self._threads.pop(name))
 
     def _flush_all(self) -> None:
+        """At the end of a process, which may have come between two lines of one step."""
+        self._is_cut = True
         for thread in self._threads.values():
             self._flush(thread)
         self._threads.clear()
+        self._is_cut = False
 
     def _flush(self, thread: _Thread) -> None:
         held, thread.held = thread.held, []
@@ -143,9 +148,10 @@ class Joiner:
                 self._answer(first, rest)
             case Tells.EXPANDING:
                 fields = {"follower": first.fields["follower"], "isr": first.fields["isr"]}
-                self._emit(first, Says.ASKS_TO_EXPAND, {**fields, **({} if raised is None else {"hw": raised})})
+                told = {} if raised is None else {"hw": raised}
+                self._emit(first, Says.ASKS_TO_EXPAND, fields | told | self._cut())
             case Tells.RAISED:
-                self._emit(first, Says.RAISES_HW, {"hw": first.fields["hw"]})
+                self._emit(first, Says.RAISES_HW, {"hw": first.fields["hw"], **self._cut()})
             case Tells.TRUNCATING | Tells.CUT:
                 self._emit(first, Says.TRUNCATES, {"to": first.fields["to"]})
             case Tells.ALTERED | Tells.CHANGED | Tells.REPLAYED:
@@ -154,6 +160,9 @@ class Joiner:
                 pass  # Of an answer whose beginning was not printed: the file begins here.
             case _:
                 self._single(first, raised)
+
+    def _cut(self) -> dict[str, bool]:
+        return {"cut": True} if self._is_cut else {}
 
     def _single(self, fact: Fact, raised: int | None) -> None:
         assert fact.tells is not None

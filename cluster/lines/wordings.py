@@ -53,6 +53,15 @@ class Tells(Enum):
     __hash__ = object.__hash__
 
 
+_FIRST = re.compile(r"[^\s(\[]*")
+
+
+def first_word(text: str) -> str:
+    """A text to its first space or bracket."""
+    found = _FIRST.match(text)
+    return found[0] if found else ""
+
+
 @dataclass(frozen=True)
 class Wording:
     """One way in which one of some loggers says something: its first word after the prefix in brackets, and all of it.
@@ -68,8 +77,8 @@ class Wording:
 
     @property
     def first_word(self) -> str:
-        """The literal first word."""
-        return self.text.split(" ")[0].replace("\\", "")
+        """The literal first word, to a bracket."""
+        return first_word(self.text.replace("\\", ""))
 
     def pattern(self, topic: str, partition: int) -> re.Pattern[str]:
         """The expression for one partition, matched from the first word on."""
@@ -91,12 +100,11 @@ _REPLAYED = (
 )
 _REPLAYED_39 = (
     r"Replayed partition change PartitionChangeRecord\(partitionId=NUMBER,.*? isr=(?:null|\[(?P<isr>[\d, ]*)\]), "
-    r"leader=(?P<leader>-?\d+),.*?eligibleLeaderReplicas=(?:null|\[(?P<elr>[\d, ]*)\]).* for topic TOPIC$"
+    r"leader=(?P<leader>-?\d+),(?=(?:.*?eligibleLeaderReplicas=(?:null|\[(?P<elr>[\d, ]*)\]))?).* for topic TOPIC$"
 )
 _CREATED = (
-    r"Replayed PartitionRecord for new partition TP with topic ID \S+ and PartitionRegistration\("
-    r"replicas=\[(?P<replicas>[\d, ]*)\],.*?[ (]isr=\[(?P<isr>[\d, ]*)\],.*?leader=(?P<leader>-?\d+),"
-    r".*?leaderEpoch=(?P<epoch>\d+), partitionEpoch=(?P<version>\d+)"
+    r"TP with topic ID \S+ and PartitionRegistration\(replicas=\[(?P<replicas>[\d, ]*)\],.*?[ (]isr=\[(?P<isr>[\d, ]*)\],"
+    r".*?leader=(?P<leader>-?\d+),.*?leaderEpoch=(?P<epoch>\d+), partitionEpoch=(?P<version>\d+)"
 )
 
 WORDINGS: tuple[Wording, ...] = (
@@ -125,6 +133,7 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(Tells.NOTHING, (PARTITION,), r"No checkpointed highwatermark is found for partition TP", BOTH),
     Wording(Tells.NOTHING, (PARTITION,), r"UnifiedLog already exists\.", BOTH),
     Wording(Tells.NOTHING, (PARTITION,), r"Ignoring failed ISR update to ", BOTH),
+    Wording(Tells.NOTHING, (PARTITION,), r"Ignoring new ISR .* since we have a stale leader epoch ", ("3.4.1",)),
     Wording(Tells.NOTHING, (PARTITION,), r"Shrinking ISR from [\d,]+ to [\d,]+\. ", BOTH),
     Wording(
         Tells.LEADER, (STATE_CHANGE,),
@@ -146,11 +155,17 @@ WORDINGS: tuple[Wording, ...] = (
     # -- a log ----------------------------------------------------------------------------------------------------------
     Wording(
         Tells.APPENDED, LOGS,
-        r"Appended message set with last offset: -?\d+, first offset: (?P<offset>\d+), next offset: (?P<next>\d+)", BOTH,
+        r"Appended message set with last offset: -?\d+, first offset: (?:(?:Optional\[|Some\()\(offset=)?(?P<offset>\d+)"
+        r".*?, next offset: (?P<next>\d+)", ("3.4.1", "3.5.1", "3.6.2", *BOTH),
     ),
     Wording(Tells.CUT, LOGS, r"Truncating to offset (?P<to>\d+)", BOTH),
     Wording(Tells.NOTHING, LOGS, r"Truncating to \d+ has no effect as ", BOTH),
     Wording(Tells.NOTHING, LOGS, r"Setting high watermark ", BOTH),
+    Wording(Tells.NOTHING, LOGS, r"Flushing log up to offset ", ("4.1.0",)),
+    Wording(Tells.NOTHING, LOGS, r"LogSegment\(baseOffset=\d+, .* breached: false", ("4.1.0",)),
+    # A follower that led, or followed another leader, takes the new one's high watermark, which may be lower.
+    Wording(Tells.NOTHING, LOGS, r"Non-monotonic update of high watermark from ", ("3.9.1",)),
+    Wording(Tells.NOTHING, LOGS, r"Closing log$", ("3.6.2", "4.1.0")),
     Wording(Tells.NOTHING, LOGS, r"Loading producer state till offset ", ("4.4.0",)),
     Wording(Tells.NOTHING, LOGS, r"Reloading from producer snapshot ", ("4.4.0",)),
     Wording(Tells.NOTHING, LOGS, r"Producer state recovery took ", ("4.4.0",)),
@@ -161,8 +176,8 @@ WORDINGS: tuple[Wording, ...] = (
     # -- a follower -----------------------------------------------------------------------------------------------------
     Wording(
         Tells.GOT, (FETCHER,),
-        r"Follower has replica log end offset (?P<offset>\d+) for partition TP\. Received \d+ bytes of messages and "
-        r"leader hw (?P<leader_hw>-?\d+)", BOTH,
+        r"Follower has replica log end offset (?P<offset>\d+) for partition TP\. Received \d+ (?:bytes of )?messages "
+        r"and leader hw (?P<leader_hw>-?\d+)", ("3.4.1", *BOTH),
     ),
     Wording(Tells.NOTHING, (FETCHER,), r"Follower has replica log end offset \d+ after appending ", BOTH),
     Wording(
@@ -174,17 +189,22 @@ WORDINGS: tuple[Wording, ...] = (
         Tells.TRUNCATING, (FETCHER,),
         r"Truncating partition TP with TruncationState\(offset=(?P<to>\d+), completed=true\) due to ", BOTH,
     ),
+    Wording(Tells.NOTHING, (FETCHER,), r"Partition TP marked as failed", ("3.4.1",)),
     Wording(Tells.NOTHING, (FETCHER,), r"Sending fetch request ", BOTH),
+    Wording(Tells.NOTHING, (FETCHER,), r"Partition TP has an? (?:newer|older) epoch \(\d+\) than the current leader\. ",
+            ("3.4.1",)),
     Wording(Tells.NOTHING, (FETCHER,), r"Error in response for fetch request ", BOTH),
     Wording(Tells.NOTHING, (FETCHER,), r"Handling errors in processFetchRequest for partitions ", BOTH),
     Wording(Tells.NOTHING, (FETCHER,), r"Remote broker has a smaller leader epoch for partition TP ", BOTH),
     # -- the controller -------------------------------------------------------------------------------------------------
-    Wording(Tells.CREATED, (CONTROLLER,), _CREATED, BOTH),
+    Wording(Tells.CREATED, (CONTROLLER,), rf"Replayed PartitionRecord for new partition {_CREATED}", ("3.6.2", *BOTH)),
+    Wording(Tells.CREATED, (CONTROLLER,), rf"Created partition {_CREATED}", ("3.4.1",)),
     Wording(Tells.ALTERED, (CONTROLLER,), r"Node (?P<leader>\d+) has altered ISR for TP(?:\. | to )", BOTH),
     Wording(Tells.CHANGED, (CONTROLLER,), _CHANGE, BOTH),
-    Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED_39, ("3.9.1",)),
+    Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED_39, ("3.6.2", "3.9.1")),
     Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED, ("4.4.0",)),
     Wording(Tells.NOTHING, (CONTROLLER,), r"handleBrokerFenced: changing partition\(s\): ", BOTH),
+    Wording(Tells.NOTHING, (CONTROLLER,), r"enterControlledShutdown\[\d+\]: changing partition\(s\): ", ("3.6.2", "4.1.0")),
     Wording(
         Tells.FENCED, (CONTROLLER,),
         r"Fencing broker (?P<broker>\d+) (?:at epoch \d+ )?because its session has timed out", BOTH,

@@ -201,7 +201,7 @@ class Cluster:
         program = Program(plan.java, plan.jars, "", (), archive=plan.archive)
         nodes = {
             number: broker_node(number, self._folder(number), plan.release, program, self.addresses, plan.settings,
-                                self._watchdog)
+                                self._watchdog, plan.logging)
             for number in self.addresses.nodes
         }  # fmt: skip
         if plan.zookeeper_jars is not None and plan.mode is Mode.ZOOKEEPER:

@@ -99,9 +99,9 @@ class Node:
 
 
 def broker_node(number: int, folder: Path, chosen: Release, program: Program, addresses: Addresses, own: Mapping[str, str],
-                watchdog: Watchdog) -> Node:  # fmt: skip
-    """A broker, or a controller. `program` has Java, jars and class archive."""
-    options = _prepare(folder, number, chosen.log_binding, addresses)
+                watchdog: Watchdog, logging: str | None = None) -> Node:  # fmt: skip
+    """A broker, or a controller. `program` has Java, jars and class archive; `logging` is as `ClusterPlan` has it."""
+    options = _prepare(folder, number, chosen.log_binding, addresses, logging)
     made = replace(program, main=BROKER_CLASS, arguments=(str(folder / "server.properties"),), options=options)
     return Node(number, folder, made, server_settings(addresses, number, folder / "data", own), watchdog)
 
@@ -120,10 +120,17 @@ def format_tool(node: Node, arguments: tuple[str, ...]) -> Program:
     return replace(node.program, main=FORMAT_CLASS, arguments=arguments)
 
 
-def _prepare(folder: Path, number: int, binding: LogBinding, addresses: Addresses) -> tuple[str, ...]:
+def _prepare(
+    folder: Path, number: int, binding: LogBinding, addresses: Addresses, own: str | None = None
+) -> tuple[str, ...]:
     """The folder's files, and the options that name them."""
     (folder / "data").mkdir(parents=True, exist_ok=True)
     (folder / "hosts").write_text(addresses.hosts(number), encoding="ascii")
-    logging = folder / binding.value
-    logging.write_text(log_configuration(binding, folder / "log"), encoding="utf-8")
-    return (f"-Djdk.net.hosts.file={folder / 'hosts'}", log_option(binding, logging))
+    # log4j 2 reads either form, and knows them by their names.
+    logging = folder / (binding.value if own is None else "log.properties")
+    logging.write_text(log_configuration(binding, folder / "log") if own is None else own, encoding="utf-8")
+    return (
+        f"-Djdk.net.hosts.file={folder / 'hosts'}",
+        log_option(binding, logging),
+        *((f"-Dacked.log={folder / 'log'}",) if own is not None else ()),
+    )

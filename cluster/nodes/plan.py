@@ -19,7 +19,8 @@ class ClusterPlan:
 
     `archive` is a class archive for these jars, which halves what a start costs. With `keep` the cluster's folder stays.
     `witness` is a broker of KRaft without replicas, which hears of everything at once and is asked what the controller has
-    decided; with ZooKeeper the controller is asked.
+    decided; with ZooKeeper the controller is asked. `logging` is another configuration of what nodes log, a text
+    in which `acked.log` names the file.
     """
 
     release: Release
@@ -33,11 +34,13 @@ class ClusterPlan:
     archive: Path | None = None
     keep: bool = False
     witness: int | None = None
+    logging: str | None = None
 
 
 def make_plan(version: str, mode: Mode | None = None, home: Path | None = None, brokers: Sequence[int] = (0, 1, 2),
               settings: Mapping[str, str] | None = None, features: Mapping[str, int] | None = None, keep: bool = False,
-              progress: Callable[[str], None] | None = None, has_witness: bool = False) -> ClusterPlan:  # fmt: skip
+              progress: Callable[[str], None] | None = None, has_witness: bool = False,
+              logging: str | None = None) -> ClusterPlan:  # fmt: skip
     """A plan for a release by its version; jars that are missing are fetched. `has_witness`: with KRaft, one broker more.
 
     Raises `ConfigurationError` for what cannot be asked, `SystemFailure` for what this machine lacks, a sentence each.
@@ -53,4 +56,5 @@ def make_plan(version: str, mode: Mode | None = None, home: Path | None = None, 
     server = zookeeper_jars(progress) if found is Mode.ZOOKEEPER else None
     witness = max(brokers) + 1 if has_witness and found is Mode.KRAFT else None
     nodes = tuple(brokers) if witness is None else (*brokers, witness)
-    return ClusterPlan(chosen, found, jars, server, java, nodes, settings or {}, features or {}, keep=keep, witness=witness)
+    return ClusterPlan(chosen, found, jars, server, java, nodes, settings or {}, features or {}, keep=keep, witness=witness,
+                       logging=logging)  # fmt: skip

@@ -1,0 +1,131 @@
+"""The command `exercise`: a real cluster under load and disturbances, and whether what it did is a behaviour."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from acked.asking.completion import known_releases
+from acked.asking.options import shows
+from acked.asking.output import Output, say
+from acked.checker.errors import ConfigurationError, ExitCode, SystemFailure
+from acked.checker.names import near
+from acked.checker.optional import optional_packages
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from acked.cluster.exercising.course import Kind
+
+_KINDS = "kill,shutdown,pause,session,slow,answer,isr,move"
+_EXPENSIVE = "cache"
+
+
+@click.command(short_help="Disturb a real cluster at random, and hold what it did against the model.")
+@click.option(
+    "--kafka", "version", metavar="V", required=True, shell_complete=known_releases,
+    help="The release to start, e.g. 4.1.0; `acked kafka list` has all. KRaft, so 3.3 or later.",
+)
+@click.option(
+    "--minutes", type=click.FloatRange(min=0, min_open=True), default=2.0, show_default=True, metavar="M",
+    help="How long the cluster is disturbed.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Which disturbances come, and when.")
+@click.option(
+    "--faults", default=_KINDS, show_default=True, metavar="LIST",
+    help=f"What is done to brokers, of {_KINDS} and {_EXPENSIVE}: a machine that loses what was not on disk, after which "
+    "acknowledged records may be missing.",
+)
+@click.option(
+    "--rate", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True, metavar="N",
+    help="Records that are sent a second, one a request.",
+)
+@click.option(
+    "--min-insync-replicas", type=click.IntRange(1, 3), default=2, show_default=True, help="The topic's, of three replicas."
+)
+@click.option(
+    "--kafka-home", "home", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
+    help="An unpacked release instead of the jars in the cache.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    help="Keep the nodes' logs in this folder, for `acked validate DIR --topic exercise`.",
+)
+@shows
+def exercise(
+    version: str, minutes: float, seed: int, faults: str, rate: float, min_insync_replicas: int, home: Path | None,
+    out: Path | None, output: Output,
+) -> int:  # fmt: skip
+    """Start three brokers and a controller, write to them while they are disturbed at random, and validate their logs.
+
+    Brokers are killed, shut down, paused, lose their sessions or answers to fetches, get them late, have their ISR changes
+    held up, and leadership moves, in an order that the seed decides; how the brokers' threads run is theirs, so two runs of
+    one seed differ. At the end all brokers run, their replicas are equal, and every acknowledged record is looked for. Then
+    the logs are explained as steps of the model, as by `acked validate`.
+
+    \b
+    acked exercise --kafka 4.1.0 --minutes 10 --seed 7
+    acked exercise --kafka 3.9.1 --faults kill,cache --out logs/
+
+    Brokers listen on loopback only and end with the command. Exit code 0 valid, and no acknowledged record is missing; 12 if
+    a line is not explained, a promise does not hold, or a record is missing; 150 if a line is worded in a way that is not
+    known, 151 for usage, 153 if the cluster does not start.
+    """
+    with optional_packages():
+        from acked.cluster.exercising.exercise import Exercise
+        from acked.cluster.exercising.exercise import exercise as exercised
+    from acked.checker.observation.subject import Subject
+    from acked.checker.observation.validation import validate
+    from acked.cluster.exercising.exercise import TOPIC
+    from acked.cluster.lines.recorded import Recording
+    from acked.reports.observations.counting import EventsExplained
+    from acked.reports.observations.exercising import ExerciseProgress, exercise_document, print_exercise
+    from acked.reports.observations.terminal import print_verdict
+
+    asked = Exercise(version, minutes, seed, _kinds(faults), rate, min_insync_replicas, home)
+    with ExitStack() as left:
+        logs = out or Path(left.enter_context(TemporaryDirectory(prefix="acked-exercise-")))
+        _make(logs)
+        with ExerciseProgress(output.quiet, minutes) as shown:
+            done = exercised(asked, logs, shown.told())
+        recording = Recording([str(logs)], TOPIC, 0)
+        begun = recording.begin()
+        subject = Subject(version, sorted(begun.created["replicas"]), begun.settings)
+        with EventsExplained(output.quiet) as progress:
+            verdict = validate(subject, begun.created, recording.events(), progress=progress)
+        about = recording.about(subject.rules, begun)
+
+    def show(console: Console) -> None:
+        print_exercise(console, done)
+        print_verdict(console, verdict, about)
+
+    output.emit(lambda: exercise_document(done, verdict, TOPIC), show)
+    if out is not None:
+        say(f"the nodes' logs are in {out}: acked validate {out} --topic {TOPIC}")
+    return int(ExitCode.HOLDS if verdict.is_valid and not done.missing else ExitCode.INVARIANT)
+
+
+def _kinds(text: str) -> tuple[Kind, ...]:
+    from acked.cluster.exercising.course import Kind as Kinds
+
+    known = {kind.value: kind for kind in Kinds}
+    wanted = [part.strip() for part in text.split(",")]
+    for name in wanted:
+        if name not in known:
+            raise ConfigurationError(
+                f"--faults: there is no fault {name!r}{near(name, list(known))}; choose from {', '.join(known)}"
+            )
+    return tuple(known[name] for name in dict.fromkeys(wanted))
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise ConfigurationError(f"--out {folder} is not empty, and old logs would be read with the new ones; empty it")
+    except OSError as error:
+        raise SystemFailure(f"cannot make the folder {folder}: {error.strerror}") from None

@@ -1,0 +1,1 @@
+"""A cluster under load whose brokers are disturbed at random, recorded for a validation afterwards."""

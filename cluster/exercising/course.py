@@ -1,0 +1,79 @@
+"""Which disturbances come one after the other: drawn from a seed, whatever the cluster makes of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum, unique
+
+
+@unique
+class Kind(StrEnum):
+    """What is done to one broker of the partition."""
+
+    KILL = "kill"
+    SHUT_DOWN = "shutdown"
+    LOSE_CACHE = "cache"
+    PAUSE = "pause"
+    SILENCE = "session"
+    HOLD_FETCHES = "slow"
+    LOSE_ANSWER = "answer"
+    HOLD_CHANGE = "isr"
+    MOVE = "move"
+
+    # There is one object of each kind; the hash of a str differs from process to process.
+    __hash__ = object.__hash__
+
+
+MEANING: Mapping[Kind, str] = {
+    Kind.KILL: "the process is killed and starts again",
+    Kind.SHUT_DOWN: "the process shuts down in an orderly way and starts again",
+    Kind.LOSE_CACHE: "the process is killed, and what the log had not on disk is gone when it starts again",
+    Kind.PAUSE: "the process stands still, shorter or longer than its session",
+    Kind.SILENCE: "its heartbeats do not arrive, so that it loses its session while it serves",
+    Kind.HOLD_FETCHES: "answers to its fetches are late",
+    Kind.LOSE_ANSWER: "an answer to a fetch of its is lost with the connection",
+    Kind.HOLD_CHANGE: "its requests to change the ISR are late",
+    Kind.MOVE: "leadership moves to the preferred replica, which is another one each time",
+}
+_WEIGHTS: Mapping[Kind, int] = {
+    Kind.KILL: 4, Kind.SHUT_DOWN: 3, Kind.LOSE_CACHE: 2, Kind.PAUSE: 4, Kind.SILENCE: 2, Kind.HOLD_FETCHES: 5,
+    Kind.LOSE_ANSWER: 5, Kind.HOLD_CHANGE: 3, Kind.MOVE: 4,
+}  # fmt: skip
+_LASTS: Mapping[Kind, tuple[float, float]] = {
+    Kind.KILL: (0.0, 8.0), Kind.SHUT_DOWN: (0.0, 4.0), Kind.LOSE_CACHE: (0.0, 8.0), Kind.PAUSE: (0.5, 9.0),
+    Kind.SILENCE: (7.0, 10.0), Kind.HOLD_FETCHES: (0.2, 6.0), Kind.LOSE_ANSWER: (0.0, 0.0), Kind.HOLD_CHANGE: (0.2, 3.0),
+    Kind.MOVE: (0.0, 0.0),
+}  # fmt: skip
+_PAUSES = (0.2, 4.0)
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """One of them: what, to whom, how long it lasts in seconds, how long after it the next one comes.
+
+    `share` is a number from 0 to 1: which part of its log a broker loses.
+    """
+
+    kind: Kind
+    broker: int
+    lasts: float
+    pause: float
+    share: float
+
+    def __str__(self) -> str:
+        return f"{self.kind} of broker {self.broker}, {self.lasts:.1f} s"
+
+
+def course(seed: int, brokers: Collection[int], kinds: Collection[Kind]) -> Iterator[Disturbance]:
+    """Disturbances without end; the same for the same seed, brokers and kinds."""
+    chosen = random.Random(seed)
+    known = [kind for kind in Kind if kind in kinds]
+    weights = [_WEIGHTS[kind] for kind in known]
+    places = sorted(brokers)
+    while True:
+        [kind] = chosen.choices(known, weights)
+        yield Disturbance(
+            kind, chosen.choice(places), chosen.uniform(*_LASTS[kind]), chosen.uniform(*_PAUSES), chosen.random()
+        )

@@ -1,0 +1,253 @@
+"""A run of a real cluster that is disturbed at random while one producer writes: its logs are recorded for a validation.
+
+Nothing that is done is beyond what a cluster must survive, and everything is undone at the end: all brokers run, all
+replicas are in sync, and the disks are compared with what was acknowledged.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.cluster.exercising.course import Disturbance, Kind, course
+from acked.cluster.exercising.load import Load, first_leader
+from acked.cluster.lines.configuration import configuration
+from acked.cluster.nodes.addresses import CONTROLLER
+from acked.cluster.nodes.archive import with_archive
+from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.nodes.leadership import move_leadership
+from acked.cluster.nodes.plan import make_plan
+from acked.cluster.proxies.frame import Phase
+from acked.cluster.proxies.gate import Gate
+from acked.cluster.releases.release import Mode, release
+from acked.cluster.waiting import NotSeen, wait_for
+from acked.cluster.wire.apis import Api
+from acked.cluster.wire.client import Client
+
+TOPIC = "exercise"
+REPLICAS = (0, 1, 2)
+SETTINGS: Mapping[str, str] = {
+    "replica.lag.time.max.ms": "2000",
+    "broker.session.timeout.ms": "6000",
+    "replica.socket.timeout.ms": "5000",
+    "replica.fetch.wait.max.ms": "500",
+    "replica.high.watermark.checkpoint.interval.ms": "1000",
+    "unclean.leader.election.enable": "false",
+}
+"""Timers as short as a run of minutes needs; the lag must be longer than a fetch waits."""
+_SETTLE_SECONDS = 120.0
+_MOVE_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What is asked for. `rate` is in requests a second; `home` an unpacked release, None for the cache's."""
+
+    version: str
+    minutes: float
+    seed: int
+    kinds: tuple[Kind, ...] = tuple(Kind)
+    rate: float = 30.0
+    min_insync_replicas: int = 2
+    home: Path | None = None
+
+
+@dataclass(frozen=True)
+class Exercised:
+    """What was done. `logs` holds a file for each node; `counts` how often each disturbance came, `skipped` those for which
+    the moment was not right; `missing` are offsets of acknowledged records that the leader does not have at the end.
+    """
+
+    asked: Exercise
+    logs: Path
+    seconds: float
+    sent: int
+    acknowledged: int
+    missing: tuple[int, ...]
+    counts: Mapping[Kind, int]
+    skipped: int
+    disturbances: tuple[Disturbance, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Told:
+    """Who is told how it goes: lines while brokers start, and every disturbance with the seconds since the beginning."""
+
+    said: Callable[[str], None] = lambda line: None
+    disturbs: Callable[[Disturbance, float], None] = lambda disturbance, seconds: None
+
+
+def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised:
+    """Runs it and leaves the nodes' logs in a folder, which must be there; `SystemFailure` if the cluster does not start."""
+    told = told or Told()
+    chosen = release(asked.version)
+    if Mode.KRAFT not in chosen.modes:
+        raise ConfigurationError(
+            f"Kafka {asked.version} has no KRaft, and the lines of ZooKeeper's controllers are not read; choose 3.3 or later"
+        )
+    plan = make_plan(
+        asked.version, Mode.KRAFT, asked.home, REPLICAS, SETTINGS, {}, False, told.said,
+        has_witness=True, logging=configuration(chosen.number, None, TOPIC),
+    )  # fmt: skip
+    with Cluster(with_archive(plan, told.said), told.said) as cluster:
+        runner = _Runner(asked, cluster, told)
+        try:
+            runner.run()
+        finally:
+            for number in (*REPLICAS, CONTROLLER):
+                if cluster.nodes[number].log.is_file():
+                    shutil.copy(cluster.nodes[number].log, logs / f"{'controller' if number == CONTROLLER else number}.log")
+        return runner.outcome(logs)
+
+
+class _Runner:
+    def __init__(self, asked: Exercise, cluster: Cluster, told: Told) -> None:
+        self._asked, self._cluster, self._told = asked, cluster, told
+        self._counts: dict[Kind, int] = {}
+        self._done: list[Disturbance] = []
+        self._skipped = 0
+        self._order = list(REPLICAS)
+        self._begun = 0.0
+        self._seconds = 0.0
+        self._missing: tuple[int, ...] = ()
+        self._load = Load(TOPIC, asked.rate, self._connect, self._leader)
+
+    def outcome(self, logs: Path) -> Exercised:
+        load = self._load
+        return Exercised(self._asked, logs, self._seconds, load.sent, len(load.acknowledged), self._missing, self._counts,
+                         self._skipped, tuple(self._done))  # fmt: skip
+
+    def run(self) -> None:
+        settings = {"min.insync.replicas": str(self._asked.min_insync_replicas)}
+        with self._cluster.admin() as ask:
+            error = ask.create_topic(TOPIC, REPLICAS, settings)
+        if error:
+            raise SystemFailure(f"the topic {TOPIC} was not created: error {error}")
+        wait_for(lambda: self._leader() is not None, f"a leader of {TOPIC}", _SETTLE_SECONDS)
+        self._begun = time.monotonic()
+        with self._load:
+            for disturbance in course(self._asked.seed, REPLICAS, self._asked.kinds):
+                if not self._sleep(disturbance.pause):
+                    break
+                self._told.disturbs(disturbance, time.monotonic() - self._begun)
+                try:
+                    is_done = self._disturb(disturbance)
+                except (NotSeen, SystemFailure):
+                    is_done = False  # Such as a connection that was gone at that moment.
+                if is_done:
+                    self._counts[disturbance.kind] = self._counts.get(disturbance.kind, 0) + 1
+                    self._done.append(disturbance)
+                else:
+                    self._skipped += 1
+            self._mend()
+            self._load.stop()
+        self._seconds = time.monotonic() - self._begun
+        self._settle()
+
+    # -- disturbing -------------------------------------------------------------------------------------------------------
+
+    def _disturb(self, one: Disturbance) -> bool:
+        """Does it and undoes it; False if the moment is not right for it."""
+        cluster, node = self._cluster, self._cluster.nodes[one.broker]
+        if not node.is_running:
+            return False
+        match one.kind:
+            case Kind.KILL | Kind.LOSE_CACHE:
+                cluster.kill(one.broker)
+                if one.kind is Kind.LOSE_CACHE:
+                    self._lose_cache(one)
+                self._sleep(one.lasts)
+                cluster.restart(one.broker)
+            case Kind.SHUT_DOWN:
+                cluster.shut_down(one.broker)
+                self._sleep(one.lasts)
+                cluster.restart(one.broker)
+            case Kind.PAUSE:
+                assert node.jvm is not None
+                os.kill(node.jvm.pid, signal.SIGSTOP)
+                try:
+                    self._sleep(one.lasts)
+                finally:
+                    os.kill(node.jvm.pid, signal.SIGCONT)
+            case Kind.SILENCE:
+                self._hold(one, Api.BROKER_HEARTBEAT, Phase.REQUEST)
+            case Kind.HOLD_FETCHES:
+                self._hold(one, Api.FETCH, Phase.RESPONSE)
+            case Kind.HOLD_CHANGE:
+                self._hold(one, Api.ALTER_PARTITION, Phase.REQUEST)
+            case Kind.LOSE_ANSWER:
+                gate = self._gate(one, Api.FETCH, Phase.RESPONSE)
+                try:
+                    gate.close(seconds=2.0)
+                finally:
+                    gate.lift()
+            case Kind.MOVE:
+                self._order = self._order[1:] + self._order[:1]
+                move_leadership(cluster, TOPIC, self._order, _MOVE_SECONDS)
+        return True
+
+    def _hold(self, one: Disturbance, api: Api, phase: Phase) -> None:
+        gate = self._gate(one, api, phase)
+        try:
+            self._sleep(one.lasts)
+        finally:
+            gate.lift()
+
+    def _gate(self, one: Disturbance, api: Api, phase: Phase) -> Gate:
+        # Brokers fetch the controllers' own log, too, which is no partition's.
+        among = (lambda frame: frame.target != CONTROLLER) if api is Api.FETCH else None
+        return self._cluster.network.hold(source=one.broker, api=api, phase=phase, predicate=among)
+
+    def _lose_cache(self, one: Disturbance) -> None:
+        records = self._cluster.replica(one.broker, TOPIC).log
+        first = records[0].offset if records else 0
+        end = records[-1].offset + 1 if records else 0
+        self._cluster.lose_page_cache(one.broker, TOPIC, first + int(one.share * (end - first + 1)))
+
+    def _sleep(self, seconds: float) -> bool:
+        """Waits, at most until the time is over; whether there is time left."""
+        left = self._begun + 60 * self._asked.minutes - time.monotonic()
+        time.sleep(max(0.0, min(seconds, left)))
+        return left > seconds
+
+    # -- at the end -------------------------------------------------------------------------------------------------------
+
+    def _mend(self) -> None:
+        for gate in self._cluster.network.gates:
+            gate.lift()
+        for broker in REPLICAS:
+            if not self._cluster.nodes[broker].is_running:
+                self._cluster.restart(broker)
+
+    def _settle(self) -> None:
+        """Waits until all replicas are in sync and have the same records, and looks for the acknowledged ones."""
+
+        def is_whole() -> bool:
+            with self._cluster.admin() as ask:
+                view = ask.metadata([TOPIC]).topics.get(TOPIC, {}).get(0)
+            return view is not None and view.leader in REPLICAS and set(view.isr) == set(REPLICAS)
+
+        wait_for(is_whole, f"that all replicas of {TOPIC} are in sync again", _SETTLE_SECONDS)
+
+        def are_equal() -> bool:
+            return len({self._cluster.replica(broker, TOPIC).log for broker in REPLICAS}) == 1
+
+        wait_for(are_equal, "that all replicas have the same records", _SETTLE_SECONDS)
+        held = {record.offset: record.value for record in self._cluster.replica(REPLICAS[0], TOPIC).log}
+        self._missing = tuple(
+            offset for offset, value in sorted(self._load.acknowledged.items()) if held.get(offset) != value
+        )
+        for broker in REPLICAS:
+            self._cluster.shut_down(broker)
+
+    def _connect(self, broker: int, timeout: float) -> Client:
+        return self._cluster.client(broker, timeout)
+
+    def _leader(self) -> int | None:
+        return first_leader(self._connect, REPLICAS, TOPIC)
