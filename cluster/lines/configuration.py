@@ -38,12 +38,16 @@ COST = (
 """Measured with 3.9.1 and 4.4.0, three brokers and one controller on two cores, synchronous appenders."""
 
 FIRST_WITH_LOG4J2 = (4, 0)
+FIRST_WITH_NEW_LOG = (4, 1)
+"""4.0 has the old logger for appends, and the new one for what is loaded."""
 
 
 def loggers(release: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
     """The loggers and their levels for a release."""
-    log = NEW_LOG if release >= FIRST_WITH_LOG4J2 else OLD_LOG
-    return (*BROKER_LOGGERS, (log, "TRACE"), CONTROLLER_LOGGER)
+    logs = tuple(
+        log for log, is_used in ((OLD_LOG, release < FIRST_WITH_NEW_LOG), (NEW_LOG, release >= FIRST_WITH_LOG4J2)) if is_used
+    )
+    return (*BROKER_LOGGERS, *((log, "TRACE") for log in logs), CONTROLLER_LOGGER)
 
 
 def configuration(release: tuple[int, ...], wanted: Format | None, topic: str) -> str:

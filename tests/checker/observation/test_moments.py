@@ -1,0 +1,64 @@
+"""Moments of real clusters that `acked exercise` met first: epochs without a leader, shutdowns, processes cut short."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acked.checker.observation.events import CONTROLLER, Event, Says, checked
+from acked.checker.observation.subject import Subject
+from acked.checker.observation.validation import Verdict, validate
+
+
+def said(at: int, by: int, says: Says, **fields: Any) -> Event:
+    sets = {name: frozenset(value) if isinstance(value, set) else value for name, value in fields.items()}
+    return checked(Event(at, by, says, sets, "log", at, f"{by} {says.value}"))
+
+
+def verdict_of(isr: set[int], *events: Event) -> Verdict:
+    created = said(0, CONTROLLER, Says.CREATES, replicas={0, 1, 2}, isr=isr, leader=0, epoch=0)
+    return validate(Subject("4.1", [0, 1, 2]), created, events)
+
+
+@pytest.mark.parametrize(("elected_in", "is_valid"), [(2, True), (1, False), (3, False)])
+def test_an_epoch_in_which_nobody_leads_counts_and_the_next_leader_has_the_one_after(elected_in: int, is_valid: bool) -> None:
+    found = verdict_of(
+        {0},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0}),
+        said(1_000, CONTROLLER, Says.CHANGES, leader=-1, epoch=1),
+        said(1_500, CONTROLLER, Says.UNFENCES, broker=0),
+        said(2_000, CONTROLLER, Says.CHANGES, leader=0, epoch=elected_in),
+        said(3_000, 0, Says.LEADS, epoch=elected_in, offset=0, hw=0, isr={0}),
+    )
+    assert found.is_valid == is_valid
+    assert sum(found.steps.values()) == sum(number for name, number in found.steps.items() if name[0].isupper())
+
+
+def test_a_broker_that_shuts_down_in_an_orderly_way_hears_of_the_next_leader() -> None:
+    found = verdict_of(
+        {0, 1},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(1_000, CONTROLLER, Says.CHANGES, was={0, 1}, isr={1}, leader=1, epoch=1),
+        said(1_001, 0, Says.FOLLOWS, leader=1, epoch=1, offset=0, hw=0),
+        said(1_002, 1, Says.LEADS, epoch=1, offset=0, hw=0, isr={1}),
+    )
+    assert found.is_valid
+    assert found.steps["RegainSession"] == 1
+
+
+@pytest.mark.parametrize("cut", [True, None])
+def test_a_rise_of_the_high_watermark_whose_fetch_was_not_printed_any_more_needs_the_end_of_the_process(
+    cut: bool | None,
+) -> None:
+    found = verdict_of(
+        {0, 1},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(100, 0, Says.APPENDS, offset=0, next=1),
+        said(101, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(110, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=0),
+        said(120, 0, Says.RAISES_HW, hw=1, **({"cut": cut} if cut else {})),
+    )
+    assert found.is_valid == bool(cut)
