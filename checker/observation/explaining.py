@@ -319,6 +319,7 @@ class Explainer:
             self._raised(event, "raised"),
         )
         yield (move("BecomeLeader", leader=me),), told
+        yield from self._of_old(event, state)
 
     def _follows(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         me = self._me(event)
@@ -340,6 +341,16 @@ class Explainer:
             if state[self.subject.gone] >> me & 1 and not state[place.down]:
                 # In a controlled shutdown the controller gives a broker's part to others and tells it so.
                 yield (move("RegainSession", broker=me), follows), told
+        yield from self._of_old(event, state)
+
+    def _of_old(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+        """A broker that starts again hears of former epochs first, from its own copy of the metadata log (KRaft).
+
+        That is no step: the model's brokers have the newest metadata at once. What it did in such a part is not explained.
+        """
+        place = self.subject.at[self._me(event)]
+        if state[place.epoch] == 0 and event["epoch"] < state[self.subject.epoch]:
+            yield (), self._is(place.end, event["offset"], "log end", event["offset"])
 
     def _learns_isr(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         me = self._me(event)
@@ -429,17 +440,14 @@ class Explainer:
             if leader is None:
                 yield away, told
             elif leader < 0:
-                yield (*away, *self._passed_over(event)), told
+                epoch = event.get("epoch")
+                yield away if epoch is None else (*away, move(PASSED_OVER, epoch)), told
             for election in elected:
                 yield (*away, election), told
                 if away:
                     yield (election, *away), told
         if leader is None and was == isr:
             yield (), told
-
-    @staticmethod
-    def _passed_over(event: Event) -> tuple[Move, ...]:
-        return () if event.get("epoch") is None else (move(PASSED_OVER, event["epoch"]),)
 
     def _lost(self, index: int, state: State) -> Move:
         return move("LoseSession", broker=index)

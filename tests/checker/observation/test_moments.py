@@ -62,3 +62,19 @@ def test_a_rise_of_the_high_watermark_whose_fetch_was_not_printed_any_more_needs
         said(120, 0, Says.RAISES_HW, hw=1, **({"cut": cut} if cut else {})),
     )
     assert found.is_valid == bool(cut)
+
+
+@pytest.mark.parametrize(("appends", "is_valid"), [(False, True), (True, False)])
+def test_a_broker_that_starts_again_may_lead_in_a_former_epoch_and_does_nothing_then(appends: bool, is_valid: bool) -> None:
+    found = verdict_of(
+        {0, 1},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(1_000, CONTROLLER, Says.CHANGES, was={0, 1}, isr={1}, leader=1, epoch=1),
+        said(1_001, 1, Says.LEADS, epoch=1, offset=0, hw=0, isr={1}),
+        said(2_000, 0, Says.RESTARTS, hw=0, end=0),
+        said(2_001, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1}),
+        *([said(2_002, 0, Says.APPENDS, offset=0, next=1)] if appends else []),
+        said(2_100, 0, Says.FOLLOWS, leader=1, epoch=1, offset=1 if appends else 0, hw=0),
+    )
+    assert found.is_valid == is_valid
