@@ -57,8 +57,11 @@ def with_rules_of(spec: Spec, version: str, mode: Mode) -> Spec:
     """The spec with the rules of a release, on the brokers' control plane if that release has it."""
     from acked.asking.specs import under_release
     from acked.checker.audit.keys import release
+    from acked.cluster.transacting.script import is_of_transactions
     from acked.model.partition.versions import planes_of
 
+    if is_of_transactions(spec.question()):
+        return under_release(spec, version, None)
     plane = mode.value if mode.value in planes_of(release(version).rules) else None
     return under_release(spec, version, plane)
 
@@ -73,6 +76,10 @@ def playable_counterexample(
 ) -> tuple[Counterexample, dict[str, str]]:
     """The same of a question, which messages call `name`."""
     from acked.checker.search.local import search
+    from acked.cluster.transacting.script import is_of_transactions
+
+    if is_of_transactions(question):
+        return _of_transactions(question, title, name, quiet)
     from acked.cluster.nodes.leadership import moves_only_in_sync
     from acked.cluster.playing.playable import TIMED, as_asked, left_out, playable
     from acked.cluster.releases.release import release
@@ -98,3 +105,20 @@ def playable_counterexample(
     needed = [f"{action} ({reason})" for action, reason in without.items() if action in actions]
     why = f"its shortest needs {', '.join(needed)}" if needed else "they need what real brokers do in another order"
     raise ConfigurationError(f"no counterexample of {name} can be played on real brokers: {why}")
+
+
+def _of_transactions(question: Question, title: str, name: str, quiet: bool) -> tuple[Counterexample, dict[str, str]]:
+    from acked.checker.search.local import search
+    from acked.cluster.transacting.script import as_asked, left_out, playable
+    from acked.reports.progress import ProgressReporter
+    from acked.reports.runs.answers import verdict_in_words
+
+    without = left_out(question)
+    with ProgressReporter(sys.stderr, quiet=quiet) as observer:
+        result = search(playable(question), observer=observer)
+    if result.violations:
+        violation = result.violations[0]
+        return Counterexample(title, question, as_asked(question, violation.run), violation.property), without
+    why = "; ".join(f"not in the search: {action} ({reason})" for action, reason in without.items())
+    said = f"{name} has no counterexample that real brokers can play ({verdict_in_words(result)})"
+    raise ConfigurationError(f"{said}; {why}" if why else said)
