@@ -72,11 +72,12 @@ class Prepared:
 
 @dataclass(frozen=True)
 class SeenStep:
-    """What was seen after a step; None where the brokers could not be asked."""
+    """What was seen after a step; None where the brokers could not be asked. `refused` says what they did not do of it."""
 
     step: ScriptStep
     seen: Seen | None
     seconds: float
+    refused: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,8 +164,7 @@ def reproduce(prepared: Prepared, keep: bool = False, heed: Heed | None = None) 
     """Starts brokers, plays the run, and ends them; `SystemFailure` if they do not start."""
     heed = heed or Heed()
     brokers = range(prepared.script.partitions)
-    features = {} if prepared.is_v2 or release(prepared.version).number < _KNOWS_V2 else {"transaction.version": 1}
-    plan = make_plan(prepared.version, prepared.mode, prepared.home, brokers, SETTINGS, features, keep, heed.said)
+    plan = make_plan(prepared.version, prepared.mode, prepared.home, brokers, SETTINGS, {}, keep, heed.said)
     with Cluster(with_archive(plan, heed.said), heed.said) as cluster:
         played = _Play(prepared, cluster, heed.took).run()
         return Reproduction(prepared, played, cluster.seconds, cluster.folder if keep else None)
@@ -203,7 +203,7 @@ class _Play:
                     found = error.found if isinstance(error, _Differ) else ()
                     break
             if parted is not None:
-                self._go_on(parted)
+                self._go_on(parted, reason)
             last, waited = self._wait_for_the_end()
             told = dict(self._driver.told)
             return Played(initial, tuple(self._steps), parted, reason, found, tuple(self._beyond), last, told,
@@ -216,8 +216,8 @@ class _Play:
         self._driver.perform(step)
         self._note(self._steps, step, self._compare(step), begun)
 
-    def _note(self, to: list[SeenStep], step: ScriptStep, seen: Seen | None, begun: float) -> None:
-        to.append(SeenStep(step, seen, time.monotonic() - begun))
+    def _note(self, to: list[SeenStep], step: ScriptStep, seen: Seen | None, begun: float, refused: str = "") -> None:
+        to.append(SeenStep(step, seen, time.monotonic() - begun, refused))
         self._took(to[-1])
 
     def _compare(self, step: ScriptStep) -> Seen:
@@ -236,16 +236,18 @@ class _Play:
                 raise
             raise _Differ(last[0]) from None
 
-    def _go_on(self, parted: ScriptStep) -> None:
+    def _go_on(self, parted: ScriptStep, reason: str) -> None:
         """Takes what follows as far as the brokers let themselves be led, without comparing."""
         begun = time.monotonic()
-        self._note(self._beyond, parted, self._seen_if_any(), begun)
+        self._note(self._beyond, parted, self._seen_if_any(), begun, reason)
         self._driver.seconds = AFTER_PARTING
         for step in self._script.steps[parted.index :]:
-            begun = time.monotonic()
-            with suppress(Parted, SystemFailure):
+            begun, refused = time.monotonic(), ""
+            try:
                 self._driver.perform(step)
-            self._note(self._beyond, step, self._seen_if_any(), begun)
+            except (Parted, SystemFailure) as error:
+                refused = str(error)
+            self._note(self._beyond, step, self._seen_if_any(), begun, refused)
 
     def _seen_if_any(self) -> Seen | None:
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from acked.checker.errors import ExitCode
 from acked.cluster.releases.release import Mode
 from acked.cluster.transacting.play import Played, Prepared, Reproduction, SeenStep
-from acked.cluster.transacting.seen import Seen
+from acked.cluster.transacting.seen import ASKED, Seen, ended, name_of
 from acked.invariants.property import Property
 from acked.model.language.words import says_list, says_set
 from acked.reports.console import glyphs_of, put, put_paragraph
@@ -99,7 +99,8 @@ def _document(one: Reproduction) -> dict[str, Any]:
 
 def _step(step: SeenStep) -> dict[str, Any]:
     seen = None if step.seen is None else _seen(step.seen)
-    return {"index": step.step.index, "action": step.step.label, "seconds": step.seconds, "seen": seen}
+    return {"index": step.step.index, "action": step.step.label, "seconds": step.seconds, "refused": step.refused or None,
+            "seen": seen}  # fmt: skip
 
 
 def _seen(seen: Seen) -> dict[str, Any]:
@@ -144,7 +145,27 @@ def end_in_words(one: Reproduction, name: str) -> str:
     played = one.played
     if name == "NoHangingTransaction" and played.breaks(name):
         return _hangs_in_words(played)
-    return f"{name} does not hold" if played.breaks(name) else f"{name} holds" if name else "no promise is broken"
+    if not name:
+        return "no promise is broken"
+    return f"{name} {'does not hold' if played.breaks(name) else 'holds'}: {_fates_in_words(played)}"
+
+
+def _fates_in_words(played: Played) -> str:
+    """`transaction 1 was said to be committed, and its record is readable in partition 0 and aborted in partition 1`."""
+    found = []
+    for txn, what in sorted(played.told.items()):
+        said = f"of transaction {txn} the client {'has' if what == ASKED else 'was told that it is'} {what}"
+        where = []
+        for result, word in (("COMMIT", "readable"), ("ABORT", "aborted")):
+            there = [p for p, one in enumerate(played.last.ledgers) if name_of(txn) in ended(one.log, result)]
+            where += [f"{word} in {says_partitions(there)}"] if there else []
+        found.append(f"{said}, and its record is {says_list(where)}" if where else f"{said}, and its record is in no log")
+    return "; ".join(found) or "nobody was told anything"
+
+
+def says_partitions(numbers: list[int]) -> str:
+    """`partition 0`, `partitions 0 and 1`."""
+    return f"partition{'s' if len(numbers) > 1 else ''} {says_list([str(number) for number in numbers])}"
 
 
 def _hangs_in_words(played: Played) -> str:
@@ -182,9 +203,15 @@ def verdicts_in_words(answer: Transacted) -> list[tuple[str, str]]:
         said.append(("bad", f"{of}, goes the same way: {end_in_words(control, name)}"))
     else:
         sort, but = ("good", "keeps it and") if answer.control_keeps else ("bad", "breaks it all the same, though it")
-        said.append((sort, f"{of}, {but} goes another way at step {parted.index}: {control.played.reason}; "
-                     f"{end_in_words(control, name)}"))  # fmt: skip
+        said.append((sort, f"{of}, {but} goes another way at step {parted.index}: {_refusals(control)}"))
+        said.append((sort, f"there {end_in_words(control, name)}"))
     return said
+
+
+def _refusals(one: Reproduction) -> str:
+    """Where brokers went another way, and what they refused later of what was late."""
+    later = [step for step in one.played.beyond[1:] if step.refused and step.step.action.startswith("Late")]
+    return "; ".join([one.played.reason, *(f"at step {step.step.index} {step.refused}" for step in later)])
 
 
 _STYLES = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}
@@ -212,6 +239,8 @@ def _print_run(console: Console, one: Reproduction) -> None:
         put_paragraph(console, sentences[step.step.index], "", f" {step.step.index:>2}  ", " " * 5)
     for step in played.beyond:
         put_paragraph(console, sentences[step.step.index], "dim", f" {step.step.index:>2}  not compared: ", " " * 5)
+        if step.refused:
+            put_paragraph(console, f"it did not happen: {step.refused}", "", " " * 5, " " * 7)
     put_paragraph(console, "in the end:", "dim", "     ", "     ")
     for line in seen_in_words(played.last):
         put_paragraph(console, line, "", "     ", "       ")
