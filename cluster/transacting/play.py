@@ -101,6 +101,13 @@ class Played:
     waited: float
     seconds: float
 
+    @property
+    def refusals(self) -> str:
+        """Where brokers went another way, and what they refused later of what was late; nothing if they never parted."""
+        later = [one for one in self.beyond[1:] if one.refused and one.step.action.startswith("Late")]
+        said = [self.reason, *(f"at step {one.step.index} {one.refused}" for one in later)]
+        return "; ".join(text for text in said if text)
+
     def breaks(self, promise: str) -> bool:
         """Whether a promise is broken in the end; one that is not decided from what is seen is if all was as in the model."""
         return self.broken.get(promise, self.parted is None) if promise else any(self.broken.values())
@@ -114,6 +121,11 @@ class Reproduction:
     played: Played
     start_seconds: float
     folder: Path | None
+
+    @property
+    def mode(self) -> Mode:
+        """Where the brokers kept their metadata."""
+        return self.prepared.mode
 
 
 @dataclass(frozen=True)

@@ -203,15 +203,9 @@ def verdicts_in_words(answer: Transacted) -> list[tuple[str, str]]:
         said.append(("bad", f"{of}, goes the same way: {end_in_words(control, name)}"))
     else:
         sort, but = ("good", "keeps it and") if answer.control_keeps else ("bad", "breaks it all the same, though it")
-        said.append((sort, f"{of}, {but} goes another way at step {parted.index}: {_refusals(control)}"))
+        said.append((sort, f"{of}, {but} goes another way at step {parted.index}: {control.played.refusals}"))
         said.append((sort, f"there {end_in_words(control, name)}"))
     return said
-
-
-def _refusals(one: Reproduction) -> str:
-    """Where brokers went another way, and what they refused later of what was late."""
-    later = [step for step in one.played.beyond[1:] if step.refused and step.step.action.startswith("Late")]
-    return "; ".join([one.played.reason, *(f"at step {step.step.index} {step.refused}" for step in later)])
 
 
 _STYLES = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}
