@@ -1,8 +1,9 @@
 """The steps of transactions on real brokers: each is a request, one that is held on its way, or a marker that is let go.
 
 Broker 0 is the coordinator of the one transactional id, and leads partition 0; broker 1 leads partition 1. A partition is a
-topic of its own. What is late waits in a proxy between client and broker, as the bytes that the client has sent; markers wait
-between the coordinator and the partitions' leaders until a step lets them go.
+topic of its own; with offsets the last one is `__consumer_offsets`, whose leader is the group's coordinator. What is late
+waits in a proxy between client and broker, as the bytes that the client has sent; markers wait between the coordinator and
+the partitions' leaders until a step lets them go.
 """
 
 from __future__ import annotations
@@ -23,15 +24,19 @@ from acked.cluster.wire.client import Client
 from acked.cluster.wire.transactional import (
     Asked,
     Identity,
+    add_offsets_request,
     add_request,
+    committed_offset,
     describe_id,
     describe_partition,
     end_request,
     init_request,
+    offset_request,
     produce_request,
 )
 
 COORDINATOR, TRANSACTIONAL_ID, LOG = 0, "played", "__transaction_state"
+GROUP, INPUT, OFFSETS = "group", "input", "__consumer_offsets"
 TIMEOUT_MS = 600_000
 """transaction.timeout.ms: so long that nothing ends by it; brokers allow up to 15 minutes."""
 _NOT_YET = frozenset({14, 15, 16})
@@ -59,7 +64,8 @@ class Driver:
 
     def __init__(self, cluster: Cluster, script: Script, is_v2: bool, seconds: float) -> None:
         self.cluster, self.script, self.is_v2, self.seconds = cluster, script, is_v2, seconds
-        self.topics = tuple(f"played-{p}" for p in range(script.partitions))
+        results = range(script.partitions - script.has_offsets)
+        self.topics = (*(f"played-{p}" for p in results), *((OFFSETS,) if script.has_offsets else ()))
         self.told: dict[int, str] = {}
         """By transaction what its client has been told, or that it has asked for a COMMIT."""
         self._known: dict[int, Identity] = {}
@@ -71,8 +77,10 @@ class Driver:
     def begin(self) -> None:
         """Creates the coordinator's log and the partitions, and has markers wait from now on."""
         self._create(LOG, COORDINATOR, {"cleanup.policy": "compact"})
+        if self.script.has_offsets:
+            self._create(INPUT, COORDINATOR, {})
         for p, topic in enumerate(self.topics):
-            self._create(topic, p, {})
+            self._create(topic, p, {"cleanup.policy": "compact"} if topic == OFFSETS else {})
             self._markers[p] = self.cluster.network.hold(COORDINATOR, p, Api.WRITE_TXN_MARKERS)
         wait_for(self._is_coordinator, "the transaction coordinator", self.seconds, self.check)
 
@@ -148,7 +156,27 @@ class Driver:
     def _add(self, step: ScriptStep) -> None:
         i, p = step.arguments["producer"], step.arguments["partition"]
         if not self.is_v2:  # Else the partition's leader adds it.
-            self._taken(COORDINATOR, add_request(TRANSACTIONAL_ID, self._known[i], self.topics[p]), f"adding partition {p}")
+            self._taken(COORDINATOR, self._adding(i, p), f"adding partition {p}")
+
+    def _adding(self, i: int, p: int) -> Asked:
+        if self.topics[p] == OFFSETS:
+            return add_offsets_request(TRANSACTIONAL_ID, self._known[i], GROUP)
+        return add_request(TRANSACTIONAL_ID, self._known[i], self.topics[p])
+
+    def _fetch_offset(self, step: ScriptStep) -> None:
+        wanted = step.after["producer"][step.arguments["producer"]]["position"]
+        last: list[tuple[int, int]] = []
+
+        def look() -> bool:
+            with self.cluster.client(len(self.topics) - 1, self.seconds) as ask:
+                last[:] = [committed_offset(ask, GROUP, INPUT)]
+            return last[0][0] not in _NOT_YET
+
+        wait_for(look, "the group's coordinator", self.seconds, self.check)
+        error, found = last[0]
+        if error or found != wanted:
+            said = error_name(error) if error else f"offset {found}"
+            raise Parted(f"the group's coordinator answers with {said}, and in the model with offset {wanted}")
 
     def _produce(self, step: ScriptStep) -> None:
         i, p = step.arguments["producer"], step.arguments["partition"]
@@ -159,6 +187,9 @@ class Driver:
         numbers = step.before["producer"][i].get("sequence")
         sequence = 0 if self.is_v2 or numbers is None else numbers[p]
         value = name_of(_txn(step))
+        if self.topics[p] == OFFSETS:
+            offset = step.before["txn"][_txn(step)]["input"] + 1
+            return offset_request(TRANSACTIONAL_ID, self._known[i], GROUP, INPUT, offset, value, self.is_v2)
         return produce_request(TRANSACTIONAL_ID, self._known[i], self.topics[p], value, sequence, self.is_v2)
 
     def _end(self, step: ScriptStep, commits: bool) -> None:
@@ -183,8 +214,7 @@ class Driver:
     def _delay_add(self, step: ScriptStep) -> None:
         i, p = step.arguments["producer"], step.arguments["partition"]
         if not self.is_v2:
-            request = add_request(TRANSACTIONAL_ID, self._known[i], self.topics[p])
-            self._delay("add", COORDINATOR, request, "AddPartitionsToTxn")
+            self._delay("add", COORDINATOR, self._adding(i, p), "AddPartitionsToTxn")
 
     def _delay_produce(self, step: ScriptStep) -> None:
         self._delay("produce", step.arguments["partition"], self._record(step), name_of(_txn(step)))
@@ -254,6 +284,7 @@ STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
     "BumpEpoch": partial(Driver._init, named=True),
     "AbortOpenTransaction": Driver._init_aborts,
     "AbortBeforeBump": partial(Driver._init_aborts, named=True),
+    "FetchOffset": Driver._fetch_offset,
     "Begin": Driver._nothing,
     "AddPartitionToTxn": Driver._add,
     "Produce": Driver._produce,

@@ -219,7 +219,7 @@ class _Play:
             last, waited = self._wait_for_the_end()
             told = dict(self._driver.told)
             return Played(initial, tuple(self._steps), parted, reason, found, tuple(self._beyond), last, told,
-                          broken(last, told), waited, time.monotonic() - begun)  # fmt: skip
+                          broken(last, told, self._script.has_offsets), waited, time.monotonic() - begun)  # fmt: skip
         finally:
             self._driver.close()
 

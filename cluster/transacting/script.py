@@ -11,15 +11,13 @@ from acked.checker.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.model.transactions.protocol import transactions
-from acked.model.transactions.settings import TV2, transaction_version
+from acked.model.transactions.settings import TV2, offsets, transaction_version
 
 State = Mapping[str, Any]
 """A state of the model, decoded."""
 
-_OFFSETS = "the driver has no group whose offsets it could commit"
 _RACE = "it is a race inside the coordinator or a partition's leader"
 NOT_PLAYED: Mapping[str, str] = {
-    "FetchOffset": _OFFSETS,
     "Restart": "epochs of instances that start again are kept by rank",
     "TimeOut": "a coordinator looks for transactions that timed out when its clock says so",
     "MoveCoordinator": "no step of the driver moves the coordinator",
@@ -49,11 +47,15 @@ class ScriptStep:
 
 @dataclass(frozen=True)
 class Script:
-    """The steps, the initial state, and how clients end transactions: whether as `transaction_version` 2 has it."""
+    """The steps, the initial state, and how clients end transactions: whether as `transaction_version` 2 has it.
+
+    `has_offsets`: the last partition is that of a group's offsets.
+    """
 
     initial: State
     steps: tuple[ScriptStep, ...]
     is_v2: bool
+    has_offsets: bool
 
     @property
     def partitions(self) -> int:
@@ -101,4 +103,5 @@ def script_of(question: Question, run: Run) -> Script:
         ScriptStep(index, step.action.name, dict(step.arguments), before, after, step.label)
         for index, (step, (before, after)) in enumerate(zip(run.actions, pairwise(states), strict=True), start=1)
     )
-    return Script(states[0], steps, question.instance.constants[transaction_version.name] == TV2)
+    constants = question.instance.constants
+    return Script(states[0], steps, constants[transaction_version.name] == TV2, bool(constants[offsets.name]))

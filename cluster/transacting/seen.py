@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -70,6 +71,12 @@ def name_of(txn: int) -> str:
     return f"r{txn}"
 
 
+def text_of(entry: LogEntry) -> str:
+    """A record's value as the model names it: r0; of an offset it is the metadata that it was committed with."""
+    found = None if entry.is_marker else re.search(r"r\d+", entry.text)
+    return entry.text if found is None else found.group()
+
+
 def kept(entries: tuple[LogEntry, ...]) -> tuple[LogEntry, ...]:
     """The entries without markers that end nothing, which the model does not have."""
     found: list[LogEntry] = []
@@ -85,7 +92,7 @@ def seen_of(coordinator: CoordinatorView, ledgers: tuple[LedgerView, ...], topic
     state = coordinator.state
     partitions = [
         PartitionSeen(
-            tuple(entry.text for entry in kept(one.entries)),
+            tuple(text_of(entry) for entry in kept(one.entries)),
             sum(entry.offset < one.stable for entry in kept(one.entries)),
             one.epoch,
             one.last_sequence,
@@ -148,22 +155,30 @@ def ended(log: tuple[str, ...], result: str) -> list[str]:
     return found
 
 
-def broken(seen: Seen, told: Mapping[int, str]) -> dict[str, bool]:
-    """By promise whether it is broken; `told` is by transaction what the client has been told. Of ZombieFenced nothing."""
+def broken(seen: Seen, told: Mapping[int, str], has_offsets: bool = False) -> dict[str, bool]:
+    """By promise whether it is broken; `told` is by transaction what the client has been told.
+
+    Of ZombieFenced nothing, and of those about inputs. `has_offsets`: the last partition has offsets, of which a copy may be
+    readable beside one that is aborted, or twice.
+    """
     readable = [ended(one.log, "COMMIT") for one in seen.ledgers]
     hidden = [ended(one.log, "ABORT") for one in seen.ledgers]
+    if has_offsets:
+        hidden[-1] = [name for name in hidden[-1] if name not in readable[-1]]
     shown = {name for names in readable for name in names}
     gone = {name for names in hidden for name in names}
     committed = {name_of(txn) for txn, what in told.items() if what == COMMITTED}
     asked = committed | {name_of(txn) for txn, what in told.items() if what == ASKED}
     aborted = {name_of(txn) for txn, what in told.items() if what == ABORTED}
     hangs = any(one.stable < len(one.log) and p not in seen.partitions for p, one in enumerate(seen.ledgers))
-    whole = all(name in one.log and name not in gone for name in committed for one in seen.ledgers)
+    pairs = list(zip(seen.ledgers, hidden, strict=True))
+    whole = all(name in one.log and name not in aborted_here for name in committed for one, aborted_here in pairs)
+    once = readable[:-1] if has_offsets else readable
     return {
         "AtomicTransactions": not whole,
         "NoAbortedRead": bool(aborted & shown),
         "NoTornTransaction": bool(shown & gone),
         "NoRecordOfAnother": not shown <= asked,
-        "NoDuplicates": any(len(set(names)) < len(names) for names in readable),
+        "NoDuplicates": any(len(set(names)) < len(names) for names in once),
         "NoHangingTransaction": hangs,
     }

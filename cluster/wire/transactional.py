@@ -46,6 +46,8 @@ class Asked:
         body = ask.receive(self.api, self.version)
         if self.api is Api.PRODUCE:
             return int(body.responses[0].partition_responses[0].error_code), Identity()
+        if self.api is Api.TXN_OFFSET_COMMIT:
+            return int(body.topics[0].partitions[0].error_code), Identity()
         if self.api is Api.ADD_PARTITIONS_TO_TXN:
             [topic] = body.results_by_topic_v3_and_below
             return int(topic.results_by_partition[0].partition_error_code), Identity()
@@ -81,6 +83,32 @@ def produce_request(transactional_id: str, mine: Identity, topic: str, value: st
     return Asked(Api.PRODUCE, 12 if is_v2 else 3, values)
 
 
+def add_offsets_request(transactional_id: str, mine: Identity, group: str) -> Asked:
+    """AddOffsetsToTxn: the partition in which the group's offsets are."""
+    values = {"transactional_id": transactional_id, "producer_id": mine.producer, "producer_epoch": mine.epoch,
+              "group_id": group}  # fmt: skip
+    return Asked(Api.ADD_OFFSETS_TO_TXN, 1, values)
+
+
+def offset_request(
+    transactional_id: str, mine: Identity, group: str, topic: str, offset: int, note: str, is_v2: bool
+) -> Asked:
+    """TxnOffsetCommit of a group's offset in the one partition of a topic; `note` is its metadata, which stays in the log."""
+    partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": note}
+    values = {"transactional_id": transactional_id, "group_id": group, "producer_id": mine.producer,
+              "producer_epoch": mine.epoch, "topics": [{"name": topic, "partitions": [partition]}]}  # fmt: skip
+    return Asked(Api.TXN_OFFSET_COMMIT, 5 if is_v2 else 2, values)
+
+
+def committed_offset(ask: Client, group: str, topic: str) -> tuple[int, int]:
+    """Error, and the group's committed offset in the one partition of a topic, 0 if there is none."""
+    body = ask.ask(Api.OFFSET_FETCH, {"group_id": group, "topics": [{"name": topic, "partition_indexes": (0,)}]}, 2)
+    if body.error_code:
+        return int(body.error_code), 0
+    [found] = body.topics[0].partitions
+    return int(found.error_code), max(found.committed_offset, 0)
+
+
 def end_request(transactional_id: str, mine: Identity, commits: bool, is_v2: bool) -> Asked:
     """EndTxn."""
     values = {"transactional_id": transactional_id, "producer_id": mine.producer, "producer_epoch": mine.epoch,
@@ -105,7 +133,7 @@ class LedgerView:
     """What a partition's leader has: its log, last stable offset and high watermark, and its entry for the producer id.
 
     `epoch` and `last_sequence` are −1 where it has none; `opened_at` is where the open transaction begins, −1: none.
-    `readable` are the values that a consumer in read_committed is served, in order.
+    `readable` are the records that a consumer in read_committed is served, in order.
     """
 
     entries: tuple[LogEntry, ...]
@@ -114,7 +142,7 @@ class LedgerView:
     epoch: int
     last_sequence: int
     opened_at: int
-    readable: tuple[str, ...]
+    readable: tuple[LogEntry, ...]
 
 
 def describe_id(ask: Client, transactional_id: str) -> tuple[int, CoordinatorView]:
@@ -160,8 +188,8 @@ def _fetch(ask: Client, topic: str, isolation: int) -> tuple[int, int, int, tupl
     return int(one.error_code), one.last_stable_offset, one.high_watermark, read_entries(one.records or b""), aborted
 
 
-def _without_aborted(served: tuple[LogEntry, ...], aborted: list[tuple[int, int]]) -> tuple[str, ...]:
-    """The values that a consumer in read_committed keeps: the leader names where aborted transactions begin (KIP-98)."""
+def _without_aborted(served: tuple[LogEntry, ...], aborted: list[tuple[int, int]]) -> tuple[LogEntry, ...]:
+    """The records that a consumer in read_committed keeps: the leader names where aborted transactions begin (KIP-98)."""
     kept = []
     for entry in served:
         if entry.is_marker:
@@ -169,5 +197,5 @@ def _without_aborted(served: tuple[LogEntry, ...], aborted: list[tuple[int, int]
         begun = [first for producer, first in aborted if producer == entry.producer and first <= entry.offset]
         ends = [one.offset for one in served if one.is_marker and one.producer == entry.producer and one.text == "ABORT"]
         if not any(first <= entry.offset < min((end for end in ends if end > first), default=first) for first in begun):
-            kept.append(entry.text)
+            kept.append(entry)
     return tuple(kept)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from acked.checker.errors import ExitCode
 from acked.cluster.releases.release import Mode
 from acked.cluster.transacting.play import Played, Prepared, Reproduction, SeenStep
-from acked.cluster.transacting.seen import ASKED, Seen, ended, name_of
+from acked.cluster.transacting.seen import ASKED, Seen, ended, name_of, text_of
 from acked.invariants.property import Property
 from acked.model.language.words import says_list, says_set
 from acked.reports.console import glyphs_of, put, put_paragraph
@@ -108,11 +108,11 @@ def _seen(seen: Seen) -> dict[str, Any]:
         "coordinator": {"state": seen.state, "epoch": seen.epoch, "partitions": sorted(seen.partitions)},
         "partitions": [
             {
-                "log": [{"offset": entry.offset, "text": entry.text, "marker": entry.is_marker} for entry in one.entries],
+                "log": [{"offset": entry.offset, "text": text_of(entry), "marker": entry.is_marker} for entry in one.entries],
                 "last_stable_offset": one.stable,
                 "high_watermark": one.high_watermark,
                 "producer_epoch": one.epoch,
-                "read_committed": list(one.readable),
+                "read_committed": [text_of(entry) for entry in one.readable],
             }
             for one in seen.raw
         ],
@@ -133,8 +133,8 @@ def seen_in_words(seen: Seen) -> list[str]:
     members = f", partitions {says_set(sorted(seen.partitions))}" if seen.partitions else ""
     lines = [f"coordinator: {seen.state}, producer epoch {seen.epoch}{members}"]
     for p, one in enumerate(seen.raw):
-        log = " ".join(entry.text for entry in one.entries) or "-"
-        got = " ".join(one.readable) or "nothing"
+        log = " ".join(text_of(entry) for entry in one.entries) or "-"
+        got = " ".join(text_of(entry) for entry in one.readable) or "nothing"
         hw = one.high_watermark
         lines.append(f"partition {p}: {log} | LSO {one.stable}, HW {hw}; a consumer in read_committed gets {got}")
     return lines
