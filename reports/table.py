@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from acked.reports.console import UNICODE, Glyphs, Span, clean, glyphs_of, put, put_paragraph
@@ -86,7 +87,10 @@ def table(columns: Iterable[str | Column], rows: Iterable[Iterable[str | TableCe
 
 
 def print_table(console: Console, shown: Table) -> None:
-    """Writes the table, aligned and without frames; the first column folds where the width does not take it."""
+    """Writes the table, aligned and without frames.
+
+    The first column folds where the width does not take it; if that would leave too little of it, a last one of text does.
+    """
     glyphs = glyphs_of(console)
     if shown.title:
         put_paragraph(console, shown.title, "bold")
@@ -101,17 +105,35 @@ def _put_rows(console: Console, columns: Sequence[tuple[str, bool]], rows: Seque
         max(len(heading), *(len(row[at][0]) for row in rows)) if rows else len(heading)
         for at, (heading, _) in enumerate(columns)
     ]
-    others = sum(width + 3 for width in widths[1:])
-    widths[0] = min(widths[0], max(console.width - others - 2, 8))
+    _fit(widths, console.width, len(columns) > 1 and not columns[-1][1])
     for row in [[(heading, "dim") for heading, _ in columns], *rows]:
         (name, style), *cells = row
         head, *rest = textwrap.wrap(name, widths[0], subsequent_indent="    ", drop_whitespace=False) or [""]
         spans = [("  ", ""), (f"{head:<{widths[0]}}", style)]
+        folded: list[str] = []
         for (text, look), (_, is_number), width in zip(cells, columns[1:], widths[1:], strict=True):
+            if len(text) > width:
+                text, *folded = textwrap.wrap(text, width)
             spans += [("   ", ""), (f"{text:>{width}}" if is_number else f"{text:<{width}}", look)]
         put(console, spans)
-        for line in rest:
-            put(console, [("  ", ""), (line, style)])
+        indent = sum(width + 3 for width in widths[:-1])
+        for first, last in zip_longest(rest, folded, fillvalue=""):
+            look = cells[-1][1] if cells else ""
+            put(console, [("  ", ""), (first, style), *([(" " * (indent - len(first)), ""), (last, look)] if last else [])])
+
+
+_LEAST = 24
+"""Characters of the first column that stay where another one can fold."""
+
+
+def _fit(widths: list[int], room: int, last_folds: bool) -> None:
+    """Makes columns narrower until they fit: the first one, and where that is not enough the last, if it may fold."""
+    least = min(widths[0], _LEAST)
+    between = sum(width + 3 for width in widths[1:-1])
+    if last_folds and room - between - widths[-1] - 5 < least:
+        widths[-1] = min(widths[-1], max(room - between - least - 5, _LEAST))
+    others = sum(width + 3 for width in widths[1:])
+    widths[0] = min(widths[0], max(room - others - 2, 8))
 
 
 def table_markdown(shown: Table) -> list[str]:

@@ -21,18 +21,21 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from acked.asking.playable import On, playable_run  # noqa: E402
+from acked.asking.playable import On, playable_of, playable_run  # noqa: E402
 from acked.checker.audit.keys import release as number_of  # noqa: E402
 from acked.checker.errors import ConfigurationError  # noqa: E402
 from acked.checker.files import write_text  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.cluster.playing.playable import NOT_PLAYED, TIMED  # noqa: E402
-from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare, reproduce  # noqa: E402
+from acked.cluster.playing.reproduce import Brokers, Changed, prepare, reproduce  # noqa: E402
 from acked.cluster.releases.release import Mode, release, releases  # noqa: E402
+from acked.cluster.transacting import play  # noqa: E402
+from acked.cluster.transacting.script import NOT_PLAYED as NOT_TRANSACTED  # noqa: E402
+from acked.cluster.transacting.script import is_of_transactions  # noqa: E402
 from acked.model.language.words import says_list  # noqa: E402
-from acked.model.partition.protocol import partition  # noqa: E402
 from acked.model.partition.settings import RULES  # noqa: E402
 from acked.model.partition.versions import LATEST, VERSIONS, planes_of, profile  # noqa: E402
+from acked.model.transactions.protocol import transactions  # noqa: E402
 from acked.reports.escaping import md_text  # noqa: E402
 from acked.reports.pages.spec_pages import OnBrokers  # noqa: E402
 from acked.reports.reproductions.release_table import Deed, read_release, release_table, summary_of  # noqa: E402
@@ -46,13 +49,12 @@ OPEN = "it can be played, and was not yet"
 _STANDSTILL = "that nothing leads back is a promise about all that may follow, and brokers show one run"
 _NOT_FOUND = "the model has no counterexample of it"
 _NEVER_RELEASED = "its rule was never released"
-_UNDRIVEN = "the driver has no steps for transactions yet"
 Case = dict[str, Any]
 
 
 def cases() -> list[Case]:
     """What is played, in the file's order."""
-    found: list[Case] = _written()["case"]
+    found: list[Case] = [*_written()["case"], *_written()["transactions"]]
     return found
 
 
@@ -65,11 +67,14 @@ def key_of(case: Case) -> str:
     return f"{case['spec']} on {case['kafka']}"
 
 
-def prepared(case: Case) -> tuple[Prepared, Prepared | None]:
-    """The run of a case, and its control."""
+def prepared(case: Case) -> tuple[Any, Any]:
+    """The run of a case, and its control; what plays them is `player`'s."""
     brokers = Brokers(case["kafka"], Mode(case["control_plane"]) if "control_plane" in case else None)
     changed, timed = case.get("constants", {}), case.get("timed", False)
     found, _ = playable_run(case["spec"], changed, On(brokers.chosen_mode, brokers.version, timed), True)
+    if is_of_transactions(found.question):
+        transacted = play.prepare(found.question, found.run, brokers.version, brokers.chosen_mode)
+        return transacted, transacted.control(case["control"]) if "control" in case else None
     first = prepare(found.question, found.run, brokers)
     if "control" not in case:
         return first, None
@@ -80,28 +85,37 @@ def prepared(case: Case) -> tuple[Prepared, Prepared | None]:
 def measure(case: Case, runs: int) -> dict[str, Any]:
     """Plays a case and its control so many times."""
     first, control = prepared(case)
+    plays = play.reproduce if isinstance(first, play.Prepared) else reproduce
+    promise = first.question.properties[0].name
     print(f"{key_of(case)}: {len(first.script.steps)} steps", flush=True)
-    firsts = [reproduce(first) for _ in range(runs)]
-    controls = [reproduce(control) for _ in range(runs)] if control is not None else []
+    firsts = [plays(first) for _ in range(runs)]
+    controls = [plays(control) for _ in range(runs)] if control is not None else []
     return {
         "date": datetime.date.today().isoformat(),
         "mode": firsts[0].mode.value,
         "steps": len(first.script.steps),
         "runs": runs,
-        "reproduced": sum(one.played.parted is None for one in firsts),
+        "reproduced": sum(one.played.parted is None and one.played.breaks(promise) for one in firsts),
         "parted": sorted({one.played.parted.index for one in firsts if one.played.parted is not None}),
-        "kept": sum(keeps(one, first.question.properties[0].name) for one in controls),
+        "kept": sum(keeps(one, promise) for one in controls),
         "parts": sorted({one.played.parted.index for one in controls if one.played.parted is not None}),
-        "reason": next((one.played.reason for one in controls), ""),
+        "reason": next((reason_of(one) for one in controls), ""),
         "up": round(statistics.median(one.start_seconds for one in firsts), 1),
         "seconds": round(statistics.median(one.played.seconds for one in firsts), 1),
         "rules": [rule.constant for rule in first.others],
     }
 
 
-def keeps(control: Reproduction, promise: str) -> bool:
+def reason_of(control: Any) -> str:
+    """Why a control went another way, and of transactions also what was refused later."""
+    reason: str = getattr(control.played, "refusals", control.played.reason)
+    return reason
+
+
+def keeps(control: Any, promise: str) -> bool:
     """Whether a control went another way and kept the promise."""
-    return control.played.parted is not None and not control.played.breaks(promise)
+    played = control.played
+    return played.parted is not None and not played.breaks(promise)
 
 
 def page(measured: dict[str, Any]) -> str:
@@ -225,7 +239,8 @@ def refusals() -> dict[str, str]:
     """Why they are not, as far as the search says it."""
     found = {}
     for spec in others():
-        if spec.protocol is not partition:
+        if spec.protocol is transactions:
+            found[spec.name] = refusal_of_transactions(spec)
             continue
         if not was_released(spec):
             found[spec.name] = _NEVER_RELEASED
@@ -238,6 +253,17 @@ def refusals() -> dict[str, str]:
         except ConfigurationError as error:
             found[spec.name] = str(error).partition(": ")[2] or str(error)
     return found
+
+
+def refusal_of_transactions(spec: Spec) -> str:
+    """The same for a spec of `transactions`."""
+    if spec.version is not None and not number_of(spec.version).since("3.0"):
+        return "releases before 3.0 do not describe their transactions (KIP-664)"
+    try:
+        playable_of(spec, On(Mode.KRAFT), quiet=True)
+    except ConfigurationError as error:
+        return str(error).partition(": ")[2] or str(error)
+    return ""
 
 
 def brokers_of(spec: Spec) -> Brokers:
@@ -308,8 +334,7 @@ def not_played(measured: dict[str, Any]) -> list[tuple[int, str, str, str]]:
     reasons = {**measured.get("refused", {}), **_written()["not_played"]}
     left = others()
     rows = sorted((spec.gallery.row, spec.gallery.id, spec.name) for spec in left if spec.gallery is not None)
-    undriven = {spec.name: _UNDRIVEN for spec in left if spec.protocol is not partition}
-    return [(row, name, spec, reasons.get(spec) or undriven.get(spec) or OPEN) for row, name, spec in rows]
+    return [(row, name, spec, reasons.get(spec) or OPEN) for row, name, spec in rows]
 
 
 def _refused(measured: dict[str, Any]) -> list[str]:
@@ -318,7 +343,7 @@ def _refused(measured: dict[str, Any]) -> list[str]:
 
 def _never() -> list[str]:
     reasons: dict[str, list[str]] = {}
-    for action, reason in {**NOT_PLAYED, **TIMED}.items():
+    for action, reason in {**NOT_PLAYED, **TIMED, **NOT_TRANSACTED}.items():
         reasons.setdefault(reason, []).append(f"`{action}`")
     lines = ["## Actions that are not played, or only where nothing else breaks the promise", ""]
     return lines + [f"- {', '.join(actions)}: {reason}" for reason, actions in reasons.items()]

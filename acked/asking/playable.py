@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acked.checker.errors import ConfigurationError
-from acked.checker.question.result import Counterexample
+from acked.checker.question.result import Counterexample, Result
 
 if TYPE_CHECKING:
     from acked.checker.question.question import Question
@@ -57,8 +57,11 @@ def with_rules_of(spec: Spec, version: str, mode: Mode) -> Spec:
     """The spec with the rules of a release, on the brokers' control plane if that release has it."""
     from acked.asking.specs import under_release
     from acked.checker.audit.keys import release
+    from acked.cluster.transacting.script import is_of_transactions
     from acked.model.partition.versions import planes_of
 
+    if is_of_transactions(spec.question()):
+        return under_release(spec, version, None)
     plane = mode.value if mode.value in planes_of(release(version).rules) else None
     return under_release(spec, version, plane)
 
@@ -73,11 +76,14 @@ def playable_counterexample(
 ) -> tuple[Counterexample, dict[str, str]]:
     """The same of a question, which messages call `name`."""
     from acked.checker.search.local import search
+    from acked.cluster.transacting.script import is_of_transactions
+
+    if is_of_transactions(question):
+        return _of_transactions(question, title, name, quiet)
     from acked.cluster.nodes.leadership import moves_only_in_sync
     from acked.cluster.playing.playable import TIMED, as_asked, left_out, playable
     from acked.cluster.releases.release import release
     from acked.reports.progress import ProgressReporter
-    from acked.reports.runs.answers import verdict_in_words
 
     mode, timed = on.mode, on.timed
     without = left_out(question, timed)
@@ -92,9 +98,30 @@ def playable_counterexample(
     if result.violations:
         violation = result.violations[0]
         return Counterexample(title, question, as_asked(question, violation.run), violation.property), without
+    raise _refused(name, whole, without)
+
+
+def _refused(name: str, whole: Result, without: Mapping[str, str]) -> ConfigurationError:
+    """Why no counterexample is played: there is none, or its shortest needs what no driver brings about."""
+    from acked.reports.runs.answers import verdict_in_words
+
     if not whole.violations:
-        raise ConfigurationError(f"{name} has no counterexample to play ({verdict_in_words(whole)})")
+        return ConfigurationError(f"{name} has no counterexample to play ({verdict_in_words(whole)})")
     actions = {step.action.name for step in whole.violations[0].run.actions}
     needed = [f"{action} ({reason})" for action, reason in without.items() if action in actions]
     why = f"its shortest needs {', '.join(needed)}" if needed else "they need what real brokers do in another order"
-    raise ConfigurationError(f"no counterexample of {name} can be played on real brokers: {why}")
+    return ConfigurationError(f"no counterexample of {name} can be played on real brokers: {why}")
+
+
+def _of_transactions(question: Question, title: str, name: str, quiet: bool) -> tuple[Counterexample, dict[str, str]]:
+    from acked.checker.search.local import search
+    from acked.cluster.transacting.script import as_asked, left_out, playable
+    from acked.reports.progress import ProgressReporter
+
+    without = left_out(question)
+    with ProgressReporter(sys.stderr, quiet=quiet) as observer:
+        result = search(playable(question), observer=observer)
+        if not result.violations:
+            raise _refused(name, search(question, observer=observer), without)
+    violation = result.violations[0]
+    return Counterexample(title, question, as_asked(question, violation.run), violation.property), without

@@ -156,6 +156,7 @@ def reproduce(
     acked reproduce acks-1-loses --kafka 4.1.0 --control acks=all
     acked reproduce kafka7415-bug --kafka 2.0.0 --control 2.0.1
     acked reproduce replication-instead-of-flush-and-kills-4-1 --kafka 4.3.1 --html kills.html
+    acked reproduce kafka14402-bug --kafka 3.5.1 --control 3.6.2
     acked reproduce --all --kafka 4.1.0 -o 4.1.0.json
 
     Exit codes: 12 the promise is broken on real brokers as in the model (and the control, if one was asked for, keeps it),
@@ -165,6 +166,7 @@ def reproduce(
     """
     with optional_packages():
         from acked.cluster.playing.reproduce import prepare
+        from acked.cluster.transacting.script import is_of_transactions
         from acked.reports.reproductions.document import answer_document
         from acked.reports.reproductions.terminal import print_answer
         from acked.reports.reproductions.words import Answer, rules_in_words
@@ -178,6 +180,8 @@ def reproduce(
     if asked.slow or written.out is not None:
         raise ConfigurationError("--slow and --out go with --all; --format json has the answer of one run")
     found, left_out = _run(target, asked, source, machine, output)
+    if is_of_transactions(found.question):
+        return _transactions(found, left_out, machine, written, output)
     prepared = prepare(found.question, found.run, brokers)
     control = None if changed is None else prepared.control(changed)
     for one in (prepared, control):
@@ -193,6 +197,17 @@ def reproduce(
         _write_page(written.page, answer)
     output.emit(lambda: answer_document(answer, left_out), lambda console: print_answer(console, answer))
     return int(answer.exit_code)
+
+
+def _transactions(
+    found: Counterexample, left_out: dict[str, str], machine: Machine, written: Written, output: Output
+) -> int:
+    from acked.commands.reproducing.transacted import play_transactions
+
+    if written.page is not None or machine.expire or machine.timed:
+        raise ConfigurationError("a trace of transactions is played without --html, --expire and --timed")
+    on = (machine.kafka, machine.brokers().chosen_mode, machine.home)
+    return play_transactions(found, left_out, on, machine.control, machine.keep, machine.time_limit, output)
 
 
 def _write_page(page: Path, answer: Answer) -> None:

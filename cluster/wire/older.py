@@ -38,6 +38,8 @@ def request_schema(api: int, version: int) -> Schema | None:
 @cache
 def response_schema(api: int, version: int) -> Schema | None:
     """The schema of a response; None if nothing here knows it."""
+    if api == Api.DESCRIBE_TRANSACTIONS and version == 0:
+        return _with_numbers_for_times(load_response_schema(api, 0), version)
     return _schema(load_response_schema, _OLDER_RESPONSES, api, version)
 
 
@@ -116,6 +118,18 @@ def _by_topic_name(schema: Schema, version: int) -> Schema:
             made[one.name] = (_many(_older(get_args(one.type)[0], version, gone)), one)
         else:
             made[one.name] = (one.type, one)
+    return _made(schema, version, made)
+
+
+def _with_numbers_for_times(schema: Schema, version: int) -> Schema:
+    """Where there is no transaction a broker says that it began at −1, which kio does not read as a time."""
+    made: dict[str, tuple[Any, Field[Any]]] = {}
+    for one in fields(schema):
+        nested = next((kind for kind in get_args(one.type) if hasattr(kind, "__dataclass_fields__")), None)
+        if one.name == "transaction_start_time":
+            made[one.name] = (i64, _kafka("int64"))
+        else:
+            made[one.name] = (one.type if nested is None else _many(_with_numbers_for_times(nested, version)), one)
     return _made(schema, version, made)
 
 

@@ -20,7 +20,9 @@ from kio.records.writers import write_new_batch
 
 _HEAD = struct.Struct(">qi")
 _MESSAGE = struct.Struct(">Ibb")
-_CONTROL, _COMPRESSION = 0x20, 0x07
+_CONTROL, _TRANSACTIONAL, _COMPRESSION = 0x20, 0x10, 0x07
+_RESULTS = {b"\x00\x00": "ABORT", b"\x00\x01": "COMMIT"}
+"""What a marker's key says after its version (`ControlRecordType`)."""
 MAGIC_AT = 16
 
 
@@ -73,9 +75,36 @@ def read_records(data: bytes) -> tuple[Record, ...]:
     return tuple(record for batch in batches(data) for record in batch.records)
 
 
+@dataclass(frozen=True)
+class LogEntry:
+    """A record of a transaction, or the marker that ends one: its value, or COMMIT or ABORT."""
+
+    offset: int
+    producer: int
+    text: str
+    is_marker: bool
+
+
+def read_entries(data: bytes) -> tuple[LogEntry, ...]:
+    """Records and markers in some bytes of format 2, in order. `Damaged`."""
+    found: list[LogEntry] = []
+    for one in batches(data):
+        batch, _ = read_batch(data, one.position)
+        if batch.attributes & _CONTROL:
+            key = next(iter(batch.records)).key or b""
+            text = _RESULTS.get(key[2:4], "other")
+            found.append(LogEntry(one.base_offset, batch.producer_id, text, True))
+        else:
+            found += [LogEntry(record.offset, batch.producer_id, record.text, False) for record in one.records]
+    return tuple(found)
+
+
 def write_records(values: Sequence[bytes], epochs: bool = True, producer: int = -1, producer_epoch: int = -1,
-                  sequence: int = -1) -> bytes:  # fmt: skip
-    """Records of these values as a client sends them, in format 2, or without leader epochs in format 1."""
+                  sequence: int = -1, is_transactional: bool = False) -> bytes:  # fmt: skip
+    """Records of these values as a client sends them, in format 2, or without leader epochs in format 1.
+
+    `is_transactional`: they belong to the producer's transaction.
+    """
     if not epochs:
         return b"".join(_message(value) for value in values)
     now = datetime.fromtimestamp(int(time.time()), UTC)
@@ -87,7 +116,7 @@ def write_records(values: Sequence[bytes], epochs: bool = True, producer: int = 
         partition_leader_epoch=-1,  # type: ignore[arg-type]
         base_sequence=sequence,  # type: ignore[arg-type]
         records=tuple(written),
-        attributes=0,  # type: ignore[arg-type]
+        attributes=_TRANSACTIONAL if is_transactional else 0,  # type: ignore[arg-type]
     )
     buffer = io.BytesIO()
     write_new_batch(buffer, batch)

@@ -25,6 +25,7 @@ from acked.model.transactions.settings import (
     transaction_version,
     unknown_producers_accepted,
     verifies,
+    verifies_offsets,
 )
 from acked.model.transactions.state import (
     COMPLETE_ABORT,
@@ -187,7 +188,7 @@ def holds_offsets(p: Partition) -> Bool:
     """It is the partition of `__consumer_offsets` in which the group's offsets are.
 
     Its leader is the group's coordinator, which appends offsets itself: without sequence numbers, and without looking for a
-    record that it has already (`AppendOrigin.COORDINATOR`). Epochs and verification are as everywhere.
+    record that it has already (`AppendOrigin.COORDINATOR`). Epochs are as everywhere, and verification from 3.7 on.
     """
     return p == Partition(literal(partitions.value - 1)) if offsets.on else truth(False)
 
@@ -219,7 +220,10 @@ def is_verified(s: State, p: Partition, of: Epoch) -> Bool:
 
 def opens_rightly(s: State, p: Partition, of: Epoch) -> Bool:
     """A record may go into the partition's open transaction, or the coordinator lets it open one (KIP-890)."""
-    return is_ongoing(s, p, of) | is_verified(s, p, of) if verifies.value else truth(True)
+    if not verifies.value:
+        return truth(True)
+    asks_nobody = holds_offsets(p) if not verifies_offsets.value else truth(False)
+    return asks_nobody | is_ongoing(s, p, of) | is_verified(s, p, of)
 
 
 def require_room(s: State, p: Partition) -> None:

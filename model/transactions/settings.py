@@ -107,6 +107,12 @@ verification = switch(
     "transaction_version 2 always asks)",
     default=True,
 )
+offsets_verified = switch(
+    "offsets_verified",
+    "with verification the group's coordinator asks, too, before it opens a transaction in the partition of offsets (3.7, "
+    "KAFKA-15449; only with offsets)",
+    default=True,
+)
 guard_unique = switch(
     "guard_unique",
     "the coordinator's answer counts for the one request for which it was asked, and not after a marker (3.6, KAFKA-14884; "
@@ -155,6 +161,7 @@ RULES: tuple[Constant, ...] = (
     unknown_producers_accepted,
     client_bumps_epoch,
     verification,
+    offsets_verified,
     guard_unique,
     completion_noticed,
     pending_by_epoch,
@@ -188,6 +195,11 @@ bumps_late = Computed(lambda constants: int(bool(bumps.make(constants) and const
 
 verifies = Computed(lambda constants: int(not _is_v1(constants) or constants["verification"]))
 """Whether a leader asks the coordinator before it opens a transaction."""
+
+verifies_offsets = Computed(
+    lambda constants: int(not _is_v1(constants) or bool(constants["verification"] and constants["offsets_verified"]))
+)
+"""Whether the group's coordinator asks as well."""
 
 shares_guard = Computed(
     lambda constants: int(

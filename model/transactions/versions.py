@@ -49,6 +49,8 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.client_bumps_epoch, "2.5", True, "KIP-360"),
     Change(settings.verification, "0.11", False, "0.11.0.0: a partition's leader asks nobody"),
     Change(settings.verification, "3.6", True, "KIP-890 part 1, KAFKA-14402: transaction.partition.verification.enable"),
+    Change(settings.offsets_verified, "0.11", False, "0.11.0.0: a group's coordinator asks nobody"),
+    Change(settings.offsets_verified, "3.7", True, "KAFKA-15449: handleTxnCommitOffsets of 3.7.0 verifies, too"),
     Change(settings.guard_unique, "0.11", True, "KAFKA-14884: in 3.6.0 from the start, without effect before"),
     Change(settings.completion_noticed, "0.11", False, "0.11.0.0: DelayedTxnMarker in a purgatory"),
     Change(settings.completion_noticed, "2.6", True, "KAFKA-9777: a map of transactions with pending markers instead"),

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 from acked.reports.audit.document import Document
 from acked.reports.audit.topics import named
+from acked.reports.audit.transactional import told_in_lines
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -52,6 +53,9 @@ def _of_audit(of: str, audit: Document, decides: bool) -> Iterator[tuple[str, st
             steps += [other["in_words"], *([] if other["story"] is None else other["story"]["steps"])]
         lines = [] if answer["worst"] == "no" else [f"{answer['text']} {answer['in_words']}", *steps]
         yield of, f"{answer['question']} ({answer['faults']['name']})", kind, lines
+    for item in audit.get("transactions", ()):
+        lines = [] if item["answer"] == "no" else told_in_lines(item)
+        yield of, f"transactions: {item['question']} ({item['clients']})", "", lines
 
 
 def _text(text: str) -> str:

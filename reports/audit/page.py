@@ -8,6 +8,7 @@ from acked.reports.audit.document import Document
 from acked.reports.audit.overview import legend, overview
 from acked.reports.audit.terminal import by_question, head_of, not_asked_of
 from acked.reports.audit.topics import groups_table, table_legend, title_of, told_once
+from acked.reports.audit.transactional import SCOPE, by_transaction_question
 from acked.reports.pages.static_page import render_report
 from acked.reports.table import Table
 
@@ -48,6 +49,7 @@ def _page(
         "not_asked": "" if audit is None else not_asked_of(audit),
         "model": "" if audit is None else audit["model"],
         "groups": groups,
+        "about_transactions": SCOPE,
         "parts": parts,
     }
     return render_report("audit.html.j2", data)
@@ -62,6 +64,7 @@ def _part(title: str, name: str, audit: Document) -> dict[str, Any]:
         **_grid(overview(audit)),
         "legend": legend(audit) if not title else [],
         "questions": questions,
+        "transactions": list(by_transaction_question(audit)),
         "recommended": audit["recommended"],
         "settings": audit["settings"],
         "findings": audit["findings"],

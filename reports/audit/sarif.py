@@ -13,6 +13,7 @@ from urllib.parse import quote
 from acked.reports.audit.document import Document
 from acked.reports.audit.terminal import sentence
 from acked.reports.audit.topics import title_of
+from acked.reports.audit.transactional import told_in_lines, transaction_place
 from acked.reports.gate.sarif import SCHEMA
 
 _LEVEL = {"yes": "error", "undecided": "warning"}
@@ -22,7 +23,11 @@ def audit_sarif(document: Document, files: Sequence[str], version: str) -> dict[
     """The audit as a SARIF log of one run; `files` are those that were read, `version` is acked's."""
     parts = [group["audit"] for group in document["groups"]] if "groups" in document else [document]
     audits = [audit for audit in parts if audit is not None]
-    results = list(_unique(found for audit in audits for found in (*_answers(audit, files), *_findings(audit, files))))
+    results = list(_unique(
+        found
+        for audit in audits
+        for found in (*_answers(audit, files), *_about_transactions(audit, files), *_findings(audit, files))
+    ))  # fmt: skip
     results += [
         _result("audit/not-asked", "warning", f"{title_of(group)}: {group['refusal']}", None, files)
         for group in document.get("groups", ())
@@ -30,6 +35,7 @@ def audit_sarif(document: Document, files: Sequence[str], version: str) -> dict[
     ]
     rules = dict.fromkeys(str(result["ruleId"]) for result in results)
     names = {f"audit/{answer['question']}": answer["text"] for audit in audits for answer in audit["answers"]}
+    names |= {_rule_of(item): item["text"] for audit in audits for item in audit.get("transactions", ())}
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -79,6 +85,18 @@ def _answers(document: Document, files: Sequence[str]) -> Iterator[dict[str, obj
         place = places[0] if places else _first_place(document)
         level = _LEVEL[answer["worst"]] if answer["decides"] else "note"  # What was asked besides decides nothing.
         yield _result(f"audit/{answer['question']}", level, "\n".join(parts), place, files)
+
+
+def _rule_of(about_transactions: Document) -> str:
+    return f"audit/transactions-{about_transactions['question']}"
+
+
+def _about_transactions(document: Document, files: Sequence[str]) -> Iterator[dict[str, object]]:
+    """What was found about transactions, where the transactional.id is set; it decides nothing."""
+    place = transaction_place(document) or _first_place(document)
+    for item in document.get("transactions", ()):
+        if item["answer"] in _LEVEL:
+            yield _result(_rule_of(item), "note", "\n".join(told_in_lines(item)), place, files)
 
 
 def _steps(story: Document | None) -> list[str]:

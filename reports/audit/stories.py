@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from acked.checker.audit.audit import Answer
+from acked.checker.audit.audit import Answer, Audit
 from acked.checker.audit.clusters.several import Audited
 from acked.checker.audit.questions import AuditQuestion, AuditVerdict
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.resolve import property_named
 from acked.model.partition.protocol import partition
 from acked.reports.audit.document import Document
+from acked.reports.audit.transactional import page_name, transaction_run
 from acked.reports.pages.page import render, trace_data
 
 
 @dataclass(frozen=True)
 class StoryPage:
-    """A page of one counterexample, and the answer that it shows: its group from 1, question and faults."""
+    """A page of one counterexample, and the answer that it shows: its group from 1, question and faults, or clients."""
 
     name: str
     text: str
@@ -39,6 +40,15 @@ def story_pages(audited: Sequence[Audited], document: Document) -> Iterator[Stor
             of = f"group-{number}-" if "groups" in document else ""
             name = f"{of}{asked}-{faults.replace(',', '-')}.html"
             yield StoryPage(name, render(trace_data(counterexample(answer)), packed=True), number, asked, faults)
+        yield from _transaction_pages(one.audit, number, f"group-{number}-" if "groups" in document else "")
+
+
+def _transaction_pages(audit: Audit, number: int, of: str) -> Iterator[StoryPage]:
+    for answer in audit.transactions:
+        found = transaction_run(answer, audit.context.words)
+        if found is not None:
+            text = render(trace_data(found), packed=True)
+            yield StoryPage(f"{of}{page_name(answer)}", text, number, answer.asked.question.value, answer.clients.value)
 
 
 def counterexample(answer: Answer) -> Counterexample:
@@ -70,7 +80,11 @@ def with_pages(document: Document, pages: Sequence[StoryPage]) -> dict[str, obje
             {**answer, "page": named.get((number, answer["question"], answer["same_as"] or answer["faults"]["name"]))}
             for answer in audit["answers"]
         ]
-        return {**audit, "answers": answers}
+        about_transactions = [
+            {**item, "page": named.get((number, item["question"], item["clients"]))}
+            for item in audit.get("transactions", ())
+        ]
+        return {**audit, "answers": answers, **({"transactions": about_transactions} if about_transactions else {})}
 
     if "groups" not in document:
         return linked(document, 1)

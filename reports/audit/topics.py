@@ -12,6 +12,7 @@ from acked.checker.audit.questions import AuditQuestion
 from acked.checker.batch.cache import ResultCache
 from acked.reports.audit.document import Document, audit_document
 from acked.reports.audit.overview import MARKS, SHORT, STYLES, legend, overview
+from acked.reports.audit.transactional import transactions_told_once
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table, table_markdown
@@ -172,6 +173,7 @@ def title_of(group: Document) -> str:
 def told_once(document: Document) -> Iterator[tuple[Document, Document | None]]:
     """Every group with its audit, in which stories that another group has told refer to that one."""
     told: dict[tuple[str, ...], str] = {}
+    told_of_transactions: dict[str, str] = {}
     remarked: set[tuple[object, ...]] = set()
     for group in document["groups"]:
         audit = group["audit"]
@@ -188,7 +190,8 @@ def told_once(document: Document) -> Iterator[tuple[Document, Document | None]]:
             answers.append({**answer, "same_as": answer["same_as"] or elsewhere} if story is not None else answer)
         findings = [item for item in audit["findings"] if (item["rule"], item["text"], item["line"]) not in remarked]
         remarked.update((item["rule"], item["text"], item["line"]) for item in findings)
-        yield group, {**audit, "answers": answers, "findings": findings}
+        once = transactions_told_once(audit.get("transactions", ()), told_of_transactions, f"group {group['number']}")
+        yield group, {**audit, "answers": answers, "findings": findings, "transactions": once}
 
 
 # -- Markdown -----------------------------------------------------------------------------------------------------------

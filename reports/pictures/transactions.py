@@ -124,6 +124,20 @@ def _badges(state: State, partition: int) -> Iterator[Badge]:
         yield Badge("late marker", text, Tone.ASIDE)
 
 
+def _wrongs(state: State, partition: int) -> Iterator[Badge]:
+    """What a consumer gets here and should not, or should and does not; of a torn transaction both halves are named."""
+    shown, hidden = set(_with_end(state, True)), set(_with_end(state, False))
+    for n, txn in enumerate(state["txn"]):
+        what, fate = _written(state, n, partition), txn["fate"]
+        is_torn = any(m == n for _, m in shown) and any(m == n for _, m in hidden)
+        if (partition, n) not in shown | hidden:
+            continue
+        word = "readable" if (partition, n) in shown else "aborted"
+        is_wrong = fate not in (COMMITTING, COMMITTED) if word == "readable" else fate == COMMITTED
+        if is_torn or is_wrong:
+            yield Badge(f"transaction {n}", f"torn: {what} {word}" if is_torn else f"{what} wrongly {word}", Tone.WRONG)
+
+
 def _row(state: State, partition: int, offsets: int) -> Row:
     end, lso = state["log"][partition]["end"], state["partition"][partition]["lso"]
     return Row(
@@ -135,7 +149,7 @@ def _row(state: State, partition: int, offsets: int) -> Row:
             Marker(MarkerKind.HIGH_WATERMARK, "high watermark", end),
             Marker(MarkerKind.LOG_END, "log end", end),
         ),
-        badges=tuple(_badges(state, partition)),
+        badges=(*_wrongs(state, partition), *_badges(state, partition)),
     )
 
 

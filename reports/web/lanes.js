@@ -4,6 +4,8 @@ import { el, svg } from "./dom.js";
 
 const ROW = 26;
 const HEAD = 26;
+const LONGEST = 13; // Letters of a name that are shown, and the width of one.
+const LETTER = 7;
 
 function words(message, actors) {
   const told = `${actors[message.from]} to ${actors[message.to]}: ${message.text}`;
@@ -42,7 +44,8 @@ export class Lanes {
   draw() {
     const { actors, acting, messages } = this.lanes;
     const room = Math.min(420, innerWidth - 70);
-    this.pitch = Math.max(74, Math.min(120, room / Math.max(actors.length, 1)));
+    const longest = Math.max(...actors.map((name) => Math.min(name.length, LONGEST)), 0); // Names stand beside each other.
+    this.pitch = Math.max(74, LETTER * longest + 6, Math.min(120, room / Math.max(actors.length, 1)));
     const width = 40 + this.pitch * actors.length;
     const height = HEAD + ROW * this.count + 8;
     this.band = svg("rect", { class: "now", x: 0, y: HEAD, width, height: ROW });
@@ -51,7 +54,7 @@ export class Lanes {
         "g",
         { class: "lane", "data-actor": name },
         svg("line", { x1: this.x(at), x2: this.x(at), y1: HEAD, y2: height }),
-        svg("text", { x: this.x(at), y: 15, "text-anchor": "middle" }, name.length > 13 ? `${name.slice(0, 12)}…` : name, svg("title", {}, name))
+        svg("text", { x: this.x(at), y: 15, "text-anchor": "middle" }, name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name, svg("title", {}, name))
       )
     );
     const ticks = [...Array(this.count).keys()].map((step) =>

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 from markdown_it import MarkdownIt
 
+from acked.reports.console import open_console
 from acked.reports.escaping import csv_text, md_block, md_code, md_text
 from acked.reports.table import (
     Column,
@@ -141,3 +142,15 @@ def test_the_terminal_shows_control_characters_as_escapes(drawn: Callable[..., o
 def test_csv_of_a_table_has_values_and_neither_marks_nor_grouping() -> None:
     shown = table(("answer", numbers("states")), [(TableCell("holds", mark=Mark.GOOD), TableCell("1,234", value=1234))])
     assert table_csv(shown) == "answer,states\nholds,1234\n"
+
+
+def test_a_long_last_column_folds_before_the_first_one_is_a_few_letters_wide() -> None:
+    stream = io.StringIO()
+    text = "AtomicTransactions in 7 steps, NoTornTransaction in 8 steps, NoAbortedRead in 9 steps"
+    shown = table(("clause", "violated"), [("Produce: in a transaction", text), ("x", "no")])
+    print_table(open_console(stream, width=80), shown)
+    lines = stream.getvalue().splitlines()
+    assert all(len(line) <= 80 for line in lines)
+    assert lines[1].startswith("  Produce: in a")
+    assert " ".join(" ".join(line[29:].split()) for line in lines[1:-1]).strip() == text
+    assert lines[-1].split() == ["x", "no"]

@@ -55,3 +55,23 @@ def test_a_question_may_be_required_under_some_faults_only() -> None:
     assert run(*options, "--require", "loss=clean,loss=one-machine").return_value == 12
     with pytest.raises(Exception, match="'lossey' is not a fault"):
         CliRunner().invoke(audit, [*options, "--require", "loss=lossey"], standalone_mode=False, catch_exceptions=False)
+
+
+@pytest.mark.long
+def test_what_is_said_of_transactions_is_in_every_form_with_a_page_for_each_trace(tmp_path: Path) -> None:
+    (tmp_path / "p.properties").write_text("acks=all\ntransactional.id=orders\n")
+    options = (str(tmp_path / "p.properties"), "--set", "replication.factor=1", "--kafka-version", "3.5", "--ask", "writes",
+               "--control-plane", "kraft", "--require", "writes", "--no-advice", "-q", "-j", "1")  # fmt: skip
+    pages = tmp_path / "pages"
+    codes = set()
+    for form in ("text", "markdown", "html", "json", "sarif", "junit"):
+        out = tmp_path / form
+        codes.add(run(*options, "--format", form, "-o", str(out), "--pages", str(pages)).return_value)
+        text = " ".join(out.read_text().split())
+        assert "a transaction can hang" in text
+        assert "where it opens a transaction" in text
+    assert len(codes) == 1
+    stories = {f"transactions-{asked}-old-clients.html" for asked in ("torn", "hanging", "mixed")}
+    assert stories <= {path.name for path in pages.iterdir()}
+    index = (pages / "index.html").read_text()
+    assert all(f'href="{name}"' in index for name in stories)

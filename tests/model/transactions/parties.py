@@ -38,6 +38,7 @@ class Rules:
     unknown_producers_accepted: bool = True
     client_bumps_epoch: bool = True
     verification: bool = True
+    offsets_verified: bool = True
     marker_epoch_above: bool = True
     marker_retry_taken: bool = True
     completion_noticed: bool = True
@@ -208,7 +209,8 @@ def on_produce(rules: Rules, w: World, p: int, txn: int, epoch: int, seq: int) -
         if rules.v2:
             error, c = on_add(c, epoch, p)
         else:
-            error = on_verify(c, epoch, p) if rules.verification else OK
+            asks = rules.verification and (rules.offsets_verified or not by_group)
+            error = on_verify(c, epoch, p) if asks else OK
         if error != OK:
             return error, w
     copies = int(rules.offsets and rules.late_produce)

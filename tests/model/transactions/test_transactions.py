@@ -66,7 +66,10 @@ QUICK = [
     Rules(partitions=1, late_produce=True, transaction_version=1, client_bumps_epoch=False),
     Rules(transactions=1, offsets=True, init_first=False, completion_noticed=False),
     Rules(partitions=1, transactions=1, restarts=True),
-    Rules(producers=1, transactions=1, offsets=True, late_produce=True, transaction_version=1, adds_first=False),
+    Rules(
+        producers=1, transactions=1, offsets=True, offsets_verified=False, late_produce=True, transaction_version=1,
+        adds_first=False,
+    ),
 ]
 LARGER = [
     Rules(),
@@ -87,6 +90,7 @@ LARGER = [
     Rules(producers=1, offsets=True, late_produce=True, transaction_version=1),
     Rules(producers=1, **OLD, offsets=True, late_produce=True),
     Rules(producers=1, offsets=True, late_produce=True, late_end=True),
+    Rules(producers=1, offsets=True, offsets_verified=False, late_produce=True, transaction_version=1),
 ]
 
 

@@ -1,4 +1,4 @@
-"""An audit beside an earlier one, and as JUnit: red is what the exit code goes by."""
+"""An audit beside an earlier one, as JUnit (red is what the exit code goes by), and what every form says of transactions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from acked.checker.errors import SpecUnreadable
 from acked.reports.audit.baseline import differences, read_baseline
 from acked.reports.audit.junit import audit_junit
 from acked.reports.audit.overview import overview
+from acked.reports.audit.page import audit_page, topics_page
+from acked.reports.audit.sarif import audit_sarif
+from acked.reports.audit.stories import StoryPage, with_pages
+from acked.reports.audit.topics import topics_markdown
 
 
 def answer(asked: str, faults: str, reply: str, decides: bool = True) -> dict[str, Any]:
@@ -100,3 +104,60 @@ def test_the_table_has_the_worst_question_first_and_a_cell_for_every_class_of_fa
         ["lost", "no", "not asked", "yes (1)"],
         ["vanished", "no", "not asked", "not asked"],
     ]
+
+
+def about_transactions(reply: str, clients: str) -> dict[str, Any]:
+    told = {"steps": ["r0 is <late>"], "actions": ["delay_produce"], "happened": "Step 1 of 1 breaks it."}
+    return {"question": "hanging", "text": "Can one hang?", "clients": clients, "answer": reply, "same_as": None,
+            "page": None, "in_words": f"{clients}: {reply}", "story": told if reply == "yes" else None}  # fmt: skip
+
+
+def whole(topics: tuple[str, ...] = ()) -> dict[str, Any]:
+    """An audit of a producer with a transactional.id, all of it."""
+    return {
+        **audit({**answer("loss", "clean", "no"), "causes": None, "no_cause": None, "remedy": None, "page": None},
+                topics=topics),
+        "kafka_version": "4.0", "rules": "4.0", "control_plane": "kraft", "release": {"in_words": "named"}, "not_asked": [],
+        "verdict": "no", "verdict_in_words": "PASS", "model": "Always.", "recommended": None, "findings": [], "warnings": [],
+        "settings": [
+            {"key": "acks", "value": "all", "source": "p:1", "file": "p", "line": 1},
+            {"key": "transactional.id", "value": "orders", "source": "p:3", "file": "p", "line": 3},
+        ],
+        "transactions": [about_transactions("no", "new clients"), about_transactions("yes", "old clients")],
+    }  # fmt: skip
+
+
+def test_what_is_said_of_transactions_is_a_note_where_the_id_is_set_and_never_red() -> None:
+    log: Any = audit_sarif(whole(), ["p"], "1")
+    (found,) = log["runs"][0]["results"]
+    assert (found["ruleId"], found["level"]) == ("audit/transactions-hanging", "note")
+    assert found["locations"][0]["physicalLocation"]["region"]["startLine"] == 3
+    assert "1. r0 is <late>\nStep 1 of 1 breaks it." in found["message"]["text"]
+    assert log["runs"][0]["tool"]["driver"]["rules"][0]["shortDescription"]["text"] == "Can one hang?"
+    cases = ET.fromstring(audit_junit(whole())).findall("testsuite/testcase")
+    said = {case.get("name"): [child.tag for child in case] for case in cases}
+    assert said == {
+        "loss (clean)": [], "transactions: hanging (new clients)": [], "transactions: hanging (old clients)": ["system-out"]
+    }  # fmt: skip
+
+
+def test_the_page_tells_of_transactions_and_links_to_their_pictures() -> None:
+    page = StoryPage("transactions-hanging-old-clients.html", "", 1, "hanging", "old clients")
+    linked = with_pages(whole(), [page])
+    text = audit_page(linked)
+    assert '<p class="no">new clients: no</p>' in text
+    assert '<p class="yes">old clients: yes</p>' in text
+    assert "<li>r0 is &lt;late&gt;</li>" in text
+    assert text.count(f'href="{page.name}"') == 1
+    assert "href" not in audit_page(whole()).replace('href="data:,"', "")
+
+
+def test_groups_of_topics_tell_a_trace_of_transactions_once() -> None:
+    document = groups((("orders",), whole(("orders",))), (("logs",), whole(("logs",))))
+    for group in document["groups"]:
+        group |= {"replicas": 3, "min_insync_replicas": 2, "acks": "all", "verdict": "no"}
+    document |= {"verdict": "no", "verdict_in_words": "PASS", "left_out": []}
+    for text in (topics_page(document), topics_markdown(document)):
+        assert text.count("r0 is") == 1
+        assert text.count("ld clients: yes, as in group 1") == 1
+        assert text.count("ew clients: no") == 2

@@ -10,8 +10,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from acked.checker.bounds import Bounds
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Run
+from acked.checker.search.local import search
+from acked.checker.spec.spec import load_spec
 from acked.model.formulas.errors import ModelError
 from acked.model.language.action import require
 from acked.model.language.context import Constant
@@ -22,10 +25,12 @@ from acked.model.language.values import Bool, Id
 from acked.reports.exports.catalogue import FORMATS
 from acked.reports.exports.exported import Exported
 from acked.reports.pages.page import trace_data
+from acked.reports.pictures.picture import Moment, Tone
 from acked.reports.pictures.providers import provider_of
 from acked.reports.runs.lanes import fate_in_words, lanes_of
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, steps_of, view_of
+from tests.places import SPECS
 from tests.reports.pictures.locks import LABELS, run_of
 
 LOGS = ("high watermark", "log end", "record 0", "offset", "e-", "e–", "HW", "LEO")
@@ -191,3 +196,20 @@ def test_what_goes_wrong_in_a_declaration_is_one_sentence_with_its_line() -> Non
 def test_what_is_not_a_provider_of_pictures_is_refused() -> None:
     with pytest.raises(ModelError, match="things: pictures is not a provider"):
         provider_of(protocol(pictures=3).instantiate({"things": 1}))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("answers/transactions-torn", {"partition 0": {"torn: r0 readable"}, "partition 1": {"torn: r0 aborted"}}),
+        ("gallery/kip890-late-end-bug", {"partition 0": set(), "partition 1": {"r1 wrongly aborted"}}),
+        ("gallery/kip890-late-produce-bug", {"partition 0": set(), "partition 1": {"r0 wrongly readable"}}),
+    ],
+)
+def test_a_torn_transaction_is_named_in_both_of_its_partitions(name: str, said: dict[str, set[str]]) -> None:
+    (found,) = search(load_spec(SPECS / f"{name}.toml").question(), Bounds(workers=1)).violations
+    instance = load_spec(SPECS / f"{name}.toml").question().instance
+    state = instance.schema.decode(instance.schema.unpack(found.run.states[-1]))
+    picture, _ = provider_of(instance).picture(instance, Moment(0, None, None, state, None))
+    wrong = {row.name: {badge.text for badge in row.badges if badge.tone is Tone.WRONG} for row in picture.rows}
+    assert wrong == said

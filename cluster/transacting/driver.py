@@ -1,0 +1,303 @@
+"""The steps of transactions on real brokers: each is a request, one that is held on its way, or a marker that is let go.
+
+Broker 0 is the coordinator of the one transactional id, and leads partition 0; broker 1 leads partition 1. A partition is a
+topic of its own; with offsets the last one is `__consumer_offsets`, whose leader is the group's coordinator. What is late
+waits in a proxy between client and broker, as the bytes that the client has sent; markers wait between the coordinator and
+the partitions' leaders until a step lets them go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from acked.checker.errors import SystemFailure
+from acked.cluster.nodes.addresses import CLIENT
+from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.proxies.gate import Gate
+from acked.cluster.transacting.script import Script, ScriptStep
+from acked.cluster.transacting.seen import ABORTED, ASKED, COMMITTED, Seen, name_of, seen_of
+from acked.cluster.waiting import wait_for
+from acked.cluster.wire.apis import Api, error_name
+from acked.cluster.wire.client import Client
+from acked.cluster.wire.transactional import (
+    Asked,
+    Identity,
+    add_offsets_request,
+    add_request,
+    committed_offset,
+    describe_id,
+    describe_partition,
+    end_request,
+    init_request,
+    offset_request,
+    produce_request,
+)
+
+COORDINATOR, TRANSACTIONAL_ID, LOG = 0, "played", "__transaction_state"
+GROUP, INPUT, OFFSETS = "group", "input", "__consumer_offsets"
+TIMEOUT_MS = 600_000
+"""transaction.timeout.ms: so long that nothing ends by it; brokers allow up to 15 minutes."""
+_NOT_YET = frozenset({14, 15, 16})
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: a client asks again."""
+_CONCURRENT = 51
+"""CONCURRENT_TRANSACTIONS: the end of the one before is not complete; a client asks again."""
+
+
+class Parted(Exception):
+    """Brokers do something else than the model, and what."""
+
+
+@dataclass(frozen=True)
+class _Late:
+    """A request on its way: what was asked, on which connection, the gate that holds it, and what it is in words."""
+
+    asked: Asked
+    client: Client
+    gate: Gate
+    words: str
+
+
+class Driver:
+    """Takes the steps of a script. `seconds` is how long an effect may take."""
+
+    def __init__(self, cluster: Cluster, script: Script, is_v2: bool, seconds: float) -> None:
+        self.cluster, self.script, self.is_v2, self.seconds = cluster, script, is_v2, seconds
+        results = range(script.partitions - script.has_offsets)
+        self.topics = (*(f"played-{p}" for p in results), *((OFFSETS,) if script.has_offsets else ()))
+        self.told: dict[int, str] = {}
+        """By transaction what its client has been told, or that it has asked for a COMMIT."""
+        self._known: dict[int, Identity] = {}
+        self._late: dict[str, _Late] = {}
+        self._markers: dict[int, Gate] = {}
+
+    # -- before and after -------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Creates the coordinator's log and the partitions, and has markers wait from now on."""
+        self._create(LOG, COORDINATOR, {"cleanup.policy": "compact"})
+        if self.script.has_offsets:
+            self._create(INPUT, COORDINATOR, {})
+        for p, topic in enumerate(self.topics):
+            self._create(topic, p, {"cleanup.policy": "compact"} if topic == OFFSETS else {})
+            self._markers[p] = self.cluster.network.hold(COORDINATOR, p, Api.WRITE_TXN_MARKERS)
+        wait_for(self._is_coordinator, "the transaction coordinator", self.seconds, self.check)
+
+    def _create(self, topic: str, broker: int, settings: Mapping[str, str]) -> None:
+        with self.cluster.admin() as ask:
+            error = ask.create_topic(topic, [broker], settings)
+        if error:
+            raise SystemFailure(f"the topic {topic} was not created: {error_name(error)}")
+
+        def leads() -> bool:
+            with self.cluster.client(broker, timeout=5.0) as ask:
+                return ask.fetch(topic).error == 0
+
+        wait_for(leads, f"broker {broker} as leader of {topic}", self.seconds, self.check)
+
+    def _is_coordinator(self) -> bool:
+        with self.cluster.client(COORDINATOR, self.seconds) as ask:
+            return describe_id(ask, TRANSACTIONAL_ID)[0] == 0
+
+    def close(self) -> None:
+        """Closes connections, and lets everything go."""
+        for late in self._late.values():
+            late.client.close()
+        for gate in self.cluster.network.gates:
+            gate.lift()
+
+    def let_markers_go(self) -> None:
+        """From now on markers do not wait: what ends by itself ends."""
+        for gate in self._markers.values():
+            gate.lift()
+
+    def check(self) -> None:
+        """`Exited` if a broker has ended that nobody has ended."""
+        for broker in self.cluster.plan.brokers:
+            self.cluster.nodes[broker].check()
+
+    def seen(self) -> Seen:
+        """What coordinator and partitions say now; `SystemFailure` if one of them refuses to."""
+        with self.cluster.client(COORDINATOR, self.seconds) as ask:
+            error, coordinator = describe_id(ask, TRANSACTIONAL_ID)
+        producer = next((one.producer for one in self._known.values()), -1)
+        ledgers = []
+        for p, topic in enumerate(self.topics):
+            with self.cluster.client(p, self.seconds) as ask:
+                refused, ledger = describe_partition(ask, topic, producer)
+            error = error or refused
+            ledgers.append(ledger)
+        if error:
+            raise SystemFailure(f"transactions are not described: {error_name(error)}")
+        return seen_of(coordinator, tuple(ledgers), self.topics)
+
+    # -- steps ------------------------------------------------------------------------------------------------------------
+
+    def perform(self, step: ScriptStep) -> None:
+        """Takes a step; `Parted` if brokers answer otherwise than the model, `NotSeen` if nothing comes in time."""
+        STEPS[step.action](self, step)
+
+    def _nothing(self, step: ScriptStep) -> None:
+        """The step is the client's own."""
+
+    def _init(self, step: ScriptStep, named: bool = False) -> None:
+        i = step.arguments["producer"]
+        request = init_request(TRANSACTIONAL_ID, TIMEOUT_MS, self._known[i] if named else None)
+        self._known[i] = self._taken(COORDINATOR, request, f"InitProducerId of producer {i}")
+
+    def _init_aborts(self, step: ScriptStep, named: bool = False) -> None:
+        i = step.arguments["producer"]
+        request = init_request(TRANSACTIONAL_ID, TIMEOUT_MS, self._known[i] if named else None)
+        error, _ = self._answer(COORDINATOR, request, _NOT_YET)
+        if error != _CONCURRENT:
+            raise Parted(f"InitProducerId of producer {i} is answered with {error_name(error)}, not CONCURRENT_TRANSACTIONS")
+
+    def _add(self, step: ScriptStep) -> None:
+        i, p = step.arguments["producer"], step.arguments["partition"]
+        if not self.is_v2:  # Else the partition's leader adds it.
+            self._taken(COORDINATOR, self._adding(i, p), f"adding partition {p}")
+
+    def _adding(self, i: int, p: int) -> Asked:
+        if self.topics[p] == OFFSETS:
+            return add_offsets_request(TRANSACTIONAL_ID, self._known[i], GROUP)
+        return add_request(TRANSACTIONAL_ID, self._known[i], self.topics[p])
+
+    def _fetch_offset(self, step: ScriptStep) -> None:
+        wanted = step.after["producer"][step.arguments["producer"]]["position"]
+        last: list[tuple[int, int]] = []
+
+        def look() -> bool:
+            with self.cluster.client(len(self.topics) - 1, self.seconds) as ask:
+                last[:] = [committed_offset(ask, GROUP, INPUT)]
+            return last[0][0] not in _NOT_YET
+
+        wait_for(look, "the group's coordinator", self.seconds, self.check)
+        error, found = last[0]
+        if error or found != wanted:
+            said = error_name(error) if error else f"offset {found}"
+            raise Parted(f"the group's coordinator answers with {said}, and in the model with offset {wanted}")
+
+    def _produce(self, step: ScriptStep) -> None:
+        i, p = step.arguments["producer"], step.arguments["partition"]
+        self._taken(p, self._record(step), f"{name_of(_txn(step))} of producer {i} to partition {p}")
+
+    def _record(self, step: ScriptStep) -> Asked:
+        i, p = step.arguments["producer"], step.arguments["partition"]
+        numbers = step.before["producer"][i].get("sequence")
+        sequence = 0 if self.is_v2 or numbers is None else numbers[p]
+        value = name_of(_txn(step))
+        if self.topics[p] == OFFSETS:
+            offset = step.before["txn"][_txn(step)]["input"] + 1
+            return offset_request(TRANSACTIONAL_ID, self._known[i], GROUP, INPUT, offset, value, self.is_v2)
+        return produce_request(TRANSACTIONAL_ID, self._known[i], self.topics[p], value, sequence, self.is_v2)
+
+    def _end(self, step: ScriptStep, commits: bool) -> None:
+        i, txn = step.arguments["producer"], _txn(step)
+        if commits:
+            self.told[txn] = ASKED
+        request = end_request(TRANSACTIONAL_ID, self._known[i], commits, self.is_v2)
+        given = self._taken(COORDINATOR, request, f"EndTxn of producer {i}")
+        self.told[txn] = COMMITTED if commits else ABORTED
+        if self.is_v2:
+            self._known[i] = given
+
+    def _write_marker(self, step: ScriptStep) -> None:
+        self._markers[step.arguments["partition"]].let(seconds=self.seconds)
+
+    # -- what is late -----------------------------------------------------------------------------------------------------
+
+    def _delay_init(self, step: ScriptStep) -> None:
+        named = self._known.get(step.arguments["producer"])
+        self._delay("init", COORDINATOR, init_request(TRANSACTIONAL_ID, TIMEOUT_MS, named), "InitProducerId")
+
+    def _delay_add(self, step: ScriptStep) -> None:
+        i, p = step.arguments["producer"], step.arguments["partition"]
+        if not self.is_v2:
+            self._delay("add", COORDINATOR, self._adding(i, p), "AddPartitionsToTxn")
+
+    def _delay_produce(self, step: ScriptStep) -> None:
+        self._delay("produce", step.arguments["partition"], self._record(step), name_of(_txn(step)))
+
+    def _delay_end(self, step: ScriptStep, commits: bool) -> None:
+        i, txn = step.arguments["producer"], _txn(step)
+        if commits:
+            self.told[txn] = ASKED
+        request = end_request(TRANSACTIONAL_ID, self._known[i], commits, self.is_v2)
+        self._delay("end", COORDINATOR, request, f"EndTxn ({'COMMIT' if commits else 'ABORT'})")
+
+    def _delay(self, kind: str, broker: int, asked: Asked, words: str) -> None:
+        gate = self.cluster.network.hold(CLIENT, broker, asked.api)
+        client = self.cluster.client(broker, self.seconds, gated=True)
+        asked.send(client)
+        gate.wait(self.seconds)
+        self._late[kind] = _Late(asked, client, gate, words)
+
+    def _arrives(self, step: ScriptStep, kind: str) -> None:
+        late = self._late.pop(kind, None)
+        if late is None:
+            return  # A client of transaction_version 2 did not send it.
+        late.gate.let(seconds=self.seconds)
+        error, _ = late.asked.receive(late.client)
+        late.client.close()
+        late.gate.lift()
+        if error and not (kind == "init" and error == _CONCURRENT):  # That aborts the open transaction first.
+            raise Parted(f"the late {late.words} is refused with {error_name(error)}")
+
+    def _is_lost(self, step: ScriptStep, kind: str) -> None:
+        late = self._late.pop(kind, None)
+        if late is not None:
+            late.gate.close(seconds=self.seconds)
+            late.client.close()
+            late.gate.lift()
+
+    # -- asking -----------------------------------------------------------------------------------------------------------
+
+    def _answer(self, broker: int, asked: Asked, again: frozenset[int]) -> tuple[int, Identity]:
+        """The answer that counts: of these errors a client asks again, for a while."""
+        last: list[tuple[int, Identity]] = []
+
+        def look() -> bool:
+            with self.cluster.client(broker, self.seconds) as ask:
+                asked.send(ask)
+                last[:] = [asked.receive(ask)]
+            return last[0][0] not in again
+
+        wait_for(look, "an answer that is not “ask again”", self.seconds, self.check)
+        return last[0]
+
+    def _taken(self, broker: int, asked: Asked, words: str) -> Identity:
+        error, given = self._answer(broker, asked, _NOT_YET | {_CONCURRENT})
+        if error:
+            raise Parted(f"{words} is refused with {error_name(error)}")
+        return given
+
+
+def _txn(step: ScriptStep) -> int:
+    """The transaction that the step's producer is in."""
+    txn: int = step.before["producer"][step.arguments["producer"]]["txn"]
+    return txn
+
+
+STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
+    "InitProducerId": Driver._init,
+    "BumpEpoch": partial(Driver._init, named=True),
+    "AbortOpenTransaction": Driver._init_aborts,
+    "AbortBeforeBump": partial(Driver._init_aborts, named=True),
+    "FetchOffset": Driver._fetch_offset,
+    "Begin": Driver._nothing,
+    "AddPartitionToTxn": Driver._add,
+    "Produce": Driver._produce,
+    "ProduceAgain": Driver._produce,
+    "Commit": partial(Driver._end, commits=True),
+    "Abort": partial(Driver._end, commits=False),
+    "WriteMarker": Driver._write_marker,
+    "DelayInit": Driver._delay_init,
+    "DelayAdd": Driver._delay_add,
+    "DelayProduce": Driver._delay_produce,
+    "DelayCommit": partial(Driver._delay_end, commits=True),
+    "DelayAbort": partial(Driver._delay_end, commits=False),
+    **{f"Late{name}Arrives": partial(Driver._arrives, kind=name.lower()) for name in ("Init", "Add", "Produce", "End")},
+    **{f"Late{name}IsLost": partial(Driver._is_lost, kind=name.lower()) for name in ("Init", "Add", "Produce", "End")},
+}
+"""The actions of the model that have a step here."""

@@ -1,0 +1,32 @@
+"""Traces of transactions on real brokers: each is reproduced, and its control goes another way at the step of the fix."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import pytest
+
+from acked.asking.playable import On, playable_run
+from acked.cluster.releases.release import Mode
+from acked.cluster.transacting.play import prepare, reproduce
+from tests.cluster.conftest import real_plan
+from tests.places import CHECKOUT
+
+pytestmark = [pytest.mark.real, pytest.mark.slow]
+CASES = tomllib.loads((CHECKOUT / "docs/real_brokers.toml").read_text("utf-8"))["transactions"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda one: f"{one['spec']}-{one['kafka']}")
+def test_a_trace_of_transactions_is_played_on_real_brokers(case: dict[str, Any], users_cache: None) -> None:
+    mode: Mode = real_plan(case["kafka"], {}).mode  # Skips where there are none, and fetches the jars.
+    found, _ = playable_run(case["spec"], {}, On(mode), True)
+    prepared, promise = prepare(found.question, found.run, case["kafka"]), found.question.properties[0].name
+    first = reproduce(prepared).played
+    assert first.parted is None, first.reason
+    assert first.breaks(promise), first.last
+    if "control" in case:
+        control = reproduce(prepared.control(case["control"])).played
+        assert control.parted is not None, control.last
+        assert control.parted.index == case["parts"], control.reason
+        assert not control.breaks(promise), control.last
