@@ -215,7 +215,7 @@ def prove_all_constants(
 
     `constants` are the switches that it is proved under. `ModelError` for a protocol without an argument for all constants.
     """
-    argument = _covering(protocol, constants or {})
+    argument = covering_argument(protocol, constants or {})
     chosen = options or AllConstantsOptions()
     started = time.perf_counter()
     results: dict[int, ObligationResult] = {}
@@ -266,7 +266,7 @@ def prove_all_constants(
     )
 
 
-def _covering(protocol: Protocol, constants: Mapping[str, object]) -> Argument:
+def covering_argument(protocol: Protocol, constants: Mapping[str, object]) -> Argument:
     """The protocol's argument under these switches; `ModelError` if it has none, or that does not cover one of them."""
     argument = argument_of(protocol, constants)
     if argument is None:
