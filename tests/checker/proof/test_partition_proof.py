@@ -170,12 +170,13 @@ def test_without_the_lemma_the_step_that_its_text_names_breaks_what_it_says(need
 
 
 @pytest.mark.slow
-def test_records_are_there_once_and_in_order_by_a_lemma_more() -> None:
+@pytest.mark.parametrize("action", ["Produce", pytest.param("", id="every action", marks=pytest.mark.long)])
+def test_records_are_there_once_and_in_order_by_a_lemma_more(action: str) -> None:
     """Without RecordsAscend a step that appends breaks what consumers see; with it no step does."""
-    idempotent = {"retries": True, "idempotence": True}
     promises = tuple(properties_of(partition)[name] for name in ("NoDuplicates", "NoReordering"))
     for lemmas, expected in (((), {item.name for item in promises}), ((RECORDS_ASCEND,), set())):
-        question = Question(latest(TWO, STALE, idempotent), promises)
+        instance = latest(TWO, STALE, {"retries": True, "idempotence": True})
+        question = Question(only(action, instance) if action else instance, promises)
         result = prove_by_induction(question, (*PARTITION_LEMMAS, *lemmas), LIMITS, InductionOptions(every_claim=True))
         assert set().union(*broken(result).values()) == expected
 
