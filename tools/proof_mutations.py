@@ -1,26 +1,29 @@
 """Writes docs/proof_mutations.md: every guard clause of the newest rules left out, and what proof and search say then.
 
-    python tools/proof_mutations.py [STATE]
+    python tools/proof_mutations.py [--jobs N] [--again | --page]
 
-STATE (default: proof_mutations.json in the cache folder) keeps the answers, so that an interrupted run goes on. The script
-fails if the proof for all constants holds without a clause without which a search violates a promise.
+docs/proof_mutations.json has the answers. A run asks what is not answered there, so an interrupted one loses nothing;
+`--again` also asks what was answered under other rules or lemmas, and `--page` asks nothing. The script fails if the proof
+for all constants holds without a clause without which a search violates a promise.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from acked.checker.allconstants.obligations import Obligations  # noqa: E402
 from acked.checker.batch.local import BatchLimits, answer_all  # noqa: E402
 from acked.checker.batch.outcome import Task  # noqa: E402
 from acked.checker.bounds import default_workers  # noqa: E402
-from acked.checker.cache import cache_folder  # noqa: E402
 from acked.checker.files import write_text  # noqa: E402
 from acked.checker.processes import Limits  # noqa: E402
 from acked.checker.proof.mutations import without_each  # noqa: E402
@@ -47,6 +50,9 @@ SIZES: Sequence[Mapping[str, int]] = (
 MOST_STATES = 300_000
 """Distinct states at which a search is given up."""
 
+ANSWERS = ROOT / "docs" / "proof_mutations.json"
+PAGE = ROOT / "docs" / "proof_mutations.md"
+
 Clause = tuple[str, str]
 
 
@@ -61,12 +67,65 @@ def switches() -> dict[str, int]:
     return {name: value for name, value in bound(SIZES[0]).items() if name not in partition.sizes}
 
 
-def clauses() -> list[Clause]:
+@cache
+def clauses() -> tuple[Clause, ...]:
     """Every guard clause, in the protocol's order."""
-    return clauses_of(partition.instantiate(bound(SIZES[0])))
+    return tuple(clauses_of(partition.instantiate(bound(SIZES[0]))))
 
 
-def searched(left: Sequence[Clause], number: int) -> Iterator[tuple[Clause, dict[str, Any]]]:
+def fingerprint() -> str:
+    """Of every rule and every lemma as read, so that an answer tells what it was found for."""
+    argument = argument_of(partition, switches())
+    assert argument is not None
+    return Obligations(partition, argument, (), switches()).fingerprint
+
+
+class Answers:
+    """What is known without each clause, by its name; whatever is found is kept in the file at once.
+
+    An answer in `known` has `search` and `proof`, and as `rules` the fingerprint that it was found for. `found` has searches
+    for the rules as they are now whose proof is still to come.
+    """
+
+    def __init__(self, path: Path, rules: str = "") -> None:
+        self._path = path
+        document = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        self.rules: str = rules or document.get("rules", "")
+        self.known: dict[str, dict[str, Any]] = document.get("clauses", {})
+        self.found: dict[str, dict[str, Any]] = document.get("searched", {}) if self.rules == document.get("rules") else {}
+
+    def is_current(self, clause: Clause) -> bool:
+        """Whether the clause was answered under the rules as they are."""
+        return self.known.get(": ".join(clause), {}).get("rules") == self.rules
+
+    def searched(self, clause: Clause) -> dict[str, Any]:
+        """What searches say without the clause; empty if none was made."""
+        return self.found.get(": ".join(clause), {})
+
+    def keep_search(self, clause: Clause, answer: Mapping[str, Any]) -> None:
+        """What one more search says."""
+        whole = [*self.searched(clause).get("whole", []), *([answer["sizes"]] if answer.get("is_whole") else [])]
+        self._keep(clause, self.found, {**answer, "whole": whole})
+
+    def keep_proof(self, clause: Clause, answer: Mapping[str, Any]) -> None:
+        """What the proof says; then the clause is answered."""
+        search = self.found.pop(": ".join(clause))
+        self._keep(clause, self.known, {"rules": self.rules, "search": search, "proof": answer})
+
+    def save(self) -> None:
+        """Writes the file, in the order of the protocol."""
+        told = {name: self.known[name] for name in map(": ".join, clauses()) if name in self.known}
+        document = {"rules": self.rules, "clauses": told, "searched": self.found}
+        write_text(self._path, json.dumps(document, indent=1) + "\n", "answers")
+
+    def _keep(self, clause: Clause, where: dict[str, dict[str, Any]], answer: dict[str, Any]) -> None:
+        name = ": ".join(clause)
+        where[name] = answer
+        self.save()
+        print(f"{name}: {answer}", file=sys.stderr, flush=True)
+
+
+def searched(left: Sequence[Clause], number: int, jobs: int) -> Iterator[tuple[Clause, dict[str, Any]]]:
     """What a search of one instance says without each of the clauses."""
     argument = argument_of(partition, switches())
     assert argument is not None
@@ -74,7 +133,7 @@ def searched(left: Sequence[Clause], number: int) -> Iterator[tuple[Clause, dict
     tasks = [
         Task(QuestionText("partition", constants, argument.goals, (clause,)), max_states=MOST_STATES) for clause in left
     ]
-    for answered in answer_all(tasks, BatchLimits.default()):
+    for answered in answer_all(tasks, BatchLimits.default(jobs)):
         clause, outcome = left[answered.task], answered.outcome
         if outcome is None and not answered.is_overflow:
             raise SystemExit(f"{': '.join(clause)} has no answer: {answered.failure}")
@@ -87,55 +146,54 @@ def searched(left: Sequence[Clause], number: int) -> Iterator[tuple[Clause, dict
             yield clause, {"violates": "", "is_whole": outcome.stopped is StopReason.COMPLETE, "sizes": number}
 
 
-def main(path: Path) -> None:
-    """Asks what is not known yet, and writes the page."""
-    known: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    every = clauses()
-
-    def keep(clause: Clause, kind: str, answer: Any) -> None:
-        known.setdefault(": ".join(clause), {})[kind] = answer
-        write_text(path, json.dumps(known, indent=1), "state")
-        print(f"{': '.join(clause)}: {kind} {answer}", file=sys.stderr, flush=True)
-
-    def search(asked: Sequence[Clause], number: int) -> None:
-        left = [item for item in asked if not _is_decided(known.get(": ".join(item), {}), number)]
-        for clause, answer in searched(left, number):
-            whole = [*_whole(known, clause), *([number] if answer.get("is_whole") else [])]
-            keep(clause, "search", {**answer, "whole": whole})
-
+def ask(answers: Answers, left: Sequence[Clause], jobs: int) -> None:
+    """Searches and proves without each of some clauses."""
     for number in range(len(SIZES)):
-        search(every, number)
-    left = [item for item in every if "proof" not in known.get(": ".join(item), {})]
+        asked = [item for item in left if not _is_decided(answers.searched(item), number)]
+        for clause, answer in searched(asked, number, jobs):
+            answers.keep_search(clause, answer)
     # What a search refutes first: there the proof must not hold.
-    left.sort(key=lambda item: not known[": ".join(item)]["search"]["violates"])
+    order = sorted(left, key=lambda item: not answers.searched(item)["violates"])
+    for found in without_each("partition", switches(), order, Limits(jobs, 3600.0)):
+        told = {"broken": found.broken, "by_step": bool(found.step), "step": found.step, "sizes": dict(found.sizes)}
+        answers.keep_proof(found.clause, told)
+
+
+def main() -> None:
+    """Asks what is not known yet, and writes the page."""
+    parser = argparse.ArgumentParser(description="every guard clause left out: what the proof and a search say then")
+    parser.add_argument("--jobs", type=int, default=default_workers(), help="processes at a time; default: one per core")
+    parser.add_argument("--again", action="store_true", help="ask again what was answered under other rules or lemmas")
+    parser.add_argument("--page", action="store_true", help="write the page from the answers, and ask nothing")
+    given = parser.parse_args()
+    every = clauses()
+    answers = Answers(ANSWERS, "" if given.page else fingerprint())
     try:
-        for found in without_each("partition", switches(), left, Limits(default_workers(), 600.0)):
-            keep(found.clause, "proof", {"broken": found.broken, "step": found.step, "sizes": dict(found.sizes)})
+        if not given.page:
+            ask(answers, [item for item in every if ": ".join(item) not in answers.known], given.jobs)
+            if given.again:
+                ask(answers, [item for item in every if not answers.is_current(item)], given.jobs)
     except KeyboardInterrupt:
         print("interrupted; run it again to go on", file=sys.stderr)
-    write_text(ROOT / "docs" / "proof_mutations.md", "\n".join(page(every, known)) + "\n", "page")
-    if wrong := [item for item in every if _is_wrong(known[": ".join(item)])]:
+    answers.save()
+    write_text(PAGE, "\n".join(page(every, answers)) + "\n", "page")
+    if wrong := [name for name, answer in answers.known.items() if _is_wrong(answer)]:
         raise SystemExit(f"the proof holds where a search refutes: {wrong}; this is a defect of acked")
 
 
-def _is_decided(answers: Mapping[str, Any], number: int) -> bool:
-    found = answers.get("search")
-    return found is not None and (bool(found["violates"]) or found["sizes"] >= number)
+def _is_decided(search: Mapping[str, Any], number: int) -> bool:
+    return bool(search) and (bool(search["violates"]) or search["sizes"] >= number)
 
 
-def _whole(known: Mapping[str, Mapping[str, Any]], clause: Clause) -> list[int]:
-    return list(known.get(": ".join(clause), {}).get("search", {}).get("whole", []))
+def _is_wrong(answer: Mapping[str, Any]) -> bool:
+    return bool(answer["search"]["violates"]) and not answer["proof"]["broken"]
 
 
-def _is_wrong(answers: Mapping[str, Any]) -> bool:
-    return bool(answers["search"]["violates"]) and "proof" in answers and not answers["proof"]["broken"]
-
-
-def page(every: Sequence[Clause], known: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def page(every: Sequence[Clause], answers: Answers) -> Iterator[str]:
     """The page, line by line."""
-    named = [": ".join(item) for item in every]
-    rows = [(name, known[name]) for name in named if "proof" in known.get(name, {})]
-    missing = [name for name in named if "proof" not in known.get(name, {})]
+    named, known = [": ".join(item) for item in every], answers.known
+    rows = [(name, known[name]) for name in named if name in known]
+    missing = [name for name in named if name not in known]
     lost = [row for row in rows if row[1]["search"]["violates"]]
     refused = [row for row in rows if row[1]["proof"]["broken"] and not row[1]["search"]["violates"]]
     idle = [row for row in rows if not row[1]["proof"]["broken"] and not row[1]["search"]["violates"]]
@@ -153,6 +211,8 @@ def page(every: Sequence[Clause], known: Mapping[str, Mapping[str, Any]]) -> Ite
     yield f"Searched were the instances (brokers, offsets, records; min.insync.replicas) {sizes}, up to {MOST_STATES:,}"
     yield "states each. [What the guards are for](guards.md) asks larger ones, and other releases and properties."
     yield f"{len(lost)} clauses are needed by a promise, {len(refused)} by the proof, {len(idle)} by neither."
+    if earlier := sum(told.get("rules") != answers.rules for _, told in rows):
+        yield f"{earlier} of the answers were found before the text of rules or lemmas last changed."
     yield ""
     yield "## A search refutes a promise, and the proof is refused"
     yield ""
@@ -160,10 +220,10 @@ def page(every: Sequence[Clause], known: Mapping[str, Mapping[str, Any]]) -> Ite
     yield ""
     yield "| without the clause | violated | in steps | at | the action does not keep |"
     yield "|---|---|--:|---|---|"
-    for name, answers in lost:
-        found = answers["search"]
+    for name, told in lost:
+        found = told["search"]
         steps = found["steps"] or ""
-        proof = answers["proof"]["broken"] or "**nothing: a defect**"
+        proof = told["proof"]["broken"] or "**nothing: a defect**"
         yield f"| `{name}` | {found['violates']} | {steps} | {_sizes(found['sizes'])} | {proof} |"
     yield ""
     yield "## The proof is refused, and no search violates a promise"
@@ -173,9 +233,9 @@ def page(every: Sequence[Clause], known: Mapping[str, Mapping[str, Any]]) -> Ite
     yield ""
     yield "| without the clause | the action does not keep | seen completely |"
     yield "|---|---|---|"
-    for name, answers in refused:
-        how = "" if answers["proof"]["step"] else " (not proved)"
-        yield f"| `{name}` | {answers['proof']['broken']}{how} | {_seen(answers)} |"
+    for name, told in refused:
+        how = "" if told["proof"]["by_step"] else " (not proved)"
+        yield f"| `{name}` | {told['proof']['broken']}{how} | {_seen(told)} |"
     yield ""
     yield "## Not needed for these promises"
     yield ""
@@ -200,5 +260,4 @@ def _seen(answers: Mapping[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    folder = cache_folder()
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else (folder or Path()) / "proof_mutations.json")
+    main()

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from acked.checker.allconstants.obligations import Obligations
-from acked.checker.allconstants.proof import AllConstantsProof
+from acked.checker.allconstants.proof import AllConstantsProof, covering_argument
 from acked.checker.allconstants.texts import WAYS, obligation_text, text_name
 from acked.checker.errors import SpecUnreadable, SystemFailure
 from acked.checker.files import read_bytes, read_text, write_text
@@ -104,6 +104,7 @@ class Derivation:
         self._obligations = Obligations(protocol, argument, drop, switches)
         self._obligations.prepare()
         self.fingerprint = self._obligations.fingerprint
+        self.goals = argument.goals
         self.names = [(item.subject, item.clause) for item in self._obligations.all]
         self._texts: dict[tuple[int, Core], str | None] = {}
 
@@ -125,8 +126,7 @@ class Derivation:
 def derivation_of(certificate: Certificate) -> Derivation:
     """What the certificate should consist of; `SpecUnreadable` where it is about no protocol or switches of this acked."""
     protocol = PROTOCOLS.get(certificate.protocol)
-    argument = None if protocol is None else argument_of(protocol)
-    if protocol is None or argument is None:
+    if protocol is None or argument_of(protocol) is None:
         about = f"the certificate is about {certificate.protocol}"
         raise SpecUnreadable(f"{about}, of which this acked has no proof for all constants")
     constants = {item.name: item for item in protocol.constants if item.name not in protocol.sizes}
@@ -137,8 +137,7 @@ def derivation_of(certificate: Certificate) -> Derivation:
             f"check it with acked {certificate.acked}, which wrote it"
         )
     try:
-        if certificate.drop:  # A clause that there is not would be left out without a word.
-            protocol.instantiate({**certificate.switches, **argument.small[0]}, certificate.drop)
+        argument = covering_argument(protocol, certificate.switches)
         return Derivation(protocol, argument, certificate.drop, certificate.switches)
     except ModelError as error:
         raise SpecUnreadable(f"the certificate cannot be of this acked's {protocol.name}: {error}") from None
@@ -154,8 +153,7 @@ def write_certificate(proof: AllConstantsProof, spec: str, folder: Path) -> Cert
     """
     assert proof.holds
     protocol = PROTOCOLS[proof.protocol]
-    argument = argument_of(protocol)
-    assert argument is not None
+    argument = covering_argument(protocol, proof.switches)
     derived = Derivation(protocol, argument, proof.drop, proof.switches)
     if derived.fingerprint != proof.fingerprint:
         raise SystemFailure("the obligations were others when they were made again; please report this as a defect of acked")
@@ -233,6 +231,9 @@ def faults_of(folder: Path, certificate: Certificate, derived: Derivation) -> It
             f"its rules or lemmas are not those of this acked's {certificate.protocol}; acked {certificate.acked} wrote it, "
             "so check it with that, or write it again"
         )
+        return
+    if certificate.goals != derived.goals:
+        yield f"its manifest promises {', '.join(certificate.goals)}; what is proved is {', '.join(derived.goals)}"
         return
     listed = [(item.subject, item.clause) for item in certificate.obligations]
     if listed != derived.names:

@@ -7,12 +7,12 @@ all constants (`LemmaProcess`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from acked.checker.allconstants.obligations import PROMISES, GeneralObligation, Obligations
-from acked.checker.allconstants.prover import Prover
+from acked.checker.allconstants.prover import SEARCH_WAYS, Prover
 from acked.checker.allconstants.small_instances import SmallInstance
 from acked.checker.allconstants.texts import obligation_text
 from acked.checker.files import write_text
@@ -50,8 +50,10 @@ class CoreSearch:
         self._sizes = self._obligations.argument.small
         self._ranges = tuple(name for name in self._obligations.clauses if name.startswith("Domain("))
 
-    def find(self, obligation: GeneralObligation, suspect: bool = False) -> Core | StepCounterexample | None:
-        """Lemmas with which z3 proves the obligation, a counterexample on a small instance, or None.
+    def find(
+        self, obligation: GeneralObligation, suspect: bool = False, near: Iterable[Core] = ()
+    ) -> Core | StepCounterexample | None:
+        """Lemmas with which z3 proves the obligation, a counterexample on a small instance, or None; sets `near` it first.
 
         A query that the limit in seconds cuts short ends the search: `OutOfTime`. There are dozens more like it.
         A suspect obligation is first tried on the smallest instance: a refutation takes a moment, a vain proof does not.
@@ -61,6 +63,9 @@ class CoreSearch:
         if suspect and obligation.subject != PROMISES:
             found = self._instance(0).lemmas_of_step(obligation.subject, obligation.clause)
             if isinstance(found, StepCounterexample):
+                return found
+        for core in near:
+            if (found := self._with(obligation, core)) is not None:
                 return found
         is_clause = obligation.clause in self._obligations.clauses
         own = (obligation.clause,) if is_clause and obligation.clause not in self._ranges else ()
@@ -90,6 +95,16 @@ class CoreSearch:
             if (core := self._attempt(obligation, (*gathered, *obligation.afterwards), self._effort)) is not None:
                 return core
         return self._attempt(obligation, everything, self._effort)
+
+    def _with(self, obligation: GeneralObligation, core: Core) -> Core | None:
+        """What is left of a lemma set that may do, in the way that is known for it or in others; None if it does not."""
+        known = {*self._obligations.clauses, *obligation.afterwards}
+        lemmas = tuple(name for name in core.lemmas if name in known)
+        for way in dict.fromkeys((core.way, *SEARCH_WAYS)):
+            tried = Core(lemmas, way)
+            if self._prover.effort(obligation, tried, self._effort // 4) is not None:
+                return self._least(obligation, tried, self._effort)
+        return None
 
     def can_fire(self, action: str) -> bool:
         """Whether the action is enabled in some state of a small instance in which every clause holds."""
@@ -186,4 +201,4 @@ class LemmaProcess:
             if way is not None:
                 return Core(lemmas, way)
         # Where a set is known that does not suffice, the rules or the lemmas are others than it was found for.
-        return self._search.find(obligation, task.suspect or task.lemmas is not None) if task.search else None
+        return self._search.find(obligation, task.suspect or task.lemmas is not None, task.near) if task.search else None

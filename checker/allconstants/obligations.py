@@ -60,7 +60,7 @@ class GeneralObligation:
 class Obligations:
     """The obligations over one protocol under some setting of its switches, and the argument that is to be checked.
 
-    `drop` names (action, label) guard clauses to leave out.
+    `drop` names (action, label) guard clauses to leave out; `ModelError` for one that there is not.
     """
 
     def __init__(

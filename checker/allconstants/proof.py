@@ -37,6 +37,9 @@ PROOF_EFFORT = 40_000_000
 A count and not a time, so that the verdict does not depend on how busy the machine is.
 """
 
+MOST_NEAR = 5
+"""How many lemma sets of other steps are tried."""
+
 NOT_FOUND = "neither a proof nor a counterexample was found within the limits"
 """Why an obligation is open if no limit in seconds is to blame: on any machine it would be."""
 
@@ -215,7 +218,7 @@ def prove_all_constants(
 
     `constants` are the switches that it is proved under. `ModelError` for a protocol without an argument for all constants.
     """
-    argument = _covering(protocol, constants or {})
+    argument = covering_argument(protocol, constants or {})
     chosen = options or AllConstantsOptions()
     started = time.perf_counter()
     results: dict[int, ObligationResult] = {}
@@ -266,7 +269,7 @@ def prove_all_constants(
     )
 
 
-def _covering(protocol: Protocol, constants: Mapping[str, object]) -> Argument:
+def covering_argument(protocol: Protocol, constants: Mapping[str, object]) -> Argument:
     """The protocol's argument under these switches; `ModelError` if it has none, or that does not cover one of them."""
     argument = argument_of(protocol, constants)
     if argument is None:
@@ -340,7 +343,24 @@ def _task(number: int, item: GeneralObligation, known: CoreFile, options: AllCon
     lemmas, way = (None, 0) if core is None else (core.lemmas, core.way)
     # Where sets are known of the protocol and not of this obligation, it had none when they were found.
     suspect = core is None and bool(known.cores)
-    return ObligationTask(number, lemmas, way, options.effort, options.search, suspect, smt2)
+    return ObligationTask(number, lemmas, way, options.effort, options.search, suspect, smt2, near_sets(known, item.key))
+
+
+def near_sets(known: CoreFile, key: str) -> tuple[Core, ...]:
+    """What may do where the set known of an obligation does not: with it, those of the same clause at other steps.
+
+    Where rules differ, a step may do what another one does here: with ZooKeeper a crash that shrinks the ISR takes a new
+    leader epoch, as an election does. The largest first, which say most.
+    """
+    own = known.cores.get(key, Core())
+    _, _, clause = key.partition("|")
+    others = [core for name, core in known.cores.items() if name != key and name.partition("|")[2] == clause]
+    joined = {
+        frozenset((*own.lemmas, *core.lemmas)): Core(tuple(dict.fromkeys((*own.lemmas, *core.lemmas))), core.way)
+        for core in sorted(others, key=lambda core: -len(core.lemmas))
+        if not set(core.lemmas) <= set(own.lemmas)
+    }
+    return tuple(joined.values())[:MOST_NEAR]
 
 
 def _result(item: GeneralObligation, answer: ObligationAnswer | str) -> ObligationResult:

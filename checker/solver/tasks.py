@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from acked.checker.processes import Service
-from acked.checker.solver.lemma_sets import StepCounterexample
+from acked.checker.solver.lemma_sets import Core, StepCounterexample
 
 SOLVER = Service("acked.checker.solver.engine:SolverProcess", "solver", ("z3",))
 """Processes in which z3 answers these tasks about one `Problem`."""
@@ -127,7 +127,7 @@ class ObligationTask:
     """One obligation for all constants, by its number; `lemmas` are a set to try first, None if none is known.
 
     `effort` bounds each query in z3's own count of steps. With `search`, other sets and counterexamples are looked for.
-    A suspect obligation is one that may well be false. `smt2` names the file to write.
+    A suspect obligation is one that may well be false. `smt2` names the file to write. `near` are sets that may do as well.
     """
 
     number: int
@@ -137,6 +137,7 @@ class ObligationTask:
     search: bool
     suspect: bool = False
     smt2: str | None = None
+    near: tuple[Core, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from acked.model.language.domain import (
     StructDomain,
     as_leaf,
 )
-from acked.model.language.protocol import Protocol
+from acked.model.language.protocol import Protocol, unknown_clause
 from acked.model.language.semantics import Guard, Trace
 from acked.model.language.state import Struct
 from acked.model.language.values import Bool, Id, Value
@@ -73,7 +73,7 @@ class Step:
 class Reading:
     """A protocol for all sizes at once; `drop` names (action, label) guard clauses to leave out.
 
-    `constants` are those that are not sizes, all that have no default.
+    `constants` are those that are not sizes, all that have no default. `ModelError` for a clause that there is not.
     """
 
     def __init__(
@@ -94,7 +94,11 @@ class Reading:
         dropped = frozenset(drop)
         with active(self._context()):
             present = [item for item in protocol.actions if item.is_present()]
+        self._labels: dict[str, tuple[str, ...]] = {}
         self.steps: tuple[Step, ...] = tuple(self._trace(item, dropped) for item in present)
+        for name, label in sorted(dropped):
+            if label not in self._labels.get(name, ()):
+                raise ModelError(unknown_clause(protocol, self._labels, name, label))
 
     @cached_property
     def sorts(self) -> dict[Sort, type[Id]]:
@@ -237,6 +241,7 @@ class Reading:
                 parameter, values[name] = self._parameter(f"{item.name}.{name}", name, domain)
                 parameters.append(parameter)
             item.function(self._root(store), **values)
+        self._labels[item.name] = tuple(guard.label for guard in guards)
         kept = tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
         guard = self.logic.all(term_of(Bool(guard.condition)) for guard in kept)
         return Step(item, tuple(parameters), kept, guard, store)

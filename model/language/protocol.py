@@ -187,6 +187,14 @@ class Protocol:
         self._initial(state)
 
 
+def unknown_clause(protocol: Protocol, known: Mapping[str, Iterable[str]], name: str, label: str) -> str:
+    """What is wrong with a guard clause to drop that is not among the `known`: the labels of every action, by its name."""
+    if name not in known:
+        return f"{protocol.name} has no action {name!r} to drop a clause of; it has {', '.join(known)}"
+    labels = ", ".join(map(repr, dict.fromkeys(known[name])))
+    return f"{protocol.name}: action {name} has no clause {label!r}; it has {labels}"
+
+
 @dataclass(frozen=True)
 class ActionInstance:
     """An action with its parameters bound: enabled where every guard holds, then the updates happen at once.
@@ -263,13 +271,10 @@ class Instance:
         return self._trace_binding(rule, parameters, codes)
 
     def _unknown_clause(self, name: str, label: str) -> str:
-        known = [item.name for item in self.action_rules]
-        if name not in known:
-            return f"{self.protocol.name} has no action {name!r} to drop a clause of; it has {', '.join(known)}"
-        labels = dict.fromkeys(
-            guard.label for item in self.actions if item.action.name == name for guard in item.guards
-        )
-        return f"{self.protocol.name}: action {name} has no clause {label!r}; it has {', '.join(map(repr, labels))}"
+        known: dict[str, list[str]] = {item.name: [] for item in self.action_rules}
+        for item in self.actions:
+            known[item.action.name] += [guard.label for guard in item.guards]
+        return unknown_clause(self.protocol, known, name, label)
 
     @property
     def shown_constants(self) -> dict[str, Any]:

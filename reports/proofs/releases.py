@@ -80,8 +80,10 @@ def releases_markdown(cells: Sequence[ReleaseCell]) -> Iterator[str]:
         yield f"- *{_SHORT[fault]}*: {fault.value}"
     yield ""
     yield "“Proved”: z3 proved every obligation that the promise rests on. “Refuted”: a search found a trace, of so many"
-    yield "steps. “Open”: neither; the list below the table says which steps are not known to keep which lemma. “Not asked”:"
-    yield "the run that wrote this page was ended before; nothing is claimed."
+    yield "steps. “Open”: neither; the list below the table says which steps are not known to keep which lemma, and"
+    yield "[the page of the proof](partition_proof.md#which-kafka) which statement is missing."
+    if any(item.verdict is ReleaseVerdict.NOT_ASKED for item in cells):
+        yield "“Not asked”: the run that wrote this page was ended before; nothing is claimed."
     yield "`acked prove --releases --markdown docs/releases.md` writes this page, and continues where it was interrupted."
     for promise in Kept:
         yield ""

@@ -31,6 +31,7 @@ from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, 
 from acked.checker.solver.tasks import FirstOrderProblem, ObligationAnswer, ObligationTask
 from acked.invariants.proofs import COUNTERPARTS, argument_of
 from acked.model.catalogue import PROTOCOLS
+from acked.model.formulas.errors import ModelError
 from acked.model.language.action import Action, require
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every
@@ -288,6 +289,19 @@ def test_a_dropped_clause_is_missed_where_the_argument_needs_it() -> None:
         assert isinstance(answer, ObligationAnswer)
         assert answer.is_proved is proved
         assert proved or (answer.counterexample is not None and answer.counterexample.step.startswith(action))
+
+
+@pytest.mark.parametrize(
+    ("clause", "sentence"),
+    [
+        (("FencedFollowerFetch", "follows"), "action FencedFollowerFetch has no clause 'follows'; it has 'follows in this"),
+        (("Fetch", "follows in this epoch"), "kip320 has no action 'Fetch' to drop a clause of; it has Controller"),
+    ],
+)
+def test_a_dropped_clause_that_there_is_not_is_an_error(clause: tuple[str, str], sentence: str) -> None:
+    """What is left out would otherwise be nothing, and what is proved another protocol than was meant."""
+    with pytest.raises(ModelError, match=sentence):
+        obligations(kip320, [("FencedFollowerFetch", "follows in this epoch"), clause])
 
 
 def test_an_action_that_can_never_happen_is_vacuous() -> None:

@@ -20,7 +20,7 @@ from acked.checker.allconstants.certificate import (
     read_certificate,
     write_certificate,
 )
-from acked.checker.allconstants.proof import AllConstantsProof, ObligationResult, SolverVerdict
+from acked.checker.allconstants.proof import AllConstantsProof, ObligationResult, SolverVerdict, prove_all_constants
 from acked.checker.allconstants.verification import Verification, verify
 from acked.checker.errors import AckedError, ExitCode, SpecUnreadable
 from acked.checker.processes import Limits
@@ -31,6 +31,7 @@ from acked.cli import main
 from acked.invariants.proofs import argument_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.partition.protocol import partition
+from acked.model.partition.settings import LOSSY_OUTSIDE_ISR
 from tests.places import SPECS
 
 pytestmark = pytest.mark.slow
@@ -39,16 +40,19 @@ CLAIM = load_spec(SPECS / "claims" / "acks-all-min-2-clean.toml")
 LEFT_OPEN = {("BecomeLeader", "AckedInPlace")}
 """What cvc5 does not decide of the claim."""
 
+MOST_OPEN = 4
+"""cvc5 does not always take the same way, so what it leaves open may be an obligation more or less."""
+
 
 def derived(name: str, switches: dict[str, int]) -> Derivation:
-    argument = argument_of(PROTOCOLS[name])
+    argument = argument_of(PROTOCOLS[name], switches)
     assert argument is not None
     return Derivation(PROTOCOLS[name], argument, (), switches)
 
 
 def as_proved(name: str, switches: dict[str, int], obligations: Derivation) -> AllConstantsProof:
     """The proof with the lemma sets that ship, which z3 is not asked about here."""
-    argument = argument_of(PROTOCOLS[name])
+    argument = argument_of(PROTOCOLS[name], switches)
     assert argument is not None
     cores = shipped_sets(PROTOCOLS[name]).cores
     results = []
@@ -151,6 +155,7 @@ EDITS: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda told: needy(told).update(lemmas=[]), "is not the obligation"),
     (lambda told: needy(told).update(way=99), "may not assume"),
     (lambda told: told["obligations"][0].update(file="../other.smt2"), "the manifest has not 001-"),
+    (lambda told: told.update(promises=["StrongIsr", "NoGaps"]), "promises StrongIsr, NoGaps; what is proved is WeakIsr"),
     (lambda told: told.update(fingerprint="0"), "its rules or lemmas are not those of this acked's kip320"),
 ]
 
@@ -190,9 +195,20 @@ def test_a_folder_without_a_manifest_or_of_another_protocol_gets_one_sentence(tm
     ):
         with pytest.raises(SpecUnreadable, match=sentence):
             derivation_of(Certificate("0.1", "x", protocol, switches, (), (), "", "z3", ()))
+    moved = Certificate("0.1", "x", "partition", {**CLAIM.switches, "reassignment": 1}, (), (), "", "z3", ())
+    with pytest.raises(SpecUnreadable, match="does not cover reassignment"):
+        derivation_of(moved)
     told = Certificate("0.1", "x", "partition", CLAIM.switches, (("Produce", "nothing"),), (), "", "z3", ())
     with pytest.raises(SpecUnreadable, match="action Produce has no clause 'nothing'"):
         derivation_of(told)
+
+
+def test_a_certificate_is_of_the_lemmas_that_its_switches_ask_for() -> None:
+    """An idempotent producer is promised more, by a lemma more."""
+    switches = {**CLAIM.switches, "retries": 1, "idempotence": 1}
+    made = derivation_of(Certificate("0.1", "x", "partition", switches, (), (), "", "z3", ()))
+    assert {"NoDuplicates", "NoReordering"} <= set(made.goals)
+    assert ("Retry", "RecordsAscend") in made.names
 
 
 def test_nothing_is_left_where_a_certificate_cannot_be_written(
@@ -297,20 +313,33 @@ def test_only_a_certificate_of_which_everything_was_confirmed_is_verified(
     assert (disagreeing.exit_code, disagreeing.verdict) == (ExitCode.UNMET_EXPECTATION, "refuted")
 
 
+STALE = {"zombies": 1, "leadership_moves": 1, "reelection_forgets_ends": 1}
+HARDEST = {
+    **STALE, "retries": 1, "idempotence": 1, "delivery_timeout": 1, "producer_restarts": 1, "crashes": LOSSY_OUTSIDE_ISR,
+}  # fmt: skip
+
+
 @pytest.mark.long
-@pytest.mark.parametrize(("name", "most_open"), [("kip320", 4), ("partition", 4)])
-def test_a_second_solver_confirms_all_but_the_few_obligations_that_it_names(
-    name: str, most_open: int, tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [("kip320", {}), ("partition", {}), ("partition", STALE), ("partition", HARDEST)],
+    ids=["kip320", "claim", "stale leaders", "hardest"],
+)
+def test_a_second_solver_confirms_all_but_the_few_obligations_that_are_named(
+    name: str, changed: dict[str, int], tmp_path: Path
 ) -> None:
-    switches = {} if name == "kip320" else CLAIM.switches
-    proof = as_proved(name, switches, derived(name, switches))
+    switches = {} if name == "kip320" else {**CLAIM.switches, **changed}
+    # Lemma sets ship for the claim's own switches; for others z3 looks for some that are missing.
+    if changed:
+        proof = prove_all_constants(PROTOCOLS[name], Limits(2, 600.0), constants=switches)
+    else:
+        proof = as_proved(name, switches, derived(name, switches))
     write_certificate(proof, name, tmp_path)
     found = verify(tmp_path, Limits(2, 120.0))
     assert found.faults == ()
     assert found.refuted == ()
-    assert len(found.obligations) == len(proof.obligations)
-    assert len(found.open) <= most_open
     assert len(found.verified) + len(found.open) == len(proof.obligations)
+    assert len(found.open) <= MOST_OPEN
 
 
 # -- the texts -----------------------------------------------------------------------------------------------------------

@@ -8,16 +8,18 @@ from typing import Any
 import pytest
 
 from acked.checker.allconstants.counterparts import broken_rules
-from acked.checker.allconstants.lemma_search import CoreSearch
+from acked.checker.allconstants.lemma_search import SEARCH_EFFORT, CoreSearch
 from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, Obligations
-from acked.checker.allconstants.proof import PROOF_EFFORT, prove_all_constants
+from acked.checker.allconstants.proof import MOST_NEAR, PROOF_EFFORT, near_sets, prove_all_constants
 from acked.checker.allconstants.prover import Prover
 from acked.checker.processes import Limits
+from acked.checker.proof.releases import FaultClass, switches_of
 from acked.checker.solver.lemma_sets import Core, StepCounterexample, shipped_file, shipped_sets
 from acked.checker.spec.spec import load_spec
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import LOSSY_OUTSIDE_ISR
+from acked.model.partition.versions import ZOOKEEPER
 from tests.places import SPECS
 
 pytestmark = pytest.mark.slow
@@ -110,6 +112,33 @@ def test_a_rule_without_a_clause_is_refused_with_a_step_of_a_small_instance(
     assert isinstance(found, StepCounterexample)
     assert found.breaks == broken
     assert found.step.startswith(action)
+
+
+def test_a_step_of_older_rules_is_proved_with_the_lemmas_of_a_step_that_is_like_it_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With ZooKeeper a crash that shrinks the ISR takes a new leader epoch, as an election does with the newest rules."""
+    rules = switches_of(("3.9", ZOOKEEPER), FaultClass.CLEAN)
+    argued = argument_of(partition, rules)
+    assert argued is not None
+    asked = Prover(Obligations(partition, argued, (), rules))
+    (obligation,) = [item for item in asked.obligations.all if item.key == "Crash|StaleLeader"]
+    search = CoreSearch(asked)
+    monkeypatch.setattr(search, "_sizes", ())  # No instance names candidates.
+    found = search.find(obligation, near=near_sets(SHIPPED, obligation.key))
+    assert isinstance(found, Core)
+    assert not set(found.lemmas) <= set(SHIPPED.cores[obligation.key].lemmas)
+    assert asked.effort(obligation, found, SEARCH_EFFORT) is not None
+
+
+def test_sets_that_may_do_have_the_known_one_and_more_the_largest_first() -> None:
+    for key in ("Crash|StaleLeader", "ElectLeader|StaleLeader", "Unknown|StaleLeader"):
+        near = near_sets(SHIPPED, key)
+        own = set(SHIPPED.cores.get(key, Core()).lemmas)
+        assert 0 < len(near) <= MOST_NEAR
+        assert all(own < set(core.lemmas) for core in near)
+        assert len({frozenset(core.lemmas) for core in near}) == len(near)
+    assert near_sets(SHIPPED, "Crash|NoSuchLemma") == ()
 
 
 def test_where_reelected_leaders_keep_log_ends_and_leadership_moves_the_argument_is_refused() -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from acked.checker.proof.mutations import MutationSetup, without_clause
+from acked.checker.proof.mutations import Mutated, MutationSetup, without_clause
 from acked.checker.search.local import search
 from acked.checker.solver.lemma_sets import shipped_sets
 from acked.checker.spec.question_text import QuestionText
@@ -52,6 +56,50 @@ def test_the_proof_holds_nowhere_where_a_search_refutes() -> None:
         assert broken in lemmas or broken.startswith("Domain(")
 
 
+def test_the_page_is_written_from_the_answers() -> None:
+    answers = tool.Answers(tool.ANSWERS)
+    assert PAGE.read_text("utf-8") == "\n".join(tool.page(tool.clauses(), answers)) + "\n"
+    assert set(answers.known) <= {": ".join(clause) for clause in tool.clauses()}
+
+
+def test_an_interrupted_run_goes_on_with_what_was_not_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+    most = 0
+
+    def searched(left: Sequence[tuple[str, str]], number: int, jobs: int) -> Iterator[Any]:
+        yield from ((clause, {"violates": "", "is_whole": not number, "sizes": number}) for clause in left)
+
+    def proved(protocol: str, switches: object, left: Sequence[tuple[str, str]], limits: object) -> Iterator[Mutated]:
+        for clause in left:
+            if len(asked) == most:
+                raise KeyboardInterrupt
+            asked.append(clause)
+            yield Mutated(clause, "RecordEpoch", 0)
+
+    monkeypatch.setattr(tool, "searched", searched)
+    monkeypatch.setattr(tool, "without_each", proved)
+    left = tool.clauses()[:4]
+
+    def run(rules: str) -> tuple[tuple[str, str], ...]:
+        asked.clear()
+        answers = tool.Answers(tmp_path / "answers.json", rules)
+        with suppress(KeyboardInterrupt):
+            tool.ask(answers, [clause for clause in left if not answers.is_current(clause)], 1)
+        return tuple(asked)
+
+    most = 2
+    assert run("these") == left[:2]
+    most = 9
+    assert run("these") == left[2:]
+    assert run("these") == ()
+    most = 3
+    assert run("others") == left[:3]  # What was found under other rules stays until there is another answer.
+    answers = tool.Answers(tmp_path / "answers.json")
+    assert [answers.known[": ".join(clause)]["rules"] for clause in left] == ["others"] * 3 + ["these"]
+    (seen,) = {str(item["search"]["whole"]) for item in answers.known.values()}
+    assert seen == "[0]"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "clause",
@@ -78,7 +126,7 @@ EIGHT = (
     "BecomeLeader: the controller's leader",
     "FetchRecord: same leader epoch",
     "FetchDiverging: follows",
-    "Crash: whoever may be elected keeps its log",
+    "Crash: an electable replica keeps its log",
     "ElectLeader: candidate",
 )
 

@@ -19,7 +19,7 @@ from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
 from acked.invariants.partition import lemmas_commits, lemmas_words
-from acked.invariants.partition.lemmas import PARTITION_LEMMAS
+from acked.invariants.partition.lemmas import PARTITION_LEMMAS, RECORDS_ASCEND
 from acked.invariants.partition.lemmas_words import every_electable, is_electable, leads_in_newest_epoch, may_commit
 from acked.invariants.property import Property
 from acked.model.language.protocol import Instance
@@ -164,6 +164,18 @@ def test_the_page_lists_what_each_action_breaks_without_lemmas() -> None:
 def test_without_the_lemma_the_step_that_its_text_names_breaks_what_it_says(need: Need) -> None:
     result = prove(need.instance(), [item for item in PARTITION_LEMMAS if item.name != need.lemma])
     assert broken(result)[need.action] >= need.claims
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("action", ["Produce", pytest.param("", id="every action", marks=pytest.mark.long)])
+def test_records_are_there_once_and_in_order_by_a_lemma_more(action: str) -> None:
+    """Without RecordsAscend a step that appends breaks what consumers see; with it no step does."""
+    promises = tuple(properties_of(partition)[name] for name in ("NoDuplicates", "NoReordering"))
+    for lemmas, expected in (((), {item.name for item in promises}), ((RECORDS_ASCEND,), set())):
+        instance = latest(TWO, STALE, {"retries": True, "idempotence": True})
+        question = Question(only(action, instance) if action else instance, promises)
+        result = prove_by_induction(question, (*PARTITION_LEMMAS, *lemmas), LIMITS, InductionOptions(every_claim=True))
+        assert set().union(*broken(result).values()) == expected
 
 
 def known_to_the_newest_leader_only(s: State) -> Bool:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import random
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from acked.checker.bounds import Bounds
+from acked.checker.native.shard import address
+from acked.checker.question.question import Question
+from acked.checker.question.result import StopReason
+from acked.checker.search.local import LocalSearch
 from acked.invariants.property import Kind, Property
 from acked.model.firstorder.expand import Expansion
 from acked.model.firstorder.reading import Reading
@@ -85,3 +94,27 @@ class Comparison:
             kept = list(found.values())
             level = kept if width is None else source.sample(kept, min(width, len(kept)))
         return walked
+
+
+def levels_of(instance: Instance) -> list[NDArray[np.uint64]]:
+    """Every reachable state, packed, by its distance from the initial state."""
+    search = LocalSearch(Question(instance, ()), Bounds(workers=1, memory=4 << 30), keeps_states=True)
+    found = search.run()
+    assert found.stopped is StopReason.COMPLETE
+    (shard,) = search.shards
+    width = instance.schema.words
+    known = (ctypes.c_uint64 * (shard.count * width)).from_address(address(shard.states))
+    states = np.array(known, np.uint64).reshape(-1, width)
+    return np.split(states, np.cumsum(found.level_sizes)[:-1])
+
+
+def drawn_evenly(instance: Instance, count: int, seed: int = 16) -> list[Codes]:
+    """So many reachable states, as many of each level as of every other, or all of a level that has fewer."""
+    source = np.random.default_rng(seed)
+    drawn: list[Codes] = []
+    smallest_first = sorted(levels_of(instance), key=len)
+    for number, level in enumerate(smallest_first):
+        share = -(-(count - len(drawn)) // (len(smallest_first) - number))
+        chosen = source.choice(len(level), min(share, len(level)), replace=False)
+        drawn += [instance.schema.unpack(tuple(int(word) for word in level[at])) for at in chosen]
+    return drawn

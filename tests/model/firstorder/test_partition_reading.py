@@ -21,13 +21,17 @@ from acked.model.language.quantify import for_each
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import Replica, State
 from acked.model.partition.versions import LATEST
-from tests.model.firstorder.comparing import Comparison
+from tests.model.firstorder.comparing import Comparison, drawn_evenly
 
 CLEAN = {"acks": "all", "retries": False, "idempotence": False, "crashes": "clean", "min_insync_replicas": 2}
 EVERYTHING = {
     "acks": "all", "retries": True, "idempotence": True, "delivery_timeout": True, "producer_restarts": 1,
     "crashes": "lossy outside the ISR", "zombies": True, "leadership_moves": True, "min_insync_replicas": 2,
 }  # fmt: skip
+
+
+SEARCHABLE = {name: value for name, value in EVERYTHING.items() if name not in ("delivery_timeout", "producer_restarts")}
+"""With two brokers, offsets and records all states can be gone through."""
 
 
 def constants(given: dict[str, Any], version: str = LATEST, plane: str | None = None) -> dict[str, Any]:
@@ -122,6 +126,18 @@ def test_the_plain_evaluator_says_so_too() -> None:
 )
 def test_the_steps_of_states_of_every_depth_are_the_readings(sizes: tuple[int, int, int], width: int, states: int) -> None:
     assert len(comparison(*sizes).walk(width)) >= states
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_the_steps_of_states_drawn_evenly_over_all_levels_are_the_readings() -> None:
+    given = constants(SEARCHABLE)
+    instance = partition.instantiate({**given, "replicas": 2, "log_size": 2, "records": 2})
+    compared = Comparison(Reading(partition, constants=given), instance)
+    states = drawn_evenly(instance, 20_000)
+    assert len({tuple(codes) for codes in states}) == 20_000
+    assert sum(1 for codes in states for _ in compared.steps(codes)) > 20_000
+    assert set(compared.fired) == {item.action.name for item in instance.actions} - NEVER
 
 
 @pytest.mark.slow
