@@ -40,6 +40,7 @@ NOT_PLAYED: Mapping[str, str] = {
     "LateAnswerIsDropped": _RACE,
     "ReadBeforeTruncation": _RACE,
     "RestartUnnoticed": "a broker cannot register again before its former session has ended",
+    "ReturnWithEmptyDisk": "a broker cannot register again before its former session has ended",
     "LoseAnswer": "a leader asks again when its connection to the controller breaks",
     "Halt": "the process ends, and starts again only by hand",
     "MoveDirectory": "brokers here have one log directory each",

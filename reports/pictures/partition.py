@@ -235,7 +235,8 @@ class PartitionPictures(LogPictures[LostRecords]):
 
     look = KAFKA
     views, epoch = "broker", "leader_epoch"
-    shown = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late", "moves_left")
+    shown = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late", "moves_left",
+             "disks_left")  # fmt: skip
     first_lanes = (PRODUCER.name, CONTROLLER.name)
     in_state = _POINTS
 

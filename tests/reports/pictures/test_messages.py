@@ -37,7 +37,7 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
         ("1.0", {"crashes": "clean", "acks": "0", "unclean_election": 0, "offset_queries": 1}),
         ("2.5", {"crashes": "clean", "retries": 1, "idempotence": 1, "delivery_timeout": 1, "producer_restarts": 1,
                  "acks": "all", "min_insync_replicas": 2, "leadership_moves": 1}),
-        ("2.0", {"crashes": "clean", "kills": 1, "unnoticed_restarts": 1, "acks": "all"}),
+        ("2.0", {"crashes": "clean", "kills": 1, "unnoticed_restarts": 1, "acks": "all", "empty_disks": 1}),
         ("4.1", {"crashes": "clean", "kills": 0, "acks": "all", "retries": 0, "idempotence": 0}),
         ("4.1", {"crashes": "clean", "acks": "all", "retries": 0, "idempotence": 0, "min_insync_replicas": 2, "zombies": 1,
                  "config_changes": 1, "directories_move": 1}),
