@@ -60,7 +60,7 @@ CRASHES: tuple[FaultWords, ...] = (
         EMPTY_DISK,
         "empty disk",
         "one broker that comes back with an empty disk",
-        "one broker comes back with an empty disk (its volume or node was replaced), and any broker may be shut down in order",
+        "one broker comes back with an empty disk (its volume or node was replaced), and any may be shut down in order",
     ),
 )
 """What a crash leaves of a broker's log: one of these is assumed."""

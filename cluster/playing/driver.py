@@ -356,6 +356,11 @@ class Driver:
         self.cluster.replace_disk(step.arguments["broker"])
         self._emptied.add(step.arguments["broker"])
 
+    def _report_directory(self, step: ScriptStep) -> None:
+        """A broker does so by itself; to 4.2 the controller has forgotten the eligible leaders then."""
+        what = f"that the controller has heard of broker {step.arguments['broker']}'s directory"
+        wait_for(lambda: not self._truth().eligible, what, self.seconds, self.stage.check)
+
     def _elect(self, step: ScriptStep) -> None:
         """A controller elects by itself, but for one case.
 
@@ -453,6 +458,7 @@ _STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
     "LoseSession": Driver._lose_session,
     "RegainSession": Driver._regain_session,
     "ReplaceDisk": Driver._replace_disk,
+    "ReportDirectory": Driver._report_directory,
     "ElectLeader": Driver._elect,
     "ElectUncleanly": Driver._elect,
     "MoveLeadership": Driver._move_leadership,

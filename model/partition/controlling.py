@@ -10,7 +10,7 @@ from __future__ import annotations
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import for_each, implies, ite, some, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling
+from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling, Tells
 from acked.model.language.values import Bool
 from acked.model.language.words import says_list, says_set
 from acked.model.partition.assignment import completed, has_heard_of_removal, is_replica, require_part
@@ -44,6 +44,7 @@ from acked.model.partition.settings import (
     leadership_moves,
     loses,
     reassignment,
+    reports_directory,
     restarts_unnoticed,
     unclean_election,
     zombies,
@@ -304,7 +305,28 @@ def replace_disk(s: State, broker: Replica) -> None:
     empty(s, broker)
     if dies_uncleanly.value:
         s.killed = ite(named, s.killed.add(broker), s.killed)
+    if reports_directory.value:
+        s.unreported = s.unreported.add(broker)
     renumber_epochs(s)
+
+
+@action(
+    says=lambda t: (
+        f"broker {t.broker} tells the controller in which directory its replica is now; by that the controller forgets the "
+        "eligible leaders"
+    ),
+    when=lambda: bool(reports_directory.value),
+    actor="broker", messages=(Tells("broker", CONTROLLER, "AssignReplicasToDirs"),),
+)
+def report_directory(s: State, broker: Replica) -> None:
+    """A broker with a new disk says that its replica is in another directory (KIP-858): to 4.2 that clears the ELR.
+
+    As `move_directory`, without anybody's wish: the directory on the new disk has another id. Who led last is remembered.
+    """
+    require("up", ~s.broker[broker].down)
+    require("has yet to be heard of", s.unreported.contains(broker))
+    s.unreported = s.unreported.remove(broker)
+    set_eligible(s, none_of(Replica))
 
 
 @action(
@@ -447,6 +469,7 @@ ACTIONS = (
     restart,
     restart_unnoticed,
     replace_disk,
+    report_directory,
     return_with_empty_disk,
     change_configuration,
     move_directory,

@@ -462,6 +462,13 @@ empties_unnoticed = Computed(
 )
 """Whether a broker may be back with an empty disk in the ISR that it never left."""
 
+reports_directory = Computed(
+    lambda constants: int(
+        bool(empties.make(constants) and constants["eligible_leader_replicas"] and not constants["assignment_keeps_elr"])
+    )
+)
+"""Whether it matters that a new disk is a new directory, of which its broker tells the controller."""
+
 begins_again = Computed(
     lambda constants: int(
         bool(restarts_unnoticed.make(constants) or empties_unnoticed.make(constants)) and constants["expand_in_own_epoch"]

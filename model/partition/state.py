@@ -36,6 +36,7 @@ from acked.model.partition.settings import (
     reassignment,
     records,
     replicas,
+    reports_directory,
     sessions_end,
     truncates_by_request,
     waits,
@@ -193,6 +194,9 @@ class State(Struct):
     late = field(Late, "an answer that is late")
     lossy_left = field(Present(Lossy, loses), "crashes that may still lose a suffix")
     disks_left = field(Present(EmptyDisks, empties), "brokers that may still come back with an empty disk")
+    unreported = field(
+        Present(SetOf(Replica), reports_directory), "brokers with a new disk of whose directory the controller has not heard"
+    )
     moves_left = field(Present(Moves, counts_moves), "reassignments that may still be asked for")
     killed = field(
         Present(SetOf(Replica), dies_uncleanly),

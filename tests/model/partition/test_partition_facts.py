@@ -207,6 +207,21 @@ def test_the_clean_shutdown_file_of_an_eligible_leader_was_on_the_disk_that_is_r
     assert not can(instance, "ReplaceDisk(broker=0)", *replaced), "one disk is replaced"
 
 
+def test_to_4_2_a_new_disk_makes_the_controller_forget_the_eligible_leaders_because_it_is_another_directory() -> None:
+    constants = {"min_insync_replicas": 2, "acks": "all", "retries": False, "kills": False, "empty_disks": 1}
+    back = ("ShutDown(broker=1)", "ShutDown(broker=0)", "ReplaceDisk(broker=0)", "Restart(broker=0, is_clean=False)")
+    elected, reported = "ElectLeader(broker=0)", "ReportDirectory(broker=0)"
+    instance = release("4.2", **TINY, **constants)
+    assert not can(instance, elected, *back), "broker 1 is eligible"
+    assert not can(instance, reported, *back[:3]), "it is down"
+    heard = play(instance, *back, reported)
+    assert (heard["controller"]["elr"], heard["controller"]["last_leader"], heard["unreported"]) == ([], 0, [])
+    assert can(instance, elected, *back, reported)
+    mended = release("4.3", **TINY, **constants)
+    assert "ReportDirectory" not in {item.action.name for item in mended.actions}
+    assert not can(mended, elected, *back)
+
+
 def test_a_broker_may_be_back_with_an_empty_disk_where_it_may_be_back_unnoticed() -> None:
     faults = {"kills": False, "unnoticed_restarts": True, "empty_disks": 1}
     instance = release("2.1", **TINY, acks="1", retries=False, **faults)

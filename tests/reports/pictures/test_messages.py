@@ -40,7 +40,7 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
         ("2.0", {"crashes": "clean", "kills": 1, "unnoticed_restarts": 1, "acks": "all", "empty_disks": 1}),
         ("4.1", {"crashes": "clean", "kills": 0, "acks": "all", "retries": 0, "idempotence": 0}),
         ("4.1", {"crashes": "clean", "acks": "all", "retries": 0, "idempotence": 0, "min_insync_replicas": 2, "zombies": 1,
-                 "config_changes": 1, "directories_move": 1}),
+                 "config_changes": 1, "directories_move": 1, "empty_disks": 1}),
         ("2.4", {**ONE, "replicas": 3, "acks": "all", "crashes": "none", "unclean_election": 1, "leadership_moves": 1,
                  "reassignment": 1, "assigned": 1, "moved_to": 2}),
         ("4.1", {**ONE, "acks": "all", "crashes": "clean", "unclean_election": 1, "leadership_moves": 1,
