@@ -86,10 +86,10 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
     ready = [auditor for _, _, auditor, _ in prepared if auditor is not None]
     searches.decide(task for auditor in ready for task in auditor.tasks(asked.questions, asked.required))
     audited = []
-    for group, found, auditor, refusal in prepared:
-        audit = None if auditor is None else auditor.run(asked.questions, asked.advise, asked.required)
+    for group, known, ready_one, refusal in prepared:
+        audit = None if ready_one is None else ready_one.run(asked.questions, asked.advise, asked.required)
         way = None if audit is None else _upgrade(audit, asked, searches)
-        audited.append(Audited(group, found, audit, refusal, way))
+        audited.append(Audited(group, known, audit, refusal, way))
     return sorted(audited, key=lambda one: (not one.group.decides, _ORDER.index(one.worst(asked.required)), _badness(one)))
 
 
