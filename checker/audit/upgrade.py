@@ -44,6 +44,9 @@ Stages = Mapping["Stage", tuple[Rules, ...]]
 MOST_MIXED = 4
 """Of so many rules that come with the software every mixture is asked about; of more, each alone, and all but each."""
 
+MOST_TOGETHER = 2
+"""Rules of which it is tried whether they turn an answer together, if none does alone."""
+
 _CLIENTS: tuple[Constant, ...] = (
     settings.acks, settings.retries, settings.idempotence, settings.in_flight, settings.five_in_flight,
     settings.in_flight_refused, settings.client_epoch,
@@ -81,6 +84,7 @@ class Stage(Enum):
     BEFORE = "before"
     MIXED = "mixed"
     SOFTWARE = "software"
+    RAISING = "raising"
     FINISHED = "finished"
     FEATURES = "features"
 
@@ -92,6 +96,7 @@ def stage_words(stage: Stage, plane: str, target: str) -> str:
         Stage.BEFORE: "before the upgrade",
         Stage.MIXED: "while brokers of both releases run",
         Stage.SOFTWARE: f"every broker runs {target}, {protocol} is not raised",
+        Stage.RAISING: f"{protocol} is raised, broker by broker",
         Stage.FINISHED: f"{protocol} is raised",
         Stage.FEATURES: f"{' and '.join(_FEATURE.values())} is raised, too",
     }[stage]
@@ -101,15 +106,15 @@ def stage_words(stage: Stage, plane: str, target: str) -> str:
 class UpgradeAnswer:
     """The answers to a question under faults, by stage.
 
-    `turned_by` are the rules that turn the answer of before to that of the end, each alone; `worse_with` the rules of the new
-    release under which an answer in between is worse than before and after, None where none is; `asked_between` is what was
-    searched then, and `story` the run that shows it.
+    `turned_by` are the smallest sets of rules that turn the answer of before to that of the end; `worse_with` the rules of
+    the new release under which an answer in between is worse than before and after, None where none is; `asked_between` is
+    what was searched then, and `story` the run that shows it.
     """
 
     question: SizedQuestion
     faults: Faults
     replies: Mapping[Stage, AuditVerdict]
-    turned_by: tuple[str, ...]
+    turned_by: tuple[tuple[str, ...], ...]
     worse_with: tuple[str, ...] | None
     story: FoundViolation | None
     asked_between: Task | None
@@ -161,7 +166,7 @@ def ask_upgrade(
     source = configuration.release
     check_upgrade(Deployment(source, configuration.plane), target)
     new = _differing(configuration, target)
-    stages, is_sampled = _stages(new)
+    stages, is_sampled = _stages(new, configuration.plane)
     questions = [question for question in QUESTIONS if question.asked in asked]
     opened = [(question, faults) for question in questions for faults in assumed.under(question.asked)]
 
@@ -187,13 +192,17 @@ def _answer(
 
     replies = {stage: worst_of(map(reply, every)) for stage, every in stages.items() if every}
     ends = (replies[Stage.BEFORE], replies[Stage.FINISHED])
-    turned: tuple[str, ...] = ()
+    turned: tuple[tuple[str, ...], ...] = ()
     if ends[0] is not ends[1]:
         (all_new,) = stages[Stage.FINISHED]
-        searches.decide(task({name: value}) for name, value in all_new.items())
-        turned = tuple(name for name, value in all_new.items() if reply({name: value}) is ends[1])
+        for count in range(1, min(MOST_TOGETHER, len(all_new)) + 1):
+            sets = list(combinations(all_new, count))
+            searches.decide(task({name: all_new[name] for name in names}) for names in sets)
+            turned = tuple(names for names in sets if reply({name: all_new[name] for name in names}) is ends[1])
+            if turned:
+                break
     worst = worst_of(ends)
-    between = [rules for stage in (Stage.MIXED, Stage.SOFTWARE) for rules in stages[stage]]
+    between = [rules for stage in (Stage.MIXED, Stage.SOFTWARE, Stage.RAISING) for rules in stages[stage]]
     worse = [rules for rules in between if worst_of([worst, reply(rules)]) is not worst]
     fewest = min(worse, key=len, default=None)
     if fewest is None:
@@ -242,20 +251,26 @@ def _is_between(source: str, since: str, target: str) -> bool:
     return VERSIONS.index(source) < VERSIONS.index(since) <= VERSIONS.index(target)
 
 
-def _stages(new: Mapping[Stage, Rules]) -> tuple[Stages, bool]:
-    """The rules of the target that are in force at each stage, each mixture of them; whether these are not all."""
+def _stages(new: Mapping[Stage, Rules], plane: str) -> tuple[Stages, bool]:
+    """The rules of the target that are in force at each stage, each mixture of them; whether these are not all.
+
+    inter.broker.protocol.version is a setting of each broker, and metadata.version one of the cluster.
+    """
     software, protocol, feature = new[Stage.SOFTWARE], new[Stage.FINISHED], new[Stage.FEATURES]
     finished = {**software, **protocol}
-    is_sampled = len(software) > MOST_MIXED
-    counts = (1, len(software) - 1) if is_sampled else range(1, len(software))
-    mixed = tuple(
-        {name: software[name] for name in names} for count in counts for names in combinations(software, count)
-    )
+    raising = () if plane == KRAFT else _mixtures(protocol)
     stages: dict[Stage, tuple[Rules, ...]] = {
         Stage.BEFORE: ({},),
-        Stage.MIXED: mixed,
+        Stage.MIXED: _mixtures(software),
         Stage.SOFTWARE: (dict(software),),
+        Stage.RAISING: tuple({**software, **rules} for rules in raising),
         Stage.FINISHED: (finished,),
         Stage.FEATURES: ({**finished, **feature},) if feature else (),
     }
-    return stages, is_sampled
+    return stages, len(software) > MOST_MIXED or (bool(raising) and len(protocol) > MOST_MIXED)
+
+
+def _mixtures(rules: Rules) -> tuple[Rules, ...]:
+    """Some of the rules, but not all: every mixture, or of many each alone and all but each."""
+    counts: Iterable[int] = (1, len(rules) - 1) if len(rules) > MOST_MIXED else range(1, len(rules))
+    return tuple({name: rules[name] for name in names} for count in counts for names in combinations(rules, count))

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 
-_HEADS = {"before": "before", "mixed": "both run", "software": "all new", "finished": "raised", "features": "feature on"}
+_HEADS = {
+    "before": "before", "mixed": "both run", "software": "all new", "raising": "raising", "finished": "raised",
+    "features": "feature on",
+}  # fmt: skip
 
 
 def upgrade_part(upgrade: Upgrade | None) -> dict[str, Any]:
@@ -59,7 +62,7 @@ def _answer(answer: UpgradeAnswer) -> dict[str, Any]:
         "question": answer.question.asked.value,
         "faults": answer.faults.name,
         "answers": {stage.value: reply.value for stage, reply in answer.replies.items()},
-        "turned_by": list(answer.turned_by),
+        "turned_by": [list(names) for names in answer.turned_by],
         "worse_between": answer.is_worse_between,
         "worse_with": None if answer.worse_with is None else list(answer.worse_with),
         "story": story,
@@ -74,11 +77,12 @@ def _answer_in_words(answer: UpgradeAnswer) -> str:
     if before is last:
         text = f"{what}: {before.value} before and after"
     else:
-        by = f", because of {says_list(list(answer.turned_by))}" if answer.turned_by else ", by several rules together"
+        sets = [" with ".join(names) for names in answer.turned_by]
+        by = f", because of {' or '.join(sets)}" if sets else ", by several rules together"
         text = f"{what}: {before.value} before, {last.value} after{by}"
     if answer.is_worse_between:
-        with_ = says_list(list(answer.worse_with or ())) or "none of the new rules"
-        text += f"; worse in between, with {with_} and the other rules still as they were"
+        new = says_list(list(answer.worse_with)) if answer.worse_with else "none of the new rules"
+        text += f"; worse in between, with {new} and the other rules still as they were"
     feature = answer.replies.get(Stage.FEATURES)
     if feature is not None and feature is not last:
         text += f"; {feature.value} once the feature is on, which raising metadata.version alone does not do"

@@ -31,6 +31,11 @@ def upgrade(
     return ask_upgrade(configuration, release(target), assumed, asked if crashes is not None else (), searches)
 
 
+@pytest.fixture(scope="module")
+def to_4_1() -> Upgrade:
+    return upgrade("3.9", "4.1", "kraft", CrashKind.ONE_MACHINE)
+
+
 @pytest.mark.parametrize(
     ("version", "target", "plane", "software", "protocol", "features"),
     [
@@ -50,8 +55,10 @@ def test_rules_come_with_the_software_or_wait_for_the_protocol_or_a_feature(
     }  # fmt: skip
 
 
-def test_an_upgrade_to_4_1_loses_as_much_as_before_until_eligible_leader_replicas_are_switched_on() -> None:
-    found = upgrade("3.9", "4.1", "kraft", CrashKind.ONE_MACHINE)
+def test_an_upgrade_to_4_1_loses_as_much_as_before_until_eligible_leader_replicas_are_switched_on(
+    to_4_1: Upgrade,
+) -> None:
+    found = to_4_1
     (answer,) = found.answers
     assert answer.replies == {Stage.BEFORE: YES, Stage.SOFTWARE: YES, Stage.FINISHED: YES, Stage.FEATURES: NO}
     assert (answer.turned_by, answer.is_worse_between, found.worst((LOSS,))) == ((), False, YES)
@@ -61,8 +68,8 @@ def test_an_upgrade_to_4_1_loses_as_much_as_before_until_eligible_leader_replica
     assert any("eligible.leader.replicas.version is raised" in line for line in upgrade_markdown(part))
 
 
-def test_a_verdict_is_that_of_the_way_where_it_is_worse_than_today_s() -> None:
-    found = upgrade("3.9", "4.1", "kraft", CrashKind.ONE_MACHINE)
+def test_a_verdict_is_that_of_the_way_where_it_is_worse_than_today_s(to_4_1: Upgrade) -> None:
+    found = to_4_1
     today = {"verdict": "no", "verdict_in_words": "PASS: …"}
     told = verdict_with(today, found, (LOSS,))
     assert told["verdict"] == "yes"
@@ -76,7 +83,7 @@ def test_from_2_4_to_2_5_acknowledged_records_are_safe_only_when_every_broker_fe
     found = upgrade("2.4", "2.5", "zookeeper", CrashKind.CLEAN, **{"replication.factor": "3"})
     (answer,) = found.answers
     assert answer.replies == {Stage.BEFORE: YES, Stage.MIXED: YES, Stage.SOFTWARE: NO, Stage.FINISHED: NO}
-    assert (answer.turned_by, answer.is_worse_between) == (("fetch_fencing",), False)
+    assert (answer.turned_by, answer.is_worse_between) == ((("fetch_fencing",),), False)
 
 
 @pytest.mark.parametrize(
