@@ -18,6 +18,7 @@ from acked.checker.batch.local import Answered, BatchLimits, answer_all
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.result import Verdict
 from acked.checker.spec.question_text import QuestionText
+from acked.model.language.context import Constant
 from acked.model.partition import settings
 from acked.model.partition.protocol import partition
 from acked.model.partition.versions import KRAFT, VERSIONS
@@ -196,35 +197,39 @@ def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]
     return constants
 
 
-NEEDS = {
-    settings.answer_names_epoch: settings.late_answers,
-    settings.epoch_cache_truncated: settings.epoch_cache,
-    settings.query_waits_for_epoch: settings.offset_queries,
-    settings.client_epoch: settings.offset_queries,
-    settings.five_in_flight: settings.idempotence,
-    settings.sequence_check: settings.idempotence,
-    settings.unknown_producers_accepted: settings.idempotence,
-    settings.reregistration_noticed: settings.unnoticed_restarts,
-    settings.assignment_keeps_elr: settings.directories_move,
-    settings.move_completion: settings.reassignment,
-    settings.moves_in_one_record: settings.reassignment,
-    settings.larger_isr_shrinks: settings.reassignment,
-    settings.moves_replaceable: settings.reassignment,
+NEEDS: Mapping[Constant, tuple[Constant, ...]] = {
+    settings.answer_names_epoch: (settings.late_answers,),
+    settings.epoch_cache_truncated: (settings.epoch_cache,),
+    settings.query_waits_for_epoch: (settings.offset_queries,),
+    settings.client_epoch: (settings.offset_queries,),
+    settings.five_in_flight: (settings.idempotence,),
+    settings.sequence_check: (settings.idempotence,),
+    settings.unknown_producers_accepted: (settings.idempotence,),
+    settings.reregistration_noticed: (settings.unnoticed_restarts,),
+    settings.assignment_keeps_elr: (settings.directories_move, settings.empty_disks),
+    settings.move_completion: (settings.reassignment,),
+    settings.moves_in_one_record: (settings.reassignment,),
+    settings.larger_isr_shrinks: (settings.reassignment,),
+    settings.moves_replaceable: (settings.reassignment,),
 }
-"""Rules that say nothing while another constant is off; `in_flight_refused` is about settings alone and never does."""
+"""Rules that say nothing while all of these constants are off; `in_flight_refused` is about settings alone and never does."""
 
 _NEVER_ON = (
     settings.late_answers, settings.epoch_cache, settings.offset_queries, settings.directories_move, settings.reassignment
 )  # fmt: skip
 NEVER_ASKED = frozenset(
-    {rule.name for rule, switch in NEEDS.items() if switch in _NEVER_ON} | {settings.in_flight_refused.name}
+    {rule.name for rule, switches in NEEDS.items() if set(switches) <= set(_NEVER_ON)} | {settings.in_flight_refused.name}
 )
 """Rules that make no difference to any question of an audit."""
 
 
 def _as_one(constants: dict[str, int]) -> dict[str, int]:
     """The same for all constants that make the same steps: releases that a question cannot tell apart are searched once."""
-    same = {rule.name: rule.default for rule, switch in NEEDS.items() if not constants[switch.name]}
+    same = {
+        rule.name: rule.default
+        for rule, switches in NEEDS.items()
+        if not any(constants[switch.name] for switch in switches)
+    }
     same[settings.in_flight_refused.name] = settings.in_flight_refused.default
     return constants | {name: value for name, value in same.items() if value is not None}
 

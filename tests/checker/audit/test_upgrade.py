@@ -42,8 +42,8 @@ def to_4_1() -> Upgrade:
         ("2.4", "2.5", "zookeeper", {"fetch_fencing", "unknown_producers_accepted"}, set(), set()),
         ("2.6", "2.7", "zookeeper", {"alter_partition_settled"}, {"asynchronous_isr"}, set()),
         ("3.5", "3.6", "kraft", set(), {"shrink_bumps_epoch", "alter_bumps_epoch"}, set()),
-        ("3.9", "4.1", "kraft", {"reregistration_noticed"}, set(), {"eligible_leader_replicas"}),
-        ("4.1", "4.3", "kraft", set(), set(), set()),
+        ("3.9", "4.0", "kraft", {"reregistration_noticed", "assignment_keeps_elr"}, set(), {"eligible_leader_replicas"}),
+        ("4.1", "4.3", "kraft", {"assignment_keeps_elr"}, set(), set()),
     ],
 )
 def test_rules_come_with_the_software_or_wait_for_the_protocol_or_a_feature(
@@ -60,7 +60,9 @@ def test_an_upgrade_to_4_1_loses_as_much_as_before_until_eligible_leader_replica
 ) -> None:
     found = to_4_1
     (answer,) = found.answers
-    assert answer.replies == {Stage.BEFORE: YES, Stage.SOFTWARE: YES, Stage.FINISHED: YES, Stage.FEATURES: NO}
+    assert answer.replies == {
+        Stage.BEFORE: YES, Stage.MIXED: YES, Stage.SOFTWARE: YES, Stage.FINISHED: YES, Stage.FEATURES: NO
+    }  # fmt: skip
     assert (answer.turned_by, answer.is_worse_between, found.worst((LOSS,))) == ((), False, YES)
     part = upgrade_part(found)
     said = part["upgrade"]["answers"][0]["in_words"]
@@ -76,6 +78,12 @@ def test_a_verdict_is_that_of_the_way_where_it_is_worse_than_today_s(to_4_1: Upg
     assert told["verdict_in_words"] == "FAIL: on the way to Kafka 4.1 an answer gets worse: lost (one-machine)"
     assert verdict_with(today, None, (LOSS,)) == today
     assert verdict_with({**today, "verdict": "yes"}, found, (LOSS,))["verdict_in_words"] == "PASS: …"
+
+
+def test_an_upgrade_to_4_3_mends_what_an_empty_disk_costs_as_soon_as_the_controllers_have_it() -> None:
+    (answer,) = upgrade("4.1", "4.3", "kraft", CrashKind.EMPTY_DISK).answers
+    assert answer.replies == {Stage.BEFORE: YES, Stage.SOFTWARE: NO, Stage.FINISHED: NO}
+    assert answer.turned_by == (("assignment_keeps_elr",),)
 
 
 @pytest.mark.long
