@@ -18,7 +18,7 @@ from acked.invariants.transactions.lemmas import TRANSACTIONS_LEMMAS
 from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS_PROPERTIES
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
-from acked.model.partition.settings import idempotence, producer_restarts, sequence_check
+from acked.model.partition.settings import empty_disks, idempotence, producer_restarts, reassignment, sequence_check
 from acked.model.partition.state import State as PartitionState
 from acked.model.replication.state import State as ReplicationState
 from acked.model.transactions.settings import TV2
@@ -116,7 +116,10 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
             _instances(_PARTITION_SIZES, (2, 1, 1, 2, 1, 5), (2, 2, 2, 3, 2, 5), (3, 1, 1, 3, 1, 5), (3, 1, 1, 3, 2, 5)),
             "partition/partition_cores.json",
             ("HwInEpoch", "CommitQuorum"),
-            {"reassignment": "its lemmas take every broker for a replica"},
+            {
+                reassignment.name: "its lemmas take every broker for a replica",
+                empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
+            },
         )
     if protocol.state is ReplicationState:
         return Argument(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from acked.checker.audit.entry import SettingEntry
     from acked.checker.audit.faults import Faults
     from acked.checker.audit.gather import Given, Recognised
+    from acked.checker.audit.keys import ReleaseNumber
     from acked.checker.audit.questions import Assumptions, AuditQuestion
     from acked.checker.batch.cache import ResultCache
 
@@ -116,13 +117,23 @@ class Wanted:
     pages: Path | None
     trace_out: Path | None
     prove_it: bool
+    upgrade_to: str | None
 
     def check(self, form: str) -> None:
         """Refuses forms and options that do not go with what is wanted."""
+        if self.upgrade_to is not None and (form not in ("text", "markdown", "json") or self.show_settings):
+            raise click.UsageError("--upgrade-to is text, Markdown or JSON, and goes without --show-settings")
         if self.prove_it and (form not in ("text", "json") or self.show_settings):
             raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
         if self.prove_it and (self.fix is not None or self.pages is not None or self.trace_out is not None):
             raise click.UsageError("--prove-it plays the story of a yes; ask for --fix, --pages and --trace-out without it")
+
+    @cached_property
+    def target(self) -> ReleaseNumber | None:
+        """The release of --upgrade-to; `ConfigurationError` for one that is not known."""
+        from acked.checker.audit.keys import release
+
+        return None if self.upgrade_to is None else release(self.upgrade_to)
 
     @cached_property
     def questions(self) -> tuple[AuditQuestion, ...]:
@@ -209,6 +220,9 @@ _asks = collects(
                help="Write copies of FILE..., with the recommended change made, into the folder OUT."),
     show_settings=option("--show-settings", is_flag=True,
                          help="Say what is read, with files and lines, and ask nothing (text or JSON)."),
+    upgrade_to=option("--upgrade-to", metavar="V",
+                      help="Ask the same while brokers are upgraded to this release and afterwards: which answers change, "
+                      "by which rule, and whether one is worse in between."),
     prove_it=option("--prove-it", is_flag=True, help="Play the story of a yes on a throw-away cluster of your release, with "
                     "your settings (text or JSON)."),
 )  # fmt: skip
@@ -293,7 +307,7 @@ def audit(
     cache = batch.cache()
     with output.batch_progress("searches") as progress:
         asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, batch.limits,
-                      cache, progress)  # fmt: skip
+                      cache, progress, wanted.target)  # fmt: skip
         audited = audit_groups(groups, asked)
     document = _document(audited, required, left_out(found, groups), cache)
     verdict = worst_of_groups(audited, required).value
@@ -321,10 +335,12 @@ def _document(
     """The audit of one group as it is, of several with their table."""
     from acked.reports.audit.document import audit_document
     from acked.reports.audit.topics import topics_document
+    from acked.reports.audit.upgrading import upgrade_part, verdict_with
 
     one = audited[0]
     if len(audited) == 1 and one.audit is not None and one.contexts is not None:
-        return audit_document(one.audit, required, one.contexts, cache, one.group.topics)
+        document = audit_document(one.audit, required, one.contexts, cache, one.group.topics) | upgrade_part(one.upgrade)
+        return verdict_with(document, one.upgrade, required)
     return topics_document(audited, required, left_out, cache)
 
 

@@ -124,7 +124,7 @@ def costly(configuration: Configuration, asked: AuditQuestion, faults: Faults) -
         found.append((keys.MIN_ISR, str(replicas)))
     if asked in (AuditQuestion.DUPLICATES, AuditQuestion.REORDERING):
         found += [(keys.IN_FLIGHT, "1"), (keys.RETRIES, "0")]
-    if faults.crashes not in _WHOLE:
+    if faults.crashes.loses_unflushed:
         found.append((keys.FLUSH_MESSAGES, "1"))
     return _new(found, configuration)
 

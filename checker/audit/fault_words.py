@@ -21,6 +21,7 @@ class FaultWords:
 
 NONE, CLEAN, OUTSIDE_ISR = "none", "clean", "outside-isr"
 ONE_MACHINE, ONE_LOSSY, LOSSY = "one-machine", "one-lossy", "lossy"
+EMPTY_DISK = "empty-disk"
 ZOMBIES, MOVES, PRODUCER_RESTART = "zombies", "moves", "producer-restart"
 
 CRASHES: tuple[FaultWords, ...] = (
@@ -55,6 +56,12 @@ CRASHES: tuple[FaultWords, ...] = (
         "several machines that die",
         "any number of crashes, each of which may be lossy (the machine dies before its log is flushed)",
     ),
+    FaultWords(
+        EMPTY_DISK,
+        "empty disk",
+        "one broker that comes back with an empty disk",
+        "one broker comes back with an empty disk (its volume or node was replaced), and any may be shut down in order",
+    ),
 )
 """What a crash leaves of a broker's log: one of these is assumed."""
 
@@ -76,14 +83,6 @@ BESIDES: tuple[FaultWords, ...] = (
     ),
 )
 """What may go wrong besides: any of these."""
-
-UNMODELLED = FaultWords(
-    "disk",
-    "a disk is empty",
-    "a broker that comes back with an empty disk, of which there is no model here",
-    "a broker that comes back with an empty disk",
-)
-"""What people also mean by losing data, and nothing here can be asked about."""
 
 WORDS = {item.name: item for item in (*CRASHES, *BESIDES)}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, unique
 
 from acked.checker.audit import fault_words
-from acked.checker.audit.fault_words import BESIDES, CRASHES, UNMODELLED, WORDS
+from acked.checker.audit.fault_words import BESIDES, CRASHES, WORDS
 from acked.checker.errors import ConfigurationError
 from acked.checker.names import near
 from acked.model.language.context import Constant
@@ -27,11 +27,17 @@ class CrashKind(Enum):
     ONE_MACHINE = fault_words.ONE_MACHINE
     ONE_LOSSY = fault_words.ONE_LOSSY
     LOSSY = fault_words.LOSSY
+    EMPTY_DISK = fault_words.EMPTY_DISK
 
     @property
     def words(self) -> str:
         """What is assumed, in words."""
         return WORDS[self.value].words
+
+    @property
+    def loses_unflushed(self) -> bool:
+        """Whether machines die, which costs what was not flushed, and nothing else."""
+        return self in (CrashKind.OUTSIDE_ISR, CrashKind.ONE_MACHINE, CrashKind.ONE_LOSSY, CrashKind.LOSSY)
 
     def constants(self) -> dict[str, int]:
         """As constants of `partition`."""
@@ -42,8 +48,14 @@ class CrashKind(Enum):
             CrashKind.ONE_MACHINE: (settings.LOSSY_CRASHES, 1),
             CrashKind.ONE_LOSSY: (settings.LOSSY_CRASHES, 1),
             CrashKind.LOSSY: (settings.LOSSY_CRASHES, 0),
+            CrashKind.EMPTY_DISK: (settings.CLEAN_CRASHES, 0),
         }[self]
-        return {"crashes": kind, "lossy_crashes": lossy, "kills": int(self is not CrashKind.ONE_MACHINE)}
+        return {
+            settings.crashes.name: kind,
+            settings.lossy_crashes.name: lossy,
+            settings.kills.name: int(self not in (CrashKind.ONE_MACHINE, CrashKind.EMPTY_DISK)),
+            settings.empty_disks.name: int(self is CrashKind.EMPTY_DISK),
+        }
 
 
 _MORE: Mapping[str, Constant] = {
@@ -91,7 +103,7 @@ def not_asked(asked: Iterable[Faults]) -> list[tuple[str, str]]:
     """What else may go wrong than in any of these, by name and in few words."""
     named = {name for faults in asked for name in (faults.crashes.value, *faults.more)}
     known = [item for item in (*CRASHES, *BESIDES) if item.name not in (*named, fault_words.NONE)]
-    return [(item.name, item.brief) for item in (*known, UNMODELLED)]
+    return [(item.name, item.brief) for item in known]
 
 
 def read_faults(text: str) -> Faults:

@@ -5,7 +5,7 @@ The questions, under what they are asked, what of a configuration a search takes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 
@@ -18,6 +18,7 @@ from acked.checker.batch.local import Answered, BatchLimits, answer_all
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.result import Verdict
 from acked.checker.spec.question_text import QuestionText
+from acked.model.language.context import Constant
 from acked.model.partition import settings
 from acked.model.partition.protocol import partition
 from acked.model.partition.versions import KRAFT, VERSIONS
@@ -112,6 +113,7 @@ CLASSES = (
     Faults(CrashKind.CLEAN),
     Faults(CrashKind.ONE_MACHINE),
     Faults(CrashKind.LOSSY),
+    Faults(CrashKind.EMPTY_DISK),
     Faults(CrashKind.NONE, (ZOMBIES,)),
 )
 """The classes of faults that are asked about where the user does not say, in the order of their columns."""
@@ -146,11 +148,18 @@ def worst_of(replies: Iterable[AuditVerdict]) -> AuditVerdict:
 
 
 def task_of(
-    question: SizedQuestion, configuration: Configuration, assumed: Assumptions, faults: Faults | None = None
+    question: SizedQuestion,
+    configuration: Configuration,
+    assumed: Assumptions,
+    faults: Faults | None = None,
+    rules: Mapping[str, int] | None = None,
 ) -> Task:
-    """The search that answers a question about a configuration, by default under the first of the assumed's faults."""
+    """The search that answers a question about a configuration, by default under the first of the assumed's faults.
+
+    `rules` are in force instead of the release's own.
+    """
     faults = faults or assumed.faults[0]
-    constants = constants_of(configuration, faults)
+    constants = constants_of(configuration, faults) | dict(rules or {})
     constants["log_size"] = max(assumed.log_size or 0, question.log_size)
     constants["records"] = max(assumed.records or 0, question.records)
     if question.asked is AuditQuestion.VANISHING:
@@ -182,29 +191,45 @@ def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]
     constants["min_insync_replicas"] = min(constants["min_insync_replicas"], constants["replicas"] + 1)
     if constants["acks"] == settings.ACKS_0:
         constants["retries"] = 0  # Such a producer waits for no answer, so there is never a reason to send again.
-    if configuration[keys.FLUSH_MESSAGES].value == "1" and faults.crashes is not CrashKind.NONE:
+    if configuration[keys.FLUSH_MESSAGES].value == "1" and faults.crashes.loses_unflushed:
         # What is acknowledged or fetched has been flushed before: no crash loses a suffix.
         constants |= CrashKind.CLEAN.constants()
     return constants
 
 
-NEEDS = {
-    settings.answer_names_epoch: settings.late_answers,
-    settings.epoch_cache_truncated: settings.epoch_cache,
-    settings.query_waits_for_epoch: settings.offset_queries,
-    settings.client_epoch: settings.offset_queries,
-    settings.five_in_flight: settings.idempotence,
-    settings.sequence_check: settings.idempotence,
-    settings.unknown_producers_accepted: settings.idempotence,
-    settings.reregistration_noticed: settings.unnoticed_restarts,
-    settings.assignment_keeps_elr: settings.directories_move,
+NEEDS: Mapping[Constant, tuple[Constant, ...]] = {
+    settings.answer_names_epoch: (settings.late_answers,),
+    settings.epoch_cache_truncated: (settings.epoch_cache,),
+    settings.query_waits_for_epoch: (settings.offset_queries,),
+    settings.client_epoch: (settings.offset_queries,),
+    settings.five_in_flight: (settings.idempotence,),
+    settings.sequence_check: (settings.idempotence,),
+    settings.unknown_producers_accepted: (settings.idempotence,),
+    settings.reregistration_noticed: (settings.unnoticed_restarts,),
+    settings.assignment_keeps_elr: (settings.directories_move, settings.empty_disks),
+    settings.move_completion: (settings.reassignment,),
+    settings.moves_in_one_record: (settings.reassignment,),
+    settings.larger_isr_shrinks: (settings.reassignment,),
+    settings.moves_replaceable: (settings.reassignment,),
 }
-"""Rules that say nothing while another constant is off; `in_flight_refused` is about settings alone and never does."""
+"""Rules that say nothing while all of these constants are off; `in_flight_refused` is about settings alone and never does."""
+
+_NEVER_ON = (
+    settings.late_answers, settings.epoch_cache, settings.offset_queries, settings.directories_move, settings.reassignment
+)  # fmt: skip
+NEVER_ASKED = frozenset(
+    {rule.name for rule, switches in NEEDS.items() if set(switches) <= set(_NEVER_ON)} | {settings.in_flight_refused.name}
+)
+"""Rules that make no difference to any question of an audit."""
 
 
 def _as_one(constants: dict[str, int]) -> dict[str, int]:
     """The same for all constants that make the same steps: releases that a question cannot tell apart are searched once."""
-    same = {rule.name: rule.default for rule, switch in NEEDS.items() if not constants[switch.name]}
+    same = {
+        rule.name: rule.default
+        for rule, switches in NEEDS.items()
+        if not any(constants[switch.name] for switch in switches)
+    }
     same[settings.in_flight_refused.name] = settings.in_flight_refused.default
     return constants | {name: value for name, value in same.items() if value is not None}
 

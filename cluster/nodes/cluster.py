@@ -182,6 +182,10 @@ class Cluster:
         """The machine of a dead broker died too: what it had not flushed, offsets from `flushed` on, is gone."""
         lose_page_cache(partition_folder(self.nodes[broker].data, topic), flushed)
 
+    def replace_disk(self, broker: int) -> None:
+        """The volume or the node of a dead broker is replaced: nothing is on its disk, which is formatted anew for KRaft."""
+        self.nodes[broker].empty_disk()
+
     def set_checkpoint(self, broker: int, topic: str, high_watermark: int) -> None:
         """The high watermark that a dead broker had checkpointed last is this one."""
         write_high_watermark(self.nodes[broker].data, topic, high_watermark)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from acked.cluster.nodes.addresses import CONTROLLER, ZOOKEEPER, Addresses
+from acked.cluster.nodes.formatting import META, meta_of
 from acked.cluster.nodes.jvm import ZOOKEEPER_HEAP_MB, Jvm, Program
 from acked.cluster.nodes.settings import log_configuration, log_option, server_settings, write_properties, zookeeper_settings
 from acked.cluster.nodes.watchdog import Watchdog
@@ -81,13 +82,18 @@ class Node:
         self.jvm = None
 
     def empty_disk(self) -> None:
-        """Its data are gone, as on a new disk; only for a node that does not run."""
+        """Its data are gone, as on a new disk; only for a node that does not run.
+
+        KRaft's brokers start in formatted directories only: the new one has the node's id, and a directory id of its own.
+        """
         assert not self.is_running
-        kept = {name: (self.data / name).read_bytes() for name in ("meta.properties",) if (self.data / name).is_file()}
+        meta = self.data / META
+        is_kraft = "process.roles" in self.settings
+        formatted = meta_of(meta.read_text(encoding="utf-8"), self.number) if is_kraft and meta.is_file() else None
         shutil.rmtree(self.data, ignore_errors=True)
         self.data.mkdir()
-        for name, content in kept.items():  # KRaft's brokers start in formatted directories only.
-            (self.data / name).write_bytes(content)
+        if formatted is not None:
+            meta.write_text(formatted, encoding="utf-8")
 
     def cpu_seconds(self) -> float:
         """Processor time that its JVM has used; 0 where the system does not tell."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 
 from acked.cluster.nodes.addresses import CLIENT
@@ -26,6 +27,8 @@ from acked.cluster.wire.facts import FetchRequest, FetchResponse, PartitionState
 from acked.cluster.wire.older import leader_and_isr_answer
 
 _OUT_OF_RANGE = 1
+_UNFENCING = 8.0
+"""Seconds that a fenced broker has to be unfenced, for which it needs a heartbeat or two."""
 _ROUNDS = 3
 """Fetches that say nothing new, at the most, before a follower asks anew."""
 
@@ -44,6 +47,7 @@ class Driver:
         self.gates = Gates(cluster.network, self._mode, self.replicas)
         self.producers = Producers(stage, setting.acks, seconds, setting.is_idempotent)
         self.sessions = Sessions(cluster, stage, setting.sessions_expire, seconds)
+        self._emptied: set[int] = set()
         self._uncommitted: dict[int, Frame] = {}
         """By leader: the controller's answer to its request for another ISR, which is held."""
         self._last_fetch: tuple[int, int] | None = None
@@ -101,9 +105,6 @@ class Driver:
         gate.close(seconds=self.seconds)
         gate.lift()
         self.producers.take_for_sent(step.arguments["record"])
-
-    def _nothing(self, step: ScriptStep) -> None:
-        """What real brokers have done by themselves, or what touches none."""
 
     # -- consuming --------------------------------------------------------------------------------------------------------
 
@@ -351,6 +352,38 @@ class Driver:
         shut_down_unhindered(self.cluster, step.arguments["broker"])
         self._uncommitted.pop(step.arguments["broker"], None)
 
+    def _replace_disk(self, step: ScriptStep) -> None:
+        self.cluster.replace_disk(step.arguments["broker"])
+        self._emptied.add(step.arguments["broker"])
+
+    def _report_directory(self, step: ScriptStep) -> None:
+        """A broker does so by itself; to 4.2 the controller has forgotten the eligible leaders then."""
+        what = f"that the controller has heard of broker {step.arguments['broker']}'s directory"
+        wait_for(lambda: not self._truth().eligible, what, self.seconds, self.stage.check)
+
+    def _elect(self, step: ScriptStep) -> None:
+        """A controller elects by itself, but for one case.
+
+        From 3.7 KRaft's elects nobody whose replica is in a directory that its broker did not register, such as the one that
+        was on the old disk (KIP-858). When the broker has told where its replica is now, nobody looks at the partition before
+        a broker is unfenced: here this one, whose session is ended until that is so.
+        """
+        broker = step.arguments["broker"]
+        if broker not in self._emptied or self._mode is Mode.ZOOKEEPER:
+            return
+        asked = 0.0
+
+        def elected() -> bool:
+            nonlocal asked
+            if self._truth().leader == broker:
+                return True
+            if time.monotonic() - asked > _UNFENCING:
+                asked = time.monotonic()
+                self.cluster.notice(broker)
+            return False
+
+        wait_for(elected, f"that broker {broker} is elected", 2 * _UNFENCING + self.seconds, self.stage.check)
+
     def _lose_session(self, step: ScriptStep) -> None:
         self.sessions.lose(step.arguments["broker"])
 
@@ -424,8 +457,10 @@ _STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
     "Restart": Driver._restart,
     "LoseSession": Driver._lose_session,
     "RegainSession": Driver._regain_session,
-    "ElectLeader": Driver._nothing,
-    "ElectUncleanly": Driver._nothing,
+    "ReplaceDisk": Driver._replace_disk,
+    "ReportDirectory": Driver._report_directory,
+    "ElectLeader": Driver._elect,
+    "ElectUncleanly": Driver._elect,
     "MoveLeadership": Driver._move_leadership,
 }
 ACTIONS = _STEPS.keys()

@@ -40,6 +40,7 @@ NOT_PLAYED: Mapping[str, str] = {
     "LateAnswerIsDropped": _RACE,
     "ReadBeforeTruncation": _RACE,
     "RestartUnnoticed": "a broker cannot register again before its former session has ended",
+    "ReturnWithEmptyDisk": "a broker cannot register again before its former session has ended",
     "LoseAnswer": "a leader asks again when its connection to the controller breaks",
     "Halt": "the process ends, and starts again only by hand",
     "MoveDirectory": "brokers here have one log directory each",
@@ -66,6 +67,7 @@ _MAY_WAIT: Mapping[str, tuple[str, ...]] = {
 }
 """By action those that are the same but for a high watermark that waits."""
 
+REPORTS = "ReportDirectory"
 ELECTIONS = ("ElectLeader", "ElectUncleanly")
 HEARS = {"BecomeLeader": "leader", "BecomeFollower": "follower"}
 """The actions by which a broker hears who leads, with the parameter that is this broker."""
@@ -186,6 +188,8 @@ class _Clauses:
             "with KRaft a broker that restarts follows the metadata before it is in office, so it hears at once who leads",
             pool.not_(heard),
         )
+        reported = pool.any(step.guard for step in steps if step.action.name == REPORTS)
+        self._nothing_reported = _Clause("a broker tells of its new directory at once", pool.not_(reported))
         self._is_kraft = mode is Mode.KRAFT
 
     def of(self, step: ActionInstance) -> list[_Clause]:
@@ -198,6 +202,9 @@ class _Clauses:
             return clauses
         if self._is_kraft:
             clauses.append(self._nothing_heard)
+        if name == REPORTS:
+            return clauses
+        clauses.append(self._nothing_reported)
         if name != "AskToExpand":
             clauses.append(self._nothing_asked)
         if name in TIMED:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from acked.checker.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
-from acked.cluster.playing.playable import ELECTIONS, HEARS, TIMED, Refusal, refusal
+from acked.cluster.playing.playable import ELECTIONS, HEARS, REPORTS, TIMED, Refusal, refusal
 from acked.cluster.releases.release import Mode
 
 State = Mapping[str, Any]
@@ -100,7 +100,7 @@ def _is_at_once(action: str, arguments: Mapping[str, Any], state: State, mode: M
     if action in HEARS and mode is Mode.KRAFT:
         broker = state["broker"][arguments[HEARS[action]]]
         return broker["leader_epoch"] is None
-    return action in (*ELECTIONS, "AskToExpand")
+    return action in (*ELECTIONS, REPORTS, "AskToExpand")
 
 
 def _shutdowns(steps: Sequence[ScriptStep]) -> Iterable[int]:

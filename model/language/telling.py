@@ -90,6 +90,7 @@ class Fault(Enum):
 
     STOPS = "a process or a machine stops, or halts of its own accord"
     RESTARTS = "a process or a machine comes back"
+    DISK = "a disk is replaced by an empty one"
     SESSION = "a session with the controller is lost or regained"
     LOST = "a request or an answer is lost"
     LATE = "an answer is late"

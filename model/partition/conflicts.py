@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from acked.model.formulas.errors import ModelError
 from acked.model.partition import idempotence
-from acked.model.partition.settings import ACKS_0, ACKS_1, ACKS_ALL, acks
+from acked.model.partition.settings import ACKS_0, ACKS_1, ACKS_ALL, NO_CRASHES, acks
 from acked.model.partition.versions import KRAFT, ZOOKEEPER
 
 _KRAFT_ONLY = ("isr_checks_broker_epoch", "alter_bumps_epoch", "eligible_leader_replicas")
@@ -17,6 +17,7 @@ _KRAFT_ONLY = ("isr_checks_broker_epoch", "alter_bumps_epoch", "eligible_leader_
 
 
 _WITHOUT_EFFECT: tuple[tuple[str, Callable[[Mapping[str, int]], bool], str], ...] = (
+    ("empty_disks", lambda c: c["crashes"] == NO_CRASHES, "no broker is ever down (crashes)"),
     (
         "unnoticed_restarts",
         lambda c: bool(c["reregistration_noticed"]),

@@ -10,9 +10,9 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.quantify import for_each, implies, ite, some, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling
+from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling, Tells
 from acked.model.language.values import Bool
-from acked.model.language.words import says_set
+from acked.model.language.words import says_list, says_set
 from acked.model.partition.assignment import completed, has_heard_of_removal, is_replica, require_part
 from acked.model.partition.common import (
     elect,
@@ -36,17 +36,20 @@ from acked.model.partition.settings import (
     dies_uncleanly,
     directories_move,
     eligible_leader_replicas,
+    empties,
+    empties_unnoticed,
     halts,
     isr_checks_broker_epoch,
     kills,
     leadership_moves,
     loses,
     reassignment,
+    reports_directory,
     restarts_unnoticed,
     unclean_election,
     zombies,
 )
-from acked.model.partition.state import Offset, Replica, State
+from acked.model.partition.state import Offset, Replica, State, offset
 from acked.model.partition.words import says_complete, says_no_answers
 
 # -- a broker's life --------------------------------------------------------------------------------------------------
@@ -275,6 +278,88 @@ def regain_session(s: State, broker: Replica) -> None:
     s.controller.gone = s.controller.gone.remove(broker)
 
 
+# -- empty disks --------------------------------------------------------------------------------------------------------
+
+
+def _says_emptied(t: Telling) -> str:
+    held = t.before.log[t.broker].records[: t.before.log[t.broker].end]
+    return f"; its copy of {says_list([f'record {record.id}' for record in held])} is gone" if held else ""
+
+
+@action(
+    says=lambda t: f"while broker {t.broker} is down its disk is replaced by an empty one{_says_emptied(t)}",
+    when=lambda: bool(empties.value),
+    actor="broker", fault=Fault.DISK,
+)
+def replace_disk(s: State, broker: Replica) -> None:
+    """A broker that is down will come back with an empty disk: its volume or its node was replaced; it keeps its id.
+
+    With KRaft the new directory has to be formatted, and has another id (KIP-858). The controller does not hear of it: the
+    ISR names brokers, not disks. With eligible leader replicas the broker comes back as one whose shutdown was unclean,
+    because the clean shutdown file was on the old disk (KIP-966).
+    """
+    require("down", s.broker[broker].down)
+    named = s.controller.elr.contains(broker) if eligible_leader_replicas.on else truth(False)
+    require("there is something to lose", ~s.log[broker].is_empty | named)
+    take_disk(s)
+    empty(s, broker)
+    if dies_uncleanly.value:
+        s.killed = ite(named, s.killed.add(broker), s.killed)
+    if reports_directory.value:
+        s.unreported = s.unreported.add(broker)
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: (
+        f"broker {t.broker} tells the controller in which directory its replica is now; by that the controller forgets the "
+        "eligible leaders"
+    ),
+    when=lambda: bool(reports_directory.value),
+    actor="broker", messages=(Tells("broker", CONTROLLER, "AssignReplicasToDirs"),),
+)
+def report_directory(s: State, broker: Replica) -> None:
+    """A broker with a new disk says that its replica is in another directory (KIP-858): to 4.2 that clears the ELR.
+
+    As `move_directory`, without anybody's wish: the directory on the new disk has another id. Who led last is remembered.
+    """
+    require("up", ~s.broker[broker].down)
+    require("has yet to be heard of", s.unreported.contains(broker))
+    s.unreported = s.unreported.remove(broker)
+    set_eligible(s, none_of(Replica))
+
+
+@action(
+    says=lambda t: (
+        f"broker {t.broker} goes down and is back with an empty disk before the controller looks; it stays in the ISR"
+        f"{says_no_answers(t, t.broker)}{_says_emptied(t)}"
+    ),
+    when=lambda: bool(empties_unnoticed.value),
+    actor="broker", fault=Fault.DISK, messages=(Ends("broker"),),
+)
+def return_with_empty_disk(s: State, broker: Replica) -> None:
+    """As `restart_unnoticed`, with an empty disk: a container whose volume lives no longer than itself starts again."""
+    require("in the ISR", s.controller.isr.contains(broker))
+    require("has a session", has_session(s, broker))
+    require("there is something to lose", ~s.log[broker].is_empty)
+    take_disk(s)
+    refuse_stale_changes(s, broker)
+    forget(s, broker, offset(0), offset(0))
+    renumber_epochs(s)
+
+
+def take_disk(s: State) -> None:
+    """One of the disks that may be replaced is."""
+    require("an empty disk is left", s.disks_left > 0)
+    s.disks_left = s.disks_left - 1
+
+
+def empty(s: State, broker: Replica) -> None:
+    """Neither log nor checkpoint is left."""
+    s.log[broker].truncate(offset(0))
+    s.broker[broker].hw = offset(0)
+
+
 # -- what makes the controller forget eligible leaders ------------------------------------------------------------------
 
 
@@ -383,6 +468,9 @@ ACTIONS = (
     halt,
     restart,
     restart_unnoticed,
+    replace_disk,
+    report_directory,
+    return_with_empty_disk,
     change_configuration,
     move_directory,
     lose_session,

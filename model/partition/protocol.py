@@ -42,6 +42,7 @@ partition = Protocol(
         "a leader epoch is left",
         "a leader epoch is left for the end of the reassignment",
         "a lossy crash is left",
+        "an empty disk is left",
         "a restart is left",
         "another move may be asked for",
         "room in the log",

@@ -62,6 +62,13 @@ kills = switch(
     "die, each such crash counts as lossy, and other brokers that stop are shut down in order",
     default=True,
 )
+empty_disks = Constant(
+    "empty_disks",
+    0,
+    3,
+    "how many brokers come back with an empty disk, because a volume or a node was replaced while they were down; 0: none",
+    0,
+)
 unnoticed_restarts = switch(
     "unnoticed_restarts",
     "a broker may go down and be back before the controller has taken it out of the ISR, in which it stays (only without "
@@ -314,6 +321,7 @@ CIRCUMSTANCES: tuple[Constant, ...] = (
     crashes,
     lossy_crashes,
     kills,
+    empty_disks,
     unnoticed_restarts,
     config_changes,
     directories_move,
@@ -444,8 +452,27 @@ restarts_unnoticed = Computed(
 )
 """Whether a broker that went down may be back in the ISR that it never left; a machine that died, with KRaft alone."""
 
+empties = Computed(lambda constants: int(constants["empty_disks"] > 0 and constants["crashes"] != NO_CRASHES))
+"""Whether disks are replaced; where brokers never are down, none is."""
+
+empties_unnoticed = Computed(
+    lambda constants: int(
+        bool(empties.make(constants) and constants["unnoticed_restarts"] and not constants["reregistration_noticed"])
+    )
+)
+"""Whether a broker may be back with an empty disk in the ISR that it never left."""
+
+reports_directory = Computed(
+    lambda constants: int(
+        bool(empties.make(constants) and constants["eligible_leader_replicas"] and not constants["assignment_keeps_elr"])
+    )
+)
+"""Whether it matters that a new disk is a new directory, of which its broker tells the controller."""
+
 begins_again = Computed(
-    lambda constants: int(bool(restarts_unnoticed.make(constants) and constants["expand_in_own_epoch"]))
+    lambda constants: int(
+        bool(restarts_unnoticed.make(constants) or empties_unnoticed.make(constants)) and constants["expand_in_own_epoch"]
+    )
 )
 """Whether a leader may take office twice in one epoch, and it matters where it began."""
 

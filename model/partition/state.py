@@ -21,6 +21,8 @@ from acked.model.partition.settings import (
     crashes,
     dies_uncleanly,
     eligible_leader_replicas,
+    empties,
+    empty_disks,
     highest_epoch,
     keeps_empty_epochs,
     log_size,
@@ -34,6 +36,7 @@ from acked.model.partition.settings import (
     reassignment,
     records,
     replicas,
+    reports_directory,
     sessions_end,
     truncates_by_request,
     waits,
@@ -68,6 +71,10 @@ class Status(Int, lo=0, hi=3):
 
 class Lossy(Int, lo=0, hi=lossy_crashes, name="number of lossy crashes"):
     """How many crashes may still lose a suffix."""
+
+
+class EmptyDisks(Int, lo=0, hi=empty_disks, name="number of empty disks"):
+    """How many disks may still be replaced by empty ones."""
 
 
 class Moves(Int, lo=0, hi=moves, name="number of reassignments"):
@@ -186,8 +193,15 @@ class State(Struct):
     consumer = field(Consumer, "the consumer")
     late = field(Late, "an answer that is late")
     lossy_left = field(Present(Lossy, loses), "crashes that may still lose a suffix")
+    disks_left = field(Present(EmptyDisks, empties), "brokers that may still come back with an empty disk")
+    unreported = field(
+        Present(SetOf(Replica), reports_directory), "brokers with a new disk of whose directory the controller has not heard"
+    )
     moves_left = field(Present(Moves, counts_moves), "reassignments that may still be asked for")
-    killed = field(Present(SetOf(Replica), dies_uncleanly), "eligible leaders that are down because their machines died")
+    killed = field(
+        Present(SetOf(Replica), dies_uncleanly),
+        "eligible leaders that are down because their machines died, or whose disks were replaced",
+    )
 
 
 def initial(s: State) -> None:
@@ -205,8 +219,14 @@ def initial(s: State) -> None:
     s.broker[first].isr = all_of(Replica)
     s.controller.leader = first
     s.controller.isr = all_of(Replica)
+    _set_budgets(s)
+
+
+def _set_budgets(s: State) -> None:
     if loses.value:
         s.lossy_left = lossy_crashes
+    if empties.value:
+        s.disks_left = empty_disks
 
 
 def _assign_first(s: State, first: Replica) -> None:
@@ -224,5 +244,4 @@ def _assign_first(s: State, first: Replica) -> None:
     s.controller.asked = members
     if counts_moves.value:
         s.moves_left = moves
-    if loses.value:
-        s.lossy_left = lossy_crashes
+    _set_budgets(s)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from acked.reports.audit.document import Document
 from acked.reports.audit.overview import STYLES, legend, overview
 from acked.reports.audit.transactional import print_transactions, transactions_markdown
+from acked.reports.audit.upgrading import print_upgrade, upgrade_markdown
 from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import print_table, table, table_markdown
@@ -113,6 +114,7 @@ def print_body(console: Console, document: Document) -> None:
                 put_paragraph(console, f"{answer['faults']['name']}: {answer['faults']['words']}", "dim", "   ", "     ")
             _print_answer(console, answer, sign)
     print_transactions(console, document)
+    print_upgrade(console, document)
     if document["recommended"] is not None:
         put(console, [])
         put_paragraph(console, document["recommended"]["in_words"], "bold", "Recommended: ", " " * 13)
@@ -179,6 +181,7 @@ def body_markdown(document: Document) -> list[str]:
         lines += ["", "## Recommended", "", f"**{md_text(sentence(document['recommended']['in_words']))}**"]
         lines += ["", *(f"- Cost: {md_text(cost)}" for cost in document["recommended"]["costs"])]
     lines += transactions_markdown(document)
+    lines += upgrade_markdown(document)
     settings = [(item["key"], item["value"], item["source"]) for item in document["settings"]]
     lines += ["", "## Settings", "", *table_markdown(table(("setting", "value", "from"), settings))]
     if document["findings"]:

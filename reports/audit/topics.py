@@ -13,6 +13,7 @@ from acked.checker.batch.cache import ResultCache
 from acked.reports.audit.document import Document, audit_document
 from acked.reports.audit.overview import MARKS, SHORT, STYLES, legend, overview
 from acked.reports.audit.transactional import transactions_told_once
+from acked.reports.audit.upgrading import upgrade_part, verdict_with
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table, table_markdown
@@ -51,6 +52,8 @@ def _group(
     told = None
     if audit is not None and one.contexts is not None:
         told = audit_document(audit, required, one.contexts, cache, group.topics)
+        told |= upgrade_part(one.upgrade)
+        told = verdict_with(told, one.upgrade, required)
     values = {} if audit is None else audit.configuration.values
     return {
         "number": number,

@@ -99,6 +99,8 @@ def _badges(state: State, broker: int) -> Iterator[Badge]:
         yield Badge("truncating", "has yet to truncate")
     if mine.get("empty_epoch") is not None:
         yield Badge("empty epoch", f"wrote nothing in epoch {mine['empty_epoch']}")
+    if broker in state.get("unreported", []):
+        yield Badge("directory", "new directory, not reported yet", Tone.PENDING)
     late = state.get("late", {})
     if late.get("follower") == broker:
         yield Badge("late", f"awaits a late answer of broker {late['leader']}", Tone.PENDING)
@@ -235,7 +237,8 @@ class PartitionPictures(LogPictures[LostRecords]):
 
     look = KAFKA
     views, epoch = "broker", "leader_epoch"
-    shown = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late", "moves_left")
+    shown = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late", "moves_left",
+             "disks_left", "unreported")  # fmt: skip
     first_lanes = (PRODUCER.name, CONTROLLER.name)
     in_state = _POINTS
 

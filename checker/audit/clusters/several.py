@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from acked.checker.audit import keys
 from acked.checker.audit.audit import Audit, Auditor
 from acked.checker.audit.clusters.topics import TopicGroup
+from acked.checker.audit.keys import ReleaseNumber
 from acked.checker.audit.questions import (
     Assumptions,
     AuditQuestion,
@@ -18,6 +19,7 @@ from acked.checker.audit.questions import (
 )
 from acked.checker.audit.release import Contexts, contexts
 from acked.checker.audit.settings import RefusedByKafka
+from acked.checker.audit.upgrade import Upgrade, ask_upgrade, check_upgrade
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits
 from acked.checker.errors import ConfigurationError
@@ -25,16 +27,23 @@ from acked.checker.errors import ConfigurationError
 
 @dataclass(frozen=True)
 class Audited:
-    """A group with its audit and how its release is known; without them `refusal` says why it was not asked about."""
+    """A group with its audit and how its release is known; without them `refusal` says why it was not asked about.
+
+    `upgrade` has the answers on the way to another release, if one was asked about.
+    """
 
     group: TopicGroup
     contexts: Contexts | None
     audit: Audit | None
     refusal: str = ""
+    upgrade: Upgrade | None = None
 
-    def worst(self, required: Iterable[AuditQuestion]) -> AuditVerdict:
-        """The worst of the answers that are required; undecided where nothing was asked."""
-        return AuditVerdict.UNDECIDED if self.audit is None else self.audit.worst(required)
+    def worst(self, required: Sequence[AuditQuestion]) -> AuditVerdict:
+        """The worst of the required answers, today and on the way of an upgrade; undecided where nothing was asked."""
+        if self.audit is None:
+            return AuditVerdict.UNDECIDED
+        today = self.audit.worst(required)
+        return today if self.upgrade is None else worst_of([today, self.upgrade.worst(required)])
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,7 @@ class Asked:
     limits: BatchLimits | None = None
     cache: ResultCache | None = None
     on_decided: OnDecided = field(default=lambda done, total: None)
+    upgrade_to: ReleaseNumber | None = None
 
 
 def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
@@ -65,6 +75,8 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
             auditor = Auditor(group.given, found.first.release, found.first.plane, asked.assumed, asked.limits, asked.cache,
                               others=found.others, searches=searches)  # fmt: skip
             _check(auditor, found, asked)
+            if asked.upgrade_to is not None:
+                check_upgrade(found.first, asked.upgrade_to)
         except ConfigurationError as error:
             if len(groups) == 1:
                 raise
@@ -73,16 +85,18 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
             prepared.append((group, found, auditor, ""))
     ready = [auditor for _, _, auditor, _ in prepared if auditor is not None]
     searches.decide(task for auditor in ready for task in auditor.tasks(asked.questions, asked.required))
-    audited = [
-        Audited(
-            group,
-            found,
-            None if auditor is None else auditor.run(asked.questions, asked.advise, asked.required),
-            refusal,
-        )
-        for group, found, auditor, refusal in prepared
-    ]
+    audited = []
+    for group, known, ready_one, refusal in prepared:
+        audit = None if ready_one is None else ready_one.run(asked.questions, asked.advise, asked.required)
+        way = None if audit is None else _upgrade(audit, asked, searches)
+        audited.append(Audited(group, known, audit, refusal, way))
     return sorted(audited, key=lambda one: (not one.group.decides, _ORDER.index(one.worst(asked.required)), _badness(one)))
+
+
+def _upgrade(audit: Audit, asked: Asked, searches: Searches) -> Upgrade | None:
+    if asked.upgrade_to is None:
+        return None
+    return ask_upgrade(audit.configuration, asked.upgrade_to, asked.assumed, asked.questions, searches)
 
 
 _ORDER = (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO)

@@ -137,6 +137,21 @@ CASES = {
         {AuditQuestion.LOSS: YES},
         Faults(CrashKind.ONE_LOSSY),
     ),
+    "an empty disk in 4.1, though every record is flushed": Case(
+        "to 4.2 the controller forgets the eligible leaders when it hears of the new disk's directory",
+        "4.1",
+        ("topics-2-2.txt", "producer-durable.properties"),
+        {AuditQuestion.LOSS: YES},
+        Faults(CrashKind.EMPTY_DISK),
+        (("log.flush.interval.messages", "1"),),
+    ),
+    "an empty disk in 4.3": Case(
+        "KIP-966: the broker that was shut down in order is elected",
+        "4.3",
+        ("topics-2-2.txt", "producer-durable.properties"),
+        {AuditQuestion.LOSS: NO},
+        Faults(CrashKind.EMPTY_DISK),
+    ),
     "the 4.1 defaults": Case(
         "ProducerConfig and KafkaConfig of 4.1: acks=all, idempotence, min.insync.replicas=1; three replicas",
         "4.1.0",

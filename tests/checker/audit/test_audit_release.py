@@ -178,15 +178,18 @@ def test_every_rule_that_is_left_out_of_a_question_says_nothing_there() -> None:
     base = configure(given_of(), release("3.9"), "kraft")
     task = task_of(QUESTIONS[0], base, Assumptions())
     constants = dict(task.asked.constants)
-    rules = {rule.name: switch.name for rule, switch in NEEDS.items()} | {settings.in_flight_refused.name: ""}
+    rules = {rule.name: switches for rule, switches in NEEDS.items()} | {settings.in_flight_refused.name: ()}
 
     def fingerprint(**other: int) -> str:
         asked = replace(task.asked, constants=tuple({**constants, **other}.items()))
         return asked.question().fingerprint
 
-    for rule, switch in rules.items():
-        off = {switch: 0} if switch else {}
+    for rule, switches in rules.items():
+        off = {switch.name: 0 for switch in switches}
         assert fingerprint(**off, **{rule: 0}) == fingerprint(**off, **{rule: 1}), rule
+    for switch in NEEDS[settings.assignment_keeps_elr]:
+        on = {"eligible_leader_replicas": 1, switch.name: 1}
+        assert fingerprint(**on, assignment_keeps_elr=0) != fingerprint(**on, assignment_keeps_elr=1), "it needs one of them"
     assert fingerprint(strict_min_isr=0) != fingerprint(strict_min_isr=1), "what does say something"
 
 

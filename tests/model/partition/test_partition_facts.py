@@ -186,6 +186,60 @@ def test_setting_min_insync_replicas_forgets_eligible_and_last_leader_and_moving
     assert not any(item.action.name == "MoveDirectory" for item in mended.actions)
 
 
+def test_a_disk_that_is_replaced_is_empty_and_the_controller_does_not_hear_of_it() -> None:
+    instance = release("3.9", **TINY, acks="1", retries=False, kills=False, empty_disks=1)
+    down = (FIRST, "ShutDown(broker=1)", "ShutDown(broker=0)")
+    assert not can(instance, "ReplaceDisk(broker=1)", *down), "it holds nothing"
+    assert not can(instance, "ReplaceDisk(broker=0)", *down[:2]), "it runs"
+    before, after = play(instance, *down), play(instance, *down, "ReplaceDisk(broker=0)")
+    assert (before["log"][0]["end"], after["log"][0]["end"], after["broker"][0]["hw"]) == (1, 0, 0)
+    assert (after["controller"], after["disks_left"]) == (before["controller"], 0)
+    back = play(instance, *down, "ReplaceDisk(broker=0)", "Restart(broker=0, is_clean=True)", "ElectLeader(broker=0)")
+    assert (back["controller"]["leader"], back["log"][0]["end"]) == (0, 0)
+
+
+def test_the_clean_shutdown_file_of_an_eligible_leader_was_on_the_disk_that_is_replaced() -> None:
+    instance = release("4.1", **TINY, min_insync_replicas=2, acks="all", retries=False, kills=False, empty_disks=1)
+    down = ("ShutDown(broker=1)", "ShutDown(broker=0)")
+    assert can(instance, "Restart(broker=1, is_clean=True)", *down)
+    replaced = (*down, "ReplaceDisk(broker=1)")
+    assert not can(instance, "Restart(broker=1, is_clean=True)", *replaced)
+    assert play(instance, *replaced, "Restart(broker=1, is_clean=False)")["controller"]["elr"] == [0]
+    assert not can(instance, "ReplaceDisk(broker=0)", *replaced), "one disk is replaced"
+
+
+def test_to_4_2_a_new_disk_makes_the_controller_forget_the_eligible_leaders_because_it_is_another_directory() -> None:
+    constants = {"min_insync_replicas": 2, "acks": "all", "retries": False, "kills": False, "empty_disks": 1}
+    back = ("ShutDown(broker=1)", "ShutDown(broker=0)", "ReplaceDisk(broker=0)", "Restart(broker=0, is_clean=False)")
+    elected, reported = "ElectLeader(broker=0)", "ReportDirectory(broker=0)"
+    instance = release("4.2", **TINY, **constants)
+    assert not can(instance, elected, *back), "broker 1 is eligible"
+    assert not can(instance, reported, *back[:3]), "it is down"
+    heard = play(instance, *back, reported)
+    assert (heard["controller"]["elr"], heard["controller"]["last_leader"], heard["unreported"]) == ([], 0, [])
+    assert can(instance, elected, *back, reported)
+    mended = release("4.3", **TINY, **constants)
+    assert "ReportDirectory" not in {item.action.name for item in mended.actions}
+    assert not can(mended, elected, *back)
+
+
+def test_a_broker_may_be_back_with_an_empty_disk_where_it_may_be_back_unnoticed() -> None:
+    faults = {"kills": False, "unnoticed_restarts": True, "empty_disks": 1}
+    instance = release("2.1", **TINY, acks="1", retries=False, **faults)
+    state = play(instance, FIRST, "ReturnWithEmptyDisk(broker=0)")
+    assert (state["controller"]["isr"], state["log"][0]["end"], state["broker"][0]["leader"]) == ([0, 1], 0, None)
+    assert not can(instance, "ReturnWithEmptyDisk(broker=1)", FIRST), "it holds nothing"
+    noticed = release("2.2", **TINY, acks="1", retries=False, **faults)
+    assert not any(item.action.name == "ReturnWithEmptyDisk" for item in noticed.actions)
+
+
+def test_without_empty_disks_or_without_crashes_there_is_neither_a_field_nor_an_action_for_them() -> None:
+    for constants in ({"empty_disks": 0}, {"empty_disks": 1, "crashes": "none"}):
+        instance = release("2.1", **{**TINY, "acks": "1", "retries": False, "unnoticed_restarts": True, **constants})
+        assert not {"ReplaceDisk", "ReturnWithEmptyDisk"} & {item.action.name for item in instance.actions}
+        assert [leaf.bits for leaf in instance.schema.leaves if leaf.name == "disks_left"] == [0]
+
+
 @pytest.mark.slow
 def test_a_change_that_names_a_fenced_broker_is_refused_and_the_leader_goes_back_to_the_committed_isr() -> None:
     instance = release("3.4", "kraft", **{**TWO_RECORDS, "records": 1})

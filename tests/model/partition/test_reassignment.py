@@ -97,3 +97,5 @@ def test_rules_of_completion_by_release() -> None:
 def test_the_argument_for_all_constants_refuses_what_it_does_not_cover() -> None:
     with pytest.raises(ModelError, match="does not cover reassignment: its lemmas take every broker for a replica"):
         prove_all_constants(partition, Limits(jobs=1, timeout=60), constants={"reassignment": 1})
+    with pytest.raises(ModelError, match="does not cover empty_disks: its lemmas take for granted that whoever"):
+        prove_all_constants(partition, Limits(jobs=1, timeout=60), constants={"empty_disks": 1, "crashes": "clean"})

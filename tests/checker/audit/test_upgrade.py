@@ -1,0 +1,106 @@
+"""An upgrade: which rules come when, the answers at every stage, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from acked.checker.audit.entry import OPTION, SettingEntry
+from acked.checker.audit.faults import CrashKind, Faults
+from acked.checker.audit.gather import recognise, settle
+from acked.checker.audit.keys import release
+from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict, Searches
+from acked.checker.audit.settings import configure
+from acked.checker.audit.upgrade import Stage, Upgrade, ask_upgrade
+from acked.checker.batch.local import BatchLimits
+from acked.checker.errors import ConfigurationError
+from acked.reports.audit.upgrading import upgrade_markdown, upgrade_part, verdict_with
+
+LOSS = AuditQuestion.LOSS
+YES, NO = AuditVerdict.YES, AuditVerdict.NO
+
+
+def upgrade(
+    version: str, target: str, plane: str, crashes: CrashKind | None, asked: tuple[AuditQuestion, ...] = (LOSS,), **given: str
+) -> Upgrade:
+    """The upgrade of two in-sync replicas, unless other settings are `given`; without `crashes` nothing is asked."""
+    settings = {"acks": "all", "replication.factor": "2", "min.insync.replicas": "2", **given}
+    entries = [SettingEntry(key, value, OPTION, 0) for key, value in settings.items()]
+    configuration = configure(settle(recognise([], entries, False), None, ()), release(version), plane)
+    assumed = Assumptions((Faults(crashes),) if crashes is not None else ())
+    searches = Searches(BatchLimits(1, 1 << 30))
+    return ask_upgrade(configuration, release(target), assumed, asked if crashes is not None else (), searches)
+
+
+@pytest.fixture(scope="module")
+def to_4_1() -> Upgrade:
+    return upgrade("3.9", "4.1", "kraft", CrashKind.ONE_MACHINE)
+
+
+@pytest.mark.parametrize(
+    ("version", "target", "plane", "software", "protocol", "features"),
+    [
+        ("2.4", "2.5", "zookeeper", {"fetch_fencing", "unknown_producers_accepted"}, set(), set()),
+        ("2.6", "2.7", "zookeeper", {"alter_partition_settled"}, {"asynchronous_isr"}, set()),
+        ("3.5", "3.6", "kraft", set(), {"shrink_bumps_epoch", "alter_bumps_epoch"}, set()),
+        ("3.9", "4.0", "kraft", {"reregistration_noticed", "assignment_keeps_elr"}, set(), {"eligible_leader_replicas"}),
+        ("4.1", "4.3", "kraft", {"assignment_keeps_elr"}, set(), set()),
+    ],
+)
+def test_rules_come_with_the_software_or_wait_for_the_protocol_or_a_feature(
+    version: str, target: str, plane: str, software: set[str], protocol: set[str], features: set[str]
+) -> None:
+    rules = upgrade(version, target, plane, None).rules
+    assert {stage: set(names) for stage, names in rules.items()} == {
+        Stage.SOFTWARE: software, Stage.FINISHED: protocol, Stage.FEATURES: features
+    }  # fmt: skip
+
+
+def test_an_upgrade_to_4_1_loses_as_much_as_before_until_eligible_leader_replicas_are_switched_on(
+    to_4_1: Upgrade,
+) -> None:
+    found = to_4_1
+    (answer,) = found.answers
+    assert answer.replies == {
+        Stage.BEFORE: YES, Stage.MIXED: YES, Stage.SOFTWARE: YES, Stage.FINISHED: YES, Stage.FEATURES: NO
+    }  # fmt: skip
+    assert (answer.turned_by, answer.is_worse_between, found.worst((LOSS,))) == ((), False, YES)
+    part = upgrade_part(found)
+    said = part["upgrade"]["answers"][0]["in_words"]
+    assert said.startswith("lost (one-machine): yes before and after; no once the feature is on")
+    assert any("eligible.leader.replicas.version is raised" in line for line in upgrade_markdown(part))
+
+
+def test_a_verdict_is_that_of_the_way_where_it_is_worse_than_today_s(to_4_1: Upgrade) -> None:
+    found = to_4_1
+    today = {"verdict": "no", "verdict_in_words": "PASS: …"}
+    told = verdict_with(today, found, (LOSS,))
+    assert told["verdict"] == "yes"
+    assert told["verdict_in_words"] == "FAIL: on the way to Kafka 4.1 an answer gets worse: lost (one-machine)"
+    assert verdict_with(today, None, (LOSS,)) == today
+    assert verdict_with({**today, "verdict": "yes"}, found, (LOSS,))["verdict_in_words"] == "PASS: …"
+
+
+def test_an_upgrade_to_4_3_mends_what_an_empty_disk_costs_as_soon_as_the_controllers_have_it() -> None:
+    (answer,) = upgrade("4.1", "4.3", "kraft", CrashKind.EMPTY_DISK).answers
+    assert answer.replies == {Stage.BEFORE: YES, Stage.SOFTWARE: NO, Stage.FINISHED: NO}
+    assert answer.turned_by == (("assignment_keeps_elr",),)
+
+
+@pytest.mark.long
+def test_from_2_4_to_2_5_acknowledged_records_are_safe_only_when_every_broker_fences_fetches() -> None:
+    found = upgrade("2.4", "2.5", "zookeeper", CrashKind.CLEAN, **{"replication.factor": "3"})
+    (answer,) = found.answers
+    assert answer.replies == {Stage.BEFORE: YES, Stage.MIXED: YES, Stage.SOFTWARE: NO, Stage.FINISHED: NO}
+    assert (answer.turned_by, answer.is_worse_between) == ((("fetch_fencing",),), False)
+
+
+@pytest.mark.parametrize(
+    ("version", "target", "plane", "message"),
+    [
+        ("4.1", "3.9", "kraft", "--upgrade-to 3.9 is not newer than Kafka 4.1, from which it is asked"),
+        ("3.9", "4.1", "zookeeper", "--upgrade-to 4.1: there is no ZooKeeper in it; a cluster is migrated to KRaft first"),
+    ],
+)
+def test_an_upgrade_that_there_is_not_is_refused(version: str, target: str, plane: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        upgrade(version, target, plane, None)
