@@ -116,7 +116,10 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
             _instances(_PARTITION_SIZES, (2, 1, 1, 2, 1, 5), (2, 2, 2, 3, 2, 5), (3, 1, 1, 3, 1, 5), (3, 1, 1, 3, 2, 5)),
             "partition/partition_cores.json",
             ("HwInEpoch", "CommitQuorum"),
-            {"reassignment": "its lemmas take every broker for a replica"},
+            {
+                "reassignment": "its lemmas take every broker for a replica",
+                "controllers": "its lemmas take what the controller has committed for what brokers hear",
+            },
         )
     if protocol.state is ReplicationState:
         return Argument(

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from acked.model.language.context import Computed, Constant, choice, switch
 from acked.model.language.ranks import highest_rank
+from acked.model.partition import controllers as several
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
@@ -298,6 +299,7 @@ SIZES: tuple[Constant, ...] = (
     records,
     max_leader_epoch,
     assigned,
+    *several.SIZES,
 )
 CONFIGURED: tuple[Constant, ...] = (
     acks,
@@ -325,6 +327,7 @@ CIRCUMSTANCES: tuple[Constant, ...] = (
     late_answers,
     epoch_cache,
     producer_restarts,
+    *several.CIRCUMSTANCES,
 )
 RULES: tuple[Constant, ...] = (
     truncation,
@@ -362,6 +365,7 @@ RULES: tuple[Constant, ...] = (
     unknown_producers_accepted,
     five_in_flight,
     in_flight_refused,
+    *several.RULES,
 )
 CONSTANTS = (*SIZES, *CONFIGURED, *CIRCUMSTANCES, *RULES)
 
@@ -370,10 +374,11 @@ CONSTANTS = (*SIZES, *CONFIGURED, *CIRCUMSTANCES, *RULES)
 def most_epochs(constants: Mapping[str, int]) -> int:
     """Leader epochs that can be in use at once: every broker, every record and the controller in one of its own.
 
-    Where the epoch cache is kept beside the log, every broker may know another; so may a client that remembers one.
+    Where the epoch cache is kept beside the log, every broker may know another; so may a client that remembers one, and every
+    controller.
     """
     of_broker = constants["log_size"] + 1 + _keeps_empty_epochs(constants)
-    return constants["replicas"] * of_broker + 1 + _asks_in_epoch(constants)
+    return constants["replicas"] * of_broker + 1 + _asks_in_epoch(constants) + several.known_epochs(constants)
 
 
 def _asks_in_epoch(constants: Mapping[str, int]) -> int:
@@ -417,8 +422,13 @@ asks_in_epoch = Computed(_asks_in_epoch)
 sessions_end = Computed(lambda constants: int(constants["fetch_fencing"] == BY_NEW_SESSION))
 """Whether it matters that a follower's fetch session has ended."""
 
-waits_in_vain = Computed(
+answers_get_lost = Computed(
     lambda constants: int(constants["asynchronous_isr"] and not constants["alter_partition_settled"])
+)
+"""Whether a leader never learns what became of an AlterPartition request if the answer is lost."""
+
+waits_in_vain = Computed(
+    lambda constants: answers_get_lost.make(constants) or several.asked_in_vain.make(constants)
 )
 """Whether a leader may wait for ever for the answer to an AlterPartition request."""
 
