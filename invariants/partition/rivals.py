@@ -9,7 +9,7 @@ from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.believing import is_in_charge, nothing_on_its_way, somebody_in_charge
 from acked.model.partition.common import has_session, is_true_leader
-from acked.model.partition.controllers import are_many, asked_in_vain, contend
+from acked.model.partition.controllers import are_many, contend
 from acked.model.partition.state import Candidate, Replica, State
 
 # Specs are refused that ask these without what they are about; there each is trivially true.
@@ -73,10 +73,12 @@ def leader_knows_office(s: State) -> Bool:
 
 
 def leader_is_answered(s: State) -> Bool:
-    """No leader in office waits for an answer to AlterPartition that nobody will give."""
-    if not asked_in_vain.value:
-        return truth(True)
-    return every(Replica, lambda r: ~(is_true_leader(s, r) & s.broker[r].unanswered))
+    """A leader in office that has asked for another ISR does not wait for an answer that nobody will give."""
+
+    def asks(r: Replica) -> Bool:
+        return is_true_leader(s, r) & ~s.broker[r].pending.is_empty
+
+    return every(Replica, lambda r: implies(asks(r), ~s.broker[r].unanswered))
 
 
 def isr_changes_by_controller(before: State, after: State) -> Bool:
@@ -140,7 +142,7 @@ PROPERTIES: tuple[Property, ...] = (
         "BrokersFollowZookeeper",
         Kind.STATE,
         brokers_follow_zookeeper,
-        "once the controller's requests have arrived, every live broker knows the leader that ZooKeeper has, and its leader epoch",
+        "once the controller's requests have arrived, every live broker knows ZooKeeper's leader and its leader epoch",
         "KAFKA-6082, KAFKA-1120, KIP-380",
         "2.2 with ZooKeeper",
         lacks=_lacks_controllers,
@@ -149,7 +151,7 @@ PROPERTIES: tuple[Property, ...] = (
         "LeaderKnowsOffice",
         Kind.STATE,
         leader_knows_office,
-        "once the controller's requests have arrived, the leader that ZooKeeper has leads in its leader epoch, so that it can "
+        "once the controller's requests have arrived, ZooKeeper's leader leads in ZooKeeper's leader epoch, so that it can "
         "change the ISR",
         "KAFKA-2729, KAFKA-3042: \"Cached zkVersion not equal to that in zookeeper\"",
         "2.2 with ZooKeeper",

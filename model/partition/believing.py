@@ -2,10 +2,12 @@
 
 The vocabulary of `contending.py`, and what the rest of the partition asks where there may be several controllers: who notices
 that a broker is gone or back, who hears that a leader has changed the ISR, and the renumbering of controller epochs. With one
-controller nothing here is asked. Sources: `KafkaController`, `PartitionStateMachine`, `KafkaZkClient` of 0.8.2 to 3.3; KIP-380.
+controller nothing here is asked. Sources: `KafkaController`, `PartitionStateMachine`, `KafkaZkClient` of 0.8.2 to 3.3.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from acked.model.language.quantify import each, every, for_each, ite, some, truth
 from acked.model.language.ranks import ranks
@@ -43,12 +45,21 @@ def is_a_controller(s: State, c: Candidate) -> Bool:
 def may_write(s: State, c: Candidate) -> Bool:
     """ZooKeeper takes what the candidate writes about the partition.
 
-    From 2.1 a write names the version of /controller_epoch, which no newer controller may have changed (KAFKA-6082). Before, it
-    names the version of the partition's own node, which the controller has read, and it refrains if a newer one wrote that.
+    From 2.1 a write names the version of /controller_epoch, which no newer controller may have changed (KAFKA-6082). Before,
+    it names the version of the partition's own node, which the controller has read; it refrains if a newer one wrote that.
     """
     if old_controllers_refused.on:
         return s.zookeeper.epoch == s.believer[c].epoch
     return s.zookeeper.written_by <= s.believer[c].epoch
+
+
+def those(condition: Callable[[Replica], Bool]) -> SetValue[Replica]:
+    """The brokers for which a condition holds."""
+    nobody: SetValue[Replica] = none_of(Replica)
+    found = nobody
+    for r in each(Replica):
+        found = found | ite(condition(r), nobody.add(r), nobody)
+    return found
 
 
 # -- what a controller knows and sends --------------------------------------------------------------------------------
@@ -68,23 +79,20 @@ def learn(s: State, c: Candidate, where: Bool) -> None:
     mine.isr = ite(where, node.isr, mine.isr)
 
 
-def send(s: State, c: Candidate, where: Bool) -> None:
-    """Where it is so, a LeaderAndIsr request with what the controller knows is on its way to every broker that it takes for alive.
+def send(s: State, c: Candidate, where: Bool, live: Callable[[Replica], Bool] | None = None) -> None:
+    """Where it is so, LeaderAndIsr requests with what the controller knows are on their way to brokers that it takes for alive.
 
-    One that would change nothing is left out, and so is one without a leader. What was on its way before is overtaken.
+    Those are the `live` ones, if said. A request that would change nothing is left out, and so is one without a leader. What
+    was on its way before is overtaken.
     """
     mine = s.believer[c]
-    due: SetValue[Replica] = none_of(Replica)
-    for broker in each(Replica):
-        needed = mine.live.contains(broker) & mine.leader.is_some & is_news(s, c, broker)
-        due = ite(needed, due.add(broker), due)
-    mine.due = ite(where, due, mine.due)
+    is_live = live or mine.live.contains
+    mine.due = ite(where, those(lambda r: is_live(r) & mine.leader.is_some & is_news(s, c, r)), mine.due)
 
 
 def has_written(s: State, c: Candidate, where: Bool) -> None:
     """Where it is so, the candidate has written the partition's state, knows it, and sends it to the brokers."""
-    if remembers_writer.value:
-        s.zookeeper.written_by = ite(where, s.believer[c].epoch, s.zookeeper.written_by)
+    s.zookeeper.written_by = ite(where, s.believer[c].epoch, s.zookeeper.written_by)
     learn(s, c, where)
     send(s, c, where)
 
@@ -124,11 +132,18 @@ def leave(s: State, c: Candidate) -> None:
 
 def notices_loss(s: State, broker: Replica, changed: Bool) -> None:
     """Whoever is in charge has noticed that a broker is gone; `changed` says whether it has written that."""
-    for c in each(Candidate):
+    # Who is in charge has the newest controller epoch.
+    keeper = s.zookeeper
+    keeper.written_by = ite(changed & somebody_in_charge(s), keeper.epoch, keeper.written_by)
+
+    def notice(c: Candidate) -> None:
         mine, sees = s.believer[c], is_in_charge(s, c)
         mine.live = ite(sees, mine.live.remove(broker), mine.live)
         mine.due = ite(sees, mine.due.remove(broker), mine.due)
-        has_written(s, c, sees & changed)
+        learn(s, c, sees & changed)
+        send(s, c, sees & changed)
+
+    for_each(Candidate, notice)
 
 
 def notices_return(s: State, broker: Replica) -> None:

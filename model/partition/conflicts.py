@@ -81,8 +81,8 @@ def _check_controllers(constants: Mapping[str, int]) -> None:
     many = 'controllers = "many"'
     if constants["moves_in_one_record"] or constants["eligible_leader_replicas"]:
         raise ModelError(
-            f"{many} is about brokers that race for /controller in ZooKeeper; set control_plane = \"{ZOOKEEPER}\" and a version "
-            "from 0.8 to 3.9"
+            f"{many} is about brokers that race for /controller in ZooKeeper; set control_plane = \"{ZOOKEEPER}\" and a "
+            "version from 0.8 to 3.9"
         )
     if constants["reassignment"]:
         raise ModelError(f"{many} and reassignment are not modelled together; leave one of them out")

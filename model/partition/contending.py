@@ -1,16 +1,16 @@
 """Several controllers with ZooKeeper: the race for /controller, what an old controller still does, and its requests.
 
-A broker that creates the ephemeral node /controller is the controller, and reads the partition's state and the list of brokers.
-If its session ends the node is gone and another may create it, while the first goes on as the controller until it notices. What
-a controller may write is decided by ZooKeeper, what a broker takes from it by the controller epoch that the broker knows.
-Everything here is there only with `controllers = "many"`. Sources: `KafkaController`, `PartitionStateMachine`, `KafkaZkClient`,
-`ReplicaManager` of 0.8.2 to 3.3; KAFKA-6082, KIP-380, KAFKA-1120, KAFKA-14154.
+A broker that creates the ephemeral node /controller is the controller, and reads the partition's state and the list of
+brokers. If its session ends the node is gone and another may create it, while the first goes on as the controller until it
+notices. What a controller may write is decided by ZooKeeper, what a broker takes from it by the controller epoch that the
+broker knows. Everything here is there only with `controllers = "many"`. Sources: `KafkaController`, `PartitionStateMachine`,
+`KafkaZkClient`, `ReplicaManager` of 0.8.2 to 3.3; KAFKA-6082, KIP-380, KAFKA-1120, KAFKA-14154.
 """
 
 from __future__ import annotations
 
 from acked.model.language.protocol import action, require
-from acked.model.language.quantify import each, ite, some, truth
+from acked.model.language.quantify import ite, some, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import Course, Ends, Fault, Telling, Tells, Those, asks
 from acked.model.language.values import Bool
@@ -19,20 +19,25 @@ from acked.model.partition.believing import (
     has_written,
     is_a_controller,
     is_in_charge,
-    leave,
     learn,
+    leave,
     may_write,
     send,
+    those,
 )
 from acked.model.partition.common import (
+    commit_isr,
     elect,
     has_session,
+    note_change,
     presumes_leadership,
     renumber_epochs,
+    take_epoch,
     take_out,
 )
 from acked.model.partition.controllers import (
     asked_in_vain,
+    behind_controller_resent,
     contend,
     elected_in_two_steps,
     fails_over,
@@ -67,10 +72,9 @@ def arrives(broker: str) -> Tells:
 
 
 def _says_who(t: Telling) -> str:
-    is_old = t.before.zookeeper.controller != t.controller
-    return f"candidate {t.controller}, which is the controller no longer and has not noticed," if is_old else (
-        f"the controller, candidate {t.controller},"
-    )
+    if t.before.zookeeper.controller != t.controller:
+        return f"candidate {t.controller}, which is the controller no longer and has not noticed,"
+    return f"the controller, candidate {t.controller},"
 
 
 def _says_loaded(t: Telling) -> str:
@@ -94,12 +98,14 @@ def _says_state(t: Telling) -> str:
 
 
 @action(
-    says=lambda t: f"the controller, candidate {t.controller}, loses its ZooKeeper session and does not know; /controller is gone",
+    says=lambda t: (
+        f"the controller, candidate {t.controller}, loses its ZooKeeper session and does not know; /controller is gone"
+    ),
     when=lambda: bool(fails_over.value),
     actor="controller", fault=Fault.SESSION,
 )
 def expire(s: State, controller: Candidate) -> None:
-    """The session of the controller ends: a long pause or a cut network; its ephemeral node goes, and it goes on as it was."""
+    """The session of the controller ends: a long pause or a cut network; its node goes, and it goes on as it was."""
     require("holds /controller", s.zookeeper.controller == controller)
     s.zookeeper.controller = None
 
@@ -166,7 +172,7 @@ def take_controller_epoch(s: State, controller: Candidate, shrinks: Bool) -> Non
     actor="controller",
 )
 def fail_to_take_epoch(s: State, controller: Candidate) -> None:
-    """The second write fails (ControllerMovedException): /controller is removed, if it is the candidate's, and all race again."""
+    """The second write fails (ControllerMovedException): /controller goes, if it is the candidate's, and all race again."""
     require("has created /controller", s.believer[controller].created)
     require("another has taken a controller epoch", s.believer[controller].epoch != s.zookeeper.epoch)
     keeper = s.zookeeper
@@ -187,17 +193,32 @@ def take_charge(s: State, controller: Candidate, shrinks: Bool) -> None:
     mine = s.believer[controller]
     mine.epoch = s.zookeeper.epoch
     mine.active = True
-    live, leader, isr = none_of(Replica), s.controller.leader, s.controller.isr
-    dead = some(Replica, lambda r: isr.contains(r) & ~has_session(s, r) & (leader != r) & ~isr.is_only(r))
-    require("one of two equal cases", ~shrinks | dead)
-    for r in each(Replica):
-        live = ite(has_session(s, r), live.add(r), live)
-        take_out(s, r, ~has_session(s, r) & ((leader == r) | (shrinks & isr.contains(r))))
-    mine.live = live
-    has_written(s, controller, (s.controller.leader != leader) | (s.controller.isr != isr))
+    mine.live = those(lambda r: has_session(s, r))
+    leader, isr = s.controller.leader, s.controller.isr
+    replace_the_dead(s, shrinks)
+    s.zookeeper.written_by = ite(
+        (s.controller.leader != leader) | (s.controller.isr != isr), mine.epoch, s.zookeeper.written_by
+    )
     learn(s, controller, truth(True))
-    send(s, controller, truth(True))
+    send(s, controller, truth(True), lambda r: has_session(s, r))
     renumber_epochs(s)
+
+
+def replace_the_dead(s: State, shrinks: Bool) -> None:
+    """What a new controller makes of a leader, and of members of the ISR, that are gone; the ISR does not become empty."""
+    c, isr = s.controller, s.controller.isr
+
+    def is_dead(r: Replica) -> Bool:
+        return isr.contains(r) & ~has_session(s, r)
+
+    require("one of two equal cases", ~shrinks | some(Replica, lambda r: is_dead(r) & (c.leader != r)))
+    leads_on = some(Replica, lambda r: (c.leader == r) & has_session(s, r))
+    rest = isr - those(lambda r: is_dead(r) & (shrinks | (c.leader == r)))
+    rest = ite(rest.is_empty, isr, rest)
+    take_epoch(s, leads_on & (rest != isr))
+    c.leader = ite(leads_on, c.leader, None)
+    note_change(s, rest != isr)
+    commit_isr(s, rest)
 
 
 # -- what a controller writes -----------------------------------------------------------------------------------------
@@ -218,9 +239,9 @@ def require_may_write(s: State, controller: Candidate) -> None:
     actor="controller", messages=(SENT,),
 )
 def take_out_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
-    """An old controller handles an event from before it lost its session: a broker is gone, out of the ISR and the leadership.
+    """An old controller handles an event from before it lost its session: a broker is gone.
 
-    Who is in charge has noticed at once.
+    It leaves the ISR, and the leadership if it had it. Who is in charge has noticed at once.
     """
     require_may_write(s, controller)
     mine = s.believer[controller]
@@ -315,7 +336,7 @@ def _by(t: Telling) -> str:
     actor="leader", messages=(arrives("leader"), Ends("leader", ALTER_PARTITION), no_late_answer("leader"), ANSWERS),
 )
 def become_leader_as_told(s: State, controller: Candidate, leader: Replica) -> None:
-    """A broker is told that it leads, in a newer leader epoch than it knows; who tells it knew so when it sent the request."""
+    """A broker is told that it leads, in a newer leader epoch than it knows."""
     require_request(s, controller, leader)
     mine = s.believer[controller]
     require("is to lead", mine.leader == leader)
@@ -358,8 +379,8 @@ def hear_of_controller(s: State, controller: Candidate, broker: Replica) -> None
 
 @action(
     says=lambda t: (
-        f"broker {t.broker} knows controller epoch {t.before.broker[t.broker].known_controller} and refuses the request of the "
-        f"old controller, candidate {t.controller}, in controller epoch {t.before.believer[t.controller].epoch}"
+        f"broker {t.broker} knows controller epoch {t.before.broker[t.broker].known_controller} and refuses the request of "
+        f"the old controller, candidate {t.controller}, in controller epoch {t.before.believer[t.controller].epoch}"
     ),
     when=lambda: bool(fails_over.value),
     actor="broker", messages=(arrives("broker"), Tells("broker", "controller", "STALE_CONTROLLER_EPOCH")),
@@ -374,8 +395,8 @@ def refuse_old_controller(s: State, controller: Candidate, broker: Replica) -> N
 
 @action(
     says=lambda t: (
-        f"a StopReplica request of candidate {t.controller}, meant for the broker that was shut down, reaches broker {t.broker} "
-        "when it is back; it follows nobody any more, and keeps its leader epoch"
+        f"a StopReplica request of candidate {t.controller}, meant for the broker that was shut down, reaches broker "
+        f"{t.broker} when it is back; it follows nobody any more, and keeps its leader epoch"
     ),
     when=lambda: bool(stops_late.value),
     actor="broker", fault=Fault.LATE, messages=(Tells("controller", "broker", "StopReplica", is_late=True),),
@@ -398,10 +419,10 @@ def stop_replica_late(s: State, controller: Candidate, broker: Replica) -> None:
 
 @action(
     says=lambda t: (
-        f"the request of leader {t.leader} comes to candidate {t.controller}, which is behind and answers FENCED_LEADER_EPOCH; "
-        f"broker {t.leader} takes itself for deposed and asks no more"
+        f"the request of leader {t.leader} comes to candidate {t.controller}, which is behind and answers "
+        f"FENCED_LEADER_EPOCH; broker {t.leader} takes itself for deposed and asks no more"
     ),
-    when=lambda: bool(asked_in_vain.value and fails_over.value),
+    when=lambda: bool(asked_in_vain.value and fails_over.value) and not behind_controller_resent.on,
     actor="controller",
     messages=(
         *asks("leader", "controller", lambda t: f"AlterPartition: ISR {says_set(t.before.broker[t.leader].pending)}",

@@ -1,8 +1,8 @@
 """The constants of `partition` about several controllers: how many there may be, and what releases let an old one do.
 
 With ZooKeeper any broker may become the controller, and one that has lost its session goes on as the controller until it
-notices. `controllers = "one"`, the default, leaves all of that out: no field, no clause, no action. Rules name the release that
-brought them; the actions are in `contending.py`.
+notices. `controllers = "one"`, the default, leaves all of that out: no field, no clause, no action. Rules name the release
+that brought them; the actions are in `contending.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ max_controller_epoch = Constant(
 )  # fmt: skip
 late_requests = switch(
     "late_requests",
-    "a StopReplica request may still be on its way when its broker is back from a shutdown (only with controllers = \"many\")",
+    "a StopReplica request may still be on its way when its broker is back from a shutdown (only with controllers = "
+    "\"many\")",
     default=False,
 )
 elected_at_once = switch(
@@ -39,8 +40,8 @@ elected_at_once = switch(
 )
 old_controllers_refused = switch(
     "old_controllers_refused",
-    "ZooKeeper refuses every write of a controller once there is a newer controller epoch (2.1, KAFKA-6082); if off, only where "
-    "the newer controller has written this partition",
+    "ZooKeeper refuses every write of a controller once there is a newer controller epoch (2.1, KAFKA-6082); if off, only "
+    "where the newer controller has written this partition",
     default=True,
 )
 requests_name_incarnation = switch(
@@ -67,7 +68,7 @@ RULES: tuple[Constant, ...] = (
 
 def are_many(constants: Mapping[str, int]) -> bool:
     """Whether there may be several controllers."""
-    return constants["controllers"] == MANY
+    return constants[controllers.name] == MANY
 
 
 def known_epochs(constants: Mapping[str, int]) -> int:
@@ -110,9 +111,5 @@ stops_late = Computed(
 )
 """Whether a StopReplica request may come to another incarnation of its broker than it was meant for."""
 
-asked_in_vain = Computed(
-    lambda constants: int(
-        bool(are_many(constants) and constants["asynchronous_isr"]) and not constants["behind_controller_resent"]
-    )
-)
-"""Whether a leader may wait for ever because its request came to a controller that is behind."""
+asked_in_vain = Computed(lambda constants: int(are_many(constants) and constants["asynchronous_isr"]))
+"""Whether a leader's request may come to a controller that is behind; a leader that asks again never waits in vain."""

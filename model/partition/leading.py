@@ -121,7 +121,7 @@ def _says_isr(t: Telling) -> str:
 
 
 def _hears_of_isr() -> bool:
-    """A leader that writes the ISR itself does not read it again: it keeps what it was sent (`Cached zkVersion … not equal`)."""
+    """Whether a leader ever reads its ISR again: one that writes it itself keeps what it was sent (`Cached zkVersion`)."""
     return asynchronous_isr.on or controllers.value == ONE
 
 

@@ -19,9 +19,8 @@ from acked.model.partition.settings import (
     records,
     replicas,
 )
-from acked.model.partition.state import Replica, State, initial
+from acked.model.partition.state import Candidate, Replica, State, initial
 from acked.model.partition.versions import profile
-
 
 
 def _told_with(constants: Mapping[str, int]) -> dict[str, int]:
@@ -49,7 +48,7 @@ partition = Protocol(
     profile=profile,
     told_with=_told_with,
     settle=settle,
-    symmetric=(Replica,),
+    symmetric=(Replica, Candidate),
     budgets=(
         "a leader epoch is left",
         "a leader epoch is left for the end of the reassignment",

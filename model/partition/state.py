@@ -172,7 +172,7 @@ class Believer(Struct):
     epoch = field(Present(ControllerEpoch, contend), "its controller epoch; before it has one, the last one that it read")
     live = field(Present(SetOf(Replica), contend), "the brokers that it takes for alive")
     due = field(Present(SetOf(Replica), contend), "brokers to which its newest LeaderAndIsr request is on its way")
-    stops = field(Present(SetOf(Replica), stops_late), "brokers that were shut down, to which a StopReplica request is on its way")
+    stops = field(Present(SetOf(Replica), stops_late), "brokers that were shut down, to which a StopReplica is on its way")
     leader = field(Present(Optional(Replica), contend), "the partition's leader, as it knows it")
     leader_epoch = field(Present(Epoch, contend), "the partition's leader epoch, as it knows it")
     isr = field(Present(SetOf(Replica), contend), "the in-sync replicas, as it knows them")
@@ -183,7 +183,7 @@ class Zookeeper(Struct):
 
     controller = field(Present(Optional(Candidate), contend), "who holds /controller")
     epoch = field(Present(ControllerEpoch, contend), "the newest controller epoch")
-    written_by = field(Present(ControllerEpoch, remembers_writer), "the epoch of the controller that wrote the partition last")
+    written_by = field(Present(ControllerEpoch, remembers_writer), "the controller epoch of the partition's last write")
 
 
 class Producer(Struct):
