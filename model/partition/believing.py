@@ -80,10 +80,10 @@ def learn(s: State, c: Candidate, where: Bool) -> None:
 
 
 def send(s: State, c: Candidate, where: Bool, live: Callable[[Replica], Bool] | None = None) -> None:
-    """Where it is so, LeaderAndIsr requests with what the controller knows are on their way to brokers that it takes for alive.
+    """Where it is so, the controller sends what it knows: LeaderAndIsr requests are on their way to every live broker.
 
-    Those are the `live` ones, if said. A request that would change nothing is left out, and so is one without a leader. What
-    was on its way before is overtaken.
+    Live are those that it takes for alive, or the `live` ones, if said. A request that would change nothing is left out, and
+    so is one without a leader. What was on its way before is overtaken.
     """
     mine = s.believer[c]
     is_live = live or mine.live.contains
