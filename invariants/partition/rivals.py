@@ -8,7 +8,7 @@ from acked.invariants.property import Kind, Property
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.believing import is_in_charge, nothing_on_its_way, somebody_in_charge
-from acked.model.partition.common import has_session, is_true_leader
+from acked.model.partition.common import has_session, is_true_leader, presumes_leadership
 from acked.model.partition.controllers import are_many, contend
 from acked.model.partition.state import Candidate, Replica, State
 
@@ -61,10 +61,11 @@ def brokers_follow_zookeeper(s: State) -> Bool:
 
 
 def leader_knows_office(s: State) -> Bool:
-    """The leader that ZooKeeper has, if nothing is on its way to it, leads in the leader epoch that ZooKeeper has."""
+    """A broker that leads and is ZooKeeper's leader, if nothing is on its way to it, leads in ZooKeeper's leader epoch."""
 
     def settled(r: Replica) -> Bool:
-        return (s.controller.leader == r) & has_session(s, r) & nothing_on_its_way(s, r)
+        leads = presumes_leadership(s, r) & (s.controller.leader == r)
+        return leads & has_session(s, r) & nothing_on_its_way(s, r)
 
     if not contend.value:
         return truth(True)
@@ -151,8 +152,8 @@ PROPERTIES: tuple[Property, ...] = (
         "LeaderKnowsOffice",
         Kind.STATE,
         leader_knows_office,
-        "once the controller's requests have arrived, ZooKeeper's leader leads in ZooKeeper's leader epoch, so that it can "
-        "change the ISR",
+        "once the controller's requests have arrived, a broker that leads on does so in ZooKeeper's leader epoch, so that it "
+        "can change the ISR",
         "KAFKA-2729, KAFKA-3042: \"Cached zkVersion not equal to that in zookeeper\"",
         "2.2 with ZooKeeper",
         lacks=_lacks_controllers,

@@ -1,7 +1,7 @@
 """Several ZooKeeper controllers once more, in plain Python, written from what brokers and controllers of Kafka do.
 
-Nothing here is shared with the protocol. A world has the store (leader, leader epoch, ISR, /controller, the controller epochs),
-the brokers, and what every candidate takes for true while it takes itself for the controller. Leaders write the ISR to the store
+Nothing here is shared with the protocol. A world has the store (leader, leader epoch, ISR, /controller, controller epochs), the
+brokers, and what every candidate takes for true while it takes itself for the controller. Leaders write the ISR to the store
 themselves; a record is sent once, with acks=0. `explore` counts the worlds, and says after how many steps a promise first
 breaks.
 """
@@ -448,7 +448,7 @@ def broken(before: World, s: World) -> Iterator[str]:
         if charge and s.leader is not None and mine.up and not any(b in known.owed for _, known in begun):
             if (mine.follows, mine.epoch) != (s.leader, s.leader_epoch):
                 yield "BrokersFollowZookeeper"
-            if s.leader == b and not s.in_office(b):
+            if s.leader == b == mine.follows and not s.in_office(b):
                 yield "LeaderKnowsOffice"
         if s.leader is not None and mine.up and mine.epoch != s.leader_epoch:
             yield "ElectionsAreKnown"
