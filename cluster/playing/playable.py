@@ -58,7 +58,7 @@ NOT_PLAYED: Mapping[str, str] = {
             *("MoveLeadershipAsController", "BecomeLeaderAsTold", "BecomeFollowerAsTold", "HearOfController"),
             *("RefuseOldController", "StopReplicaLate", "AnswerFromBehind"),
         ),
-        "no step of the driver pauses a controller, and its requests are not held one by one",
+        "no step of the driver pauses a controller, and a controller's requests are not held one by one",
     ),
 }
 """By action why it is not played. All others are, if the clauses of `_Clauses` hold."""
