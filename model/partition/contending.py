@@ -12,7 +12,7 @@ from __future__ import annotations
 from acked.model.language.protocol import action, require
 from acked.model.language.quantify import ite, some, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import Course, Ends, Fault, Telling, Tells, Those, asks
+from acked.model.language.telling import CONTROLLER, Course, Ends, Fault, Telling, Tells, Those, asks
 from acked.model.language.values import Bool
 from acked.model.language.words import says_set
 from acked.model.partition.believing import (
@@ -64,6 +64,16 @@ SENT = Tells(
     lambda t: (t.after.believer[t.controller].leader_epoch, t.after.believer[t.controller].epoch),
 )  # fmt: skip
 """A LeaderAndIsr request to every broker that the controller takes for alive and that it tells something new."""
+
+
+def _node(t: Telling) -> str:
+    node = t.after.controller
+    return f"leader {node.leader}, leader epoch {node.leader_epoch}, ISR {says_set(node.isr)}"
+
+
+CREATED = Tells("controller", CONTROLLER, "create /controller")
+WRITTEN = (Tells("controller", CONTROLLER, _node), SENT)
+"""What a controller writes to ZooKeeper, whose lane is the controller's where there is one, and what it sends then."""
 
 
 def arrives(broker: str) -> Tells:
@@ -126,7 +136,7 @@ def resign_as_controller(s: State, controller: Candidate) -> None:
 @action(
     says=lambda t: f"candidate {t.controller} creates /controller and is the controller {_says_loaded(t)}",
     when=lambda: bool(fails_over.value and not elected_in_two_steps.value),
-    actor="controller", messages=(SENT,),
+    actor="controller", messages=(CREATED, SENT),
 )
 def become_controller(s: State, controller: Candidate, shrinks: Bool) -> None:
     """The first candidate to create /controller is the controller, in the next controller epoch; the others watch the node.
@@ -142,7 +152,7 @@ def become_controller(s: State, controller: Candidate, shrinks: Bool) -> None:
 @action(
     says=lambda t: f"candidate {t.controller} creates /controller, and has no controller epoch yet",
     when=lambda: bool(fails_over.value and elected_in_two_steps.value),
-    actor="controller",
+    actor="controller", messages=(CREATED,),
 )
 def create_controller_node(s: State, controller: Candidate) -> None:
     """To 2.0 the controller epoch is a second write, which names the version that was read before."""
@@ -236,7 +246,7 @@ def require_may_write(s: State, controller: Candidate) -> None:
         f"{says_set(t.after.believer[t.controller].due)}"
     ),
     when=lambda: bool(fails_over.value),
-    actor="controller", messages=(SENT,),
+    actor="controller", messages=WRITTEN,
 )
 def take_out_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """An old controller handles an event from before it lost its session: a broker is gone.
@@ -259,7 +269,7 @@ def take_out_as_controller(s: State, controller: Candidate, broker: Replica) -> 
 @action(
     says=lambda t: f"{_says_who(t)} elects broker {t.broker}; {_says_state(t)}",
     when=lambda: bool(contend.value),
-    actor="controller", messages=(SENT,),
+    actor="controller", messages=WRITTEN,
 )
 def elect_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """There is no leader: a controller elects an in-sync replica that it takes for alive."""
@@ -276,7 +286,7 @@ def elect_as_controller(s: State, controller: Candidate, broker: Replica) -> Non
 @action(
     says=lambda t: f"{_says_who(t)} elects broker {t.broker}, which is not in sync, uncleanly; {_says_state(t)}",
     when=lambda: bool(contend.value) and unclean_election.on,
-    actor="controller", fault=Fault.UNCLEAN, messages=(SENT,),
+    actor="controller", fault=Fault.UNCLEAN, messages=WRITTEN,
 )
 def elect_uncleanly_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """With unclean.leader.election.enable any broker that the controller takes for alive is elected if no other can be."""
@@ -293,7 +303,7 @@ def elect_uncleanly_as_controller(s: State, controller: Candidate, broker: Repli
 @action(
     says=lambda t: f"{_says_who(t)} moves leadership to broker {t.broker}; {_says_state(t)}",
     when=lambda: bool(contend.value) and leadership_moves.on,
-    actor="controller", messages=(SENT,),
+    actor="controller", messages=WRITTEN,
 )
 def move_leadership_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """Preferred election: another in-sync replica leads while the leader lives."""
@@ -399,7 +409,7 @@ def refuse_old_controller(s: State, controller: Candidate, broker: Replica) -> N
         f"{t.broker} when it is back; it follows nobody any more, and keeps its leader epoch"
     ),
     when=lambda: bool(stops_late.value),
-    actor="broker", fault=Fault.LATE, messages=(Tells("controller", "broker", "StopReplica", is_late=True),),
+    actor="broker", fault=Fault.LATE, messages=(Tells("controller", "broker", "StopReplica"),),
 )
 def stop_replica_late(s: State, controller: Candidate, broker: Replica) -> None:
     """A StopReplica request to a broker's former incarnation stops the fetcher of the new one (KIP-380)."""

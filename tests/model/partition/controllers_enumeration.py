@@ -1,9 +1,9 @@
 """Several ZooKeeper controllers once more, in plain Python, written from what brokers and controllers of Kafka do.
 
 Nothing here is shared with the protocol. A world has the store (leader, leader epoch, ISR, /controller, controller epochs),
-the brokers, and what every candidate takes for true while it takes itself for the controller. Leaders write the ISR to the store
-themselves; a record is sent once, with acks=0. `explore` counts the worlds, and says after how many steps a promise first
-breaks.
+the brokers, and what every candidate takes for true while it takes itself for the controller. Leaders write the ISR to the
+store themselves; a record is sent once, with acks=0. `explore` counts the worlds, and says after how many steps a promise
+first breaks.
 """
 
 from __future__ import annotations
