@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _SHIPPED = {
     "replication": ("replication.properties",),
-    "partition": ("partition.properties", "partition.writes", "partition.moves"),
+    "partition": ("partition.properties", "partition.writes", "partition.moves", "partition.rivals"),
     "majority": ("majority",),
     "transactions": ("transactions.properties",),
     "delivery": ("delivery",),

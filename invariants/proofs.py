@@ -119,6 +119,7 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
             {
                 reassignment.name: "its lemmas take every broker for a replica",
                 empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
+                "controllers": "its lemmas take what the controller has committed for what brokers hear",
             },
         )
     if protocol.state is ReplicationState:

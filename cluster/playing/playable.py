@@ -52,6 +52,15 @@ NOT_PLAYED: Mapping[str, str] = {
         ),
         "no step of the driver changes the assignment, and brokers hear of it together with everything else",
     ),
+    **dict.fromkeys(
+        (
+            *("Expire", "ResignAsController", "BecomeController", "CreateControllerNode", "TakeControllerEpoch"),
+            *("FailToTakeEpoch", "TakeOutAsController", "ElectAsController", "ElectUncleanlyAsController"),
+            *("MoveLeadershipAsController", "BecomeLeaderAsTold", "BecomeFollowerAsTold", "HearOfController"),
+            *("RefuseOldController", "StopReplicaLate", "AnswerFromBehind"),
+        ),
+        "no step of the driver pauses a controller, and a controller's requests are not held one by one",
+    ),
 }
 """By action why it is not played. All others are, if the clauses of `_Clauses` hold."""
 TIMED: Mapping[str, str] = dict.fromkeys(

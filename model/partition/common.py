@@ -14,6 +14,8 @@ from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, SetValue
 from acked.model.partition.assignment import completed
+from acked.model.partition.believing import notices_loss, renumber_controller_epochs, somebody_in_charge
+from acked.model.partition.controllers import contend
 from acked.model.partition.settings import (
     ACKS_ALL,
     acks,
@@ -34,7 +36,19 @@ from acked.model.partition.settings import (
     shrink_bumps_epoch,
     strict_min_isr,
 )
-from acked.model.partition.state import ACKED, FAILED, SENT, Epoch, Offset, RecordId, Replica, State, Status, status
+from acked.model.partition.state import (
+    ACKED,
+    FAILED,
+    SENT,
+    Candidate,
+    Epoch,
+    Offset,
+    RecordId,
+    Replica,
+    State,
+    Status,
+    status,
+)
 
 # -- who is who -------------------------------------------------------------------------------------------------------
 
@@ -264,8 +278,18 @@ def set_eligible(s: State, elr: SetValue[Replica]) -> None:
         s.killed = s.killed & elr
 
 
-def take_out(s: State, replica: Replica) -> None:
-    """The controller has lost a broker: it leaves the ISR, and the leadership if it had it.
+def lose_broker(s: State, replica: Replica) -> None:
+    """A broker is gone, and the controller notices at once; of several the one that is in charge, if there is one."""
+    if not contend.value:
+        take_out(s, replica)
+        return
+    leader, isr = s.controller.leader, s.controller.isr
+    take_out(s, replica, somebody_in_charge(s))
+    notices_loss(s, replica, (s.controller.leader != leader) | (s.controller.isr != isr))
+
+
+def take_out(s: State, replica: Replica, where: Bool | None = None) -> None:
+    """The controller has lost a broker: it leaves the ISR, and the leadership if it had it; only `where` it is so, if said.
 
     The last member of the ISR stays in it without KIP-966; with it the ISR may become empty, because the member is then an
     eligible leader. Who led last is remembered; that is the last member, which Kafka elects in the step that leaves it alone.
@@ -274,23 +298,25 @@ def take_out(s: State, replica: Replica) -> None:
     after = before.remove(replica)
     if not eligible_leader_replicas.on:
         after = ite(before.is_only(replica), before, after)
-    leads = s.controller.leader == replica
+    leads, member = s.controller.leader == replica, before.contains(replica)
+    if where is not None:
+        after, leads, member = ite(where, after, before), leads & where, member & where
     if eligible_leader_replicas.on:
         s.controller.last_leader = ite(before.is_only(replica), replica, s.controller.last_leader)
     epoch = s.controller.leader_epoch
     if shrink_bumps_epoch.on and not reassignment.on:
-        take_epoch(s, before.contains(replica) & s.controller.leader.is_some & ~leads)
+        take_epoch(s, member & s.controller.leader.is_some & ~leads)
     if asynchronous_isr.on:
-        note_change(s, before.contains(replica))
+        note_change(s, member)
     if not reassignment.on:
         commit_isr(s, after)
         s.controller.leader = ite(leads, None, s.controller.leader)
         return
     s.controller.leader = ite(leads, None, s.controller.leader)
-    commit_isr(s, after, before.contains(replica))
+    commit_isr(s, after, member)
     if shrink_bumps_epoch.on:
         # A reassignment that ends in the same record has taken the epoch already.
-        take_epoch(s, before.contains(replica) & s.controller.leader.is_some & (s.controller.leader_epoch == epoch))
+        take_epoch(s, member & s.controller.leader.is_some & (s.controller.leader_epoch == epoch))
 
 
 def note_change(s: State, changed: Bool) -> None:
@@ -328,8 +354,11 @@ def take_epoch(s: State, where: Bool, label: str = EPOCH_LEFT) -> None:
 def renumber_epochs(s: State) -> None:
     """Leader epochs become ranks among those in use, unless the question bounds them.
 
-    Kafka only ever compares leader epochs, so a state and its renumbering have the same future (`docs/abstractions.md`).
+    Kafka only ever compares leader epochs, so a state and its renumbering have the same future (`docs/abstractions.md`). The
+    same goes for controller epochs.
     """
+    if contend.value:
+        renumber_controller_epochs(s)
     if max_leader_epoch.value:
         return
     in_use = [(truth(True), s.controller.leader_epoch)]
@@ -342,7 +371,12 @@ def renumber_epochs(s: State) -> None:
         in_use += [(s.log[r].has(o), s.log[r].at(o).epoch) for o in each(Offset)[:-1]]
     if asks_in_epoch.value:
         in_use.append((truth(True), s.consumer.epoch))
+    if contend.value:
+        in_use += [(s.believer[c].active, s.believer[c].leader_epoch) for c in each(Candidate)]
     rank = ranks(Epoch, in_use)
+    if contend.value:
+        for c in each(Candidate):
+            s.believer[c].leader_epoch = rank(s.believer[c].leader_epoch)
     if asks_in_epoch.value:
         s.consumer.epoch = rank(s.consumer.epoch)
     s.controller.leader_epoch = rank(s.controller.leader_epoch)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from acked.model.formulas.errors import ModelError
-from acked.model.partition import idempotence
+from acked.model.partition import controllers, idempotence
 from acked.model.partition.settings import ACKS_0, ACKS_1, ACKS_ALL, NO_CRASHES, acks
 from acked.model.partition.versions import KRAFT, ZOOKEEPER
 
@@ -44,6 +44,8 @@ def settle(
         for name in _KRAFT_ONLY:
             if given.get(name):
                 raise ModelError(f"{name} needs control_plane = \"{KRAFT}\": a ZooKeeper controller does not have it")
+    if controllers.are_many(constants):
+        _check_controllers(constants)
     settled = dict(constants)
     warnings: list[str] = []
     if constants["idempotence"] and not constants["five_in_flight"] and "in_flight" not in given:
@@ -73,6 +75,18 @@ def settle(
     if given.get("min_insync_replicas", 1) > 1 and constants["acks"] in (ACKS_0, ACKS_1):
         warnings.append(unused_min_isr(wanted, str(acks.show(constants["acks"])), bool(constants["strict_min_isr"])))
     return settled, tuple(warnings)
+
+
+def _check_controllers(constants: Mapping[str, int]) -> None:
+    """`ModelError` for what several controllers cannot be had with."""
+    many = 'controllers = "many"'
+    if constants["moves_in_one_record"] or constants["eligible_leader_replicas"]:
+        raise ModelError(
+            f"{many} is about brokers that race for /controller in ZooKeeper; set control_plane = \"{ZOOKEEPER}\" and a "
+            "version from 0.8 to 3.9"
+        )
+    if constants["reassignment"]:
+        raise ModelError(f"{many} and reassignment are not modelled together; leave one of them out")
 
 
 def unused_min_isr(least: int, mode: str, holds_hw: bool) -> str:

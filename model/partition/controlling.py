@@ -14,14 +14,16 @@ from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling, Tells
 from acked.model.language.values import Bool
 from acked.model.language.words import says_list, says_set
 from acked.model.partition.assignment import completed, has_heard_of_removal, is_replica, require_part
+from acked.model.partition.believing import loses_requests, notices_return, stops_on_its_way
 from acked.model.partition.common import (
     elect,
     has_session,
+    lose_broker,
     renumber_epochs,
     set_eligible,
     stop_waiting,
-    take_out,
 )
+from acked.model.partition.controllers import ONE, controllers
 from acked.model.partition.fetching import end_wait, have_diverged, require_fetch, resign
 from acked.model.partition.messages import ELECTION, FETCH_OUT_OF_RANGE, LEADERSHIP
 from acked.model.partition.settings import (
@@ -105,6 +107,7 @@ def shut_down(s: State, broker: Replica) -> None:
     """
     require("up", ~s.broker[broker].down)
     require_part(s, broker)
+    stops_on_its_way(s, broker)
     go_down(s, broker, s.log[broker].end, s.broker[broker].hw)
     renumber_epochs(s)
 
@@ -131,7 +134,7 @@ def halt(s: State, follower: Replica, leader: Replica) -> None:
 def go_down(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
     """A broker is down, and the controller has noticed."""
     refuse_stale_changes(s, broker)
-    take_out(s, broker)
+    lose_broker(s, broker)
     forget(s, broker, log_end, checkpoint)
     s.broker[broker].down = True
 
@@ -213,6 +216,7 @@ def forget(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> No
     for_each(Replica, open_session)
     s.log[broker].truncate(log_end)
     mine.hw = checkpoint
+    loses_requests(s, broker)
 
 
 def refuse_stale_changes(s: State, broker: Replica) -> None:
@@ -251,6 +255,7 @@ def restart(s: State, broker: Replica, is_clean: Bool) -> None:
         require("one of two equal cases", is_clean)
     s.broker[broker].down = False
     s.controller.gone = s.controller.gone.remove(broker)
+    notices_return(s, broker)
 
 
 @action(
@@ -263,7 +268,7 @@ def lose_session(s: State, broker: Replica) -> None:
     require("has a session", has_session(s, broker))
     require_part(s, broker)
     s.controller.gone = s.controller.gone.add(broker)
-    take_out(s, broker)
+    lose_broker(s, broker)
     renumber_epochs(s)
 
 
@@ -276,6 +281,7 @@ def regain_session(s: State, broker: Replica) -> None:
     require("up", ~s.broker[broker].down)
     require("without a session", s.controller.gone.contains(broker))
     s.controller.gone = s.controller.gone.remove(broker)
+    notices_return(s, broker)
 
 
 # -- empty disks --------------------------------------------------------------------------------------------------------
@@ -415,7 +421,11 @@ def _says_elected(t: Telling) -> str:
     return f"{who} as leader in epoch {after.leader_epoch}, ISR {says_set(after.isr)}"
 
 
-@action(says=lambda t: f"the controller elects {_says_elected(t)}", actor=CONTROLLER, messages=(ELECTION,))
+@action(
+    says=lambda t: f"the controller elects {_says_elected(t)}",
+    when=lambda: controllers.value == ONE,
+    actor=CONTROLLER, messages=(ELECTION,),
+)
 def elect_leader(s: State, broker: Replica) -> None:
     """There is no leader: the controller elects a live in-sync replica, or with KIP-966 an eligible one."""
     require("no leader", s.controller.leader.is_none)
@@ -427,7 +437,7 @@ def elect_leader(s: State, broker: Replica) -> None:
 
 @action(
     says=lambda t: f"no in-sync replica is alive, and the controller elects another, uncleanly: {_says_elected(t)}",
-    when=lambda: unclean_election.on,
+    when=lambda: unclean_election.on and controllers.value == ONE,
     actor=CONTROLLER, fault=Fault.UNCLEAN, messages=(ELECTION,),
 )
 def elect_uncleanly(s: State, broker: Replica) -> None:
@@ -445,7 +455,7 @@ def elect_uncleanly(s: State, broker: Replica) -> None:
 
 @action(
     says=lambda t: f"the controller moves leadership: {_says_elected(t)}",
-    when=lambda: leadership_moves.on,
+    when=lambda: leadership_moves.on and controllers.value == ONE,
     actor=CONTROLLER, messages=(ELECTION,),
 )
 def move_leadership(s: State, broker: Replica) -> None:

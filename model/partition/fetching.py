@@ -15,6 +15,7 @@ from acked.model.language.telling import Fault, Telling
 from acked.model.language.values import Bool
 from acked.model.language.words import says_cut, says_list, says_set
 from acked.model.partition.assignment import has_heard_of_removal, is_replica, require_replica_of
+from acked.model.partition.believing import hear_of_isr
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
@@ -32,6 +33,7 @@ from acked.model.partition.common import (
     same_epoch_at,
     stop_waiting,
 )
+from acked.model.partition.controllers import ONE, controllers
 from acked.model.partition.messages import (
     FETCH,
     FETCH_DIVERGING,
@@ -65,7 +67,7 @@ from acked.model.partition.settings import (
     truncation_fencing,
 )
 from acked.model.partition.state import Epoch, Offset, Replica, State, known_as, offset
-from acked.model.partition.words import answers_of, says_no_answers
+from acked.model.partition.words import answers_of, says_following
 
 
 def cut(s: State, broker: Replica, to: Offset) -> None:
@@ -78,37 +80,38 @@ def cut(s: State, broker: Replica, to: Offset) -> None:
 
 
 @action(
-    says=lambda t: (
-        f"broker {t.follower} becomes follower of broker {t.leader} in leader epoch "
-        f"{t.after.broker[t.follower].leader_epoch}"
-        + (f" and {says_cut(t, t.follower)}" if t.before.log[t.follower].end != t.after.log[t.follower].end else "")
-        + says_no_answers(t, t.follower)
-    ),
+    says=says_following,
+    when=lambda: controllers.value == ONE,
     actor="follower", messages=hears_who_leads("follower"),
 )
 def become_follower(s: State, follower: Replica, leader: Replica) -> None:
     """A broker learns whom to follow, in a newer leader epoch; to 0.10.2 it truncates to its high watermark at once."""
-    broker = s.broker[follower]
     require("another broker leads", leader != follower)
     require("the controller's leader", s.controller.leader == leader)
     require("has a session", has_session(s, follower))
     if reassignment.on:
         require("a replica", is_replica(s, follower))
-    require("newer leader epoch", broker.leader_epoch < s.controller.leader_epoch)
+    require("newer leader epoch", s.broker[follower].leader_epoch < s.controller.leader_epoch)
+    follow(s, follower, leader, s.controller.leader_epoch)
+    renumber_epochs(s)
+
+
+def follow(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> None:
+    """The broker follows a leader in a leader epoch, and no longer knows what only a leader knows."""
+    broker = s.broker[follower]
     must_truncate = truth(True) if truncate_under_same_leader.on else broker.leader != leader
     stop_waiting(s, follower)
     if answer_names_epoch.on:
         drop_late_answer(s, follower)
     if keeps_empty_epochs.value:
         note_empty_epoch(s, follower)
-    broker.leader_epoch = s.controller.leader_epoch
+    broker.leader_epoch = epoch
     broker.leader = leader
     resign(s, follower)
     if truncation.value == TO_HW:
         cut(s, follower, ite(must_truncate, broker.hw, s.log[follower].end))
     broker.truncating = broker.truncating | must_truncate
     has_heard_of_removal(s, follower)
-    renumber_epochs(s)
 
 
 def note_empty_epoch(s: State, broker: Replica) -> None:
@@ -303,6 +306,7 @@ def leader_learns(s: State, leader: Replica, follower: Replica, advance: Advance
         known, committed = s.broker[leader].isr, s.controller.isr
         s.broker[leader].isr = ite(joins, known.add(follower), known)
         commit_isr(s, ite(joins, committed.add(follower), committed))
+        hear_of_isr(s)
     advance(s, leader)
 
 

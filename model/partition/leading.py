@@ -13,6 +13,7 @@ from acked.model.language.telling import CONTROLLER, Fault, Telling
 from acked.model.language.values import Bool, SetValue
 from acked.model.language.words import says_brokers, says_set
 from acked.model.partition.assignment import has_heard_of_removal, require_replica_of, take_up_assignment
+from acked.model.partition.believing import hear_of_isr, somebody_in_charge
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
@@ -28,6 +29,7 @@ from acked.model.partition.common import (
     renumber_epochs,
     take_epoch,
 )
+from acked.model.partition.controllers import ONE, asked_in_vain, contend, controllers
 from acked.model.partition.fetching import drop_late_answer, have_diverged
 from acked.model.partition.messages import (
     ANSWERS,
@@ -43,6 +45,7 @@ from acked.model.partition.settings import (
     BY_CURRENT_EPOCH,
     alter_bumps_epoch,
     answer_names_epoch,
+    answers_get_lost,
     asynchronous_isr,
     caught_up_stay,
     fenced_stay_out,
@@ -57,16 +60,13 @@ from acked.model.partition.settings import (
     waits_in_vain,
     zombies,
 )
-from acked.model.partition.state import Replica, State
-from acked.model.partition.words import says_answers, says_complete
+from acked.model.partition.state import Epoch, Replica, State
+from acked.model.partition.words import says_answers, says_complete, says_office
 
 
 @action(
-    says=lambda t: (
-        f"broker {t.leader} becomes leader in epoch {t.after.broker[t.leader].leader_epoch} with ISR "
-        f"{says_set(t.after.broker[t.leader].isr)}, log end {t.after.log[t.leader].end} and high watermark "
-        f"{t.after.broker[t.leader].hw}{says_answers(t, t.leader)}"
-    ),
+    says=says_office,
+    when=lambda: controllers.value == ONE,
     actor="leader", messages=(*hears_who_leads("leader"), ANSWERS),
 )
 def become_leader(s: State, leader: Replica) -> None:
@@ -77,6 +77,11 @@ def become_leader(s: State, leader: Replica) -> None:
     require("the controller's leader", s.controller.leader == leader)
     require("has a session", has_session(s, leader))
     require("newer leader epoch", s.broker[leader].leader_epoch < s.controller.leader_epoch)
+    take_office(s, leader, s.controller.leader_epoch, s.controller.isr)
+
+
+def take_office(s: State, leader: Replica, epoch: Epoch, isr: SetValue[Replica]) -> None:
+    """The broker leads in a leader epoch, with the ISR that it was told."""
     led = presumes_leadership(s, leader) & ~truth(reelection_forgets_ends.on)
     take_up_assignment(s, leader)
     has_heard_of_removal(s, leader)
@@ -90,9 +95,9 @@ def become_leader(s: State, leader: Replica) -> None:
     if answer_names_epoch.on:
         drop_late_answer(s, leader)
     broker = s.broker[leader]
-    broker.leader_epoch = s.controller.leader_epoch
+    broker.leader_epoch = epoch
     broker.leader = leader
-    broker.isr = s.controller.isr
+    broker.isr = isr
     broker.pending = none_of(Replica)
     broker.outdated = False
     broker.unanswered = False
@@ -115,8 +120,14 @@ def _says_isr(t: Telling) -> str:
     )
 
 
+def _hears_of_isr() -> bool:
+    """Whether a leader ever reads its ISR again: one that writes it itself keeps what it was sent (`Cached zkVersion`)."""
+    return asynchronous_isr.on or controllers.value == ONE
+
+
 @action(
     says=lambda t: f"leader {t.leader} hears that the ISR is {_says_isr(t)}",
+    when=_hears_of_isr,
     actor="leader", messages=HEARS_OF_ISR,
 )
 def learn_isr(s: State, leader: Replica) -> None:
@@ -126,7 +137,7 @@ def learn_isr(s: State, leader: Replica) -> None:
 
 @action(
     says=lambda t: f"leader {t.leader} hears that the ISR is {_says_isr(t)}; {WAITS}",
-    when=lambda: hw_waits_for_caught_up.on,
+    when=lambda: hw_waits_for_caught_up.on and _hears_of_isr(),
     actor="leader", messages=HEARS_OF_ISR,
 )
 def learn_isr_while_hw_waits(s: State, leader: Replica) -> None:
@@ -196,6 +207,7 @@ def write_smaller_isr(s: State, leader: Replica, followers: SetValue[Replica], a
     require_too_slow(s, leader, followers)
     commit_isr(s, s.broker[leader].isr - followers)
     s.broker[leader].isr = s.controller.isr
+    hear_of_isr(s)
     advance(s, leader)
 
 
@@ -269,11 +281,13 @@ def commit_alter_partition(s: State, leader: Replica) -> None:
     require("a change is in flight", ~broker.pending.is_empty)
     require("true leader", is_true_leader(s, leader))
     require("partition epoch is current", ~broker.outdated)
+    require_controller(s, leader)
     if fenced_stay_out.on:
         require("no fenced member", every_has_session(s, leader))
     shrinks, epoch = ~(s.controller.isr - broker.pending).is_empty, s.controller.leader_epoch
     commit_isr(s, broker.pending)
     broker.outdated = True
+    hear_of_isr(s)
     if alter_bumps_epoch.on:
         # A reassignment that ends in the same record has taken the epoch already.
         take_epoch(s, shrinks & (s.controller.leader_epoch == epoch) if reassignment.on else shrinks)
@@ -283,7 +297,7 @@ def commit_alter_partition(s: State, leader: Replica) -> None:
 
 @action(
     says=lambda t: f"the controller's answer to leader {t.leader} is lost, and the leader goes on waiting for it",
-    when=lambda: bool(waits_in_vain.value),
+    when=lambda: bool(answers_get_lost.value),
     actor=CONTROLLER, fault=Fault.LOST, messages=(LOST_ISR_ANSWER,),
 )
 def lose_answer(s: State, leader: Replica) -> None:
@@ -307,7 +321,16 @@ def refuse_alter_partition(s: State, leader: Replica) -> None:
     require("true leader", is_true_leader(s, leader))
     require("partition epoch is current", ~broker.outdated)
     require("a fenced member", ~every_has_session(s, leader))
+    require_controller(s, leader)
     broker.pending = none_of(Replica)
+
+
+def require_controller(s: State, leader: Replica) -> None:
+    """Somebody decides about the leader's request: of several controllers the one in charge, unless another has answered."""
+    if contend.value:
+        require("a controller is in charge", somebody_in_charge(s))
+    if asked_in_vain.value:
+        require("not answered already", ~s.broker[leader].unanswered)
 
 
 def every_has_session(s: State, leader: Replica) -> Bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from acked.model.language.protocol import Protocol
 from acked.model.language.ranks import told_without_ranks
-from acked.model.partition import consuming, controlling, fetching, leading, producing, reassigning
+from acked.model.partition import consuming, contending, controlling, fetching, leading, producing, reassigning
 from acked.model.partition.conflicts import settle
+from acked.model.partition.controllers import are_many, max_controller_epoch
 from acked.model.partition.settings import (
     CONSTANTS,
     enough_replicas,
@@ -16,8 +19,15 @@ from acked.model.partition.settings import (
     records,
     replicas,
 )
-from acked.model.partition.state import Replica, State, initial
+from acked.model.partition.state import Candidate, Replica, State, initial
 from acked.model.partition.versions import profile
+
+
+def _told_with(constants: Mapping[str, int]) -> dict[str, int]:
+    """Runs are shown with numbers for ranks, which change their meaning from step to step."""
+    told = told_without_ranks(max_leader_epoch)(constants)
+    return told_without_ranks(max_controller_epoch)(told) if are_many(constants) else told
+
 
 partition = Protocol(
     "partition",
@@ -33,14 +43,16 @@ partition = Protocol(
         *controlling.ACTIONS,
         *consuming.ACTIONS,
         *reassigning.ACTIONS,
+        *contending.ACTIONS,
     ),
     profile=profile,
-    told_with=told_without_ranks(max_leader_epoch),
+    told_with=_told_with,
     settle=settle,
-    symmetric=(Replica,),
+    symmetric=(Replica, Candidate),
     budgets=(
         "a leader epoch is left",
         "a leader epoch is left for the end of the reassignment",
+        "a controller epoch is left",
         "a lossy crash is left",
         "an empty disk is left",
         "a restart is left",

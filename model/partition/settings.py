@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from acked.model.language.context import Computed, Constant, choice, switch
 from acked.model.language.ranks import highest_rank
+from acked.model.partition import controllers as several
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
@@ -63,12 +64,9 @@ kills = switch(
     default=True,
 )
 empty_disks = Constant(
-    "empty_disks",
-    0,
-    3,
-    "how many brokers come back with an empty disk, because a volume or a node was replaced while they were down; 0: none",
-    0,
-)
+    "empty_disks", 0, 3,
+    "how many brokers come back with an empty disk, because a volume or a node was replaced while they were down; 0: none", 0,
+)  # fmt: skip
 unnoticed_restarts = switch(
     "unnoticed_restarts",
     "a broker may go down and be back before the controller has taken it out of the ISR, in which it stays (only without "
@@ -305,6 +303,7 @@ SIZES: tuple[Constant, ...] = (
     records,
     max_leader_epoch,
     assigned,
+    *several.SIZES,
 )
 CONFIGURED: tuple[Constant, ...] = (
     acks,
@@ -333,6 +332,7 @@ CIRCUMSTANCES: tuple[Constant, ...] = (
     late_answers,
     epoch_cache,
     producer_restarts,
+    *several.CIRCUMSTANCES,
 )
 RULES: tuple[Constant, ...] = (
     truncation,
@@ -370,6 +370,7 @@ RULES: tuple[Constant, ...] = (
     unknown_producers_accepted,
     five_in_flight,
     in_flight_refused,
+    *several.RULES,
 )
 CONSTANTS = (*SIZES, *CONFIGURED, *CIRCUMSTANCES, *RULES)
 
@@ -378,10 +379,11 @@ CONSTANTS = (*SIZES, *CONFIGURED, *CIRCUMSTANCES, *RULES)
 def most_epochs(constants: Mapping[str, int]) -> int:
     """Leader epochs that can be in use at once: every broker, every record and the controller in one of its own.
 
-    Where the epoch cache is kept beside the log, every broker may know another; so may a client that remembers one.
+    Where the epoch cache is kept beside the log, every broker may know another; so may a client that remembers one, and every
+    controller.
     """
     of_broker = constants["log_size"] + 1 + _keeps_empty_epochs(constants)
-    return constants["replicas"] * of_broker + 1 + _asks_in_epoch(constants)
+    return constants["replicas"] * of_broker + 1 + _asks_in_epoch(constants) + several.known_epochs(constants)
 
 
 def _asks_in_epoch(constants: Mapping[str, int]) -> int:
@@ -425,8 +427,13 @@ asks_in_epoch = Computed(_asks_in_epoch)
 sessions_end = Computed(lambda constants: int(constants["fetch_fencing"] == BY_NEW_SESSION))
 """Whether it matters that a follower's fetch session has ended."""
 
-waits_in_vain = Computed(
+answers_get_lost = Computed(
     lambda constants: int(constants["asynchronous_isr"] and not constants["alter_partition_settled"])
+)
+"""Whether a leader never learns what became of an AlterPartition request if the answer is lost."""
+
+waits_in_vain = Computed(
+    lambda constants: answers_get_lost.make(constants) or several.asked_in_vain.make(constants)
 )
 """Whether a leader may wait for ever for the answer to an AlterPartition request."""
 
@@ -456,23 +463,17 @@ empties = Computed(lambda constants: int(constants["empty_disks"] > 0 and consta
 """Whether disks are replaced; where brokers never are down, none is."""
 
 empties_unnoticed = Computed(
-    lambda constants: int(
-        bool(empties.make(constants) and constants["unnoticed_restarts"] and not constants["reregistration_noticed"])
-    )
+    lambda has: int(bool(empties.make(has) and has["unnoticed_restarts"] and not has["reregistration_noticed"]))
 )
 """Whether a broker may be back with an empty disk in the ISR that it never left."""
 
 reports_directory = Computed(
-    lambda constants: int(
-        bool(empties.make(constants) and constants["eligible_leader_replicas"] and not constants["assignment_keeps_elr"])
-    )
+    lambda has: int(bool(empties.make(has) and has["eligible_leader_replicas"] and not has["assignment_keeps_elr"]))
 )
 """Whether it matters that a new disk is a new directory, of which its broker tells the controller."""
 
 begins_again = Computed(
-    lambda constants: int(
-        bool(restarts_unnoticed.make(constants) or empties_unnoticed.make(constants)) and constants["expand_in_own_epoch"]
-    )
+    lambda has: int(bool(restarts_unnoticed.make(has) or empties_unnoticed.make(has)) and has["expand_in_own_epoch"])
 )
 """Whether a leader may take office twice in one epoch, and it matters where it began."""
 

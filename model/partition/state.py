@@ -10,6 +10,14 @@ from acked.model.language.context import literal
 from acked.model.language.quantify import each, for_each, one_of
 from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field, maybe, none_of
 from acked.model.language.values import Bool, Id, Int, OptionalValue
+from acked.model.partition.controllers import (
+    candidate_count,
+    contend,
+    elected_in_two_steps,
+    highest_controller_epoch,
+    remembers_writer,
+    stops_late,
+)
 from acked.model.partition.settings import (
     asks_in_epoch,
     assigned,
@@ -49,12 +57,20 @@ class Replica(Id, size=replicas):
     """A broker that holds a copy of the partition."""
 
 
+class Candidate(Id, size=candidate_count):
+    """A broker without a copy of the partition that may be the controller."""
+
+
 class Offset(Int, lo=0, hi=log_size):
     """A position in the log, a log end or a high watermark."""
 
 
 class Epoch(Int, lo=0, hi=highest_epoch, name="leader epoch"):
     """A leader epoch, or its rank among those in use."""
+
+
+class ControllerEpoch(Int, lo=0, hi=highest_controller_epoch, name="controller epoch"):
+    """A controller epoch, or its rank among those in use."""
 
 
 class RecordId(Int, lo=0, hi=records - 1, name="record"):
@@ -132,6 +148,9 @@ class Broker(Struct):
     truncating = field(Present(Bool, truncates_by_request), "of a follower: it has yet to ask its leader where to truncate")
     reopens = field(Present(Bool, sessions_end), "of a follower: its next fetch opens a session, and names its leader epoch")
     assigned = field(Present(SetOf(Replica), reassignment), "of a leader: the replicas it knows to be assigned")
+    known_controller = field(
+        Present(Optional(ControllerEpoch), contend), "the newest controller epoch it has been sent; none since it restarted"
+    )
 
 
 class Controller(Struct):
@@ -150,6 +169,28 @@ class Controller(Struct):
     returned = field(
         Present(SetOf(Replica), moves_again), "replicas that were added again and have not heard that they had been removed"
     )
+
+
+class Believer(Struct):
+    """What a broker that may be the controller believes; nothing unless it takes itself for the controller."""
+
+    created = field(Present(Bool, elected_in_two_steps), "it has created /controller, and has no controller epoch yet")
+    active = field(Present(Bool, contend), "it takes itself for the controller, rightly or not")
+    epoch = field(Present(ControllerEpoch, contend), "its controller epoch; before it has one, the last one that it read")
+    live = field(Present(SetOf(Replica), contend), "the brokers that it takes for alive")
+    due = field(Present(SetOf(Replica), contend), "brokers to which its newest LeaderAndIsr request is on its way")
+    stops = field(Present(SetOf(Replica), stops_late), "brokers that were shut down, to which a StopReplica is on its way")
+    leader = field(Present(Optional(Replica), contend), "the partition's leader, as it knows it")
+    leader_epoch = field(Present(Epoch, contend), "the partition's leader epoch, as it knows it")
+    isr = field(Present(SetOf(Replica), contend), "the in-sync replicas, as it knows them")
+
+
+class Zookeeper(Struct):
+    """What ZooKeeper holds beside the state of the partition itself."""
+
+    controller = field(Present(Optional(Candidate), contend), "who holds /controller")
+    epoch = field(Present(ControllerEpoch, contend), "the newest controller epoch")
+    written_by = field(Present(ControllerEpoch, remembers_writer), "the controller epoch of the partition's last write")
 
 
 class Producer(Struct):
@@ -202,6 +243,8 @@ class State(Struct):
         Present(SetOf(Replica), dies_uncleanly),
         "eligible leaders that are down because their machines died, or whose disks were replaced",
     )
+    zookeeper = field(Zookeeper, "what ZooKeeper holds beside the partition's state, which is in `controller`")
+    believer = field(Array(Candidate, Believer), "what each broker that may be the controller believes")
 
 
 def initial(s: State) -> None:
@@ -227,6 +270,24 @@ def _set_budgets(s: State) -> None:
         s.lossy_left = lossy_crashes
     if empties.value:
         s.disks_left = empty_disks
+    if contend.value:
+        _take_office_first(s)
+
+
+def _take_office_first(s: State) -> None:
+    """Some candidate is the controller, in controller epoch 0, and every broker has heard of it."""
+    chosen = one_of(Candidate)
+    s.zookeeper.controller = chosen
+    mine = s.believer[chosen]
+    mine.active = True
+    mine.live = all_of(Replica)
+    mine.leader = s.controller.leader
+    mine.isr = s.controller.isr
+
+    def heard(broker: Replica) -> None:
+        s.broker[broker].known_controller = s.zookeeper.epoch
+
+    for_each(Replica, heard)
 
 
 def _assign_first(s: State, first: Replica) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant, known_version
 from acked.model.language.protocol import Setting
-from acked.model.partition import settings
+from acked.model.partition import controllers, settings
 
 ZOOKEEPER, KRAFT = "zookeeper", "kraft"
 LATEST = "latest"
@@ -110,6 +110,15 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.larger_isr_shrinks, "3.0", True, "KAFKA-9672"),
     Change(settings.moves_replaceable, "0.8", False, "0.8.0: a reassignment that is under way is not touched"),
     Change(settings.moves_replaceable, "2.4", True, "KIP-455, KAFKA-8345"),
+    Change(controllers.elected_at_once, "0.8", False, "0.8.0: /controller first, the controller epoch in a write of its own"),
+    Change(controllers.elected_at_once, "2.1", True, "KAFKA-6082"),
+    Change(controllers.old_controllers_refused, "0.8", False, "0.8.0: compared with the controller epoch in the partition"),
+    Change(controllers.old_controllers_refused, "2.1", True, "KAFKA-6082: the version of /controller_epoch is checked"),
+    Change(controllers.requests_name_incarnation, "0.8", False, "0.8.0: a request names no broker epoch"),
+    Change(controllers.requests_name_incarnation, "2.2", True, "KIP-380, KAFKA-7235"),
+    Change(controllers.behind_controller_resent, "0.8", True, "without effect before 2.7"),
+    Change(controllers.behind_controller_resent, "2.7", False, "2.7.0: FENCED_LEADER_EPOCH for any other epoch: KAFKA-14154"),
+    Change(controllers.behind_controller_resent, "3.3", True, "KAFKA-14154"),
     Change(settings.query_waits_for_epoch, "0.8", False, "0.8.0: the high watermark, whatever it is"),
     Change(settings.query_waits_for_epoch, "2.2", True, "KIP-207, KAFKA-2334"),
     Change(settings.client_epoch, "0.8", False, "0.8.0: a client's request names no leader epoch"),

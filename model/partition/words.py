@@ -1,9 +1,9 @@
-"""Words that steps of `partition` share: how a producer that waits is answered in another actor's step."""
+"""Words that steps of `partition` share: how a producer that waits is answered in another actor's step, and who leads now."""
 
 from __future__ import annotations
 
 from acked.model.language.telling import Telling
-from acked.model.language.words import says_set
+from acked.model.language.words import says_cut, says_set
 from acked.model.partition.state import ACKED, FAILED
 
 
@@ -51,3 +51,22 @@ def says_complete(t: Telling) -> str:
     if before.leader is not None and after.leader is None:
         text += "; there is no leader"
     return text
+
+
+def says_office(t: Telling) -> str:
+    """A broker becomes leader, in words."""
+    return (
+        f"broker {t.leader} becomes leader in epoch {t.after.broker[t.leader].leader_epoch} with ISR "
+        f"{says_set(t.after.broker[t.leader].isr)}, log end {t.after.log[t.leader].end} and high watermark "
+        f"{t.after.broker[t.leader].hw}{says_answers(t, t.leader)}"
+    )
+
+
+def says_following(t: Telling) -> str:
+    """A broker becomes a follower, in words."""
+    return (
+        f"broker {t.follower} becomes follower of broker {t.leader} in leader epoch "
+        f"{t.after.broker[t.follower].leader_epoch}"
+        + (f" and {says_cut(t, t.follower)}" if t.before.log[t.follower].end != t.after.log[t.follower].end else "")
+        + says_no_answers(t, t.follower)
+    )

@@ -11,9 +11,10 @@ from itertools import pairwise
 
 from acked.model.language.protocol import Instance
 from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER
+from acked.model.language.values import Id
 from acked.model.language.words import says_set
 from acked.model.partition.protocol import partition
-from acked.model.partition.state import ACKED, FAILED, SENT
+from acked.model.partition.state import ACKED, FAILED, SENT, Candidate
 from acked.reports.pictures.kafka import (
     IN_ISR,
     KAFKA,
@@ -109,6 +110,8 @@ def _badges(state: State, broker: int) -> Iterator[Badge]:
 def _controller(state: State) -> Box:
     controller = state["controller"]
     leader = "no leader" if controller["leader"] is None else f"leader: broker {controller['leader']}"
+    if "controller" in state.get("zookeeper", {}):
+        leader = f"ZooKeeper has {leader.replace(':', '')}"
     facts = [Fact("leader", leader), Fact("isr", f"ISR {says_set(controller['isr'])}")]
     if controller.get("elr"):
         facts.append(Fact("elr", f"eligible leaders {says_set(controller['elr'])}"))
@@ -117,10 +120,49 @@ def _controller(state: State) -> Box:
     for name in ("adding", "removing"):
         if controller.get(name):
             facts.append(Fact(name, f"{name} {says_set(controller[name])}"))
+    facts += _zookeeper_facts(state)
     if state.get("moves_left"):
         left = state["moves_left"]
         facts.append(Fact("moves", f"{left} more move{'s' if left > 1 else ''} may be asked for"))
     return Box(CONTROLLER.name, CONTROLLER.name, controller["leader_epoch"], tuple(facts))
+
+
+def _zookeeper_facts(state: State) -> Iterator[Fact]:
+    """Where there may be several controllers: who holds /controller, and the newest controller epoch."""
+    keeper = state.get("zookeeper", {})
+    if "controller" in keeper:
+        who = "nobody" if keeper["controller"] is None else named_candidate(keeper["controller"])
+        yield Fact("holder", f"/controller: {who}")
+        yield Fact("controller epoch", f"controller epoch {keeper['epoch']}")
+
+
+def named_candidate(number: int) -> str:
+    """The lane and the box of a broker that may be the controller."""
+    return f"candidate {number}"
+
+
+def _candidates(state: State) -> Iterator[Box]:
+    """Every broker that may be the controller: whether it takes itself for it, rightly or not, and what is on its way."""
+    keeper = state.get("zookeeper", {})
+    if "controller" not in keeper:
+        return
+    for number, mine in enumerate(state["believer"]):
+        holds = keeper["controller"] == number
+        if not mine["active"]:
+            waits = "has /controller, and no epoch yet" if mine.get("created") and holds else "is not the controller"
+            yield Box(named_candidate(number), named_candidate(number), None, (Fact("role", waits),))
+            continue
+        role = "is the controller" if holds else "takes itself for the controller, and is not"
+        leader = "no leader" if mine["leader"] is None else f"leader {mine['leader']} in leader epoch {mine['leader_epoch']}"
+        facts = [
+            Fact("role", f"{role}, controller epoch {mine['epoch']}"),
+            Fact("knows", f"knows {leader}, ISR {says_set(mine['isr'])}, alive {says_set(mine['live'])}"),
+        ]
+        if mine["due"]:
+            facts.append(Fact("due", f"LeaderAndIsr on its way to {says_set(mine['due'])}"))
+        if mine.get("stops"):
+            facts.append(Fact("stops", f"StopReplica on its way to {says_set(mine['stops'])}"))
+        yield Box(named_candidate(number), named_candidate(number), None, tuple(facts))
 
 
 def _producer(state: State) -> Box:
@@ -237,14 +279,20 @@ class PartitionPictures(LogPictures[LostRecords]):
 
     look = KAFKA
     views, epoch = "broker", "leader_epoch"
-    shown = ("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late", "moves_left",
-             "disks_left", "unreported")  # fmt: skip
+    shown = (
+        *("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late", "moves_left"),
+        *("disks_left", "unreported", "zookeeper", "believer"),
+    )
     first_lanes = (PRODUCER.name, CONTROLLER.name)
     in_state = _POINTS
 
     def recognises(self, instance: Instance) -> bool:
         """Whether this is the protocol."""
         return instance.protocol.state is partition.state
+
+    def name(self, sort: type[Id], number: int) -> str:
+        """Replicas, and brokers without a copy that may be the controller."""
+        return named_candidate(number) if sort is Candidate else super().name(sort, number)
 
     def says_initial(self, state: State) -> str:
         """One sentence about the state that a run starts from."""
@@ -269,8 +317,9 @@ class PartitionPictures(LogPictures[LostRecords]):
         return _badges(state, replica)
 
     def boxes(self, state: State) -> Iterator[Box]:
-        """The controller, the producer, and the consumer if there is one."""
+        """The controller (of several what ZooKeeper has, and each), the producer, and the consumer if there is one."""
         yield _controller(state)
+        yield from _candidates(state)
         yield _producer(state)
         if facts := _consumer_facts(state):
             yield Box(CONSUMER.name, CONSUMER.name, None, facts)

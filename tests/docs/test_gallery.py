@@ -39,6 +39,8 @@ OF_TRANSACTIONS = {*range(40, 48), 52, 53, 54}
 """Rows of the table of bugs of transactions."""
 OF_REASSIGNMENT = {48, 49, 50}
 """Rows of reassignment."""
+OF_CONTROLLERS = {*range(55, 61)}
+"""Rows of several controllers with ZooKeeper."""
 
 
 def script() -> ModuleType:
@@ -88,7 +90,7 @@ def test_at_least_sixteen_bugs_that_break_more_than_availability_are_told() -> N
 
 def test_every_known_row_is_told_or_an_open_question() -> None:
     assert set(rows()) | set(rows(STANDSTILLS)) | {item.number for item in script().untold()} == (
-        KNOWN | FOUND_SINCE | OF_TRANSACTIONS | OF_REASSIGNMENT
+        KNOWN | FOUND_SINCE | OF_TRANSACTIONS | OF_REASSIGNMENT | OF_CONTROLLERS
     )
 
 

@@ -45,6 +45,9 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
                  "reassignment": 1, "assigned": 1, "moved_to": 2}),
         ("4.1", {**ONE, "acks": "all", "crashes": "clean", "unclean_election": 1, "leadership_moves": 1,
                  "reassignment": 1, "assigned": 1, "moved_to": 1}),
+        ("1.0", {**ONE, "acks": "0", "crashes": "clean", "kills": 0, "unclean_election": 1, "leadership_moves": 1,
+                 "controllers": 1, "late_requests": 1}),
+        ("3.2", {**ONE, "acks": "0", "crashes": "clean", "leadership_moves": 1, "controllers": 1}),
     ],
     "majority": [
         (None, {"replicas": 3, "log_size": 2, "records": 2, "crashes": "lossy"}),
@@ -66,6 +69,7 @@ RARE: dict[str, dict[str, tuple[str | None, dict[str, Any]]]] = {
     "partition": {
         "Halt": ("2.0", {**ONE, "crashes": "lossy", "acks": "1"}),
         "RefuseAlterPartition": ("3.9", {**ONE, "crashes": "none", "zombies": 1, "acks": "1"}),
+        "AnswerFromBehind": ("3.2", {**ONE, "crashes": "none", "leadership_moves": 1, "controllers": 1, "acks": "0"}),
     },
     "transactions": {
         "VerifyAnotherCopy": ("3.6", {"guard_unique": 0, "partitions": 1, "producers": 1, "transactions": 1, "timeouts": 0}),
@@ -87,7 +91,8 @@ TWO_PARTIES: dict[str, set[str]] = {
         *("FetchAtOnce", "FetchWhileHwWaits", "ProduceWhileHwWaits", "ShrinkIsrWhileHwWaits", "RefuseAlterPartition"),
         *("FetchDivergingLate", "Halt", "ReadBeforeTruncation", "ShrinkIsr", "AskToShrink", "AskToExpand", "LoseAnswer"),
         *("CommitAlterPartition", "ElectLeader", "ElectUncleanly", "MoveLeadership", "Produce", "Retry", "RetryKnown"),
-        *("Read", "QueryLatestOffset"),
+        *("Read", "QueryLatestOffset", "TakeOutAsController", "ElectAsController", "MoveLeadershipAsController"),
+        *("BecomeLeaderAsTold", "BecomeFollowerAsTold", "HearOfController", "RefuseOldController", "StopReplicaLate"),
     },
     "majority": {"Elect", "Vote", "HearOfTerm", "Write", "Replicate", "Heartbeat"},
     "transactions": {

@@ -1,0 +1,211 @@
+"""What several controllers believe: who is in charge, what each may write, and what it has yet to send.
+
+The vocabulary of `contending.py`, and what the rest of the partition asks where there may be several controllers: who notices
+that a broker is gone or back, who hears that a leader has changed the ISR, and the renumbering of controller epochs. With one
+controller nothing here is asked. Sources: `KafkaController`, `PartitionStateMachine`, `KafkaZkClient` of 0.8.2 to 3.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from acked.model.language.quantify import each, every, for_each, ite, some, truth
+from acked.model.language.ranks import ranks
+from acked.model.language.state import none_of
+from acked.model.language.values import Bool, SetValue
+from acked.model.partition.controllers import (
+    contend,
+    elected_in_two_steps,
+    max_controller_epoch,
+    old_controllers_refused,
+    remembers_writer,
+    requests_name_incarnation,
+    stops_late,
+)
+from acked.model.partition.state import Candidate, ControllerEpoch, Replica, State
+
+# -- who is who -------------------------------------------------------------------------------------------------------
+
+
+def is_in_charge(s: State, c: Candidate) -> Bool:
+    """The candidate takes itself for the controller, and ZooKeeper says so, too."""
+    return s.believer[c].active & (s.zookeeper.controller == c)
+
+
+def somebody_in_charge(s: State) -> Bool:
+    """There is a controller that is the controller."""
+    return some(Candidate, lambda c: is_in_charge(s, c))
+
+
+def is_a_controller(s: State, c: Candidate) -> Bool:
+    """The candidate has created /controller, or takes itself for the controller."""
+    return s.believer[c].active | s.believer[c].created if elected_in_two_steps.value else s.believer[c].active
+
+
+def may_write(s: State, c: Candidate) -> Bool:
+    """ZooKeeper takes what the candidate writes about the partition.
+
+    From 2.1 a write names the version of /controller_epoch, which no newer controller may have changed (KAFKA-6082). Before,
+    it names the version of the partition's own node, which the controller has read; it refrains if a newer one wrote that.
+    """
+    if old_controllers_refused.on:
+        return s.zookeeper.epoch == s.believer[c].epoch
+    return s.zookeeper.written_by <= s.believer[c].epoch
+
+
+def those(condition: Callable[[Replica], Bool]) -> SetValue[Replica]:
+    """The brokers for which a condition holds."""
+    nobody: SetValue[Replica] = none_of(Replica)
+    found = nobody
+    for r in each(Replica):
+        found = found | ite(condition(r), nobody.add(r), nobody)
+    return found
+
+
+# -- what a controller knows and sends --------------------------------------------------------------------------------
+
+
+def is_news(s: State, c: Candidate, broker: Replica) -> Bool:
+    """The controller's request changes something at the broker: its leader epoch, or the newest controller it knows."""
+    mine, there = s.believer[c], s.broker[broker]
+    return (there.leader_epoch < mine.leader_epoch) | (there.known_controller < mine.epoch)
+
+
+def learn(s: State, c: Candidate, where: Bool) -> None:
+    """Where it is so, the controller knows the partition as ZooKeeper has it."""
+    mine, node = s.believer[c], s.controller
+    mine.leader = ite(where, node.leader, mine.leader)
+    mine.leader_epoch = ite(where, node.leader_epoch, mine.leader_epoch)
+    mine.isr = ite(where, node.isr, mine.isr)
+
+
+def send(s: State, c: Candidate, where: Bool, live: Callable[[Replica], Bool] | None = None) -> None:
+    """Where it is so, the controller sends what it knows: LeaderAndIsr requests are on their way to every live broker.
+
+    Live are those that it takes for alive, or the `live` ones, if said. A request that would change nothing is left out, and
+    so is one without a leader. What was on its way before is overtaken.
+    """
+    mine = s.believer[c]
+    is_live = live or mine.live.contains
+    mine.due = ite(where, those(lambda r: is_live(r) & mine.leader.is_some & is_news(s, c, r)), mine.due)
+
+
+def has_written(s: State, c: Candidate, where: Bool) -> None:
+    """Where it is so, the candidate has written the partition's state, knows it, and sends it to the brokers."""
+    s.zookeeper.written_by = ite(where, s.believer[c].epoch, s.zookeeper.written_by)
+    learn(s, c, where)
+    send(s, c, where)
+
+
+def hear_of_isr(s: State) -> None:
+    """A leader has changed the ISR in its leader epoch: every controller that knows this epoch hears of it at once.
+
+    What is on its way already stays as it was sent. To whom it matters is the leader.
+    """
+    if not contend.value:
+        return
+
+    def hear(c: Candidate) -> None:
+        mine, node = s.believer[c], s.controller
+        same = mine.active & (mine.leader == node.leader) & (mine.leader_epoch == node.leader_epoch)
+        mine.isr = ite(same & ~mine.due.contains(mine.leader), node.isr, mine.isr)
+
+    for_each(Candidate, hear)
+
+
+def leave(s: State, c: Candidate) -> None:
+    """The candidate takes itself for the controller no longer, and forgets what only a controller knows."""
+    mine = s.believer[c]
+    mine.created = False
+    mine.active = False
+    mine.epoch = 0
+    mine.live = none_of(Replica)
+    mine.due = none_of(Replica)
+    mine.stops = none_of(Replica)
+    mine.leader = None
+    mine.leader_epoch = 0
+    mine.isr = none_of(Replica)
+
+
+# -- brokers that go and come back ------------------------------------------------------------------------------------
+
+
+def notices_loss(s: State, broker: Replica, changed: Bool) -> None:
+    """Whoever is in charge has noticed that a broker is gone; `changed` says whether it has written that."""
+    # Who is in charge has the newest controller epoch.
+    keeper = s.zookeeper
+    keeper.written_by = ite(changed & somebody_in_charge(s), keeper.epoch, keeper.written_by)
+
+    def notice(c: Candidate) -> None:
+        mine, sees = s.believer[c], is_in_charge(s, c)
+        mine.live = ite(sees, mine.live.remove(broker), mine.live)
+        mine.due = ite(sees, mine.due.remove(broker), mine.due)
+        learn(s, c, sees & changed)
+        send(s, c, sees & changed)
+
+    for_each(Candidate, notice)
+
+
+def notices_return(s: State, broker: Replica) -> None:
+    """Whoever is in charge has noticed that a broker has a session again, and tells it who leads."""
+    if not contend.value:
+        return
+
+    def notice(c: Candidate) -> None:
+        mine, sees = s.believer[c], is_in_charge(s, c)
+        mine.live = ite(sees, mine.live.add(broker), mine.live)
+        mine.due = ite(sees & mine.leader.is_some & is_news(s, c, broker), mine.due.add(broker), mine.due)
+
+    for_each(Candidate, notice)
+
+
+def loses_requests(s: State, broker: Replica) -> None:
+    """With KIP-380 requests to the broker's former incarnation come to nothing when it is back."""
+    s.broker[broker].known_controller = None
+    if not (contend.value and requests_name_incarnation.on):
+        return
+
+    def lose(c: Candidate) -> None:
+        s.believer[c].due = s.believer[c].due.remove(broker)
+
+    for_each(Candidate, lose)
+
+
+def stops_on_its_way(s: State, broker: Replica) -> None:
+    """The broker is shut down; whoever is in charge sends it a StopReplica request, which may outlive it."""
+    if not stops_late.value:
+        return
+
+    def stop(c: Candidate) -> None:
+        mine = s.believer[c]
+        mine.stops = ite(is_in_charge(s, c), mine.stops.add(broker), mine.stops)
+
+    for_each(Candidate, stop)
+
+
+def nothing_on_its_way(s: State, broker: Replica) -> Bool:
+    """No controller's LeaderAndIsr request is on its way to the broker."""
+    return every(Candidate, lambda c: ~s.believer[c].due.contains(broker))
+
+
+# -- controller epochs ------------------------------------------------------------------------------------------------
+
+
+def renumber_controller_epochs(s: State) -> None:
+    """Controller epochs become ranks among those in use, unless the question bounds them: they are only ever compared."""
+    if max_controller_epoch.value:
+        return
+    keeper = s.zookeeper
+    in_use = [(truth(True), keeper.epoch)]
+    if remembers_writer.value:
+        in_use.append((truth(True), keeper.written_by))
+    in_use += [(is_a_controller(s, c), s.believer[c].epoch) for c in each(Candidate)]
+    in_use += [(s.broker[r].known_controller.is_some, s.broker[r].known_controller.value) for r in each(Replica)]
+    rank = ranks(ControllerEpoch, in_use)
+    keeper.epoch = rank(keeper.epoch)
+    keeper.written_by = rank(keeper.written_by)
+    for c in each(Candidate):
+        s.believer[c].epoch = rank(s.believer[c].epoch)
+    for r in each(Replica):
+        known = s.broker[r].known_controller
+        s.broker[r].known_controller = ite(known.is_some, rank(known.value), known)

@@ -1,0 +1,471 @@
+"""Several controllers with ZooKeeper: the race for /controller, what an old controller still does, and its requests.
+
+A broker that creates the ephemeral node /controller is the controller, and reads the partition's state and the list of
+brokers. If its session ends the node is gone and another may create it, while the first goes on as the controller until it
+notices. What a controller may write is decided by ZooKeeper, what a broker takes from it by the controller epoch that the
+broker knows. Everything here is there only with `controllers = "many"`. Sources: `KafkaController`, `PartitionStateMachine`,
+`KafkaZkClient`, `ReplicaManager` of 0.8.2 to 3.3; KAFKA-6082, KIP-380, KAFKA-1120, KAFKA-14154.
+"""
+
+from __future__ import annotations
+
+from acked.model.language.action import action, require
+from acked.model.language.quantify import ite, some, truth
+from acked.model.language.state import none_of
+from acked.model.language.telling import CONTROLLER, Course, Ends, Fault, Telling, Tells, Those, asks
+from acked.model.language.values import Bool
+from acked.model.language.words import says_set
+from acked.model.partition.believing import (
+    has_written,
+    is_a_controller,
+    is_in_charge,
+    learn,
+    leave,
+    may_write,
+    send,
+    those,
+)
+from acked.model.partition.common import (
+    commit_isr,
+    elect,
+    has_session,
+    note_change,
+    presumes_leadership,
+    renumber_epochs,
+    take_epoch,
+    take_out,
+)
+from acked.model.partition.controllers import (
+    asked_in_vain,
+    behind_controller_resent,
+    contend,
+    elected_in_two_steps,
+    fails_over,
+    max_controller_epoch,
+    stops_late,
+)
+from acked.model.partition.fetching import drop_late_answer, follow, resign
+from acked.model.partition.leading import take_office
+from acked.model.partition.messages import ALTER_PARTITION, ANSWERS, LEADERSHIP, no_late_answer
+from acked.model.partition.settings import leadership_moves, unclean_election
+from acked.model.partition.state import Candidate, Replica, State
+from acked.model.partition.words import says_following, says_office
+
+# -- words and messages -----------------------------------------------------------------------------------------------
+
+
+def _content(t: Telling) -> str:
+    mine = t.after.believer[t.controller]
+    return f"leader {mine.leader}, controller epoch {mine.epoch}"
+
+
+SENT = Tells(
+    "controller", Those(Replica, lambda t: t.after.believer[t.controller].due), _content, Course.DEPARTS, LEADERSHIP,
+    lambda t: (t.after.believer[t.controller].leader_epoch, t.after.believer[t.controller].epoch),
+)  # fmt: skip
+"""A LeaderAndIsr request to every broker that the controller takes for alive and that it tells something new."""
+
+
+def _node(t: Telling) -> str:
+    node = t.after.controller
+    return f"leader {node.leader}, leader epoch {node.leader_epoch}, ISR {says_set(node.isr)}"
+
+
+CREATED = Tells("controller", CONTROLLER, "create /controller")
+WRITTEN = (Tells("controller", CONTROLLER, _node), SENT)
+"""What a controller writes to ZooKeeper, whose lane is the controller's where there is one, and what it sends then."""
+
+
+def arrives(broker: str) -> Tells:
+    """The newest request of the controller to the broker arrives."""
+    return Tells("controller", broker, _content, Course.ARRIVES, LEADERSHIP)
+
+
+def _says_who(t: Telling) -> str:
+    if t.before.zookeeper.controller != t.controller:
+        return f"candidate {t.controller}, which is the controller no longer and has not noticed,"
+    return f"the controller, candidate {t.controller},"
+
+
+def _says_loaded(t: Telling) -> str:
+    before, after, mine = t.before.controller, t.after.controller, t.after.believer[t.controller]
+    text = f"in controller epoch {mine.epoch}; it reads leader {before.leader} and ISR {says_set(before.isr)}"
+    if before.isr != after.isr:
+        text += f", writes the ISR {says_set(after.isr)}"
+    if before.leader != after.leader:
+        text += ", whose leader is gone"
+    told = f"tells brokers {says_set(mine.due)}" if mine.due else "tells nobody anything new"
+    return f"{text}, and {told}"
+
+
+def _says_state(t: Telling) -> str:
+    node = t.after.controller
+    leader = "no leader" if node.leader is None else f"leader {node.leader}"
+    return f"ZooKeeper has {leader} in leader epoch {node.leader_epoch} and ISR {says_set(node.isr)}"
+
+
+# -- the race for /controller -----------------------------------------------------------------------------------------
+
+
+@action(
+    says=lambda t: (
+        f"the controller, candidate {t.controller}, loses its ZooKeeper session and does not know; /controller is gone"
+    ),
+    when=lambda: bool(fails_over.value),
+    actor="controller", fault=Fault.SESSION,
+)
+def expire(s: State, controller: Candidate) -> None:
+    """The session of the controller ends: a long pause or a cut network; its node goes, and it goes on as it was."""
+    require("holds /controller", s.zookeeper.controller == controller)
+    s.zookeeper.controller = None
+
+
+@action(
+    says=lambda t: f"candidate {t.controller} notices that it is the controller no longer, and resigns",
+    when=lambda: bool(fails_over.value),
+    actor="controller", messages=(Ends("controller"),),
+)
+def resign_as_controller(s: State, controller: Candidate) -> None:
+    """An old controller hears that its session has ended, or is refused by ZooKeeper; what it had not sent is not sent."""
+    require("takes itself for the controller", is_a_controller(s, controller))
+    require("does not hold /controller", s.zookeeper.controller != controller)
+    leave(s, controller)
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: f"candidate {t.controller} creates /controller and is the controller {_says_loaded(t)}",
+    when=lambda: bool(fails_over.value and not elected_in_two_steps.value),
+    actor="controller", messages=(CREATED, SENT),
+)
+def become_controller(s: State, controller: Candidate, shrinks: Bool) -> None:
+    """The first candidate to create /controller is the controller, in the next controller epoch; the others watch the node.
+
+    From 2.1 both are one write (KAFKA-6082).
+    """
+    require("there is no /controller", s.zookeeper.controller.is_none)
+    require("does not take itself for the controller", ~is_a_controller(s, controller))
+    s.zookeeper.controller = controller
+    take_charge(s, controller, shrinks)
+
+
+@action(
+    says=lambda t: f"candidate {t.controller} creates /controller, and has no controller epoch yet",
+    when=lambda: bool(fails_over.value and elected_in_two_steps.value),
+    actor="controller", messages=(CREATED,),
+)
+def create_controller_node(s: State, controller: Candidate) -> None:
+    """To 2.0 the controller epoch is a second write, which names the version that was read before."""
+    require("there is no /controller", s.zookeeper.controller.is_none)
+    require("does not take itself for the controller", ~is_a_controller(s, controller))
+    s.zookeeper.controller = controller
+    s.believer[controller].created = True
+    s.believer[controller].epoch = s.zookeeper.epoch
+
+
+@action(
+    says=lambda t: f"candidate {t.controller}, which created /controller, begins {_says_loaded(t)}",
+    when=lambda: bool(fails_over.value and elected_in_two_steps.value),
+    actor="controller", messages=(SENT,),
+)
+def take_controller_epoch(s: State, controller: Candidate, shrinks: Bool) -> None:
+    """The second write succeeds if nobody has taken a controller epoch since; whose /controller is there is not asked."""
+    require("has created /controller", s.believer[controller].created)
+    require("nobody has taken a controller epoch since", s.believer[controller].epoch == s.zookeeper.epoch)
+    s.believer[controller].created = False
+    take_charge(s, controller, shrinks)
+
+
+@action(
+    says=lambda t: f"candidate {t.controller} cannot take the next controller epoch, which another has taken, and gives up",
+    when=lambda: bool(fails_over.value and elected_in_two_steps.value),
+    actor="controller",
+)
+def fail_to_take_epoch(s: State, controller: Candidate) -> None:
+    """The second write fails (ControllerMovedException): /controller goes, if it is the candidate's, and all race again."""
+    require("has created /controller", s.believer[controller].created)
+    require("another has taken a controller epoch", s.believer[controller].epoch != s.zookeeper.epoch)
+    keeper = s.zookeeper
+    keeper.controller = ite(keeper.controller == controller, None, keeper.controller)
+    leave(s, controller)
+    renumber_epochs(s)
+
+
+def take_charge(s: State, controller: Candidate, shrinks: Bool) -> None:
+    """The next controller epoch is the candidate's; it reads everything, and sends the partition's state to all live brokers.
+
+    A leader that is gone is none any more. Followers that died before are taken out of the ISR or not, which `shrinks` leaves
+    open: to 0.10 at least they are not (KAFKA-3143).
+    """
+    if max_controller_epoch.value:
+        require("a controller epoch is left", s.zookeeper.epoch < max_controller_epoch)
+    s.zookeeper.epoch = s.zookeeper.epoch + 1
+    mine = s.believer[controller]
+    mine.epoch = s.zookeeper.epoch
+    mine.active = True
+    mine.live = those(lambda r: has_session(s, r))
+    leader, isr = s.controller.leader, s.controller.isr
+    replace_the_dead(s, shrinks)
+    s.zookeeper.written_by = ite(
+        (s.controller.leader != leader) | (s.controller.isr != isr), mine.epoch, s.zookeeper.written_by
+    )
+    learn(s, controller, truth(True))
+    send(s, controller, truth(True), lambda r: has_session(s, r))
+    renumber_epochs(s)
+
+
+def replace_the_dead(s: State, shrinks: Bool) -> None:
+    """What a new controller makes of a leader, and of members of the ISR, that are gone; the ISR does not become empty."""
+    c, isr = s.controller, s.controller.isr
+
+    def is_dead(r: Replica) -> Bool:
+        return isr.contains(r) & ~has_session(s, r)
+
+    require("one of two equal cases", ~shrinks | some(Replica, lambda r: is_dead(r) & (c.leader != r)))
+    leads_on = some(Replica, lambda r: (c.leader == r) & has_session(s, r))
+    rest = isr - those(lambda r: is_dead(r) & (shrinks | (c.leader == r)))
+    rest = ite(rest.is_empty, isr, rest)
+    take_epoch(s, leads_on & (rest != isr))
+    c.leader = ite(leads_on, c.leader, None)
+    note_change(s, rest != isr)
+    commit_isr(s, rest)
+
+
+# -- what a controller writes -----------------------------------------------------------------------------------------
+
+
+def require_may_write(s: State, controller: Candidate) -> None:
+    """A controller, old or new, whose write ZooKeeper takes."""
+    require("takes itself for the controller", s.believer[controller].active)
+    require("ZooKeeper takes what it writes", may_write(s, controller))
+
+
+@action(
+    says=lambda t: (
+        f"{_says_who(t)} finds broker {t.broker} gone; {_says_state(t)}, which it tells "
+        f"{says_set(t.after.believer[t.controller].due)}"
+    ),
+    when=lambda: bool(fails_over.value),
+    actor="controller", messages=WRITTEN,
+)
+def take_out_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
+    """An old controller handles an event from before it lost its session: a broker is gone.
+
+    It leaves the ISR, and the leadership if it had it. Who is in charge has noticed at once.
+    """
+    require_may_write(s, controller)
+    mine = s.believer[controller]
+    require("is not in charge", ~is_in_charge(s, controller))
+    require("it takes the broker for alive", mine.live.contains(broker))
+    require("the broker has no session", ~has_session(s, broker))
+    leader, isr = s.controller.leader, s.controller.isr
+    require("there is something to write", (leader == broker) | (isr.contains(broker) & ~isr.is_only(broker)))
+    take_out(s, broker, truth(True))
+    mine.live = mine.live.remove(broker)
+    has_written(s, controller, truth(True))
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: f"{_says_who(t)} elects broker {t.broker}; {_says_state(t)}",
+    when=lambda: bool(contend.value),
+    actor="controller", messages=WRITTEN,
+)
+def elect_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
+    """There is no leader: a controller elects an in-sync replica that it takes for alive."""
+    require_may_write(s, controller)
+    mine, isr = s.believer[controller], s.controller.isr
+    require("no leader", s.controller.leader.is_none & mine.leader.is_none)
+    require("in the ISR", isr.contains(broker))
+    require("alive, as far as it knows", mine.live.contains(broker))
+    elect(s, broker, isr & mine.live)
+    has_written(s, controller, truth(True))
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: f"{_says_who(t)} elects broker {t.broker}, which is not in sync, uncleanly; {_says_state(t)}",
+    when=lambda: bool(contend.value) and unclean_election.on,
+    actor="controller", fault=Fault.UNCLEAN, messages=WRITTEN,
+)
+def elect_uncleanly_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
+    """With unclean.leader.election.enable any broker that the controller takes for alive is elected if no other can be."""
+    require_may_write(s, controller)
+    mine = s.believer[controller]
+    require("no leader", s.controller.leader.is_none & mine.leader.is_none)
+    require("alive, as far as it knows", mine.live.contains(broker))
+    require("no candidate", (s.controller.isr & mine.live).is_empty)
+    elect(s, broker, none_of(Replica).add(broker))
+    has_written(s, controller, truth(True))
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: f"{_says_who(t)} moves leadership to broker {t.broker}; {_says_state(t)}",
+    when=lambda: bool(contend.value) and leadership_moves.on,
+    actor="controller", messages=WRITTEN,
+)
+def move_leadership_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
+    """Preferred election: another in-sync replica leads while the leader lives."""
+    require_may_write(s, controller)
+    mine = s.believer[controller]
+    require("there is a leader", s.controller.leader.is_some & mine.leader.is_some)
+    require("another broker", s.controller.leader != broker)
+    require("in the ISR", s.controller.isr.contains(broker))
+    require("alive, as far as it knows", mine.live.contains(broker))
+    elect(s, broker, s.controller.isr)
+    has_written(s, controller, truth(True))
+    renumber_epochs(s)
+
+
+# -- what brokers make of requests ------------------------------------------------------------------------------------
+
+
+def require_request(s: State, controller: Candidate, broker: Replica) -> None:
+    """A request of somebody who takes itself for the controller is on its way to a broker that is up."""
+    require("takes itself for the controller", s.believer[controller].active)
+    require("a request is on its way", s.believer[controller].due.contains(broker))
+    require("up", ~s.broker[broker].down)
+
+
+def take_request(s: State, controller: Candidate, broker: Replica) -> None:
+    """The broker takes the request: it comes from as new a controller as the broker knows, which it remembers."""
+    mine = s.believer[controller]
+    require("from as new a controller as it knows", s.broker[broker].known_controller <= mine.epoch)
+    s.broker[broker].known_controller = mine.epoch
+    mine.due = mine.due.remove(broker)
+
+
+def _by(t: Telling) -> str:
+    is_old = t.before.zookeeper.controller != t.controller
+    return f"as {'the old controller, ' if is_old else ''}candidate {t.controller}{',' if is_old else ''} tells it, "
+
+
+@action(
+    says=lambda t: _by(t) + says_office(t), when=lambda: bool(contend.value),
+    actor="leader", messages=(arrives("leader"), Ends("leader", ALTER_PARTITION), no_late_answer("leader"), ANSWERS),
+)
+def become_leader_as_told(s: State, controller: Candidate, leader: Replica) -> None:
+    """A broker is told that it leads, in a newer leader epoch than it knows."""
+    require_request(s, controller, leader)
+    mine = s.believer[controller]
+    require("is to lead", mine.leader == leader)
+    require("newer leader epoch", s.broker[leader].leader_epoch < mine.leader_epoch)
+    take_request(s, controller, leader)
+    take_office(s, leader, mine.leader_epoch, mine.isr)
+
+
+@action(
+    says=lambda t: _by(t) + says_following(t), when=lambda: bool(contend.value),
+    actor="follower", messages=(arrives("follower"), Ends("follower", ALTER_PARTITION), no_late_answer("follower")),
+)
+def become_follower_as_told(s: State, controller: Candidate, follower: Replica, leader: Replica) -> None:
+    """A broker is told whom to follow, in a newer leader epoch than it knows."""
+    require("another broker leads", leader != follower)
+    require_request(s, controller, follower)
+    mine = s.believer[controller]
+    require("is to follow that leader", mine.leader == leader)
+    require("newer leader epoch", s.broker[follower].leader_epoch < mine.leader_epoch)
+    take_request(s, controller, follower)
+    follow(s, follower, leader, mine.leader_epoch)
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: (
+        f"broker {t.broker} hears from candidate {t.controller}, in controller epoch {t.after.believer[t.controller].epoch}, "
+        "of no newer leader epoch"
+    ),
+    when=lambda: bool(contend.value),
+    actor="broker", messages=(arrives("broker"),),
+)
+def hear_of_controller(s: State, controller: Candidate, broker: Replica) -> None:
+    """A request with a leader epoch that the broker knows changes nothing but the newest controller that it knows."""
+    require_request(s, controller, broker)
+    require("no newer leader epoch", s.broker[broker].leader_epoch >= s.believer[controller].leader_epoch)
+    take_request(s, controller, broker)
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: (
+        f"broker {t.broker} knows controller epoch {t.before.broker[t.broker].known_controller} and refuses the request of "
+        f"the old controller, candidate {t.controller}, in controller epoch {t.before.believer[t.controller].epoch}"
+    ),
+    when=lambda: bool(fails_over.value),
+    actor="broker", messages=(arrives("broker"), Tells("broker", "controller", "STALE_CONTROLLER_EPOCH")),
+)
+def refuse_old_controller(s: State, controller: Candidate, broker: Replica) -> None:
+    """STALE_CONTROLLER_EPOCH: the broker has heard from a newer controller."""
+    require_request(s, controller, broker)
+    mine = s.believer[controller]
+    require("from an older controller than it knows", s.broker[broker].known_controller > mine.epoch)
+    mine.due = mine.due.remove(broker)
+
+
+@action(
+    says=lambda t: (
+        f"a StopReplica request of candidate {t.controller}, meant for the broker that was shut down, reaches broker "
+        f"{t.broker} when it is back; it follows nobody any more, and keeps its leader epoch"
+    ),
+    when=lambda: bool(stops_late.value),
+    actor="broker", fault=Fault.LATE, messages=(Tells("controller", "broker", "StopReplica"),),
+)
+def stop_replica_late(s: State, controller: Candidate, broker: Replica) -> None:
+    """A StopReplica request to a broker's former incarnation stops the fetcher of the new one (KIP-380)."""
+    mine = s.believer[controller]
+    require("takes itself for the controller", mine.active)
+    require("a request is on its way", mine.stops.contains(broker))
+    require("up", ~s.broker[broker].down)
+    require("follows somebody", s.broker[broker].leader.is_some & ~presumes_leadership(s, broker))
+    require("from as new a controller as it knows", s.broker[broker].known_controller <= mine.epoch)
+    mine.stops = mine.stops.remove(broker)
+    s.broker[broker].known_controller = mine.epoch
+    drop_late_answer(s, broker)
+    resign(s, broker)
+    s.broker[broker].leader = None
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: (
+        f"the request of leader {t.leader} comes to candidate {t.controller}, which is behind and answers "
+        f"FENCED_LEADER_EPOCH; broker {t.leader} takes itself for deposed and asks no more"
+    ),
+    when=lambda: bool(asked_in_vain.value and fails_over.value) and not behind_controller_resent.on,
+    actor="controller",
+    messages=(
+        *asks("leader", "controller", lambda t: f"AlterPartition: ISR {says_set(t.before.broker[t.leader].pending)}",
+              "FENCED_LEADER_EPOCH"),
+        Ends("leader", ALTER_PARTITION),
+    ),
+)  # fmt: skip
+def answer_from_behind(s: State, controller: Candidate, leader: Replica) -> None:
+    """To 3.2 a controller that knows an older leader epoch than the leader says that the leader is fenced (KAFKA-14154)."""
+    broker, mine = s.broker[leader], s.believer[controller]
+    require("takes itself for the controller", mine.active)
+    require("presumes leadership", presumes_leadership(s, leader))
+    require("a change is in flight", ~broker.pending.is_empty)
+    require("not answered already", ~broker.unanswered)
+    require("knows an older leader epoch", broker.leader_epoch > mine.leader_epoch)
+    broker.unanswered = True
+
+
+ACTIONS = (
+    expire,
+    resign_as_controller,
+    become_controller,
+    create_controller_node,
+    take_controller_epoch,
+    fail_to_take_epoch,
+    take_out_as_controller,
+    elect_as_controller,
+    elect_uncleanly_as_controller,
+    move_leadership_as_controller,
+    become_leader_as_told,
+    become_follower_as_told,
+    hear_of_controller,
+    refuse_old_controller,
+    stop_replica_late,
+    answer_from_behind,
+)

@@ -1,0 +1,115 @@
+"""The constants of `partition` about several controllers: how many there may be, and what releases let an old one do.
+
+With ZooKeeper any broker may become the controller, and one that has lost its session goes on as the controller until it
+notices. `controllers = "one"`, the default, leaves all of that out: no field, no clause, no action. Rules name the release
+that brought them; the actions are in `contending.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from acked.model.language.context import Computed, Constant, choice, switch
+from acked.model.language.ranks import highest_rank
+
+ONE, MANY = range(2)
+controllers = choice(
+    "controllers",
+    ("one", "many"),
+    "whether there is one controller, which never fails, or several brokers race for /controller in ZooKeeper and may take "
+    "themselves for the controller at once (see `candidates`)",
+    "one",
+)
+candidates = Constant(
+    "candidates", 1, 3, "brokers that may be the controller and hold no copy (only with controllers = \"many\")", 2
+)
+max_controller_epoch = Constant(
+    "max_controller_epoch", 0, 14,
+    "the last controller epoch; 0 stands for any number: they are then kept by rank (only with controllers = \"many\")", 0,
+)  # fmt: skip
+late_requests = switch(
+    "late_requests",
+    "a StopReplica request may still be on its way when its broker is back from a shutdown (only with controllers = "
+    "\"many\")",
+    default=False,
+)
+elected_at_once = switch(
+    "elected_at_once",
+    "who creates /controller has the next controller epoch in the same write (2.1, KAFKA-6082)",
+    default=True,
+)
+old_controllers_refused = switch(
+    "old_controllers_refused",
+    "ZooKeeper refuses every write of a controller once there is a newer controller epoch (2.1, KAFKA-6082); if off, only "
+    "where the newer controller has written this partition",
+    default=True,
+)
+requests_name_incarnation = switch(
+    "requests_name_incarnation",
+    "a broker refuses a controller's request that was meant for its former incarnation (2.2, KIP-380)",
+    default=True,
+)
+behind_controller_resent = switch(
+    "behind_controller_resent",
+    "a leader whose AlterPartition request came to a controller that is behind asks again, rather than take itself for "
+    "deposed and wait (3.3, KAFKA-14154)",
+    default=True,
+)
+
+SIZES: tuple[Constant, ...] = (candidates, max_controller_epoch)
+CIRCUMSTANCES: tuple[Constant, ...] = (controllers, late_requests)
+RULES: tuple[Constant, ...] = (
+    elected_at_once,
+    old_controllers_refused,
+    requests_name_incarnation,
+    behind_controller_resent,
+)
+
+
+def are_many(constants: Mapping[str, int]) -> bool:
+    """Whether there may be several controllers."""
+    return constants[controllers.name] == MANY
+
+
+def known_epochs(constants: Mapping[str, int]) -> int:
+    """Leader epochs that may be in use because controllers remember them."""
+    return constants["candidates"] if are_many(constants) else 0
+
+
+def _highest_controller_epoch(constants: Mapping[str, int]) -> int:
+    if not are_many(constants):
+        return 0
+    if constants["max_controller_epoch"]:
+        return constants["max_controller_epoch"]
+    # Every candidate and every broker may know another; ZooKeeper has the newest, and that of the last write.
+    in_use = constants["candidates"] + constants["replicas"] + 2
+    return highest_rank(in_use, "controller epochs", max_controller_epoch.name)
+
+
+contend = Computed(lambda constants: int(are_many(constants)))
+"""Whether there may be several controllers."""
+
+candidate_count = Computed(lambda constants: constants["candidates"] if are_many(constants) else 1)
+"""How many brokers may be the controller."""
+
+fails_over = Computed(lambda constants: int(are_many(constants) and constants["candidates"] > 1))
+"""Whether a controller may lose its session: another is there to take its place."""
+
+highest_controller_epoch = Computed(_highest_controller_epoch)
+"""The greatest controller epoch, or rank of one."""
+
+elected_in_two_steps = Computed(lambda constants: int(are_many(constants) and not constants["elected_at_once"]))
+"""Whether a broker may have created /controller and not have a controller epoch yet."""
+
+remembers_writer = Computed(lambda constants: int(are_many(constants) and not constants["old_controllers_refused"]))
+"""Whether it matters which controller has written the partition last."""
+
+stops_late = Computed(
+    lambda constants: int(
+        bool(are_many(constants) and constants["late_requests"]) and not constants["requests_name_incarnation"]
+    )
+)
+"""Whether a StopReplica request may come to another incarnation of its broker than it was meant for."""
+
+asked_in_vain = Computed(lambda constants: int(are_many(constants) and constants["asynchronous_isr"]))
+"""Whether a leader's request may come to a controller that is behind; a leader that asks again never waits in vain."""

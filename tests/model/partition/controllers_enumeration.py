@@ -1,0 +1,481 @@
+"""Several ZooKeeper controllers once more, in plain Python, written from what brokers and controllers of Kafka do.
+
+Nothing here is shared with the protocol. A world has the store (leader, leader epoch, ISR, /controller, controller epochs),
+the brokers, and what every candidate takes for true while it takes itself for the controller. Leaders write the ISR to the
+store themselves; a record is sent once, with acks=0. `explore` counts the worlds, and says after how many steps a promise
+first breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from itertools import combinations
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Sizes, what may happen, and the rules of releases; names are those of the protocol's constants."""
+
+    replicas: int = 2
+    candidates: int = 2
+    max_leader_epoch: int = 0
+    max_controller_epoch: int = 0
+    crashes: bool = False
+    leadership_moves: bool = False
+    unclean_election: bool = False
+    unnoticed_restarts: bool = False
+    elected_at_once: bool = True
+    old_controllers_refused: bool = True
+    requests_name_incarnation: bool = True
+
+
+@dataclass
+class Broker:
+    """A broker: `epoch` and `follows` are what it was told last, `office` is there while it leads."""
+
+    up: bool = True
+    log: list[int] = field(default_factory=list)
+    hw: int = 0
+    epoch: int | None = 0
+    follows: int | None = 0
+    isr: frozenset[int] = frozenset()
+    ends: dict[int, int] = field(default_factory=dict)
+    heard: int | None = 0
+
+
+@dataclass
+class Controller:
+    """A candidate that takes itself for the controller; `is_begun` once it has an epoch of its own."""
+
+    epoch: int
+    is_begun: bool = False
+    live: frozenset[int] = frozenset()
+    owed: frozenset[int] = frozenset()
+    leader: int | None = None
+    leader_epoch: int = 0
+    isr: frozenset[int] = frozenset()
+
+
+@dataclass
+class World:
+    """Everything; `writer` is the controller epoch in the partition's node."""
+
+    rules: Rules
+    brokers: list[Broker]
+    controllers: list[Controller | None]
+    leader: int | None
+    leader_epoch: int
+    isr: frozenset[int]
+    holder: int | None
+    newest: int
+    writer: int
+    sent: bool = False
+
+    # -- the partition
+
+    def in_office(self, b: int) -> bool:
+        """b leads, and knows the store's leader epoch."""
+        mine = self.brokers[b]
+        return self.leader == b == mine.follows and mine.epoch == self.leader_epoch
+
+    def advance(self, b: int) -> None:
+        mine = self.brokers[b]
+        ends = [len(mine.log) if r == b else mine.ends.get(r, 0) for r in mine.isr]
+        if ends:
+            mine.hw = max(mine.hw, min(ends))
+
+    def leader_wrote(self) -> None:
+        """Controllers hear of an ISR that the leader wrote; a request that is under way to that leader stays as it is."""
+        for known in filter(None, self.controllers):
+            same = known.is_begun and (known.leader, known.leader_epoch) == (self.leader, self.leader_epoch)
+            if same and known.leader not in known.owed:
+                known.isr = self.isr
+
+    # -- the controllers
+
+    def in_charge(self) -> Controller | None:
+        found = None if self.holder is None else self.controllers[self.holder]
+        return found if found and found.is_begun else None
+
+    def takes(self, known: Controller) -> bool:
+        """ZooKeeper takes what this controller writes."""
+        if self.rules.old_controllers_refused:
+            return known.epoch == self.newest
+        return self.writer <= known.epoch
+
+    def has_news(self, known: Controller, b: int) -> bool:
+        mine = self.brokers[b]
+        is_newer = mine.epoch is None or mine.epoch < known.leader_epoch
+        return known.leader is not None and (is_newer or mine.heard is None or mine.heard < known.epoch)
+
+    def publish(self, known: Controller) -> None:
+        """The controller knows what the store has, and owes it to every broker that it takes for alive."""
+        known.leader, known.leader_epoch, known.isr = self.leader, self.leader_epoch, self.isr
+        known.owed = frozenset(b for b in known.live if self.has_news(known, b))
+
+    def lose(self, b: int) -> bool:
+        """The store without a broker; whether that changed it. The last member of the ISR stays."""
+        before = self.leader, self.isr
+        rest = self.isr - {b} or self.isr
+        if self.leader == b:
+            self.leader = None
+        elif b in self.isr and self.leader is not None:
+            self.leader_epoch += 1
+        self.isr = rest
+        return before != (self.leader, self.isr)
+
+    def forget(self, b: int) -> None:
+        mine = self.brokers[b]
+        mine.epoch = mine.follows = mine.heard = None
+        mine.isr, mine.ends = frozenset(), {}
+        if self.rules.requests_name_incarnation:
+            for known in filter(None, self.controllers):
+                known.owed -= {b}
+
+    def begin(self, known: Controller, shrinks: bool) -> None:
+        """The next controller epoch; everything is read, a dead leader is none, and everybody alive is told."""
+        self.newest += 1
+        known.epoch, known.is_begun = self.newest, True
+        known.live = frozenset(b for b, mine in enumerate(self.brokers) if mine.up)
+        before = self.leader, self.isr
+        dead = {b for b in self.isr if b not in known.live and (shrinks or b == self.leader)}
+        self.isr = self.isr - dead or self.isr
+        if self.leader is not None and self.leader not in known.live:
+            self.leader = None
+        elif self.leader is not None and self.isr != before[1]:
+            self.leader_epoch += 1
+        if before != (self.leader, self.isr):
+            self.writer = self.newest
+        self.publish(known)
+
+    def elect(self, known: Controller, b: int, isr: frozenset[int]) -> None:
+        self.leader, self.leader_epoch, self.isr = b, self.leader_epoch + 1, isr
+        self.writer = known.epoch
+        self.publish(known)
+
+    @property
+    def may_elect(self) -> bool:
+        return not self.rules.max_leader_epoch or self.leader_epoch < self.rules.max_leader_epoch
+
+
+def first(rules: Rules) -> World:
+    everyone = frozenset(range(rules.replicas))
+    world = World(rules, [Broker() for _ in everyone], [None] * rules.candidates, 0, 0, everyone, 0, 0, 0)
+    world.brokers[0].isr = everyone
+    world.controllers[0] = Controller(0, True, everyone, frozenset(), 0, 0, everyone)
+    return world
+
+
+# -- steps: each handler yields the worlds that one step leads to -----------------------------------------------------------
+
+
+def of_brokers(world: World) -> Iterator[World]:
+    """Records, fetches, the ISR by its leader, and a broker's life."""
+    rules, number = world.rules, range(world.rules.replicas)
+    if not world.sent:
+        for b in number:
+            if world.brokers[b].follows == b and not world.brokers[b].log:
+                s = deepcopy(world)
+                s.sent = True
+                s.brokers[b].log.append(s.brokers[b].epoch or 0)
+                s.advance(b)
+                yield s
+        s = deepcopy(world)
+        s.sent = True
+        yield s
+    for leader in number:
+        if world.brokers[leader].follows == leader:
+            yield from by_leader(world, leader)
+            for follower in number:
+                yield from fetches(world, follower, leader)
+    for b in number:
+        mine = world.brokers[b]
+        if rules.crashes and not mine.up:
+            s = deepcopy(world)
+            s.brokers[b].up = True
+            known = s.in_charge()
+            if known:
+                known.live |= {b}
+                known.owed |= {b} if s.has_news(known, b) else set()
+            yield s
+        for hw in range(mine.hw + 1) if rules.crashes and mine.up else ():
+            if world.may_elect or not _takes_epoch(world, b):
+                s = deepcopy(world)
+                known = s.in_charge()
+                if known:
+                    changed = s.lose(b)
+                    known.live -= {b}
+                    known.owed -= {b}
+                    if changed:
+                        s.writer = known.epoch
+                        s.publish(known)
+                s.forget(b)
+                s.brokers[b].up, s.brokers[b].hw = False, hw
+                yield s
+            if rules.unnoticed_restarts and b in world.isr:
+                s = deepcopy(world)
+                s.forget(b)
+                s.brokers[b].hw = hw
+                yield s
+
+
+def _takes_epoch(world: World, b: int) -> bool:
+    """Whether the controller, if it notices that the broker is gone, needs a leader epoch for the smaller ISR."""
+    return world.in_charge() is not None and b in world.isr and world.leader not in (None, b)
+
+
+def by_leader(world: World, leader: int) -> Iterator[World]:
+    """The leader takes followers out of the ISR that lag, all in one write."""
+    mine = world.brokers[leader]
+    if not world.in_office(leader) or mine.isr != world.isr:
+        return
+    slow = [r for r in sorted(mine.isr - {leader}) if mine.ends.get(r, -1) < len(mine.log)]
+    for size in range(1, len(slow) + 1):
+        for gone in combinations(slow, size):
+            s = deepcopy(world)
+            s.isr = s.brokers[leader].isr = mine.isr - set(gone)
+            s.leader_wrote()
+            s.advance(leader)
+            yield s
+
+
+def fetches(world: World, follower: int, leader: int) -> Iterator[World]:
+    """A fetch in one leader epoch: it diverges, or the leader notes it and the answer brings what it brings, or is lost."""
+    ours, theirs = world.brokers[follower], world.brokers[leader]
+    if follower == leader or ours.follows != leader or ours.epoch != theirs.epoch:
+        return
+    if ours.log and theirs.log[: len(ours.log)][-1:] != ours.log[-1:]:
+        s = deepcopy(world)
+        s.brokers[follower].log, s.brokers[follower].hw = [], 0
+        yield s
+        return
+    noted = deepcopy(world)
+    note(noted, follower, leader)
+    yield noted  # the answer is lost
+    missing = len(theirs.log) > len(ours.log)
+    for until in range(len(ours.log), len(theirs.log) + 1):
+        if until > len(ours.log) or not missing:
+            for hw in (theirs.hw, noted.brokers[leader].hw):  # read before the fetch was noted, or after
+                s = deepcopy(noted)
+                s.brokers[follower].log = theirs.log[:until]
+                s.brokers[follower].hw = min(hw, until)
+                yield s
+
+
+def note(s: World, follower: int, leader: int) -> None:
+    """The leader knows how far the follower is, and takes it into the ISR if it is far enough."""
+    mine, end = s.brokers[leader], len(s.brokers[follower].log)
+    mine.ends[follower] = end
+    starts = [at for at, epoch in enumerate(mine.log) if epoch == mine.epoch]
+    start = starts[0] if starts else len(mine.log)
+    writes = s.in_office(leader) and mine.isr == s.isr
+    if follower not in mine.isr and end >= mine.hw and end >= start and writes:
+        mine.isr |= {follower}
+        s.isr |= {follower}
+        s.leader_wrote()
+    s.advance(leader)
+
+
+def of_the_race(world: World) -> Iterator[World]:
+    """/controller comes and goes."""
+    rules = world.rules
+    if rules.candidates == 1:
+        return
+    may_begin = not rules.max_controller_epoch or world.newest < rules.max_controller_epoch
+    if world.holder is not None:
+        s = deepcopy(world)
+        s.holder = None
+        yield s
+    for c, known in enumerate(world.controllers):
+        if known is None and world.holder is None:
+            s = deepcopy(world)
+            s.holder, s.controllers[c] = c, Controller(s.newest)
+            if not rules.elected_at_once:
+                yield s
+            elif may_begin:
+                yield from begun(s, c)
+        if known is None:
+            continue
+        if world.holder != c:
+            s = deepcopy(world)
+            s.controllers[c] = None
+            yield s
+        if not known.is_begun and known.epoch == world.newest and may_begin:
+            yield from begun(world, c)
+        if not known.is_begun and known.epoch != world.newest:
+            s = deepcopy(world)
+            s.controllers[c] = None
+            s.holder = None if s.holder == c else s.holder
+            yield s
+
+
+def begun(world: World, c: int) -> Iterator[World]:
+    """The candidate begins; it takes members of the ISR out that died before, or not."""
+    dead = [b for b in world.isr if not world.brokers[b].up and b != world.leader]
+    for shrinks in (False, True) if dead else (False,):
+        s = deepcopy(world)
+        known = s.controllers[c]
+        assert known is not None
+        s.begin(known, shrinks)
+        if not s.rules.max_leader_epoch or s.leader_epoch <= s.rules.max_leader_epoch:
+            yield s
+
+
+def of_controllers(world: World) -> Iterator[World]:
+    """What somebody writes and sends who takes itself for the controller."""
+    for c, known in enumerate(world.controllers):
+        if known is None or not known.is_begun:
+            continue
+        yield from requests(world, c, known)
+        if not world.takes(known):
+            continue
+        for b in range(world.rules.replicas):
+            yield from writes(world, c, known, b)
+
+
+def writes(world: World, c: int, known: Controller, b: int) -> Iterator[World]:
+    """A controller finds a broker gone, or makes it the leader."""
+
+    def copy() -> tuple[World, Controller]:
+        s = deepcopy(world)
+        mine = s.controllers[c]
+        assert mine is not None
+        return s, mine
+
+    is_old, leaderless = world.holder != c, world.leader is None and known.leader is None
+    leaves = world.leader == b or (b in world.isr and world.isr != {b})
+    has_epoch = world.may_elect or world.leader in (None, b) or b not in world.isr
+    finds_gone = world.rules.candidates > 1 and b in known.live and not world.brokers[b].up
+    if is_old and finds_gone and leaves and has_epoch:
+        s, mine = copy()
+        s.lose(b)
+        mine.live -= {b}
+        s.writer = mine.epoch
+        s.publish(mine)
+        yield s
+    if not world.may_elect or b not in known.live:
+        return
+    if leaderless and b in world.isr:
+        s, mine = copy()
+        s.elect(mine, b, s.isr & mine.live)
+        yield s
+    if world.rules.unclean_election and leaderless and not world.isr & known.live:
+        s, mine = copy()
+        s.elect(mine, b, frozenset({b}))
+        yield s
+    moves = world.leader not in (None, b) and known.leader is not None
+    if world.rules.leadership_moves and moves and b in world.isr:
+        s, mine = copy()
+        s.elect(mine, b, s.isr)
+        yield s
+
+
+def requests(world: World, c: int, known: Controller) -> Iterator[World]:
+    """A LeaderAndIsr request arrives at a broker that is up."""
+    for b in known.owed:
+        there = world.brokers[b]
+        if not there.up:
+            continue
+        s = deepcopy(world)
+        sender, mine = s.controllers[c], s.brokers[b]
+        assert sender is not None
+        sender.owed -= {b}
+        if there.heard is None or there.heard <= known.epoch:
+            mine.heard = known.epoch
+            if there.epoch is None or there.epoch < known.leader_epoch:
+                mine.epoch, mine.follows = known.leader_epoch, known.leader
+                mine.isr, mine.ends = (known.isr if known.leader == b else frozenset()), {}
+                if known.leader == b:
+                    s.advance(b)
+        yield s
+
+
+# -- what is compared -------------------------------------------------------------------------------------------------------
+
+
+def frozen(s: World) -> tuple[object, ...]:
+    """The world as a value, with epochs by rank unless they are bounded."""
+    begun = [known for known in s.controllers if known and known.is_begun]
+    used = {s.leader_epoch, *(k.leader_epoch for k in begun)}
+    used |= {b.epoch for b in s.brokers if b.epoch is not None} | {e for b in s.brokers for e in b.log}
+    offices = {s.newest, *(k.epoch for k in s.controllers if k)} | {b.heard for b in s.brokers if b.heard is not None}
+    keeps_writer = not s.rules.old_controllers_refused
+    offices |= {s.writer} if keeps_writer else set()
+    leads = {e: e if s.rules.max_leader_epoch else n for n, e in enumerate(sorted(used))}
+    rules = {e: e if s.rules.max_controller_epoch else n for n, e in enumerate(sorted(offices))}
+    brokers = tuple(
+        (
+            b.up, tuple(leads[e] for e in b.log), b.hw, None if b.epoch is None else leads[b.epoch], b.follows, b.isr,
+            tuple(sorted(b.ends.items())), None if b.heard is None else rules[b.heard],
+        )
+        for b in s.brokers
+    )  # fmt: skip
+    controllers = tuple(
+        known and (
+            rules[known.epoch], known.is_begun, known.live, known.owed, known.leader,
+            leads[known.leader_epoch] if known.is_begun else 0, known.isr,
+        )
+        for known in s.controllers
+    )  # fmt: skip
+    store = s.leader, leads[s.leader_epoch], s.isr, s.holder, rules[s.newest], rules[s.writer] if keeps_writer else None
+    return brokers, controllers, store, s.sent
+
+
+def thawed(rules: Rules, value: tuple[object, ...]) -> World:
+    brokers, controllers, store, sent = value
+    leader, leader_epoch, isr, holder, newest, writer = store  # type: ignore[misc]
+    made = [
+        Broker(up, list(log), hw, epoch, follows, own, dict(ends), heard)
+        for up, log, hw, epoch, follows, own, ends, heard in brokers  # type: ignore[attr-defined]
+    ]
+    known = [item and Controller(*item) for item in controllers]  # type: ignore[attr-defined, misc]
+    return World(rules, made, known, leader, leader_epoch, isr, holder, newest, writer or 0, bool(sent))
+
+
+def broken(before: World, s: World) -> Iterator[str]:
+    """The promises that a world breaks, or the step that led to it."""
+    begun = [(c, known) for c, known in enumerate(s.controllers) if known and known.is_begun]
+    if len(begun) > 1:
+        yield "OneController"
+    if len({known.epoch for _, known in begun}) < len(begun):
+        yield "OneControllerPerEpoch"
+    charge = s.in_charge()
+    if charge and any(c != s.holder and known.epoch >= charge.epoch for c, known in begun):
+        yield "NodeHolderIsNewest"
+    for b, mine in enumerate(s.brokers):
+        if charge and s.leader is not None and mine.up and not any(b in known.owed for _, known in begun):
+            if (mine.follows, mine.epoch) != (s.leader, s.leader_epoch):
+                yield "BrokersFollowZookeeper"
+            if s.leader == b == mine.follows and not s.in_office(b):
+                yield "LeaderKnowsOffice"
+        if s.leader is not None and mine.up and mine.epoch != s.leader_epoch:
+            yield "ElectionsAreKnown"
+    acted = begun or any(known and known.is_begun for known in before.controllers)
+    if before.isr != s.isr and not acted:
+        yield "IsrChangesByController"
+    if s.leader not in (None, before.leader) and s.leader not in before.isr:
+        yield "NewLeaderFromIsr"
+
+
+def explore(rules: Rules) -> tuple[int, dict[str, int]]:
+    """How many worlds there are, and by promise that breaks after how many steps it does so first."""
+    start = frozen(first(rules))
+    seen, level, depth = {start}, [start], 0
+    first_broken: dict[str, int] = {}
+    while level:
+        depth += 1
+        found = []
+        for value in level:
+            world = thawed(rules, value)
+            for handler in (of_brokers, of_the_race, of_controllers):
+                for s in handler(world):
+                    for name in broken(world, s):
+                        first_broken.setdefault(name, depth)
+                    after = frozen(s)
+                    if after not in seen:
+                        seen.add(after)
+                        found.append(after)
+        level = found
+    return len(seen), first_broken
