@@ -19,7 +19,8 @@ from acked.cluster.lines.facts import Fact, Node
 from acked.cluster.lines.wordings import Tells
 
 PATIENCE = 400
-"""ms after which no line of a thread belongs to what it printed before."""
+"""ms after which no line of a thread belongs to what it printed before; those in which the whole node was silent, which may
+have stood still, do not count."""
 LATE = 1_000
 """ms for which an event is kept, so that the joined ones come out in the order of their first lines."""
 
@@ -38,6 +39,8 @@ class _Thread:
     """What a thread has printed that may go on."""
 
     held: list[Fact] = field(default_factory=list)
+    last: int = 0
+    """When it printed last, in the node's own time."""
 
 
 class Joiner:
@@ -52,18 +55,28 @@ class Joiner:
         self._started = False
         self._end: int | None = None
         self._is_cut = False
+        self._last = self._silent = 0
 
     def events(self, facts: Iterable[Fact]) -> Iterator[Event]:
         """The events, in the order of their times, the earliest of their lines first where times are equal."""
         for fact in facts:
+            if fact.at - self._last > PATIENCE:
+                self._silent += fact.at - self._last
+            self._last = fact.at
             if fact.tells is not None:
-                self._flush_older(fact.at - PATIENCE)
+                self._flush_older(fact.at - self._silent - PATIENCE)
             self._take(fact)
-            while self._out and self._out[0][0] < fact.at - LATE:
+            if fact.thread in self._threads:
+                self._threads[fact.thread].last = fact.at - self._silent
+            while self._out and self._out[0][0] < fact.at - LATE and self._out[0][0] <= self._oldest_held(fact.at):
                 yield heapq.heappop(self._out)[-1]
         self._flush_all()
         while self._out:
             yield heapq.heappop(self._out)[-1]
+
+    def _oldest_held(self, now: int) -> int:
+        """When the oldest line was printed of those that may still go on; events come out in the order of their times."""
+        return min((thread.held[0].at for thread in self._threads.values() if thread.held), default=now)
 
     # -- what a fact does to its thread ---------------------------------------------------------------------------------
 
@@ -126,7 +139,7 @@ class Joiner:
     # -- from a thread's facts to events ----------------------------------------------------------------------------------
 
     def _flush_older(self, moment: int) -> None:
-        for name in [name for name, thread in self._threads.items() if not thread.held or thread.held[-1].at < moment]:
+        for name in [name for name, thread in self._threads.items() if not thread.held or thread.last < moment]:
             self._flush(self._threads.pop(name))
 
     def _flush_all(self) -> None:

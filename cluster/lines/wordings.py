@@ -204,6 +204,7 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED_39, ("3.6.2", "3.9.1")),
     Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED, ("4.4.0",)),
     Wording(Tells.NOTHING, (CONTROLLER,), r"handleBrokerFenced: changing partition\(s\): ", BOTH),
+    Wording(Tells.NOTHING, (CONTROLLER,), r"handleBrokerUncleanShutdown: changing partition\(s\): ", ("4.1.0",)),
     Wording(Tells.NOTHING, (CONTROLLER,), r"enterControlledShutdown\[\d+\]: changing partition\(s\): ", ("3.6.2", "4.1.0")),
     Wording(
         Tells.FENCED, (CONTROLLER,),
