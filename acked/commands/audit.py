@@ -333,14 +333,14 @@ def _document(
     audited: list[Audited], required: tuple[AuditQuestion, ...], left_out: list[str], cache: ResultCache | None
 ) -> dict[str, Any]:
     """The audit of one group as it is, of several with their table."""
-    from acked.reports.audit.document import audit_document
+    from acked.reports.audit.document import audit_document, with_hinges
     from acked.reports.audit.topics import topics_document
     from acked.reports.audit.upgrading import upgrade_part, verdict_with
 
     one = audited[0]
     if len(audited) == 1 and one.audit is not None and one.contexts is not None:
         document = audit_document(one.audit, required, one.contexts, cache, one.group.topics) | upgrade_part(one.upgrade)
-        return verdict_with(document, one.upgrade, required)
+        return verdict_with(with_hinges(document, one.hinges), one.upgrade, required)
     return topics_document(audited, required, left_out, cache)
 
 

@@ -44,6 +44,9 @@ UNREAD = "may not be read"
 UNREAD_LEADER = "may not be read if it leads"
 """A broker with replicas of a topic whose settings are not known."""
 
+CONTROLLERS_UNREAD = "controllers-unread"
+"""The rule of the remark that controllers of their own (KRaft) have settings that brokers cannot tell."""
+
 BESIDE = frozenset({NODES, DESCRIBED, LISTED, IMPORTED, UNREAD, UNREAD_LEADER, *NOW})
 """What readers note besides settings."""
 

@@ -176,6 +176,16 @@ def verdict_in_words(audit: Audit, required: Sequence[AuditQuestion]) -> str:
     return text
 
 
+def with_hinges(document: dict[str, Any], hinges: Sequence[Answer]) -> dict[str, Any]:
+    """The document, undecided where answers that are no hang on what controllers were not asked."""
+    if not hinges or document["verdict"] == AuditVerdict.YES.value:
+        return document
+    said = [f"{_said(AuditVerdict.UNDECIDED, answer.question.asked)} (faults: {answer.faults.name})" for answer in hinges]
+    head = _HEADS[AuditVerdict.UNDECIDED]
+    text = f"{head}: {_and(said)} hangs on the controllers' {keys.UNCLEAN}, which brokers cannot tell"
+    return {**document, "verdict": AuditVerdict.UNDECIDED.value, "verdict_in_words": text}
+
+
 def _said(reply: AuditVerdict, asked: AuditQuestion) -> str:
     if reply is AuditVerdict.NO:
         return _NO[asked]

@@ -10,7 +10,7 @@ from acked.checker.audit.clusters.several import Audited, worst_of_groups
 from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.questions import AuditQuestion
 from acked.checker.batch.cache import ResultCache
-from acked.reports.audit.document import Document, audit_document
+from acked.reports.audit.document import Document, audit_document, with_hinges
 from acked.reports.audit.overview import MARKS, SHORT, STYLES, legend, overview
 from acked.reports.audit.transactional import transactions_told_once
 from acked.reports.audit.upgrading import upgrade_part, verdict_with
@@ -52,7 +52,7 @@ def _group(
     told = None
     if audit is not None and one.contexts is not None:
         told = audit_document(audit, required, one.contexts, cache, group.topics)
-        told |= upgrade_part(one.upgrade)
+        told = with_hinges(told | upgrade_part(one.upgrade), one.hinges)
         told = verdict_with(told, one.upgrade, required)
     values = {} if audit is None else audit.configuration.values
     return {

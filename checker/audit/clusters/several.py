@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from acked.checker.audit import keys
-from acked.checker.audit.audit import Audit, Auditor
+from acked.checker.audit.audit import Answer, Audit, Auditor
+from acked.checker.audit.clusters.controllers import hinges_of
 from acked.checker.audit.clusters.topics import TopicGroup
 from acked.checker.audit.keys import ReleaseNumber
 from acked.checker.audit.questions import (
@@ -29,7 +30,8 @@ from acked.checker.errors import ConfigurationError
 class Audited:
     """A group with its audit and how its release is known; without them `refusal` says why it was not asked about.
 
-    `upgrade` has the answers on the way to another release, if one was asked about.
+    `upgrade` has the answers on the way to another release, if one was asked about. `hinges` are the answers that are no
+    unless the controllers, which cannot be asked, allow unclean elections.
     """
 
     group: TopicGroup
@@ -37,13 +39,14 @@ class Audited:
     audit: Audit | None
     refusal: str = ""
     upgrade: Upgrade | None = None
+    hinges: tuple[Answer, ...] = ()
 
     def worst(self, required: Sequence[AuditQuestion]) -> AuditVerdict:
         """The worst of the required answers, today and on the way of an upgrade; undecided where nothing was asked."""
         if self.audit is None:
             return AuditVerdict.UNDECIDED
-        today = self.audit.worst(required)
-        return today if self.upgrade is None else worst_of([today, self.upgrade.worst(required)])
+        found = [self.audit.worst(required), *([AuditVerdict.UNDECIDED] if self.hinges else [])]
+        return worst_of(found if self.upgrade is None else [*found, self.upgrade.worst(required)])
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,8 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
     for group, known, ready_one, refusal in prepared:
         audit = None if ready_one is None else ready_one.run(asked.questions, asked.advise, asked.required)
         way = None if audit is None else _upgrade(audit, asked, searches)
-        audited.append(Audited(group, known, audit, refusal, way))
+        hinges = () if audit is None else hinges_of(audit, group.given, asked.required, searches)
+        audited.append(Audited(group, known, audit, refusal, way, hinges))
     return sorted(audited, key=lambda one: (not one.group.decides, _ORDER.index(one.worst(asked.required)), _badness(one)))
 
 

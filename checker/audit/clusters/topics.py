@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import LISTED, NOW, UNREAD, UNREAD_LEADER, Scope, SettingEntry
+from acked.checker.audit.entry import CONTROLLERS_UNREAD, LISTED, NOW, UNREAD, UNREAD_LEADER, Scope, SettingEntry
 from acked.checker.audit.gather import Given, Recognised, Remark, Severity, settle
 from acked.checker.audit.keys import KEYS
 from acked.checker.errors import ConfigurationError
@@ -199,10 +199,10 @@ def _now(found: Recognised) -> list[Remark]:
     own = {entry.key for entry in found.known if entry.scope is Scope.TOPIC}
     if controllers is not None and keys.UNCLEAN not in own:
         text = (
-            f"the controllers decide by their own {keys.UNCLEAN}, which brokers cannot tell; it is taken as the brokers have "
-            f"it: ask with --set {keys.UNCLEAN}=true, if theirs may be on"
+            f"the controllers decide by their own {keys.UNCLEAN}, which brokers cannot tell; what hangs on it is undecided: "
+            f"say it with --set {keys.UNCLEAN}=false, or =true, or set it for the topic"
         )
-        remarks.append(Remark("controllers-unread", Severity.WARNING, text))
+        remarks.append(Remark(CONTROLLERS_UNREAD, Severity.WARNING, text))
     for (key, topic), entries in by_rule.items():
         rule, what = NOW[key]
         shown = "; ".join(entry.value for entry in entries[:MOST_NAMED])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from acked.checker.audit import keys
-from acked.checker.audit.clusters.several import Asked, audit_groups, worst_of_groups
+from acked.checker.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
 from acked.checker.audit.clusters.topics import TopicGroup, groups_of, left_out
-from acked.checker.audit.entry import Scope, SettingEntry
+from acked.checker.audit.entry import UNREAD, Scope, SettingEntry
 from acked.checker.audit.formats.described import described_entries
 from acked.checker.audit.gather import recognise
 from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
@@ -85,3 +85,28 @@ def test_one_topic_that_cannot_be_asked_about_leaves_the_others_their_answers_an
     text = topics_markdown(document)
     assert "9 replicas are more than acked can ask about" in text
     assert "left out: \\_\\_consumer\\_offsets" in text or "left out: __consumer_offsets" in text
+
+
+@pytest.mark.slow
+def test_what_hangs_on_controllers_that_cannot_be_asked_is_undecided_and_is_not_where_it_is_said() -> None:
+    required = (AuditQuestion.LOSS,)
+    asked = Asked(required, required, Assumptions(), False, "3.9", "kraft", BatchLimits(1, 1 << 28))
+    settings = {"replication.factor": "2", "min.insync.replicas": "1"}
+    known = [SettingEntry(key, value, "live", 0, Scope.TOPIC, "orders") for key, value in settings.items()]
+    known.append(SettingEntry("acks", "all", "live", 0, Scope.PRODUCER))
+    unread = SettingEntry(UNREAD, "controllers", "live", 0, said_by="controllers")
+
+    def audited(*more: SettingEntry) -> Audited:
+        (one,) = audit_groups(groups_of(recognise([*known, unread, *more])), asked)
+        return one
+
+    one = audited()
+    (hinge,) = one.hinges
+    assert (hinge.question.asked, hinge.reply) == (AuditQuestion.LOSS, AuditVerdict.NO)
+    assert one.worst(required) is AuditVerdict.UNDECIDED
+    document = topics_document([one], required, [])
+    assert document["verdict"] == "undecided"
+    assert "hangs on the controllers' unclean.leader.election.enable" in document["verdict_in_words"]
+    said = "broker 1 (dynamic for all brokers)"
+    of_all = SettingEntry("unclean.leader.election.enable", "false", "live", 0, Scope.BROKER, said_by=said)
+    assert audited(of_all).worst(required) is AuditVerdict.NO

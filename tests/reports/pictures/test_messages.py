@@ -28,6 +28,7 @@ SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 PARTITION = {"replicas": 2, "log_size": 2, "records": 2}
 ONE = {"log_size": 1, "records": 1, "retries": 0, "idempotence": 0, "unclean_election": 0}
 MOVES = {"leadership_moves": 1, "late_answers": 1}
+DISK = {**ONE, "crashes": "clean", "acks": "1", "empty_disks": 1}
 WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
     **{name: [(None, SMALL)] for name in FAMILY},
     "partition": [
@@ -37,10 +38,10 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
         ("1.0", {"crashes": "clean", "acks": "0", "unclean_election": 0, "offset_queries": 1}),
         ("2.5", {"crashes": "clean", "retries": 1, "idempotence": 1, "delivery_timeout": 1, "producer_restarts": 1,
                  "acks": "all", "min_insync_replicas": 2, "leadership_moves": 1}),
-        ("2.0", {"crashes": "clean", "kills": 1, "unnoticed_restarts": 1, "acks": "all", "empty_disks": 1}),
+        ("2.0", {"crashes": "clean", "kills": 1, "unnoticed_restarts": 1, "acks": "all"}),
         ("4.1", {"crashes": "clean", "kills": 0, "acks": "all", "retries": 0, "idempotence": 0}),
         ("4.1", {"crashes": "clean", "acks": "all", "retries": 0, "idempotence": 0, "min_insync_replicas": 2, "zombies": 1,
-                 "config_changes": 1, "directories_move": 1, "empty_disks": 1}),
+                 "config_changes": 1, "directories_move": 1}),
         ("2.4", {**ONE, "replicas": 3, "acks": "all", "crashes": "none", "unclean_election": 1, "leadership_moves": 1,
                  "reassignment": 1, "assigned": 1, "moved_to": 2}),
         ("4.1", {**ONE, "acks": "all", "crashes": "clean", "unclean_election": 1, "leadership_moves": 1,
@@ -68,6 +69,9 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
 RARE: dict[str, dict[str, tuple[str | None, dict[str, Any]]]] = {
     "partition": {
         "Halt": ("2.0", {**ONE, "crashes": "lossy", "acks": "1"}),
+        "ReplaceDisk": ("4.3", {**DISK, "kills": 0}),
+        "ReportDirectory": ("4.1", {**DISK, "kills": 0}),
+        "ReturnWithEmptyDisk": ("2.0", {**DISK, "unnoticed_restarts": 1}),
         "RefuseAlterPartition": ("3.9", {**ONE, "crashes": "none", "zombies": 1, "acks": "1"}),
         "AnswerFromBehind": ("3.2", {**ONE, "crashes": "none", "leadership_moves": 1, "controllers": 1, "acks": "0"}),
     },
