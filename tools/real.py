@@ -1,6 +1,6 @@
 """Plays counterexamples on real brokers and writes docs/real.md: what they did, with dates, releases, runs and seconds.
 
-    python tools/real.py [--runs N] [--only SPEC] [--kafka RELEASE]
+    python tools/real.py [--runs 3] [--controls 1] [--only SPEC ...] [--kafka RELEASE] [--missing]
     python tools/real.py --page
 
 What is played stands in docs/real_brokers.toml, what was measured in docs/real_measured.json; `--page` writes the page alone.
@@ -15,6 +15,8 @@ import json
 import statistics
 import sys
 import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from acked.checker.errors import ConfigurationError  # noqa: E402
 from acked.checker.files import write_text  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.cluster.playing.playable import NOT_PLAYED, TIMED  # noqa: E402
-from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare, reproduce  # noqa: E402
+from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare, reproduce_each  # noqa: E402
 from acked.cluster.releases.release import Mode, release, releases  # noqa: E402
 from acked.model.language.words import says_list  # noqa: E402
 from acked.model.partition.protocol import partition  # noqa: E402
@@ -77,26 +79,70 @@ def prepared(case: Case) -> tuple[Prepared, Prepared | None]:
     return first, first.control(Changed(setting=(name, value)) if is_setting else Changed(version=case["control"]))
 
 
-def measure(case: Case, runs: int) -> dict[str, Any]:
-    """Plays a case and its control so many times."""
-    first, control = prepared(case)
-    print(f"{key_of(case)}: {len(first.script.steps)} steps", flush=True)
-    firsts = [reproduce(first) for _ in range(runs)]
-    controls = [reproduce(control) for _ in range(runs)] if control is not None else []
-    return {
-        "date": datetime.date.today().isoformat(),
-        "mode": firsts[0].mode.value,
-        "steps": len(first.script.steps),
-        "runs": runs,
-        "reproduced": sum(one.played.parted is None for one in firsts),
-        "parted": sorted({one.played.parted.index for one in firsts if one.played.parted is not None}),
-        "kept": sum(keeps(one, first.question.properties[0].name) for one in controls),
-        "parts": sorted({one.played.parted.index for one in controls if one.played.parted is not None}),
-        "reason": next((one.played.reason for one in controls), ""),
-        "up": round(statistics.median(one.start_seconds for one in firsts), 1),
-        "seconds": round(statistics.median(one.played.seconds for one in firsts), 1),
-        "rules": [rule.constant for rule in first.others],
-    }
+@dataclass
+class Measured:
+    """A case, how often it and its control are to be played, and how they were."""
+
+    case: Case
+    first: Prepared
+    control: Prepared | None
+    runs: int
+    controls: int
+    firsts: list[Reproduction] = field(default_factory=list)
+    others: list[Reproduction] = field(default_factory=list)
+
+    def plays(self) -> list[tuple[Prepared, list[Reproduction]]]:
+        """What is played, each with where it is kept."""
+        again = [] if self.control is None else [(self.control, self.others)] * self.controls
+        return [(self.first, self.firsts)] * self.runs + again
+
+    def is_whole(self) -> bool:
+        """Whether all has been played."""
+        return len(self.firsts) + len(self.others) == len(self.plays())
+
+    def told(self) -> dict[str, Any]:
+        """What is written down."""
+        return {
+            "date": datetime.date.today().isoformat(),
+            "mode": self.firsts[0].mode.value,
+            "steps": len(self.first.script.steps),
+            "runs": self.runs,
+            "reproduced": sum(one.played.parted is None for one in self.firsts),
+            "parted": sorted({one.played.parted.index for one in self.firsts if one.played.parted is not None}),
+            "controls": len(self.others),
+            "kept": sum(keeps(one, self.first.question.properties[0].name) for one in self.others),
+            "parts": sorted({one.played.parted.index for one in self.others if one.played.parted is not None}),
+            "reason": next((one.played.reason for one in self.others), ""),
+            "up": round(statistics.median(one.start_seconds for one in self.firsts), 1),
+            "seconds": round(statistics.median(one.played.seconds for one in self.firsts), 1),
+            "rules": [rule.constant for rule in self.first.others],
+        }
+
+
+def measure(wanted: list[Case], runs: int, controls: int) -> Iterator[Measured]:
+    """Plays cases and their controls so often, on one cluster if they need the same brokers; each as soon as it is done."""
+    all_of_them = []
+    for case in wanted:
+        first, control = prepared(case)
+        print(f"{key_of(case)}: {len(first.script.steps)} steps", flush=True)
+        all_of_them.append(Measured(case, first, control, runs, controls))
+    plays = [(one, *play) for one in all_of_them for play in one.plays()]
+    plays.sort(key=lambda play: _brokers_of(play[1]), reverse=True)
+    for (one, _, kept), found in zip(plays, reproduce_each(play[1] for play in plays), strict=True):
+        kept.append(found)
+        which = "control" if kept is one.others else "as the model says"
+        parted = found.played.parted
+        how = which if parted is None else f"{which}, parts at step {parted.index}: {found.played.reason}"
+        print(f"{key_of(one.case)}, up {found.start_seconds:.1f} s, played {found.played.seconds:.1f} s, {how}", flush=True)
+        if one.is_whole():
+            yield one
+
+
+def _brokers_of(play: Prepared) -> tuple[Any, ...]:
+    """What brings runs on the same brokers together."""
+    chosen, setting = release(play.brokers.version), play.setting
+    features, brokers = sorted(setting.features(chosen).items()), sorted(setting.brokers.items())
+    return chosen.number, play.brokers.chosen_mode.value, setting.replicas, features, brokers
 
 
 def keeps(control: Reproduction, promise: str) -> bool:
@@ -115,7 +161,7 @@ def page(measured: dict[str, Any]) -> str:
         found = measured.get(key_of(case))
         if found is None:
             continue
-        kept = f"{found['kept']} of {found['runs']}" if "control" in case else ""
+        kept = f"{found['kept']} of {found['controls']}" if "control" in case else ""
         where = f"step {', '.join(map(str, found['parts']))}: {found['reason']}" if found["parts"] else ""
         brokers = f"{case['kafka']}, {MODES[Mode(found['mode'])]}"
         lines.append(
@@ -150,19 +196,23 @@ def again() -> list[str]:
     rows = [
         (
             one["story"], one["kafka"], f"{one['as_told']} of {one['runs']}", str(one["burners"]),
-            f"{one['load'][0]:g} to {one['load'][1]:g}", f"{one['up']} s", f"{one['seconds']} s", one["date"],
+            f"{one['load'][0]:g} to {one['load'][1]:g}", f"{one['up']} s",
+            f"{one['processor']} s" if "processor" in one else "", f"{one['seconds']} s", one["date"],
         )
         for _, one in sorted(counted.items(), key=lambda item: (item[1]["burners"], item[1]["story"]))
     ]  # fmt: skip
     columns = (Column("story", ColumnKind.CODE), "release", "as told", numbers("burners"), "load", numbers("up"),
-               numbers("played"), "date")  # fmt: skip
+               numbers("processor"), numbers("played"), "date")  # fmt: skip
     return ["## Again and again", "", *AGAIN.splitlines(), "", *table_markdown(table(columns, rows)), ""]
 
 
 AGAIN = """\
 The stories of `cluster/stories`, played on one cluster each, again and again, on two cores that did other work all the time
-(“load” is the machine's, “burners” are processes that were started beside them and only use a processor). Made by
-`python tools/real_stories.py --runs 10`, and with `--burners 2`."""
+(“load” is the machine's, “burners” are processes that were started beside them and only use a processor; “processor” is what
+a broker had used of one when the cluster was up, with its class archive). Made by
+`python tools/real_stories.py --runs 10`, and with `--burners 2`; those that are not of the prototype by `--others`. In the
+stories of a library the producer is librdkafka: it sends again and has several requests in flight by itself, with idempotence
+and without."""
 
 WHOLE = """\
 All claims under the rules of a release, and its own bugs of the gallery: what the model says that is violated, and what the
@@ -286,7 +336,7 @@ def _reproduced(done: list[tuple[Case, dict[str, Any]]]) -> OnBrokers:
     """What cases of one row have in common is said once."""
     played = [(case, one) for case, one in done if one["reproduced"]]
     releases_played = list(dict.fromkeys(case["kafka"] for case, _ in played))
-    kept = {case["control"]: one for case, one in played if "control" in case and one["kept"] == one["runs"]}
+    kept = {case["control"]: one for case, one in played if "control" in case and one["kept"] == one["controls"] > 0}
     yes = says_list([f"{case['kafka']} ({one['steps']} steps, {one['reproduced']} of {one['runs']})" for case, one in played])
     sentences = [f"Reproduced on {yes}"]
     for control, one in kept.items():
@@ -328,7 +378,9 @@ def main() -> None:
     """Measures, and writes both files."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--only", help="a spec")
+    parser.add_argument("--controls", type=int, default=1, help="how often controls are played")
+    parser.add_argument("--only", nargs="+", metavar="SPEC", help="these specs")
+    parser.add_argument("--missing", action="store_true", help="those that were not yet played so often")
     parser.add_argument("--kafka", help="a release")
     parser.add_argument("--refused", action="store_true", help="say anew why the other rows are not played, without brokers")
     parser.add_argument("--page", action="store_true", help="write the page from what was measured")
@@ -337,10 +389,15 @@ def main() -> None:
     if given.refused:
         measured["refused"] = refusals()
         write_text(MEASURED, json.dumps(measured, indent=1, sort_keys=True) + "\n", "measurements")
-    for case in [] if given.page or given.refused else cases():
-        if given.only in (None, case["spec"]) and given.kafka in (None, case["kafka"]):
-            measured[key_of(case)] = measure(case, given.runs)
-            write_text(MEASURED, json.dumps(measured, indent=1, sort_keys=True) + "\n", "measurements")
+    wanted = [
+        case
+        for case in ([] if given.page or given.refused else cases())
+        if (not given.only or case["spec"] in given.only) and given.kafka in (None, case["kafka"])
+        and (not given.missing or measured.get(key_of(case), {}).get("runs", 0) < given.runs)
+    ]  # fmt: skip
+    for one in measure(wanted, given.runs, given.controls):
+        measured[key_of(one.case)] = one.told()
+        write_text(MEASURED, json.dumps(measured, indent=1, sort_keys=True) + "\n", "measurements")
     write_text(PAGE, page(measured), "page")
 
 
