@@ -42,6 +42,7 @@ from acked.reports.reproductions.words import MODES  # noqa: E402
 from acked.reports.table import Column, ColumnKind, numbers, table, table_markdown  # noqa: E402
 
 RELEASES, STORIES = ROOT / "docs" / "real_releases", ROOT / "docs" / "real_stories.json"
+ON_BROKERS = ROOT / "specs" / "on_brokers.json"
 CASES, MEASURED, PAGE = (ROOT / "docs" / name for name in ("real_brokers.toml", "real_measured.json", "real.md"))
 WALKS = ROOT / "docs" / "real_random.json"
 OPEN = "it can be played, and was not yet"
@@ -65,6 +66,11 @@ def _written() -> dict[str, Any]:
 def key_of(case: Case) -> str:
     """Names a case in what was measured."""
     return f"{case['spec']} on {case['kafka']}"
+
+
+def is_measured(case: Case, found: dict[str, Any] | None, runs: int) -> bool:
+    """Whether a case was played so often, and its control too."""
+    return found is not None and found["runs"] >= runs and ("control" not in case or found["controls"] > 0)
 
 
 def prepared(case: Case) -> tuple[Prepared, Prepared | None]:
@@ -332,6 +338,20 @@ def on_brokers() -> dict[int, OnBrokers]:
     return found
 
 
+def in_lists(measured: dict[str, Any]) -> dict[str, str]:
+    """By spec what `acked list` and `acked gallery` say of real brokers."""
+    found: dict[str, str] = {}
+    for name in sorted({case["spec"] for case in cases()}):
+        done = [(case, measured[key_of(case)]) for case in cases() if case["spec"] == name and key_of(case) in measured]
+        played = [(case, one) for case, one in done if one["reproduced"] == one["runs"]]
+        if played:
+            on = says_list(sorted({case["kafka"] for case, _ in played}, key=lambda version: release(version).number))
+            kept = dict.fromkeys(case["control"] for case, one in played if "control" in case and one["kept"])
+            nots = [f"with {control}" if "=" in control else f"on {control}" for control in kept]
+            found[name] = f"reproduced on {on}" + (f", not {says_list(nots)}" if nots else "")
+    return found
+
+
 def _reproduced(done: list[tuple[Case, dict[str, Any]]]) -> OnBrokers:
     """What cases of one row have in common is said once."""
     played = [(case, one) for case, one in done if one["reproduced"]]
@@ -393,12 +413,13 @@ def main() -> None:
         case
         for case in ([] if given.page or given.refused else cases())
         if (not given.only or case["spec"] in given.only) and given.kafka in (None, case["kafka"])
-        and (not given.missing or measured.get(key_of(case), {}).get("runs", 0) < given.runs)
+        and not (given.missing and is_measured(case, measured.get(key_of(case)), given.runs))
     ]  # fmt: skip
     for one in measure(wanted, given.runs, given.controls):
         measured[key_of(one.case)] = one.told()
         write_text(MEASURED, json.dumps(measured, indent=1, sort_keys=True) + "\n", "measurements")
     write_text(PAGE, page(measured), "page")
+    write_text(ON_BROKERS, json.dumps(in_lists(measured), indent=1) + "\n", "what brokers did")
 
 
 if __name__ == "__main__":
