@@ -91,6 +91,11 @@ class Driver:
             self.producers.send(record, leader, statuses, is_held)
         except NotAppended as error:
             raise Parted(str(error)) from None
+        except NotSeen:  # As where a retry is known: its answer waits for followers, and they for their steps.
+            raise Parted(
+                f"broker {leader} has not appended {value_of(record)} after {self.seconds:.0f} seconds, and in the model it "
+                "appends it"
+            ) from None
 
     def _retry_known(self, step: ScriptStep) -> None:
         record, leader = step.arguments["record"], step.arguments["leader"]
