@@ -40,6 +40,7 @@ from acked.reports.pages.spec_pages import OnBrokers  # noqa: E402
 from acked.reports.reproductions.release_table import Deed, read_release, release_table, summary_of  # noqa: E402
 from acked.reports.reproductions.words import MODES  # noqa: E402
 from acked.reports.table import Column, ColumnKind, numbers, table, table_markdown  # noqa: E402
+from tools.real_stories import NINE, OTHERS  # noqa: E402
 
 RELEASES, STORIES = ROOT / "docs" / "real_releases", ROOT / "docs" / "real_stories.json"
 ON_BROKERS = ROOT / "specs" / "on_brokers.json"
@@ -199,16 +200,17 @@ def again() -> list[str]:
     counted = json.loads(STORIES.read_text("utf-8")) if STORIES.is_file() else {}
     if not counted:
         return []
+    told = {(one.story, one.kafka): one.in_words() for one in (*NINE, *OTHERS)}
     rows = [
         (
-            one["story"], one["kafka"], f"{one['as_told']} of {one['runs']}", str(one["burners"]),
-            f"{one['load'][0]:g} to {one['load'][1]:g}", f"{one['up']} s",
+            one["story"], one["kafka"], told[one["story"], one["kafka"]], f"{one['as_told']} of {one['runs']}",
+            str(one["burners"]), f"{one['load'][0]:g} to {one['load'][1]:g}", f"{one['up']} s",
             f"{one['processor']} s" if "processor" in one else "", f"{one['seconds']} s", one["date"],
         )
         for _, one in sorted(counted.items(), key=lambda item: (item[1]["burners"], item[1]["story"]))
     ]  # fmt: skip
-    columns = (Column("story", ColumnKind.CODE), "release", "as told", numbers("burners"), "load", numbers("up"),
-               numbers("processor"), numbers("played"), "date")  # fmt: skip
+    columns = (Column("story", ColumnKind.CODE), "release", "how it ends", "as told", numbers("burners"), "load",
+               numbers("up"), numbers("processor"), numbers("played"), "date")  # fmt: skip
     return ["## Again and again", "", *AGAIN.splitlines(), "", *table_markdown(table(columns, rows)), ""]
 
 
@@ -217,7 +219,7 @@ The stories of `cluster/stories`, played on one cluster each, again and again, o
 (“load” is the machine's, “burners” are processes that were started beside them and only use a processor; “processor” is what
 a broker had used of one when the cluster was up, with its class archive). Made by
 `python tools/real_stories.py --runs 10`, and with `--burners 2`; those that are not of the prototype by `--others`. In the
-stories of a library the producer is librdkafka: it sends again and has several requests in flight by itself, with idempotence
+`library` stories the producer is librdkafka: it sends again and has several requests in flight by itself, with idempotence
 and without."""
 
 WHOLE = """\

@@ -50,6 +50,14 @@ class Told:
     log: tuple[str, ...]
     mode: Mode | None = None
 
+    def in_words(self) -> str:
+        """How it ends."""
+        if self.lost:
+            return f"{' and '.join(self.lost)} is acknowledged, and lost"
+        if not self.acknowledged:
+            return "nothing is acknowledged, nothing lost"
+        return f"nothing is lost; the log is {' '.join(self.log)}"
+
 
 def loses(story: str, kafka: str, mode: Mode | None = None) -> Told:
     """The record that was acknowledged is lost."""

@@ -12,6 +12,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.archive import with_archive
 from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.nodes.jvm import Exited
 from acked.cluster.nodes.plan import ClusterPlan, make_plan
 from acked.cluster.playing.play import Played, SeenStep, play
 from acked.cluster.playing.playable import ways_of
@@ -121,18 +122,27 @@ def reproduce(prepared: Prepared, keep: bool = False, heed: Heed | None = None) 
 def reproduce_each(wanted: Iterable[Prepared]) -> Iterator[Reproduction]:
     """Plays runs one after the other, each on a topic of its own; the cluster is the same as long as it does for the next.
 
-    It does if the next needs the same nodes and settings, and if everything of this one could be cleared away.
+    It does if the next needs the same nodes and settings, and if everything of this one could be cleared away. A broker may
+    still end after that, of what it found when it was let go on, as old ones do: then the next has a cluster of its own.
     """
     left = deque(wanted)
     number = 0
     while left:
         plan = planned(left[0])
         with Cluster(plan) as cluster:
+            is_new = True
             while left and planned(left[0]) == plan:
-                prepared, number = left.popleft(), number + 1
+                prepared, number = left[0], number + 1
                 setting = replace(prepared.setting, sessions_expire=prepared.brokers.sessions_expire)
-                played = play(prepared.script, cluster, f"{TOPIC}{number}", setting)
+                try:
+                    played = play(prepared.script, cluster, f"{TOPIC}{number}", setting)
+                except Exited as error:
+                    if is_new or error.is_of_machine:
+                        raise
+                    break
+                left.popleft()
                 yield Reproduction(prepared, plan.mode, played, cluster.seconds, None)
+                is_new = False
                 if not left or not cleared(cluster, f"{TOPIC}{number}"):
                     break
 
