@@ -26,7 +26,7 @@ from acked.model.language.semantics import Guard
 from acked.model.language.values import Bool
 from acked.model.partition.common import presumes_leadership
 from acked.model.partition.protocol import partition
-from acked.model.partition.settings import caught_up_stay
+from acked.model.partition.settings import assigned, caught_up_stay
 from acked.model.partition.state import Replica, State
 
 _WAITS = "whether the high watermark waits for a follower outside the ISR depends on how long ago that one had caught up"
@@ -177,9 +177,14 @@ def _knows_less(instance: Instance, codes: Sequence[int], step: ActionInstance) 
 
 
 def _check_protocol(question: Question) -> None:
-    found = question.instance.protocol
+    found, constants = question.instance.protocol, question.instance.constants
     if found is not partition:
         raise ConfigurationError(f"real brokers play traces of {partition.name}, and this one is of {found.name}")
+    first, brokers = constants[assigned.name], constants["replicas"]
+    if 0 < first < brokers:
+        raise ConfigurationError(
+            f"the partition begins with {first} replicas on {brokers} brokers, and the driver gives every broker one"
+        )
 
 
 def _with_clauses(instance: Instance, step: ActionInstance, clauses: Iterable[_Clause]) -> ActionInstance:

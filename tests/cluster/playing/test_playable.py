@@ -96,6 +96,12 @@ def test_traces_of_other_protocols_are_refused() -> None:
         playable(asked, Mode.KRAFT)
 
 
+def test_a_partition_that_does_not_begin_on_all_brokers_is_refused() -> None:
+    asked = question("2.0", reassignment=True, assigned=2)
+    with pytest.raises(ConfigurationError, match="with 2 replicas on 3 brokers, and the driver gives every broker one"):
+        playable(asked, Mode.ZOOKEEPER)
+
+
 def test_consumers_read_from_followers_since_2_4() -> None:
     asked = question("3.9", "kraft", consumer="followers", acks="1", replicas=2)
     labels = [SENT, "FetchAtOnce(follower=1, leader=0, end=1)", "FetchNothingNew(follower=1, leader=0)"]
