@@ -69,6 +69,11 @@ def key_of(case: Case) -> str:
     return f"{case['spec']} on {case['kafka']}"
 
 
+def rules_of(case: Case) -> str:
+    """Whose rules a claim is asked under, if not those of its file."""
+    return f" under the rules of {case['rules']}" if "rules" in case else ""
+
+
 def is_measured(case: Case, found: dict[str, Any] | None, runs: int) -> bool:
     """Whether a case was played so often, and its control too."""
     return found is not None and found["runs"] >= runs and ("control" not in case or found["controls"] > 0)
@@ -78,7 +83,7 @@ def prepared(case: Case) -> tuple[Prepared, Prepared | None]:
     """The run of a case, and its control."""
     brokers = Brokers(case["kafka"], Mode(case["control_plane"]) if "control_plane" in case else None)
     changed, timed = case.get("constants", {}), case.get("timed", False)
-    found, _ = playable_run(case["spec"], changed, On(brokers.chosen_mode, brokers.version, timed), True)
+    found, _ = playable_run(case["spec"], changed, On(brokers.chosen_mode, brokers.version, timed), True, case.get("rules"))
     first = prepare(found.question, found.run, brokers)
     if "control" not in case:
         return first, None
@@ -172,8 +177,8 @@ def page(measured: dict[str, Any]) -> str:
         where = f"step {', '.join(map(str, found['parts']))}: {found['reason']}" if found["parts"] else ""
         brokers = f"{case['kafka']}, {MODES[Mode(found['mode'])]}"
         lines.append(
-            f"| `{case['spec']}` | {case.get('row', '')} | {found['steps']} | {brokers} | {found['reproduced']} of "
-            f"{found['runs']} | {case.get('control', '')} | {kept} | {where} | {found['up']} s | {found['seconds']} s | "
+            f"| `{case['spec']}`{rules_of(case)} | {case.get('row', '')} | {found['steps']} | {brokers} | "
+            f"{found['reproduced']} of {found['runs']} | {case.get('control', '')} | {kept} | {where} | {found['up']} s | {found['seconds']} s | "
             f"{found['date']} |"
         )
     lines += ["", *whole_releases(), *again(), _written()["findings"], RANDOM, *_random(), "", NOT_THERE]
@@ -350,7 +355,7 @@ def in_lists(measured: dict[str, Any]) -> dict[str, str]:
             on = says_list(sorted({case["kafka"] for case, _ in played}, key=lambda version: release(version).number))
             kept = dict.fromkeys(case["control"] for case, one in played if "control" in case and one["kept"])
             nots = [f"with {control}" if "=" in control else f"on {control}" for control in kept]
-            found[name] = f"reproduced on {on}" + (f", not {says_list(nots)}" if nots else "")
+            found[name] = f"reproduced on {on}{rules_of(played[0][0])}" + (f", not {says_list(nots)}" if nots else "")
     return found
 
 
@@ -372,7 +377,8 @@ def _reproduced(done: list[tuple[Case, dict[str, Any]]]) -> OnBrokers:
 
 def _command(case: Case) -> str:
     constants = "".join(f" -c {name}={str(value).lower()}" for name, value in case.get("constants", {}).items())
-    return f"acked reproduce {case['spec']}{constants} --kafka {case['kafka']}"
+    rules = f" --kafka-version {case['rules']}" if "rules" in case else ""
+    return f"acked reproduce {case['spec']}{constants} --kafka {case['kafka']}{rules}"
 
 
 def not_played(measured: dict[str, Any]) -> list[tuple[int, str, str, str]]:

@@ -28,6 +28,7 @@ class Case:
     parts: int = 0
     row: int = 0
     control_plane: str | None = None
+    rules: str | None = None
     ci: bool = False
     timed: bool = False
     constants: Mapping[str, int | str] = field(default_factory=dict)
@@ -38,7 +39,8 @@ class Case:
     def prepared(self) -> Prepared:
         mode = None if self.control_plane is None else Mode(self.control_plane)
         brokers = Brokers(self.kafka, mode)
-        found, _ = playable_run(self.spec, self.constants, On(brokers.chosen_mode, brokers.version, self.timed), True)
+        on = On(brokers.chosen_mode, brokers.version, self.timed)
+        found, _ = playable_run(self.spec, self.constants, on, True, self.rules)
         return prepare(found.question, found.run, brokers)
 
     def changed(self) -> Changed:
