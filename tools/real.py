@@ -178,8 +178,8 @@ def page(measured: dict[str, Any]) -> str:
         brokers = f"{case['kafka']}, {MODES[Mode(found['mode'])]}"
         lines.append(
             f"| `{case['spec']}`{rules_of(case)} | {case.get('row', '')} | {found['steps']} | {brokers} | "
-            f"{found['reproduced']} of {found['runs']} | {case.get('control', '')} | {kept} | {where} | {found['up']} s | {found['seconds']} s | "
-            f"{found['date']} |"
+            f"{found['reproduced']} of {found['runs']} | {case.get('control', '')} | {kept} | "
+            f"{where} | {found['up']} s | {found['seconds']} s | {found['date']} |"
         )
     lines += ["", *whole_releases(), *again(), _written()["findings"], RANDOM, *_random(), "", NOT_THERE]
     lines += [*_refused(measured), "", *_never()]
