@@ -1,6 +1,6 @@
 """Plays counterexamples on real brokers and writes docs/real.md: what they did, with dates, releases, runs and seconds.
 
-    python tools/real.py [--runs N] [--only SPEC] [--kafka RELEASE]
+    python tools/real.py [--runs 3] [--controls 1] [--only SPEC ...] [--kafka RELEASE] [--missing]
     python tools/real.py --page
 
 What is played stands in docs/real_brokers.toml, what was measured in docs/real_measured.json; `--page` writes the page alone.
@@ -15,6 +15,9 @@ import json
 import statistics
 import sys
 import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +30,7 @@ from acked.checker.errors import ConfigurationError  # noqa: E402
 from acked.checker.files import write_text  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.cluster.playing.playable import NOT_PLAYED, TIMED  # noqa: E402
-from acked.cluster.playing.reproduce import Brokers, Changed, prepare, reproduce  # noqa: E402
+from acked.cluster.playing.reproduce import Brokers, Changed, prepare, reproduce_each  # noqa: E402
 from acked.cluster.releases.release import Mode, release, releases  # noqa: E402
 from acked.cluster.transacting import play  # noqa: E402
 from acked.cluster.transacting.script import NOT_PLAYED as NOT_TRANSACTED  # noqa: E402
@@ -41,8 +44,10 @@ from acked.reports.pages.spec_pages import OnBrokers  # noqa: E402
 from acked.reports.reproductions.release_table import Deed, read_release, release_table, summary_of  # noqa: E402
 from acked.reports.reproductions.words import MODES  # noqa: E402
 from acked.reports.table import Column, ColumnKind, numbers, table, table_markdown  # noqa: E402
+from tools.real_stories import NINE, OTHERS  # noqa: E402
 
 RELEASES, STORIES = ROOT / "docs" / "real_releases", ROOT / "docs" / "real_stories.json"
+ON_BROKERS = ROOT / "specs" / "on_brokers.json"
 CASES, MEASURED, PAGE = (ROOT / "docs" / name for name in ("real_brokers.toml", "real_measured.json", "real.md"))
 WALKS = ROOT / "docs" / "real_random.json"
 OPEN = "it can be played, and was not yet"
@@ -67,11 +72,21 @@ def key_of(case: Case) -> str:
     return f"{case['spec']} on {case['kafka']}"
 
 
+def rules_of(case: Case) -> str:
+    """Whose rules a claim is asked under, if not those of its file."""
+    return f" under the rules of {case['rules']}" if "rules" in case else ""
+
+
+def is_measured(case: Case, found: dict[str, Any] | None, runs: int) -> bool:
+    """Whether a case was played so often, and its control too."""
+    return found is not None and found["runs"] >= runs and ("control" not in case or found["controls"] > 0)
+
+
 def prepared(case: Case) -> tuple[Any, Any]:
-    """The run of a case, and its control; what plays them is `player`'s."""
+    """The run of a case, and its control: of replication or of transactions, which are played by drivers of their own."""
     brokers = Brokers(case["kafka"], Mode(case["control_plane"]) if "control_plane" in case else None)
     changed, timed = case.get("constants", {}), case.get("timed", False)
-    found, _ = playable_run(case["spec"], changed, On(brokers.chosen_mode, brokers.version, timed), True)
+    found, _ = playable_run(case["spec"], changed, On(brokers.chosen_mode, brokers.version, timed), True, case.get("rules"))
     if is_of_transactions(found.question):
         transacted = play.prepare(found.question, found.run, brokers.version, brokers.chosen_mode)
         return transacted, transacted.control(case["control"]) if "control" in case else None
@@ -82,28 +97,74 @@ def prepared(case: Case) -> tuple[Any, Any]:
     return first, first.control(Changed(setting=(name, value)) if is_setting else Changed(version=case["control"]))
 
 
-def measure(case: Case, runs: int) -> dict[str, Any]:
-    """Plays a case and its control so many times."""
-    first, control = prepared(case)
-    plays = play.reproduce if isinstance(first, play.Prepared) else reproduce
-    promise = first.question.properties[0].name
-    print(f"{key_of(case)}: {len(first.script.steps)} steps", flush=True)
-    firsts = [plays(first) for _ in range(runs)]
-    controls = [plays(control) for _ in range(runs)] if control is not None else []
-    return {
-        "date": datetime.date.today().isoformat(),
-        "mode": firsts[0].mode.value,
-        "steps": len(first.script.steps),
-        "runs": runs,
-        "reproduced": sum(one.played.parted is None and one.played.breaks(promise) for one in firsts),
-        "parted": sorted({one.played.parted.index for one in firsts if one.played.parted is not None}),
-        "kept": sum(keeps(one, promise) for one in controls),
-        "parts": sorted({one.played.parted.index for one in controls if one.played.parted is not None}),
-        "reason": next((reason_of(one) for one in controls), ""),
-        "up": round(statistics.median(one.start_seconds for one in firsts), 1),
-        "seconds": round(statistics.median(one.played.seconds for one in firsts), 1),
-        "rules": [rule.constant for rule in first.others],
-    }
+@dataclass
+class Measured:
+    """A case, how often it and its control are to be played, and how they were."""
+
+    case: Case
+    first: Any
+    control: Any
+    runs: int
+    controls: int
+    firsts: list[Any] = field(default_factory=list)
+    others: list[Any] = field(default_factory=list)
+
+    def plays(self) -> list[tuple[Any, list[Any]]]:
+        """What is played, each with where it is kept."""
+        again = [] if self.control is None else [(self.control, self.others)] * self.controls
+        return [(self.first, self.firsts)] * self.runs + again
+
+    def is_whole(self) -> bool:
+        """Whether all has been played."""
+        return len(self.firsts) + len(self.others) == len(self.plays())
+
+    def told(self) -> dict[str, Any]:
+        """What is written down."""
+        promise = self.first.question.properties[0].name
+        return {
+            "date": datetime.date.today().isoformat(),
+            "mode": self.firsts[0].mode.value,
+            "steps": len(self.first.script.steps),
+            "runs": self.runs,
+            "reproduced": sum(one.played.parted is None and one.played.breaks(promise) for one in self.firsts),
+            "parted": sorted({one.played.parted.index for one in self.firsts if one.played.parted is not None}),
+            "controls": len(self.others),
+            "kept": sum(keeps(one, promise) for one in self.others),
+            "parts": sorted({one.played.parted.index for one in self.others if one.played.parted is not None}),
+            "reason": next((reason_of(one) for one in self.others), ""),
+            "up": round(statistics.median(one.start_seconds for one in self.firsts), 1),
+            "seconds": round(statistics.median(one.played.seconds for one in self.firsts), 1),
+            "rules": [rule.constant for rule in self.first.others],
+        }
+
+
+def measure(wanted: list[Case], runs: int, controls: int) -> Iterator[Measured]:
+    """Plays cases and their controls so often, on one cluster if they need the same brokers; each as soon as it is done."""
+    all_of_them = []
+    for case in wanted:
+        first, control = prepared(case)
+        print(f"{key_of(case)}: {len(first.script.steps)} steps", flush=True)
+        all_of_them.append(Measured(case, first, control, runs, controls))
+    plays = [(one, *each) for one in all_of_them for each in one.plays()]
+    transacted = [each for each in plays if isinstance(each[1], play.Prepared)]
+    replicated = [each for each in plays if not isinstance(each[1], play.Prepared)]
+    replicated.sort(key=lambda each: _brokers_of(each[1]), reverse=True)
+    seen = chain(reproduce_each(each[1] for each in replicated), (play.reproduce(each[1]) for each in transacted))
+    for (one, _, kept), found in zip((*replicated, *transacted), seen, strict=True):
+        kept.append(found)
+        which = "control" if kept is one.others else "as the model says"
+        parted = found.played.parted
+        how = which if parted is None else f"{which}, parts at step {parted.index}: {found.played.reason}"
+        print(f"{key_of(one.case)}, up {found.start_seconds:.1f} s, played {found.played.seconds:.1f} s, {how}", flush=True)
+        if one.is_whole():
+            yield one
+
+
+def _brokers_of(play: Any) -> tuple[Any, ...]:
+    """What brings runs on the same brokers together."""
+    chosen, setting = release(play.brokers.version), play.setting
+    features, brokers = sorted(setting.features(chosen).items()), sorted(setting.brokers.items())
+    return chosen.number, play.brokers.chosen_mode.value, setting.replicas, features, brokers
 
 
 def reason_of(control: Any) -> str:
@@ -129,13 +190,13 @@ def page(measured: dict[str, Any]) -> str:
         found = measured.get(key_of(case))
         if found is None:
             continue
-        kept = f"{found['kept']} of {found['runs']}" if "control" in case else ""
+        kept = f"{found['kept']} of {found['controls']}" if "control" in case else ""
         where = f"step {', '.join(map(str, found['parts']))}: {found['reason']}" if found["parts"] else ""
         brokers = f"{case['kafka']}, {MODES[Mode(found['mode'])]}"
         lines.append(
-            f"| `{case['spec']}` | {case.get('row', '')} | {found['steps']} | {brokers} | {found['reproduced']} of "
-            f"{found['runs']} | {case.get('control', '')} | {kept} | {where} | {found['up']} s | {found['seconds']} s | "
-            f"{found['date']} |"
+            f"| `{case['spec']}`{rules_of(case)} | {case.get('row', '')} | {found['steps']} | {brokers} | "
+            f"{found['reproduced']} of {found['runs']} | {case.get('control', '')} | {kept} | "
+            f"{where} | {found['up']} s | {found['seconds']} s | {found['date']} |"
         )
     lines += ["", *whole_releases(), *again(), _written()["findings"], RANDOM, *_random(), "", NOT_THERE]
     lines += [*_refused(measured), "", *_never()]
@@ -161,22 +222,27 @@ def again() -> list[str]:
     counted = json.loads(STORIES.read_text("utf-8")) if STORIES.is_file() else {}
     if not counted:
         return []
+    told = {(one.story, one.kafka): one.in_words() for one in (*NINE, *OTHERS)}
     rows = [
         (
-            one["story"], one["kafka"], f"{one['as_told']} of {one['runs']}", str(one["burners"]),
-            f"{one['load'][0]:g} to {one['load'][1]:g}", f"{one['up']} s", f"{one['seconds']} s", one["date"],
+            one["story"], one["kafka"], told[one["story"], one["kafka"]], f"{one['as_told']} of {one['runs']}",
+            str(one["burners"]), f"{one['load'][0]:g} to {one['load'][1]:g}", f"{one['up']} s",
+            f"{one['processor']} s" if "processor" in one else "", f"{one['seconds']} s", one["date"],
         )
         for _, one in sorted(counted.items(), key=lambda item: (item[1]["burners"], item[1]["story"]))
     ]  # fmt: skip
-    columns = (Column("story", ColumnKind.CODE), "release", "as told", numbers("burners"), "load", numbers("up"),
-               numbers("played"), "date")  # fmt: skip
+    columns = (Column("story", ColumnKind.CODE), "release", "how it ends", "as told", numbers("burners"), "load",
+               numbers("up"), numbers("processor"), numbers("played"), "date")  # fmt: skip
     return ["## Again and again", "", *AGAIN.splitlines(), "", *table_markdown(table(columns, rows)), ""]
 
 
 AGAIN = """\
 The stories of `cluster/stories`, played on one cluster each, again and again, on two cores that did other work all the time
-(“load” is the machine's, “burners” are processes that were started beside them and only use a processor). Made by
-`python tools/real_stories.py --runs 10`, and with `--burners 2`."""
+(“load” is the machine's, “burners” are processes that were started beside them and only use a processor; “processor” is what
+a broker had used of one when the cluster was up, with its class archive). Made by
+`python tools/real_stories.py --runs 10`, and with `--burners 2`; those that are not of the prototype by `--others`. In the
+`library` stories the producer is librdkafka: it sends again and has several requests in flight by itself, with idempotence
+and without."""
 
 WHOLE = """\
 All claims under the rules of a release, and its own bugs of the gallery: what the model says that is violated, and what the
@@ -190,7 +256,9 @@ INTRODUCTION = """\
 Counterexamples of the model, played on unmodified releases of Kafka on loopback: every step by itself, and after each step
 logs, leader epochs, high watermarks, ISR and leader of the brokers compared with the state of the model. *Reproduced* means
 that they never differed, so the promise is broken on real brokers as it is in the model. The *control* takes the same
-steps on a release that is fixed, or with a safer setting; it has to go another way, and to keep the promise.
+steps on a release that is fixed, or with a safer setting; it has to go another way, and to keep the promise. Of a control the
+set of eligible leaders is not compared: it differs before the run has come to what is mended, and where it matters another
+leader is elected.
 
 Made by `python tools/real.py`; one of them again: `acked reproduce kafka7415-bug --kafka 2.0.0 --control 2.0.1`. A lost page
 cache is a log that was cut while its broker was down. “Up” is what the cluster took to start, “played” what the steps took
@@ -308,11 +376,25 @@ def on_brokers() -> dict[int, OnBrokers]:
     return found
 
 
+def in_lists(measured: dict[str, Any]) -> dict[str, str]:
+    """By spec what `acked list` and `acked gallery` say of real brokers."""
+    found: dict[str, str] = {}
+    for name in sorted({case["spec"] for case in cases()}):
+        done = [(case, measured[key_of(case)]) for case in cases() if case["spec"] == name and key_of(case) in measured]
+        played = [(case, one) for case, one in done if one["reproduced"] == one["runs"]]
+        if played:
+            on = says_list(sorted({case["kafka"] for case, _ in played}, key=lambda version: release(version).number))
+            kept = dict.fromkeys(case["control"] for case, one in played if "control" in case and one["kept"])
+            nots = [f"with {control}" if "=" in control else f"on {control}" for control in kept]
+            found[name] = f"reproduced on {on}{rules_of(played[0][0])}" + (f", not {says_list(nots)}" if nots else "")
+    return found
+
+
 def _reproduced(done: list[tuple[Case, dict[str, Any]]]) -> OnBrokers:
     """What cases of one row have in common is said once."""
     played = [(case, one) for case, one in done if one["reproduced"]]
     releases_played = list(dict.fromkeys(case["kafka"] for case, _ in played))
-    kept = {case["control"]: one for case, one in played if "control" in case and one["kept"] == one["runs"]}
+    kept = {case["control"]: one for case, one in played if "control" in case and one["kept"] == one["controls"] > 0}
     yes = says_list([f"{case['kafka']} ({one['steps']} steps, {one['reproduced']} of {one['runs']})" for case, one in played])
     sentences = [f"Reproduced on {yes}"]
     for control, one in kept.items():
@@ -326,7 +408,8 @@ def _reproduced(done: list[tuple[Case, dict[str, Any]]]) -> OnBrokers:
 
 def _command(case: Case) -> str:
     constants = "".join(f" -c {name}={str(value).lower()}" for name, value in case.get("constants", {}).items())
-    return f"acked reproduce {case['spec']}{constants} --kafka {case['kafka']}"
+    rules = f" --kafka-version {case['rules']}" if "rules" in case else ""
+    return f"acked reproduce {case['spec']}{constants} --kafka {case['kafka']}{rules}"
 
 
 def not_played(measured: dict[str, Any]) -> list[tuple[int, str, str, str]]:
@@ -353,7 +436,9 @@ def main() -> None:
     """Measures, and writes both files."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--only", help="a spec")
+    parser.add_argument("--controls", type=int, default=1, help="how often controls are played")
+    parser.add_argument("--only", nargs="+", metavar="SPEC", help="these specs")
+    parser.add_argument("--missing", action="store_true", help="those that were not yet played so often")
     parser.add_argument("--kafka", help="a release")
     parser.add_argument("--refused", action="store_true", help="say anew why the other rows are not played, without brokers")
     parser.add_argument("--page", action="store_true", help="write the page from what was measured")
@@ -362,11 +447,17 @@ def main() -> None:
     if given.refused:
         measured["refused"] = refusals()
         write_text(MEASURED, json.dumps(measured, indent=1, sort_keys=True) + "\n", "measurements")
-    for case in [] if given.page or given.refused else cases():
-        if given.only in (None, case["spec"]) and given.kafka in (None, case["kafka"]):
-            measured[key_of(case)] = measure(case, given.runs)
-            write_text(MEASURED, json.dumps(measured, indent=1, sort_keys=True) + "\n", "measurements")
+    wanted = [
+        case
+        for case in ([] if given.page or given.refused else cases())
+        if (not given.only or case["spec"] in given.only) and given.kafka in (None, case["kafka"])
+        and not (given.missing and is_measured(case, measured.get(key_of(case)), given.runs))
+    ]  # fmt: skip
+    for one in measure(wanted, given.runs, given.controls):
+        measured[key_of(one.case)] = one.told()
+        write_text(MEASURED, json.dumps(measured, indent=1, sort_keys=True) + "\n", "measurements")
     write_text(PAGE, page(measured), "page")
+    write_text(ON_BROKERS, json.dumps(in_lists(measured), indent=1) + "\n", "what brokers did")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """Plays the stories of `cluster/stories` on real brokers again and again, and counts how often they end as they are told.
 
     python tools/real_stories.py [--runs 10] [--only STORY] [--burners N]
+    python tools/real_stories.py --others
 
+`--others` plays those that are not of the prototype, three times each.
 `--burners` starts so many processes beside them that do nothing but use a processor. What was counted stands in
 docs/real_stories.json, with the load of the machine, and from there in docs/real.md (`python tools/real.py --page`).
 """
@@ -48,6 +50,14 @@ class Told:
     log: tuple[str, ...]
     mode: Mode | None = None
 
+    def in_words(self) -> str:
+        """How it ends."""
+        if self.lost:
+            return f"{' and '.join(self.lost)} is acknowledged, and lost"
+        if not self.acknowledged:
+            return "nothing is acknowledged, nothing lost"
+        return f"nothing is lost; the log is {' '.join(self.log)}"
+
 
 def loses(story: str, kafka: str, mode: Mode | None = None) -> Told:
     """The record that was acknowledged is lost."""
@@ -67,10 +77,40 @@ NINE = (
 )
 
 
+OTHERS = (
+    Told("past-epoch", "2.4.1", ("r1",), ("r1",), ("r0",)),
+    Told("past-epoch", "2.5.1", (), (), ("r0",)),
+    Told("lost-answer-idempotent", "4.1.0", ("r0",), (), ("r0",)),
+    *(
+        told
+        for kafka in ("2.1.1", "4.1.0")
+        for told in (
+            Told("library-retries", kafka, ("r0",), (), ("r0", "r0")),
+            Told("library-retries-idempotent", kafka, ("r0",), (), ("r0",)),
+            Told("library-overtakes", kafka, ("r0", "r2", "r1"), (), ("r0", "r2", "r1")),
+            Told("library-overtakes-idempotent", kafka, ("r0", "r1", "r2"), (), ("r0", "r1", "r2")),
+        )
+    ),
+)
+"""Those that are not of the prototype: three of three are enough."""
+
+
+def processor_seconds(cluster: Cluster) -> float:
+    """What a broker has used of a processor by now, in the middle of all brokers."""
+    used = []
+    for broker in cluster.plan.brokers:
+        jvm = cluster.nodes[broker].jvm
+        assert jvm is not None
+        fields = Path(f"/proc/{jvm.pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+        used.append((int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
+    return statistics.median(used)
+
+
 def count(one: Told, runs: int, burners: int) -> dict[str, Any]:
     """Plays one on one cluster so many times."""
     story, seconds, loads, others = STORIES[one.story], [], [], []
     with Cluster(with_archive(make_plan(one.kafka, one.mode, settings=dict(story.settings)))) as cluster:
+        used = processor_seconds(cluster)
         for number in range(runs):
             stage = Stage(cluster, f"t{number}")
             begun = time.monotonic()
@@ -94,6 +134,7 @@ def count(one: Told, runs: int, burners: int) -> dict[str, Any]:
         "burners": burners,
         "load": [round(min(loads), 1), round(max(loads), 1)],
         "up": round(cluster.seconds, 1),
+        "processor": round(used, 1),
         "seconds": round(statistics.median(seconds), 1),
     }
 
@@ -113,16 +154,18 @@ def burning(burners: int) -> Iterator[None]:
 def main() -> None:
     """Counts, and keeps what was counted after every story."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--others", action="store_true", help="those that are not of the prototype")
+    parser.add_argument("--runs", type=int, help="how often; 10, or 3 of the others")
     parser.add_argument("--only", help="a story")
     parser.add_argument("--burners", type=int, default=0)
     given = parser.parse_args()
     counted: dict[str, Any] = json.loads(COUNTED.read_text("utf-8")) if COUNTED.is_file() else {}
     with burning(given.burners):
-        for one in NINE:
+        for one in OTHERS if given.others else NINE:
             if given.only in (None, one.story):
                 beside = f", {given.burners} burners" if given.burners else ""
-                counted[f"{one.story} on {one.kafka}{beside}"] = count(one, given.runs, given.burners)
+                runs = given.runs or (3 if given.others else 10)
+                counted[f"{one.story} on {one.kafka}{beside}"] = count(one, runs, given.burners)
                 write_text(COUNTED, json.dumps(counted, indent=1, sort_keys=True) + "\n", "counts")
 
 

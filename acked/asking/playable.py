@@ -80,19 +80,18 @@ def playable_counterexample(
 
     if is_of_transactions(question):
         return _of_transactions(question, title, name, quiet)
-    from acked.cluster.nodes.leadership import moves_only_in_sync
-    from acked.cluster.playing.playable import TIMED, as_asked, left_out, playable
+    from acked.cluster.playing.playable import LATEST_WAYS, TIMED, as_asked, left_out, playable, ways_of
     from acked.cluster.releases.release import release
     from acked.reports.progress import ProgressReporter
 
     mode, timed = on.mode, on.timed
     without = left_out(question, timed)
-    in_sync = on.release is not None and moves_only_in_sync(release(on.release), mode)
+    ways = LATEST_WAYS if on.release is None else ways_of(release(on.release), mode)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
-        result = search(playable(question, mode, timed, in_sync), observer=observer)
+        result = search(playable(question, mode, timed, ways), observer=observer)
         if not result.violations and any(name in TIMED for name in without):
             without = left_out(question, is_timed=True)
-            result = search(playable(question, mode, is_timed=True, moves_in_sync=in_sync), observer=observer)
+            result = search(playable(question, mode, is_timed=True, ways=ways), observer=observer)
         if not result.violations:
             whole = search(question, observer=observer)
     if result.violations:

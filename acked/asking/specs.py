@@ -5,6 +5,7 @@ The specs that come with acked are in `acked/specs`, which in a checkout is a li
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -34,6 +35,12 @@ def all_bundled() -> Iterator[Path]:
         if name.endswith(".toml")
     ]
     return (Path(folder, f"{stem}.toml") for _, stem, folder in sorted(found))
+
+
+def on_brokers() -> dict[str, str]:
+    """By name of a bundled spec what real brokers did with it; none for those that were not played (docs/real.md)."""
+    found: dict[str, str] = json.loads((bundled_specs() / "on_brokers.json").read_text("utf-8"))
+    return found
 
 
 def bundled_spec(name: str) -> Path | None:

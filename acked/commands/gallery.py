@@ -10,7 +10,7 @@ import click
 
 from acked.asking.options import CACHE, OUT, QUIET, warn_without_cache
 from acked.asking.output import Output, make_folder, say
-from acked.asking.specs import all_bundled
+from acked.asking.specs import all_bundled, on_brokers
 from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.files import read_bytes, write_text
 from acked.checker.spec.spec import Spec, load_spec
@@ -36,14 +36,15 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, use_cache: bool, qui
 
     Nothing is taken from expectations: every answer is found by a search. The index is there from the beginning and grows
     with the answers; after an interruption it has those that are known, and the same command goes on from there. Specs that
-    only serve as reference for counts and lengths are left out, and so are slow ones, which the site names. A site of more
-    than 12 MB is an error.
+    only serve as reference for counts and lengths are left out, and so are slow ones, which the site names. Where a
+    counterexample was played on real brokers, the index says on which. A site of more than 12 MB is an error.
 
     \b
     acked gallery -o site --select 'kip*'
     """
     from acked.asking.made_pages import PageCache
-    from acked.reports.pages.gallery import MAX_BYTES
+    from acked.reports.pages.gallery import MAX_BYTES, Story
+    from acked.reports.pages.gallery_stories import on_real_brokers
 
     bundled = [load_spec(path) for path in all_bundled()]
     specs = [spec for spec in bundled if is_wanted(spec, select, slow)]
@@ -54,7 +55,7 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, use_cache: bool, qui
         warn_without_cache()
     cache = PageCache.usual() if use_cache else None
     _make_ready(out)
-    stories: list[Story] = []
+    played, stories = on_brokers(), list[Story]()
     _write_index(out, stories, 0, specs, left_out)
     for number, spec in enumerate(specs, start=1):
         made = cache.get(spec) if cache is not None else None
@@ -62,7 +63,8 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, use_cache: bool, qui
             say(f"{number} of {len(specs)}: {spec.name}{'' if made is None else ' (known)'}")
         if made is None:
             made = _made(spec, cache, quiet)
-        stories += made.stories
+        asked = spec.properties[0].name
+        stories += [on_real_brokers(one, played.get(spec.name)) if one.promise == asked else one for one in made.stories]
         for name, text in made.pages.items():
             write_text(out / name, text, "page")
         _write_index(out, stories, number, specs, left_out)

@@ -13,7 +13,7 @@ import click
 from acked.asking.completion import completed
 from acked.asking.options import CONTROL_PLANE, shows_without_progress
 from acked.asking.output import Output
-from acked.asking.specs import all_bundled, bundled_specs
+from acked.asking.specs import all_bundled, bundled_specs, on_brokers
 from acked.checker.errors import ConfigurationError
 from acked.checker.names import choices, near
 from acked.checker.question.question import DEADLOCK
@@ -156,7 +156,7 @@ def as_document(what: str, chosen: Filter = EVERYTHING) -> dict[str, Any]:
             {"name": item.name, "least": item.lo, "greatest": item.hi, "doc": item.doc, "protocols": users}
             for item, users in _constants(chosen)
         ],
-        "specs": lambda: [_about_spec(item) for item in _chosen_specs(chosen)],
+        "specs": lambda: _about_specs(chosen),
     }
     if what in PROTOCOLS:
         return _about_protocol(PROTOCOLS[what])
@@ -185,7 +185,12 @@ def _about_property(item: Property, users: list[str]) -> dict[str, Any]:
     }
 
 
-def _about_spec(spec: Spec) -> dict[str, Any]:
+def _about_specs(chosen: Filter) -> list[dict[str, Any]]:
+    played = on_brokers()
+    return [_about_spec(spec, played.get(spec.name)) for spec in _chosen_specs(chosen)]
+
+
+def _about_spec(spec: Spec, brokers: str | None) -> dict[str, Any]:
     return {
         "name": spec.name,
         "title": spec.title,
@@ -193,6 +198,7 @@ def _about_spec(spec: Spec) -> dict[str, Any]:
         "constants": spec.constants,
         "expected": _expected(spec),
         "slow": spec.slow,
+        "brokers": brokers,
         "path": str(spec.path),
     }
 
@@ -210,11 +216,12 @@ def print_listing(console: Console, what: str, chosen: Filter) -> None:
     if what in ("invariants", "all"):
         print_properties(console, _properties(chosen))
     if what in ("specs", "all"):
+        played = on_brokers()
         print_specs(
             console,
             [
-                SpecRow(spec.name, spec.title, spec.protocol.name, spec.version, spec.given, _expected(spec))
-                for spec in _chosen_specs(chosen)
+                SpecRow(one.name, one.title, one.protocol.name, one.version, one.given, _expected(one), played.get(one.name))
+                for one in _chosen_specs(chosen)
             ],
         )
 

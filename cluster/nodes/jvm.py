@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import subprocess
 from dataclasses import dataclass
@@ -24,9 +25,12 @@ _OPTIONS = (
 BROKER_HEAP_MB, ZOOKEEPER_HEAP_MB = 256, 96
 SHUTDOWN_SECONDS = 60.0
 
+_FULL = "the disk is full"
+_NOTHING_LEFT = 1 << 14
+"""So few free bytes are none: a node writes more at once."""
 _CAUSES = (
     (re.compile(r"Address already in use|BindException|Socket server failed to bind"), "a port that it needs is in use"),
-    (re.compile(r"No space left on device"), "the disk is full"),
+    (re.compile(r"No space left on device"), _FULL),
     (re.compile(r"OutOfMemoryError|insufficient memory"), "there is not enough memory"),
 )
 _TELLING = re.compile(r"\b(FATAL|ERROR)\b|Exception|Error:|Could not|because")
@@ -123,7 +127,7 @@ def run_to_end(name: str, program: Program, folder: Path, seconds: float) -> Non
     except OSError as error:
         raise SystemFailure(f"cannot start {name} with {program.java}: {error.strerror}") from None
     if done.returncode != 0:
-        words = _cause((done.stdout + done.stderr).decode("utf-8", "replace"))
+        words = _cause((done.stdout + done.stderr).decode("utf-8", "replace"), folder)
         raise SystemFailure(f"{name} failed with code {done.returncode}: {words}")
 
 
@@ -134,15 +138,17 @@ def why_it_ended(folder: Path) -> str:
         path = folder / name
         if path.is_file():
             text += path.read_text(encoding="utf-8", errors="replace")[-40_000:]
-    return _cause(text)
+    return _cause(text, folder)
 
 
-def _cause(text: str) -> str:
+def _cause(text: str, folder: Path) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for pattern, words in _CAUSES:
         found = next((line for line in lines if pattern.search(line)), None)
         if found is not None:
             return f"{words} (“{found[:200]}”)"
+    if shutil.disk_usage(folder).free < _NOTHING_LEFT:
+        return f"{_FULL}, and it could not write down why it ended (in {folder})"
     telling = [line for line in lines if _TELLING.search(line) and not line.startswith("at ")]
     last = telling[-1] if telling else lines[-1] if lines else "it said nothing"
     return f"“{last[:300]}”"

@@ -28,10 +28,14 @@ def value_of(record: int) -> str:
     return f"r{record}"
 
 
-def differences(state: State, seen: Seen) -> tuple[Difference, ...]:
-    """Everything in which a state of the model and what is seen differ; epochs only where the logs do not."""
+def differences(state: State, seen: Seen, with_eligible: bool = True) -> tuple[Difference, ...]:
+    """Everything in which a state of the model and what is seen differ; epochs only where the logs do not.
+
+    `with_eligible`: the set of eligible leaders too.
+    """
     replicas = range(len(state["log"]))
-    pairs = [*_of_controller(state, seen), *(pair for replica in replicas for pair in _of_replica(state, seen, replica))]
+    pairs = _of_controller(state, seen, with_eligible)
+    pairs += [pair for replica in replicas for pair in _of_replica(state, seen, replica)]
     if all(_values(state, replica) == list(_replica(seen, replica).values) for replica in replicas):
         pairs += _of_epochs(state, seen)
     return tuple(Difference(what, str(model), str(real)) for what, model, real in pairs if model != real)
@@ -40,7 +44,7 @@ def differences(state: State, seen: Seen) -> tuple[Difference, ...]:
 Pair = tuple[str, object, object]
 
 
-def _of_controller(state: State, seen: Seen) -> list[Pair]:
+def _of_controller(state: State, seen: Seen, with_eligible: bool) -> list[Pair]:
     controller, found = state["controller"], seen.partition
     if found is None:
         return [("the partition", "there", "not there")]
@@ -48,7 +52,7 @@ def _of_controller(state: State, seen: Seen) -> list[Pair]:
         ("the leader", _or_nobody(controller["leader"]), _or_nobody(None if found.leader < 0 else found.leader)),
         ("the ISR", sorted(controller["isr"]), sorted(found.isr)),
     ]
-    if "elr" in controller and found.eligible is not None:
+    if with_eligible and "elr" in controller and found.eligible is not None:
         pairs.append(("the set of eligible leaders", sorted(controller["elr"]), sorted(found.eligible)))
     return pairs
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
@@ -12,7 +12,7 @@ from acked.cluster.playing.compare import value_of
 from acked.cluster.playing.gates import Gates, close
 from acked.cluster.playing.heartbeats import shut_down_unhindered
 from acked.cluster.playing.playable import HEARS
-from acked.cluster.playing.producers import Producers
+from acked.cluster.playing.producers import NotAppended, Producers
 from acked.cluster.playing.script import Script, ScriptStep, State
 from acked.cluster.playing.sessions import Sessions
 from acked.cluster.playing.setting import LAG_SECONDS, Setting
@@ -25,6 +25,7 @@ from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.facts import FetchRequest, FetchResponse, PartitionState
 from acked.cluster.wire.older import leader_and_isr_answer
+from acked.model.language.words import says_brokers
 
 _OUT_OF_RANGE = 1
 _UNFENCING = 8.0
@@ -79,13 +80,26 @@ class Driver:
         record, leader = step.arguments["record"], step.arguments["leader"]
         statuses = step.before["producer"]["status"]
         if step.arguments["answered"]:
-            self.producers.send(record, leader, statuses)
+            self._send(record, leader, statuses)
             return
         answers = self.cluster.network.hold(CLIENT, leader, Api.PRODUCE, Phase.RESPONSE)
-        self.producers.send(record, leader, statuses)
+        self._send(record, leader, statuses, lambda: bool(answers.held))
         answers.close(seconds=self.seconds)
         answers.lift()
         self.producers.forget(record)
+
+    def _send(
+        self, record: int, leader: int, statuses: Sequence[int], is_held: Callable[[], bool] = lambda: False
+    ) -> None:
+        try:
+            self.producers.send(record, leader, statuses, is_held)
+        except NotAppended as error:
+            raise Parted(str(error)) from None
+        except NotSeen:  # As where a retry is known: its answer waits for followers, and they for their steps.
+            raise Parted(
+                f"broker {leader} has not appended {value_of(record)} after {self.seconds:.0f} seconds, and in the model it "
+                "appends it"
+            ) from None
 
     def _retry_known(self, step: ScriptStep) -> None:
         record, leader = step.arguments["record"], step.arguments["leader"]
@@ -111,8 +125,9 @@ class Driver:
     def _read(self, step: ScriptStep) -> None:
         broker, offset = step.arguments["broker"], step.arguments["offset"]
         wanted = value_of(step.after["consumer"]["record"])
+        follows = step.before["broker"][broker]["leader"] != broker
         with self.cluster.client(broker) as ask:
-            found = ask.fetch(self.stage.topic, offset)
+            found = ask.fetch(self.stage.topic, offset, from_any=follows)
         if found.error or not found.records or found.records[0].text != wanted:
             got = error_name(found.error) if found.error else [record.text for record in found.records]
             raise Parted(f"a consumer that reads at offset {offset} from broker {broker} gets {got}, in the model {wanted}")
@@ -295,8 +310,14 @@ class Driver:
 
     def _shrink_isr(self, step: ScriptStep) -> None:
         """The leader finds followers too slow, by its clock, and writes it down."""
-        wanted = set(step.after["controller"]["isr"])
-        wait_for(lambda: set(self._truth().isr) == wanted, f"ISR {sorted(wanted)}", self._lag_seconds(), self.stage.check)
+        wanted, leader = set(step.after["controller"]["isr"]), step.arguments["leader"]
+        try:
+            wait_for(lambda: set(self._truth().isr) == wanted, f"ISR {sorted(wanted)}", self._lag_seconds(), self.stage.check)
+        except NotSeen:
+            slow, isr = says_brokers(step.arguments["followers"]), sorted(self._truth().isr)
+            raise Parted(
+                f"leader {leader} does not find {slow} too slow: the ISR is {isr}, and in the model {sorted(wanted)}"
+            ) from None
 
     def _ask_to_shrink(self, step: ScriptStep) -> None:
         leader = step.arguments["leader"]

@@ -188,7 +188,7 @@ class _Play:
 
         def look() -> Seen | None:
             seen = self._stage.seen()
-            found = differences(step.after, seen)
+            found = differences(step.after, seen, self._setting.compares_eligible)
             last[:] = [(seen, found)]
             return None if found or not self._are_fresh(step, taken) else seen
 

@@ -15,7 +15,9 @@ from typing import Any, cast
 from acked.checker.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
-from acked.cluster.releases.release import Mode
+from acked.cluster.nodes.leadership import moves_only_in_sync
+from acked.cluster.releases.release import Mode, Release
+from acked.cluster.wire.client import FOLLOWERS_SERVE
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import ActionInstance, Instance
@@ -24,7 +26,7 @@ from acked.model.language.semantics import Guard
 from acked.model.language.values import Bool
 from acked.model.partition.common import presumes_leadership
 from acked.model.partition.protocol import partition
-from acked.model.partition.settings import caught_up_stay
+from acked.model.partition.settings import assigned, caught_up_stay
 from acked.model.partition.state import Replica, State
 
 _WAITS = "whether the high watermark waits for a follower outside the ISR depends on how long ago that one had caught up"
@@ -38,7 +40,7 @@ NOT_PLAYED: Mapping[str, str] = {
     "FetchDivergingLate": _RACE,
     "LateAnswerCounts": _RACE,
     "LateAnswerIsDropped": _RACE,
-    "ReadBeforeTruncation": _RACE,
+    "ReadBeforeTruncation": "nothing outside a broker comes between its new high watermark and the truncation right after it",
     "RestartUnnoticed": "a broker cannot register again before its former session has ended",
     "ReturnWithEmptyDisk": "a broker cannot register again before its former session has ended",
     "LoseAnswer": "a leader asks again when its connection to the controller breaks",
@@ -82,6 +84,28 @@ HEARS = {"BecomeLeader": "leader", "BecomeFollower": "follower"}
 """The actions by which a broker hears who leads, with the parameter that is this broker."""
 
 
+_LEADERS_SERVE = "followers answer consumers since 2.4 (KIP-392)"
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What releases do in different ways. `moves_in_sync`: leadership moves only while all replicas are in sync.
+
+    `leaders_serve`: consumers are answered by leaders alone.
+    """
+
+    moves_in_sync: bool = False
+    leaders_serve: bool = False
+
+
+LATEST_WAYS = Ways()
+
+
+def ways_of(chosen: Release, mode: Mode) -> Ways:
+    """The ways of a release."""
+    return Ways(moves_only_in_sync(chosen, mode), chosen.number < FOLLOWERS_SERVE)
+
+
 @dataclass(frozen=True)
 class Refusal:
     """Why a run cannot be played: its step, counted from 1, the action, and the reason."""
@@ -99,14 +123,11 @@ class _Clause:
     condition: Expr
 
 
-def playable(question: Question, mode: Mode, is_timed: bool = False, moves_in_sync: bool = False) -> Question:
-    """The question about the runs that can be played: fewer actions, further clauses; `is_timed`: also those of `TIMED`.
-
-    `moves_in_sync`: leadership moves only while all replicas are in sync (`moves_only_in_sync`).
-    """
+def playable(question: Question, mode: Mode, is_timed: bool = False, ways: Ways = LATEST_WAYS) -> Question:
+    """The question about the runs that can be played: fewer actions, further clauses; `is_timed`: also those of `TIMED`."""
     _check_protocol(question)
     made = question.instance.protocol.instantiate(question.instance.constants, question.instance.dropped)
-    clauses = _Clauses(made, mode, moves_in_sync)
+    clauses = _Clauses(made, mode, ways)
     made.actions = tuple(
         _with_clauses(made, step, clauses.of(step))
         for step in made.actions
@@ -129,10 +150,10 @@ def left_out(question: Question, is_timed: bool = False) -> dict[str, str]:
     return {name: reasons[name] for name in names if name in reasons}
 
 
-def refusal(question: Question, run: Run, mode: Mode, moves_in_sync: bool = False) -> Refusal | None:
+def refusal(question: Question, run: Run, mode: Mode, ways: Ways = LATEST_WAYS) -> Refusal | None:
     """The first step of a run that cannot be played; None if all can."""
     _check_protocol(question)
-    clauses = _Clauses(question.instance, mode, moves_in_sync)
+    clauses = _Clauses(question.instance, mode, ways)
     if run.loop is not None:
         return Refusal(len(run.actions), run.actions[-1].label, "the trace goes on for ever")
     for index, (step, words) in enumerate(zip(run.actions, run.states, strict=False), start=1):
@@ -167,9 +188,14 @@ def _knows_less(instance: Instance, codes: Sequence[int], step: ActionInstance) 
 
 
 def _check_protocol(question: Question) -> None:
-    found = question.instance.protocol
+    found, constants = question.instance.protocol, question.instance.constants
     if found is not partition:
         raise ConfigurationError(f"real brokers play traces of {partition.name}, and this one is of {found.name}")
+    first, brokers = constants[assigned.name], constants["replicas"]
+    if 0 < first < brokers:
+        raise ConfigurationError(
+            f"the partition begins with {first} replicas on {brokers} brokers, and the driver gives every broker one"
+        )
 
 
 def _with_clauses(instance: Instance, step: ActionInstance, clauses: Iterable[_Clause]) -> ActionInstance:
@@ -184,8 +210,8 @@ def _with_clauses(instance: Instance, step: ActionInstance, clauses: Iterable[_C
 class _Clauses:
     """The further clauses of steps, over the states of one instance."""
 
-    def __init__(self, instance: Instance, mode: Mode, moves_in_sync: bool) -> None:
-        self._instance, self._moves_in_sync = instance, moves_in_sync
+    def __init__(self, instance: Instance, mode: Mode, ways: Ways) -> None:
+        self._instance, self._ways = instance, ways
         pool = instance.pool
         steps = instance.actions
         election = pool.any(step.guard for step in steps if step.action.name in ELECTIONS)
@@ -219,12 +245,12 @@ class _Clauses:
         if name in TIMED:
             reason = "a leader removes all at once that are too slow, which here are all followers that lag"
             clauses.append(_Clause(reason, self._removes_all_too_slow(step)))
-        if name == "MoveLeadership" and self._moves_in_sync:
+        if name == "MoveLeadership" and self._ways.moves_in_sync:
             reason = "to 2.3 leadership is moved by a reassignment, which waits for all replicas to be in sync"
             clauses.append(_Clause(reason, self._instance.state_predicate("playable", lambda s: _are_all_in_sync(s))))
-        if name == "Read":
+        if name == "Read" and self._ways.leaders_serve:
             leads = self._of_state(lambda s, r: presumes_leadership(s, r), step.arguments["broker"])
-            clauses.append(_Clause("the driver's consumer reads from leaders only", leads))
+            clauses.append(_Clause(_LEADERS_SERVE, leads))
         return clauses + self._of_fetch(step) + self._of_mark(step)
 
     def _of_mark(self, step: ActionInstance) -> list[_Clause]:

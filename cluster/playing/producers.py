@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from acked.cluster.playing.compare import value_of
 from acked.cluster.stories.stage import Stage
 from acked.cluster.waiting import NotSeen, wait_for
+from acked.cluster.wire.apis import error_name
 from acked.cluster.wire.client import Acknowledgement, BrokerGone, Client, NoProducerId
 from acked.cluster.wire.records import write_records
 from acked.model.partition.state import ACKED, FAILED
@@ -60,6 +61,10 @@ class Numbering:
         return self._given[record]
 
 
+class NotAppended(Exception):
+    """A broker does not append what it is sent: a sentence."""
+
+
 class Producers:
     """What was sent and what was answered. `acks` as Kafka counts it: 0, 1, or -1 for all."""
 
@@ -104,20 +109,41 @@ class Producers:
         client.send_record(self._stage.topic, value_of(record).encode(), self._acks, batch=batch)
         return client
 
-    def send(self, record: int, broker: int, statuses: Sequence[int] = ()) -> None:
-        """Sends a record; returns when it is in the broker's log, as often as it was sent there. `statuses` as before."""
+    def send(
+        self, record: int, broker: int, statuses: Sequence[int] = (), is_held: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Sends a record; returns when it is in the broker's log, as often as it was sent there. `statuses` as before.
+
+        `NotAppended` where the broker answers without having appended it; `is_held` says whether a gate holds its answer.
+        """
         value = value_of(record)
         before = self._stage.replica(broker).values.count(value)
         client = self._send(record, broker, statuses)
 
         def look() -> bool:
-            if self._acks != 0 and client.is_answered() and self._stage.replica(broker).values.count(value) == before:
-                self._read(record)
-            return record in self.refused or self._stage.replica(broker).values.count(value) > before
+            # A broker answers after it has written.
+            was_held, is_answered = is_held(), self._acks != 0 and client.is_answered()
+            if self._stage.replica(broker).values.count(value) > before:
+                return True
+            if was_held:
+                raise NotAppended(f"broker {broker} answers {value} without appending it, and in the model it appends it")
+            if is_answered:
+                raise NotAppended(self._why_not(record, broker))
+            return False
 
         wait_for(look, f"{value} in broker {broker}'s log", self.seconds, self._stage.check)
         if self._acks == 0:
             self.take_for_sent(record)
+
+    def _why_not(self, record: int, broker: int) -> str:
+        """Takes in the answer to a record that is not in the log."""
+        self._read(record)
+        value = value_of(record)
+        if record in self.refused:
+            return f"broker {broker} refuses {value} with {error_name(self.refused[record])}, and in the model it appends it"
+        if record in self.acknowledged:
+            return f"broker {broker} acknowledges {value} without appending it, and in the model it appends it"
+        return f"broker {broker} ends the connection on which it was sent {value}, and in the model it appends it"
 
     def take_for_sent(self, record: int) -> None:
         """With acks=0 nobody answers, and the producer takes what it has sent for written; otherwise it waits."""

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from acked.checker.errors import ConfigurationError
+from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.archive import with_archive
 from acked.cluster.nodes.cluster import Cluster
-from acked.cluster.nodes.leadership import moves_only_in_sync
+from acked.cluster.nodes.jvm import Exited
 from acked.cluster.nodes.plan import ClusterPlan, make_plan
 from acked.cluster.playing.play import Played, SeenStep, play
+from acked.cluster.playing.playable import ways_of
 from acked.cluster.playing.script import Script, script_of
 from acked.cluster.playing.setting import OtherRule, Setting, other_rules, setting_of
 from acked.cluster.releases.release import Mode, mode_of, release
+from acked.cluster.stories.stage import Stage
 
 TOPIC = "played"
 
@@ -63,7 +66,7 @@ class Prepared:
 
     def control(self, changed: Changed) -> Prepared:
         """The same steps on another release or with another setting."""
-        brokers, setting = self.brokers, self.setting
+        brokers, setting = self.brokers, replace(self.setting, compares_eligible=False)
         if changed.version is not None:
             mode = brokers.chosen_mode
             kept = mode if mode in release(changed.version).modes else None
@@ -100,7 +103,7 @@ def prepare(question: Question, run: Run, brokers: Brokers) -> Prepared:
     if brokers.sessions_expire and mode is not Mode.KRAFT:
         raise ConfigurationError("sessions in ZooKeeper outlast every run here; leave --expire out, or use KRaft")
     chosen = release(brokers.version)
-    script = script_of(question, run, mode, moves_only_in_sync(chosen, mode))
+    script = script_of(question, run, mode, ways_of(chosen, mode))
     setting = setting_of(question)
     setting = setting.timed() if script.is_timed else setting
     return Prepared(question, run, script, setting, brokers, other_rules(question, chosen, mode))
@@ -114,6 +117,47 @@ def reproduce(prepared: Prepared, keep: bool = False, heed: Heed | None = None) 
         setting = replace(prepared.setting, sessions_expire=prepared.brokers.sessions_expire)
         played = play(prepared.script, cluster, TOPIC, setting, heed.took)
         return Reproduction(prepared, plan.mode, played, cluster.seconds, cluster.folder if keep else None)
+
+
+def reproduce_each(wanted: Iterable[Prepared]) -> Iterator[Reproduction]:
+    """Plays runs one after the other, each on a topic of its own; the cluster is the same as long as it does for the next.
+
+    It does if the next needs the same nodes and settings, and if everything of this one could be cleared away. A broker may
+    still end after that, of what it found when it was let go on, as old ones do: then the next has a cluster of its own.
+    """
+    left = deque(wanted)
+    number = 0
+    while left:
+        plan = planned(left[0])
+        with Cluster(plan) as cluster:
+            is_new = True
+            while left and planned(left[0]) == plan:
+                prepared, number = left[0], number + 1
+                setting = replace(prepared.setting, sessions_expire=prepared.brokers.sessions_expire)
+                try:
+                    played = play(prepared.script, cluster, f"{TOPIC}{number}", setting)
+                except Exited as error:
+                    if is_new or error.is_of_machine:
+                        raise
+                    break
+                left.popleft()
+                yield Reproduction(prepared, plan.mode, played, cluster.seconds, None)
+                is_new = False
+                if not left or not cleared(cluster, f"{TOPIC}{number}"):
+                    break
+
+
+def cleared(cluster: Cluster, topic: str) -> bool:
+    """Whether all brokers are back and the topic is gone."""
+    try:
+        for broker in cluster.plan.brokers:
+            if not cluster.nodes[broker].is_running:
+                cluster.restart(broker)
+        cluster.await_known()
+        Stage(cluster, topic).delete()
+    except SystemFailure:
+        return False
+    return True
 
 
 def planned(prepared: Prepared, keep: bool = False, heed: Heed | None = None) -> ClusterPlan:

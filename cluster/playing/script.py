@@ -10,11 +10,15 @@ from typing import Any, cast
 from acked.checker.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
-from acked.cluster.playing.playable import ELECTIONS, HEARS, REPORTS, TIMED, Refusal, refusal
+from acked.cluster.playing.playable import ELECTIONS, HEARS, LATEST_WAYS, REPORTS, TIMED, Refusal, Ways, refusal
 from acked.cluster.releases.release import Mode
 
 State = Mapping[str, Any]
 """A state of the model, decoded."""
+_SHUT_DOWN_WRITES = (
+    "its broker comes back as one that was shut down in order, which writes down the high watermark that it has, and here an "
+    "earlier one is left"
+)
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,10 @@ class NotPlayable(ConfigurationError):
         self.refusal = refused
 
 
-def script_of(question: Question, run: Run, mode: Mode, moves_in_sync: bool = False) -> Script:
+def script_of(question: Question, run: Run, mode: Mode, ways: Ways = LATEST_WAYS) -> Script:
     """The script of a run; `NotPlayable` with the step and the reason if there is none."""
     count = len(run.actions)
-    refused = refusal(question, run, mode, moves_in_sync)
+    refused = refusal(question, run, mode, ways)
     if refused is not None:
         raise NotPlayable(refused, count)
     schema = question.instance.schema
@@ -92,7 +96,11 @@ def script_of(question: Question, run: Run, mode: Mode, moves_in_sync: bool = Fa
                 orders.get(index, ()),
             )
         )
-    return Script(states[0], tuple(steps), orders[0], frozenset(_shutdowns(steps)))
+    shut_down = frozenset(_shutdowns(steps))
+    for index in sorted(shut_down):
+        if not _writes_its_mark(steps[index - 1]):
+            raise NotPlayable(Refusal(index, steps[index - 1].label, _SHUT_DOWN_WRITES), count)
+    return Script(states[0], tuple(steps), orders[0], shut_down)
 
 
 def _is_at_once(action: str, arguments: Mapping[str, Any], state: State, mode: Mode) -> bool:
@@ -111,6 +119,11 @@ def _shutdowns(steps: Sequence[ScriptStep]) -> Iterable[int]:
         back = next(later, None) if step.action == "Crash" else None
         if back is not None and back.arguments["is_clean"] and broker in back.before["controller"].get("elr", ()):
             yield step.index
+
+
+def _writes_its_mark(step: ScriptStep) -> bool:
+    """Whether a broker leaves the high watermark that it had, as one that is shut down in order does."""
+    return bool(step.arguments["checkpoint"] == step.before["broker"][step.arguments["broker"]]["hw"])
 
 
 def _orders(question: Question, run: Run, replicas: int) -> dict[int, tuple[int, ...]]:

@@ -40,6 +40,8 @@ class Setting:
 
     `has_eligible_leaders`: whether the feature of KIP-966 is on, of releases that have it; None: as the release has it.
     `sessions_expire`: nobody tells the controller that a broker is dead. `is_idempotent`: records carry a producer id.
+    `compares_eligible`: another set of eligible leaders is another way. In a control it is none: it follows from the setting
+    or the release by itself, before the run has come to what is mended, and where it matters another leader is elected.
     """
 
     replicas: int
@@ -49,6 +51,7 @@ class Setting:
     has_eligible_leaders: bool | None = None
     sessions_expire: bool = False
     is_idempotent: bool = False
+    compares_eligible: bool = True
 
     def changed(self, key: str, value: str) -> Setting:
         """The same with another setting of the topic, or other acks; `ConfigurationError` for what acks cannot be."""

@@ -6,16 +6,14 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from acked.checker.errors import SystemFailure
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.playing.play import Played, play
 from acked.cluster.playing.playable import ELECTIONS, as_asked, playable
-from acked.cluster.playing.reproduce import Brokers, Prepared, planned, prepare
+from acked.cluster.playing.reproduce import Brokers, Prepared, cleared, planned, prepare
 from acked.cluster.playing.script import NotPlayable
 from acked.cluster.releases.release import Mode
-from acked.cluster.stories.stage import Stage
 from acked.model.language.protocol import ActionInstance
 
 STEPS, RESTARTS = 18, 2
@@ -67,7 +65,7 @@ def play_walks(asked: Question, brokers: Brokers, seeds: Sequence[int]) -> Itera
             while left:
                 found = _play(asked, brokers, cluster, left.pop(0))
                 yield found
-                if found.played is not None and (found.played.parted is not None or not _cleared(cluster, found.seed)):
+                if found.played is not None and (found.played.parted is not None or not cleared(cluster, _topic(found.seed))):
                     break
 
 
@@ -90,16 +88,3 @@ def _play(asked: Question, brokers: Brokers, cluster: Cluster, seed: int) -> Pla
 
 def _topic(seed: int) -> str:
     return f"walk{seed}"
-
-
-def _cleared(cluster: Cluster, seed: int) -> bool:
-    """Whether all brokers are back and the topic is gone."""
-    try:
-        for broker in cluster.plan.brokers:
-            if not cluster.nodes[broker].is_running:
-                cluster.restart(broker)
-        cluster.await_known()
-        Stage(cluster, _topic(seed)).delete()
-    except SystemFailure:
-        return False
-    return True

@@ -9,6 +9,7 @@ from functools import partial
 from acked.cluster.nodes.addresses import CLIENT, CONTROLLER
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.proxies.frame import Phase
+from acked.cluster.stories.library import library_overtakes, library_retries
 from acked.cluster.stories.stage import SECONDS, Stage, StoryOutcome
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
@@ -245,6 +246,10 @@ STORIES = {
         ScriptedStory("past-epoch", follower_of_a_past_epoch, "KAFKA-9338", _SAFE),
         ScriptedStory("lost-answer", lost_answer, "KIP-98"),
         ScriptedStory("lost-answer-idempotent", partial(lost_answer, is_idempotent=True), "KIP-98"),
+        ScriptedStory("library-retries", library_retries, "KIP-98"),
+        ScriptedStory("library-retries-idempotent", partial(library_retries, is_idempotent=True), "KIP-98"),
+        ScriptedStory("library-overtakes", library_overtakes, "the documentation of max.in.flight.requests.per.connection"),
+        ScriptedStory("library-overtakes-idempotent", partial(library_overtakes, is_idempotent=True), "KIP-98"),
         ScriptedStory("shutdowns", shutdowns_and_a_lost_page_cache, "KIP-966", _SAFE),
         ScriptedStory("kills", kills_and_a_lost_page_cache, "KIP-966", _SAFE),
     )

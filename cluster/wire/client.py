@@ -19,6 +19,9 @@ CONSUMER, DEBUGGER = -1, -2
 """Replica ids of those that are no replicas: a consumer reads to the high watermark, a debugger to the log end."""
 ALL_REPLICAS = -1
 _NO_ERROR, _END = 0, -1
+FOLLOWERS_SERVE = (2, 4)
+"""Since then followers answer consumers (KIP-392): those that ask in the version that names a rack."""
+_FETCH_WITH_RACK = 11
 
 
 class BrokerGone(SystemFailure):
@@ -194,13 +197,14 @@ class Client:
 
     # -- looking ----------------------------------------------------------------------------------------------------------
 
-    def fetch(self, topic: str, offset: int = 0, replica: int = CONSUMER) -> Read:
-        """What the broker serves from an offset; only a leader serves a consumer."""
+    def fetch(self, topic: str, offset: int = 0, replica: int = CONSUMER, from_any: bool = False) -> Read:
+        """What the broker serves from an offset; a consumer is served by leaders only, or `from_any` replica (since 2.4)."""
         partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
         body = self.ask(
             Api.FETCH,
             {"replica_id": replica, "max_wait": 100, "min_bytes": 0, "max_bytes": 1 << 20,
              "topics": [{"topic": topic, "partitions": [partition]}]},
+            _FETCH_WITH_RACK if from_any else None,
         )  # fmt: skip
         [found] = body.responses[0].partitions
         return Read(int(found.error_code), found.high_watermark, read_records(found.records or b""))

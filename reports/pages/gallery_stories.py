@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.spec.spec import Spec
 from acked.model.partition import settings
@@ -37,6 +39,13 @@ def stories_of(spec: Spec, result: Result) -> tuple[list[Story], dict[str, str]]
         text, kind, name = _in_words(result, answer), _KINDS[answer.holds], answer.property.name
         stories.append(Story(harmless(spec.title), subject, version, headings, name, kind, answer.holds, text, page))
     return stories, pages
+
+
+def on_real_brokers(story: Story, brokers: str | None) -> Story:
+    """A violation with what real brokers did, where they were asked."""
+    if brokers is None or story.page is None:
+        return story
+    return replace(story, answer=f"{story.answer}; on real brokers {brokers}")
 
 
 def _in_words(result: Result, answer: PropertyAnswer) -> str:

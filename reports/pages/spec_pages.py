@@ -137,7 +137,7 @@ def gallery_markdown(
         if not row.is_shown:
             lines += _open(row)
     for item in sorted(untold, key=lambda item: item.number):
-        lines += [f"### {item.number}. {item.id}", "", f"Not reproduced. {item.tried}", ""]
+        lines += [f"### {item.number}. {item.id}", "", f"Not in the model. {item.tried}", ""]
     return lines[:-1]
 
 

@@ -25,7 +25,10 @@ _SMALL = 2
 
 @dataclass(frozen=True)
 class SpecRow:
-    """What a listing says about one spec file: of constants those that it names itself, beside the release."""
+    """What a listing says about one spec file: of constants those that it names itself, beside the release.
+
+    `brokers` is what real ones did with it, None where it was not played.
+    """
 
     name: str
     title: str
@@ -33,6 +36,7 @@ class SpecRow:
     version: str | None
     constants: Mapping[str, object]
     expected: str
+    brokers: str | None = None
 
 
 def print_protocols(console: Console, protocols: Iterable[Protocol]) -> None:
@@ -106,6 +110,8 @@ def print_specs(console: Console, specs: Iterable[SpecRow]) -> None:
         settings = [f"version={row.version}", *settings] if row.version else settings
         _fact(console, "protocol", f"{row.protocol}: {', '.join(settings)}" if settings else row.protocol)
         _fact(console, "expected", row.expected or "nothing")
+        if row.brokers is not None:
+            _fact(console, "real brokers", row.brokers)
         put(console, [])
 
 

@@ -193,7 +193,7 @@ def test_a_row_without_a_latest_part_or_without_a_release_is_an_open_question() 
     assert "## 1. KIP-101" in before
     assert "### 35. KAFKA-15591" in after
     assert "### 36. " in after
-    assert "### 99. KAFKA-0\n\nNot reproduced. Nothing." in after
+    assert "### 99. KAFKA-0\n\nNot in the model. Nothing." in after
     assert "99." not in before
 
 

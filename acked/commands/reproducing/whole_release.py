@@ -52,7 +52,8 @@ class Candidate:
 def candidates(version: str, mode: Mode) -> list[Candidate]:
     """The claims under a release's rules, and the bugs of the gallery that the release has, each question once.
 
-    A claim whose own constants are rules that the release does not have concerns it only if it was written for that release.
+    A claim whose own constants are rules that the release does not have concerns it only if it was written for that release,
+    one that names a control plane only those with that, and one about something that a release lacks not that release.
     """
     found, asked = [], set()
     chosen = release(version)
@@ -64,7 +65,12 @@ def candidates(version: str, mode: Mode) -> list[Candidate]:
             continue
         if spec.asked.liveness or spec.reach:
             continue
-        under = replace(with_rules_of(spec, version, mode), name=spec.name, path=path)
+        if spec.control_plane not in (None, mode.value):
+            continue
+        try:
+            under = replace(with_rules_of(spec, version, mode), name=spec.name, path=path)
+        except ConfigurationError:  # Its promise would hold of nothing: there are no eligible leaders before 4.0.
+            continue
         others = tuple(rule.constant for rule in rules_unlike(under.constants, chosen, mode))
         if under.constants != spec.constants and (others or spec.gallery is not None):
             continue

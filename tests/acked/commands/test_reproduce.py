@@ -282,6 +282,13 @@ def test_what_concerns_a_release_are_claims_under_its_rules_and_its_own_bugs(mon
     assert {one.spec.name for one in candidates("2.0.1", Mode.ZOOKEEPER)} == {"acks-1-loses"}
 
 
+def test_a_claim_about_what_a_release_lacks_does_not_concern_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [find_spec(name).path for name in ("eligible-leader-is-replica", "zookeeper-last-move-counts", "hw-trails")]
+    monkeypatch.setattr("acked.commands.reproducing.whole_release.all_bundled", lambda: iter(paths))
+    assert [one.spec.name for one in candidates("2.8.2", Mode.ZOOKEEPER)] == ["zookeeper-last-move-counts", "hw-trails"]
+    assert [one.spec.name for one in candidates("4.1.0", Mode.KRAFT)] == ["eligible-leader-is-replica", "hw-trails"]
+
+
 def test_a_saved_trace_that_cannot_be_played_is_refused_with_its_step(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import javaproperties
 import pytest
@@ -161,6 +162,15 @@ def test_a_format_tool_that_fails_is_one_sentence(tmp_path: Path, monkeypatch: p
 def test_the_cause_of_an_end_is_the_nodes_own_word(line: str, cause: str, tmp_path: Path) -> None:
     (tmp_path / "log").write_text(f"INFO all is well\n{line}\n" if line else "")
     assert why_it_ended(tmp_path).startswith(cause)
+
+
+def test_a_node_that_could_not_write_its_last_words_ended_because_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "log").write_text("INFO still catching up\n")
+    assert why_it_ended(tmp_path) == "“INFO still catching up”"
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=4096))
+    assert why_it_ended(tmp_path).startswith("the disk is full, and it could not write down why it ended")
 
 
 def test_a_node_is_killed_shut_down_and_checked(tmp_path: Path) -> None:

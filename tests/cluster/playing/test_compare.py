@@ -46,6 +46,15 @@ def test_logs_high_watermarks_leader_isr_and_processes_are_compared() -> None:
     assert "nobody" in str(differences(state(SENT), replace(found, partition=replace(other, leader=-1)))[0])
 
 
+def test_the_set_of_eligible_leaders_is_compared_but_for_controls() -> None:
+    asked = question("4.1", "kraft", replicas=2, min_insync_replicas=2)
+    schema = asked.instance.schema
+    after = schema.decode(schema.unpack(run(asked, ["Crash(broker=1, log_end=0, checkpoint=0)"]).states[-1]))
+    found = Seen(PartitionView(0, 0, (0, 1), (0,), 0, eligible=()), (Replica(0, (), None, 0), Replica(1, (), None, 0)), (0,))
+    assert said(after, found) == ["the set of eligible leaders"]
+    assert differences(after, found, with_eligible=False) == ()
+
+
 def test_leader_epochs_are_compared_by_rank() -> None:
     after = state(SENT, *ELECTED)
     down = PartitionView(0, 1, (0, 1), (1,), 5)

@@ -8,9 +8,9 @@ from acked.asking.specs import find_spec
 from acked.checker.errors import ConfigurationError
 from acked.checker.search.local import search
 from acked.cluster.playing.driver import ACTIONS
-from acked.cluster.playing.playable import NOT_PLAYED, as_asked, left_out, playable, refusal
+from acked.cluster.playing.playable import NOT_PLAYED, as_asked, left_out, playable, refusal, ways_of
 from acked.cluster.playing.script import NotPlayable, script_of
-from acked.cluster.releases.release import Mode
+from acked.cluster.releases.release import Mode, release
 from acked.model.partition.protocol import partition
 from tests.cluster.playing.runs import question, run
 
@@ -96,13 +96,21 @@ def test_traces_of_other_protocols_are_refused() -> None:
         playable(asked, Mode.KRAFT)
 
 
-def test_consumers_read_from_leaders_only() -> None:
+def test_a_partition_that_does_not_begin_on_all_brokers_is_refused() -> None:
+    asked = question("2.0", reassignment=True, assigned=2)
+    with pytest.raises(ConfigurationError, match="with 2 replicas on 3 brokers, and the driver gives every broker one"):
+        playable(asked, Mode.ZOOKEEPER)
+
+
+def test_consumers_read_from_followers_since_2_4() -> None:
     asked = question("3.9", "kraft", consumer="followers", acks="1", replicas=2)
     labels = [SENT, "FetchAtOnce(follower=1, leader=0, end=1)", "FetchNothingNew(follower=1, leader=0)"]
     assert refusal(asked, run(asked, [*labels, "Read(broker=0, offset=0)"]), Mode.KRAFT) is None
-    refused = refusal(asked, run(asked, [*labels, "Read(broker=1, offset=0)"]), Mode.KRAFT)
+    found = run(asked, [*labels, "Read(broker=1, offset=0)"])
+    assert refusal(asked, found, Mode.KRAFT, ways_of(release("2.4.1"), Mode.ZOOKEEPER)) is None
+    refused = refusal(asked, found, Mode.ZOOKEEPER, ways_of(release("2.1.1"), Mode.ZOOKEEPER))
     assert refused is not None
-    assert (refused.index, refused.reason) == (4, "the driver's consumer reads from leaders only")
+    assert (refused.index, refused.reason) == (4, "followers answer consumers since 2.4 (KIP-392)")
 
 
 def test_a_high_watermark_that_may_wait_for_a_follower_outside_the_isr_is_not_played() -> None:

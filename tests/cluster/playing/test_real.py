@@ -12,6 +12,7 @@ from acked.asking.playable import On, playable_run
 from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare, reproduce
 from acked.cluster.releases.release import Mode
 from tests.cluster.conftest import real_plan
+from tests.cluster.playing.runs import question, run
 from tests.places import CHECKOUT
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -27,6 +28,7 @@ class Case:
     parts: int = 0
     row: int = 0
     control_plane: str | None = None
+    rules: str | None = None
     ci: bool = False
     timed: bool = False
     constants: Mapping[str, int | str] = field(default_factory=dict)
@@ -37,7 +39,8 @@ class Case:
     def prepared(self) -> Prepared:
         mode = None if self.control_plane is None else Mode(self.control_plane)
         brokers = Brokers(self.kafka, mode)
-        found, _ = playable_run(self.spec, self.constants, On(brokers.chosen_mode, brokers.version, self.timed), True)
+        on = On(brokers.chosen_mode, brokers.version, self.timed)
+        found, _ = playable_run(self.spec, self.constants, on, True, self.rules)
         return prepare(found.question, found.run, brokers)
 
     def changed(self) -> Changed:
@@ -61,6 +64,15 @@ def test_a_counterexample_is_played_on_real_brokers(case: Case, users_cache: Non
         assert control.played.parted is not None, told(control)
         assert control.played.parted.index == case.parts, told(control)
         assert not control.played.breaks(prepared.question.properties[0].name), told(control)
+
+
+def test_a_consumer_reads_from_a_follower(users_cache: None) -> None:
+    real_plan("3.9.1", {})
+    asked = question("3.9", "kraft", consumer="followers", acks="1", replicas=2)
+    labels = ["Produce(leader=0, record=0, answered=True)", "FetchAtOnce(follower=1, leader=0, end=1)",
+              "FetchNothingNew(follower=1, leader=0)", "Read(broker=1, offset=0)"]  # fmt: skip
+    found = reproduce(prepare(asked, run(asked, labels), Brokers("3.9.1", Mode.KRAFT)))
+    assert (found.played.parted, found.played.is_broken("ReadsStay")) == (None, False), told(found)
 
 
 def told(found: Reproduction) -> str:

@@ -6,10 +6,11 @@ import pytest
 
 from acked.checker.errors import ConfigurationError
 from acked.cluster.playing.reproduce import Brokers, prepare
-from acked.cluster.playing.script import NotPlayable, script_of
+from acked.cluster.playing.script import NotPlayable, Script, script_of
 from acked.cluster.releases.release import Mode
 from tests.cluster.playing.runs import question, run
 
+SENT = "Produce(leader=0, record=0, answered=True)"
 CRASH = "Crash(broker={}, log_end=0, checkpoint=0)"
 
 
@@ -52,6 +53,22 @@ def test_a_broker_that_comes_back_as_eligible_leader_was_shut_down_in_order() ->
     shut_down = script_of(asked, run(asked, [*down, "Restart(broker=2, is_clean=True)"]), Mode.KRAFT).shut_down
     killed = script_of(asked, run(asked, [*down, "Restart(broker=2, is_clean=False)"]), Mode.KRAFT).shut_down
     assert (shut_down, killed) == ({2}, frozenset())
+
+
+def test_a_broker_that_was_shut_down_in_order_left_no_earlier_high_watermark() -> None:
+    asked = question("4.1", min_insync_replicas=2)
+    steps = [SENT, *(f"FetchAtOnce(follower={one}, leader=0, end=1)" for one in (1, 2)),
+             *(f"FetchNothingNew(follower={one}, leader=0)" for one in (1, 2, 1, 2)),
+             "Crash(broker=1, log_end=1, checkpoint=0)"]  # fmt: skip
+
+    def script(checkpoint: int, is_clean: bool) -> Script:
+        ends = [f"Crash(broker=2, log_end=1, checkpoint={checkpoint})", f"Restart(broker=2, is_clean={is_clean})"]
+        return script_of(asked, run(asked, [*steps, *ends]), Mode.KRAFT)
+
+    assert script(1, True).shut_down == {9}
+    assert script(0, False).shut_down == frozenset(), "a broker that was killed may have written it long ago"
+    with pytest.raises(NotPlayable, match=r"step 9 of 10, Crash\(broker=2, log_end=1, checkpoint=0\): its broker comes back"):
+        script(0, True)
 
 
 @pytest.mark.slow

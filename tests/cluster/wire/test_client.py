@@ -51,6 +51,14 @@ def test_a_consumer_reads_records_and_the_high_watermark(dialect: Dialect) -> No
         assert ask.fetch("t") == Read(0, 1, (Record(0, -1 if dialect is NEW else None, b"r0"),))
 
 
+def test_a_consumer_that_reads_from_any_replica_asks_in_the_version_that_names_a_rack() -> None:
+    partition = {"partition_index": 0, "error_code": 0, "high_watermark": 1, "records": write_records([b"r0"], True)}
+    values = {"throttle_time": 0, "error_code": 0, "responses": [{"topic": "t", "partitions": [partition]}]}
+    with fake_broker(answering(values)) as broker, Client(broker.address, NEW) as ask:
+        assert ask.fetch("t", from_any=True).records == (Record(0, -1, b"r0"),)
+        assert (request_head(broker.asked[0]).version, read_request(broker.asked[0]).session_epoch) == (11, -1)
+
+
 def test_metadata_is_a_view_of_the_cluster_without_topics_in_error() -> None:
     part = {"error_code": 5, "partition_index": 0, "leader_id": -1, "replica_nodes": (0, 1), "isr_nodes": (1,)}
     values = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -65,6 +66,8 @@ def test_a_spec_is_listed_with_what_it_expects_and_its_title_is_only_text(drawn:
     row = SpecRow("specs/a.toml", "[bold]A[/bold]", "partition", "3.6", {"replicas": 3, "acks": "all"}, "holds")
     text = words(drawn(print_specs, [row]).text)
     assert text == "specs/a.toml [bold]A[/bold] protocol partition: version=3.6, replicas=3, acks=\"all\" expected holds"
+    played = replace(row, brokers="reproduced on 3.6.2, not on 3.9.1")
+    assert words(drawn(print_specs, [played]).text) == f"{text} real brokers reproduced on 3.6.2, not on 3.9.1"
 
 
 def test_a_protocol_that_refuses_small_constants_is_still_listed(drawn: Drawn) -> None:
