@@ -10,6 +10,7 @@ from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.playing.compare import value_of
 from acked.cluster.playing.gates import Gates, close
+from acked.cluster.playing.hearing import agrees, cuts_nothing, error_of, is_up_to_date, pair_of
 from acked.cluster.playing.heartbeats import shut_down_unhindered
 from acked.cluster.playing.playable import HEARS
 from acked.cluster.playing.producers import NotAppended, Producers
@@ -23,7 +24,7 @@ from acked.cluster.stories.stage import Stage
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import PartitionView
-from acked.cluster.wire.facts import FetchRequest, FetchResponse, PartitionState
+from acked.cluster.wire.facts import FetchRequest, PartitionState
 from acked.cluster.wire.older import leader_and_isr_answer
 from acked.model.language.words import says_brokers
 
@@ -72,7 +73,7 @@ class Driver:
     def perform(self, step: ScriptStep) -> None:
         """Takes a step; `Parted` if the brokers do something else."""
         _STEPS[step.action](self, step)
-        self._last_fetch = _pair(step) if step.action.startswith("Fetch") else None
+        self._last_fetch = pair_of(step) if step.action.startswith("Fetch") else None
 
     # -- producing --------------------------------------------------------------------------------------------------------
 
@@ -160,7 +161,7 @@ class Driver:
 
         A fetch that is told where epochs diverge, and has nothing to cut, is made again once.
         """
-        follower, leader = _pair(step)
+        follower, leader = pair_of(step)
         request = self._request(follower, leader, Api.FETCH)
         for _ in range(_ROUNDS):
             if not isinstance(request.facts, FetchRequest) or request.facts.positions or not request.facts.forgets:
@@ -178,7 +179,7 @@ class Driver:
         except NotSeen:
             answers.lift()
             raise Parted(f"broker {leader} does not answer broker {follower}'s fetch") from None
-        if step.action == "FetchDiverging" or is_again or not _cuts_nothing(response, wanted):
+        if step.action == "FetchDiverging" or is_again or not cuts_nothing(response, wanted):
             return gate, answers, response
         # The follower led in an epoch in which it wrote nothing. It forgets that epoch first, and then asks anew.
         answers.let(response)
@@ -198,10 +199,10 @@ class Driver:
 
     def _fetch(self, step: ScriptStep) -> None:
         gate, answers, response = self._response(step)
-        error = _error(response)
+        error = error_of(response)
         if error and not (step.action == "FetchDiverging" and error == _OUT_OF_RANGE):
             answers.lift()
-            follower, leader = _pair(step)
+            follower, leader = pair_of(step)
             raise Parted(f"broker {leader} answers broker {follower}'s fetch with {error_name(error)}")
         answers.let(response)
         answers.lift()
@@ -209,16 +210,16 @@ class Driver:
 
     def _fetch_unanswered(self, step: ScriptStep) -> None:
         gate, answers, response = self._response(step)
-        error = _error(response)
+        error = error_of(response)
         close(answers, response)
         answers.lift()
         if error:
-            follower, leader = _pair(step)
+            follower, leader = pair_of(step)
             raise Parted(f"broker {leader} answers broker {follower}'s fetch with {error_name(error)}")
         gate.wait(self.seconds)
 
     def _truncate_by_epoch(self, step: ScriptStep) -> None:
-        self._ask_epochs(*_pair(step))
+        self._ask_epochs(*pair_of(step))
 
     def _ask_epochs(self, follower: int, leader: int) -> None:
         """Lets a follower ask where epochs end until it fetches; one whose log is empty may ask nothing."""
@@ -239,7 +240,7 @@ class Driver:
         broker = step.arguments[HEARS[step.action]]
         truth = self._truth()
         if self._mode is Mode.KRAFT:
-            self._follow_metadata(broker, lambda view: _agrees(view, truth))
+            self._follow_metadata(broker, lambda view: agrees(view, truth))
             self._await_all_known(broker, step.after)
             if truth.leader == broker:
                 wait_for(lambda: self.stage.leads(broker), f"that broker {broker} leads", self.seconds)
@@ -348,7 +349,7 @@ class Driver:
             return
         truth = self._truth()
         if self._mode is Mode.KRAFT:
-            self._follow_metadata(leader, lambda view: _agrees(view, truth))
+            self._follow_metadata(leader, lambda view: agrees(view, truth))
             self._await_all_known(leader, step.after)
         for frame in self.gates.asks[leader].held:  # Asked of an older state: the controller refuses it.
             self.gates.asks[leader].let(frame)
@@ -421,7 +422,7 @@ class Driver:
         self.cluster.restart(broker)
         self.gates.hold_orders([broker])
         for other in self.replicas:
-            if other != broker and _is_up_to_date(step.after, other):
+            if other != broker and is_up_to_date(step.after, other):
                 # Who knows all that the model's broker knows may also know that this one is back.
                 self._await_known(other, broker)
 
@@ -486,35 +487,3 @@ _STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
 }
 ACTIONS = _STEPS.keys()
 """The actions of the model that have a driver step."""
-
-
-def _pair(step: ScriptStep) -> tuple[int, int]:
-    return step.arguments["follower"], step.arguments["leader"]
-
-
-def _error(response: Frame) -> int:
-    facts = response.facts
-    if not isinstance(facts, FetchResponse):
-        return 0
-    return facts.error or next((one.error for one in facts.partitions if one.error), 0)
-
-
-def _cuts_nothing(response: Frame, end: int) -> bool:
-    """Whether a fetch from the log end is answered with where epochs diverge, at or beyond that end."""
-    facts = response.facts
-    diverging = facts.partitions[0].diverging if isinstance(facts, FetchResponse) and facts.partitions else None
-    return diverging is not None and diverging[1] >= end
-
-
-def _agrees(view: PartitionView, truth: PartitionView) -> bool:
-    """Whether a broker has heard what the controller has decided."""
-    return (view.leader, set(view.isr), view.epoch) == (truth.leader, set(truth.isr), truth.epoch)
-
-
-def _is_up_to_date(state: State, broker: int) -> bool:
-    """Whether a broker of the model knows what the controller has decided last."""
-    controller, mine = state["controller"], state["broker"][broker]
-    if mine.get("down") or mine["leader_epoch"] != controller["leader_epoch"]:
-        return False
-    return mine["leader"] != broker or (mine["isr"] == controller["isr"] and not mine.get("outdated"))
-
