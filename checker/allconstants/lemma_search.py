@@ -64,9 +64,9 @@ class CoreSearch:
             found = self._instance(0).lemmas_of_step(obligation.subject, obligation.clause)
             if isinstance(found, StepCounterexample):
                 return found
-        for core in near:
-            if (found := self._with(obligation, core)) is not None:
-                return found
+        for given in near:
+            if (reduced := self._with(obligation, given)) is not None:
+                return reduced
         is_clause = obligation.clause in self._obligations.clauses
         own = (obligation.clause,) if is_clause and obligation.clause not in self._ranges else ()
         gathered = dict.fromkeys((*own, *self._ranges))

@@ -132,7 +132,7 @@ def test_the_steps_of_states_of_every_depth_are_the_readings(sizes: tuple[int, i
 @pytest.mark.long
 def test_the_steps_of_states_drawn_evenly_over_all_levels_are_the_readings() -> None:
     given = constants(SEARCHABLE)
-    instance = partition.instantiate({**given, "replicas": 2, "log_size": 2, "records": 2})
+    instance = partition.instantiate({**given, "replicas": 2, "log_size": 2, "records": 2, "max_leader_epoch": 2})
     compared = Comparison(Reading(partition, constants=given), instance)
     states = drawn_evenly(instance, 20_000)
     assert len({tuple(codes) for codes in states}) == 20_000
