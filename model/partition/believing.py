@@ -149,8 +149,10 @@ def notices_return(s: State, broker: Replica) -> None:
 
 def loses_requests(s: State, broker: Replica) -> None:
     """With KIP-380 requests to the broker's former incarnation come to nothing when it is back."""
+    if not contend.value:
+        return
     s.broker[broker].known_controller = None
-    if not (contend.value and requests_name_incarnation.on):
+    if not requests_name_incarnation.on:
         return
 
     def lose(c: Candidate) -> None:
