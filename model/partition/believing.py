@@ -1,4 +1,4 @@
-"""What several controllers believe: who is in charge, what each may write, and what it has yet to send.
+"""What several controllers believe: who is in charge, what each knows, and what it has yet to send.
 
 The vocabulary of `contending.py`, and what the rest of the partition asks where there may be several controllers: who notices
 that a broker is gone or back, who hears that a leader has changed the ISR, and the renumbering of controller epochs. With one
@@ -17,7 +17,6 @@ from acked.model.partition.controllers import (
     contend,
     elected_in_two_steps,
     max_controller_epoch,
-    old_controllers_refused,
     remembers_writer,
     requests_name_incarnation,
     stops_late,
@@ -40,17 +39,6 @@ def somebody_in_charge(s: State) -> Bool:
 def is_a_controller(s: State, c: Candidate) -> Bool:
     """The candidate has created /controller, or takes itself for the controller."""
     return s.believer[c].active | s.believer[c].created if elected_in_two_steps.value else s.believer[c].active
-
-
-def may_write(s: State, c: Candidate) -> Bool:
-    """ZooKeeper takes what the candidate writes about the partition.
-
-    From 2.1 a write names the version of /controller_epoch, which no newer controller may have changed (KAFKA-6082). Before,
-    it names the version of the partition's own node, which the controller has read; it refrains if a newer one wrote that.
-    """
-    if old_controllers_refused.on:
-        return s.zookeeper.epoch == s.believer[c].epoch
-    return s.zookeeper.written_by <= s.believer[c].epoch
 
 
 def those(condition: Callable[[Replica], Bool]) -> SetValue[Replica]:
@@ -161,8 +149,10 @@ def notices_return(s: State, broker: Replica) -> None:
 
 def loses_requests(s: State, broker: Replica) -> None:
     """With KIP-380 requests to the broker's former incarnation come to nothing when it is back."""
+    if not contend.value:
+        return
     s.broker[broker].known_controller = None
-    if not (contend.value and requests_name_incarnation.on):
+    if not requests_name_incarnation.on:
         return
 
     def lose(c: Candidate) -> None:

@@ -298,25 +298,29 @@ def take_out(s: State, replica: Replica, where: Bool | None = None) -> None:
     after = before.remove(replica)
     if not eligible_leader_replicas.on:
         after = ite(before.is_only(replica), before, after)
-    leads, member = s.controller.leader == replica, before.contains(replica)
+    leads = s.controller.leader == replica
     if where is not None:
-        after, leads, member = ite(where, after, before), leads & where, member & where
+        after, leads = ite(where, after, before), leads & where
+
+    def was_member() -> Bool:
+        return before.contains(replica) if where is None else before.contains(replica) & where
+
     if eligible_leader_replicas.on:
         s.controller.last_leader = ite(before.is_only(replica), replica, s.controller.last_leader)
     epoch = s.controller.leader_epoch
     if shrink_bumps_epoch.on and not reassignment.on:
-        take_epoch(s, member & s.controller.leader.is_some & ~leads)
+        take_epoch(s, was_member() & s.controller.leader.is_some & ~leads)
     if asynchronous_isr.on:
-        note_change(s, member)
+        note_change(s, was_member())
     if not reassignment.on:
         commit_isr(s, after)
         s.controller.leader = ite(leads, None, s.controller.leader)
         return
     s.controller.leader = ite(leads, None, s.controller.leader)
-    commit_isr(s, after, member)
+    commit_isr(s, after, was_member())
     if shrink_bumps_epoch.on:
         # A reassignment that ends in the same record has taken the epoch already.
-        take_epoch(s, member & s.controller.leader.is_some & (s.controller.leader_epoch == epoch))
+        take_epoch(s, was_member() & s.controller.leader.is_some & (s.controller.leader_epoch == epoch))
 
 
 def note_change(s: State, changed: Bool) -> None:

@@ -21,7 +21,6 @@ from acked.model.partition.believing import (
     is_in_charge,
     learn,
     leave,
-    may_write,
     send,
     those,
 )
@@ -42,6 +41,7 @@ from acked.model.partition.controllers import (
     elected_in_two_steps,
     fails_over,
     max_controller_epoch,
+    old_controllers_refused,
     stops_late,
 )
 from acked.model.partition.fetching import drop_late_answer, follow, resign
@@ -232,6 +232,17 @@ def replace_the_dead(s: State, shrinks: Bool) -> None:
 
 
 # -- what a controller writes -----------------------------------------------------------------------------------------
+
+
+def may_write(s: State, c: Candidate) -> Bool:
+    """ZooKeeper takes what the candidate writes about the partition.
+
+    From 2.1 a write names the version of /controller_epoch, which no newer controller may have changed (KAFKA-6082). Before,
+    it names the version of the partition's own node, which the controller has read; it refrains if a newer one wrote that.
+    """
+    if old_controllers_refused.on:
+        return s.zookeeper.epoch == s.believer[c].epoch
+    return s.zookeeper.written_by <= s.believer[c].epoch
 
 
 def require_may_write(s: State, controller: Candidate) -> None:

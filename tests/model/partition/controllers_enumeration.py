@@ -25,7 +25,6 @@ class Rules:
     crashes: bool = False
     leadership_moves: bool = False
     unclean_election: bool = False
-    unnoticed_restarts: bool = False
     elected_at_once: bool = True
     old_controllers_refused: bool = True
     requests_name_incarnation: bool = True
@@ -213,11 +212,6 @@ def of_brokers(world: World) -> Iterator[World]:
                         s.publish(known)
                 s.forget(b)
                 s.brokers[b].up, s.brokers[b].hw = False, hw
-                yield s
-            if rules.unnoticed_restarts and b in world.isr:
-                s = deepcopy(world)
-                s.forget(b)
-                s.brokers[b].hw = hw
                 yield s
 
 

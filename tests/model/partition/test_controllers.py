@@ -115,11 +115,8 @@ MORE = [
     Rules(elected_at_once=False, old_controllers_refused=False, requests_name_incarnation=False),
     Rules(max_controller_epoch=1, max_leader_epoch=1, leadership_moves=True, old_controllers_refused=False),
     Rules(max_controller_epoch=1, max_leader_epoch=1, crashes=True),
-    Rules(max_controller_epoch=1, max_leader_epoch=1, crashes=True, elected_at_once=False, old_controllers_refused=False,
-          requests_name_incarnation=False),
-    Rules(max_controller_epoch=1, max_leader_epoch=1, crashes=True, unnoticed_restarts=True, requests_name_incarnation=False),
     Rules(max_controller_epoch=1, max_leader_epoch=1, crashes=True, unclean_election=True),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("rules", [*QUICK, *(pytest.param(item, marks=pytest.mark.long) for item in MORE)], ids=str)
