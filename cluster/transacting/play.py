@@ -86,8 +86,8 @@ class Played:
 
     `parted` is the step at which they went another way, with the reason and the differences; `beyond` what was seen from then
     on, uncompared. `broken` says by promise whether it is broken in the end, after markers were let go; `told` by transaction
-    what its client was told, `inputs` which input it read (None: there are none). `waited` is for how many seconds what is open
-    in the end was seen to stay so.
+    what its client was told, `inputs` which input it read (None: there are none). `waited` is for how many seconds what is
+    open in the end was seen to stay so.
     """
 
     initial: Seen
