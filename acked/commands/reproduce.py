@@ -152,6 +152,8 @@ def reproduce(
     its spec, or of --kafka-version, whatever --kafka says; where they are not those of the release, it is said first.
     `acked view` makes the page of a saved answer again, and `acked show` shows it, without brokers.
 
+    Traces of `partition` and of `transactions` can be played; the latter since Kafka 3.0, and as text or JSON only.
+
     \b
     acked reproduce acks-1-loses --kafka 4.1.0 --control acks=all
     acked reproduce kafka7415-bug --kafka 2.0.0 --control 2.0.1

@@ -68,6 +68,9 @@ class Driver:
         self.topics = (*(f"played-{p}" for p in results), *((OFFSETS,) if script.has_offsets else ()))
         self.told: dict[int, str] = {}
         """By transaction what its client has been told, or that it has asked for a COMMIT."""
+        self.inputs: dict[int, int] = {}
+        """With offsets, by transaction the input that it has read: where its instance was told to go on."""
+        self._positions: dict[int, int] = {}
         self._known: dict[int, Identity] = {}
         self._late: dict[str, _Late] = {}
         self._markers: dict[int, Gate] = {}
@@ -138,8 +141,9 @@ class Driver:
         """Takes a step; `Parted` if brokers answer otherwise than the model, `NotSeen` if nothing comes in time."""
         STEPS[step.action](self, step)
 
-    def _nothing(self, step: ScriptStep) -> None:
-        """The step is the client's own."""
+    def _begin(self, step: ScriptStep) -> None:
+        if self.script.has_offsets:
+            self.inputs[step.arguments["txn"]] = self._positions.get(step.arguments["producer"], 0)
 
     def _init(self, step: ScriptStep, named: bool = False) -> None:
         i = step.arguments["producer"]
@@ -174,6 +178,7 @@ class Driver:
 
         wait_for(look, "the group's coordinator", self.seconds, self.check)
         error, found = last[0]
+        self._positions[step.arguments["producer"]] = found
         if error or found != wanted:
             said = error_name(error) if error else f"offset {found}"
             raise Parted(f"the group's coordinator answers with {said}, and in the model with offset {wanted}")
@@ -188,7 +193,7 @@ class Driver:
         sequence = 0 if self.is_v2 or numbers is None else numbers[p]
         value = name_of(_txn(step))
         if self.topics[p] == OFFSETS:
-            offset = step.before["txn"][_txn(step)]["input"] + 1
+            offset = self.inputs[_txn(step)] + 1
             return offset_request(TRANSACTIONAL_ID, self._known[i], GROUP, INPUT, offset, value, self.is_v2)
         return produce_request(TRANSACTIONAL_ID, self._known[i], self.topics[p], value, sequence, self.is_v2)
 
@@ -199,6 +204,8 @@ class Driver:
         request = end_request(TRANSACTIONAL_ID, self._known[i], commits, self.is_v2)
         given = self._taken(COORDINATOR, request, f"EndTxn of producer {i}")
         self.told[txn] = COMMITTED if commits else ABORTED
+        if commits and self.script.has_offsets:
+            self._positions[i] = self.inputs[txn] + 1
         if self.is_v2:
             self._known[i] = given
 
@@ -285,7 +292,7 @@ STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
     "AbortOpenTransaction": Driver._init_aborts,
     "AbortBeforeBump": partial(Driver._init_aborts, named=True),
     "FetchOffset": Driver._fetch_offset,
-    "Begin": Driver._nothing,
+    "Begin": Driver._begin,
     "AddPartitionToTxn": Driver._add,
     "Produce": Driver._produce,
     "ProduceAgain": Driver._produce,

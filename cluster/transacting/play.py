@@ -86,7 +86,8 @@ class Played:
 
     `parted` is the step at which they went another way, with the reason and the differences; `beyond` what was seen from then
     on, uncompared. `broken` says by promise whether it is broken in the end, after markers were let go; `told` by transaction
-    what its client was told. `waited` is for how many seconds what is open in the end was seen to stay so.
+    what its client was told, `inputs` which input it read (None: there are none). `waited` is for how many seconds what is
+    open in the end was seen to stay so.
     """
 
     initial: Seen
@@ -97,6 +98,7 @@ class Played:
     beyond: tuple[SeenStep, ...]
     last: Seen
     told: Mapping[int, str]
+    inputs: Mapping[int, int] | None
     broken: Mapping[str, bool]
     waited: float
     seconds: float
@@ -217,11 +219,14 @@ class _Play:
             if parted is not None:
                 self._go_on(parted, reason)
             last, waited = self._wait_for_the_end()
-            told = dict(self._driver.told)
+            told, inputs = dict(self._driver.told), self._inputs()
             return Played(initial, tuple(self._steps), parted, reason, found, tuple(self._beyond), last, told,
-                          broken(last, told, self._script.has_offsets), waited, time.monotonic() - begun)  # fmt: skip
+                          inputs, broken(last, told, inputs), waited, time.monotonic() - begun)  # fmt: skip
         finally:
             self._driver.close()
+
+    def _inputs(self) -> dict[int, int] | None:
+        return dict(self._driver.inputs) if self._script.has_offsets else None
 
     def _take(self, step: ScriptStep) -> None:
         begun = time.monotonic()
@@ -280,7 +285,7 @@ class _Play:
             wait_for(done, "the end of the transaction", self._patience, self._driver.check)
         last = self._driver.seen()
         begun = time.monotonic()
-        while broken(last, {})["NoHangingTransaction"] and time.monotonic() - begun < HANGS_FOR:
+        while broken(last, {}, self._inputs())["NoHangingTransaction"] and time.monotonic() - begun < HANGS_FOR:
             time.sleep(0.5)
             last = self._driver.seen()
         return last, time.monotonic() - begun

@@ -106,7 +106,9 @@ def modelled(state: Mapping[str, Any]) -> Seen:
     """What the model says."""
     coordinator = state["coordinator"]
     name = STATES[coordinator["state"]]
-    members = frozenset(coordinator["partitions"]) if name in WITH_PARTITIONS else frozenset[int]()
+    # A coordinator strikes off a partition whose marker is written.
+    left = coordinator["awaiting"] if name.startswith("Prepare") else coordinator["partitions"]
+    members = frozenset[int](left) if name in WITH_PARTITIONS else frozenset[int]()
     ledgers = tuple(
         PartitionSeen(_texts(log), partition["lso"], partition["epoch"], partition["last_seq"])
         for log, partition in zip(state["log"], state["partition"], strict=True)
@@ -155,12 +157,13 @@ def ended(log: tuple[str, ...], result: str) -> list[str]:
     return found
 
 
-def broken(seen: Seen, told: Mapping[int, str], has_offsets: bool = False) -> dict[str, bool]:
-    """By promise whether it is broken; `told` is by transaction what the client has been told.
+def broken(seen: Seen, told: Mapping[int, str], inputs: Mapping[int, int] | None = None) -> dict[str, bool]:
+    """By promise whether it is broken, of ZombieFenced nothing; `told` is by transaction what the client has been told.
 
-    Of ZombieFenced nothing, and of those about inputs. `has_offsets`: the last partition has offsets, of which a copy may be
-    readable beside one that is aborted, or twice.
+    `inputs` are by transaction the input that it read, where the last partition has a group's offsets; None: it has none. Of
+    an offset a copy may be readable beside one that is aborted, or twice.
     """
+    has_offsets = inputs is not None
     readable = [ended(one.log, "COMMIT") for one in seen.ledgers]
     hidden = [ended(one.log, "ABORT") for one in seen.ledgers]
     if has_offsets:
@@ -181,4 +184,19 @@ def broken(seen: Seen, told: Mapping[int, str], has_offsets: bool = False) -> di
         "NoRecordOfAnother": not shown <= asked,
         "NoDuplicates": any(len(set(names)) < len(names) for names in once),
         "NoHangingTransaction": hangs,
+        **({} if inputs is None else _of_inputs(seen, readable, hidden, inputs)),
+    }
+
+
+def _of_inputs(
+    seen: Seen, readable: list[list[str]], hidden: list[list[str]], inputs: Mapping[int, int]
+) -> dict[str, bool]:
+    """Whether an input was processed twice, or passed over: results of it are not in all partitions but the last."""
+    named = {name_of(txn): read for txn, read in inputs.items()}
+    results = list(zip(seen.ledgers[:-1], hidden[:-1], strict=True))
+    done = {read for name, read in named.items() if all(name in one.log and name not in gone for one, gone in results)}
+    valid = named[readable[-1][-1]] + 1 if readable[-1] else 0
+    return {
+        "NoInputTwice": any(len({named[name] for name in names}) < len(set(names)) for names in readable[:-1]),
+        "NoInputLost": not set(range(valid)) <= done,
     }

@@ -50,7 +50,8 @@ class Transacted:
         """Whether the control goes another way, and keeps the promise."""
         if self.control is None or self.control.played.parted is None:
             return False
-        return not self.control.played.breaks(self.name)
+        is_decided = not self.name or self.name in self.control.played.broken
+        return is_decided and not self.control.played.breaks(self.name)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -89,6 +90,7 @@ def _document(one: Reproduction) -> dict[str, Any]:
         "beyond": [_step(step) for step in played.beyond],
         "last": _seen(played.last),
         "told": {str(txn): what for txn, what in played.told.items()},
+        "inputs": None if played.inputs is None else {str(txn): read for txn, read in played.inputs.items()},
         "broken": dict(played.broken),
         "waited_seconds": played.waited,
         "seconds": played.seconds,
@@ -147,14 +149,16 @@ def end_in_words(one: Reproduction, name: str) -> str:
         return _hangs_in_words(played)
     if not name:
         return "no promise is broken"
-    return f"{name} {'does not hold' if played.breaks(name) else 'holds'}: {_fates_in_words(played)}"
+    said = "holds" if name in played.broken else "was not decided"
+    return f"{name} {'does not hold' if played.breaks(name) else said}: {_fates_in_words(played)}"
 
 
 def _fates_in_words(played: Played) -> str:
     """`transaction 1 was said to be committed, and its record is readable in partition 0 and aborted in partition 1`."""
     found = []
     for txn, what in sorted(played.told.items()):
-        said = f"of transaction {txn} the client {'has' if what == ASKED else 'was told that it is'} {what}"
+        read = "" if played.inputs is None else f", which read input {played.inputs[txn]},"
+        said = f"of transaction {txn}{read} the client {'has' if what == ASKED else 'was told that it is'} {what}"
         where = []
         for result, word in (("COMMIT", "readable"), ("ABORT", "aborted")):
             there = [p for p, one in enumerate(played.last.ledgers) if name_of(txn) in ended(one.log, result)]

@@ -42,6 +42,9 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
         (["acks-1-loses", "--kafka", "4.1.0", "--control", "4.1"], 151, "Kafka 4.1 is not a release"),
         (["acks-1-loses", "--kafka", "4.1.0", "--control", "acks="], 151, "neither a release nor KEY=VALUE"),
         (["truncate-to-hw", "--kafka", "4.1.0"], 151, "real brokers play traces of partition"),
+        (["kafka14402-bug", "--kafka", "2.8.0"], 151, "does not describe its transactions"),
+        (["kafka14402-bug", "--kafka", "3.5.1", "--html", "x.html"], 151, "played without --html"),
+        (["kafka14402-bug", "--kafka", "3.5.1", "--control", "acks=all"], 151, "again on another release"),
         pytest.param(
             ["acks-1-min-insync", "--kafka", "4.1.0", "-c", "acks=all"], 151, "has no counterexample to play",
             marks=pytest.mark.slow,
