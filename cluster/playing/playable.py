@@ -158,8 +158,7 @@ def _knows_less(instance: Instance, codes: Sequence[int], step: ActionInstance) 
 def _check_protocol(question: Question) -> None:
     found = question.instance.protocol
     if found is not partition:
-        played = f"{partition.name} and transactions"
-        raise ConfigurationError(f"real brokers play traces of {played}, and this one is of {found.name}")
+        raise ConfigurationError(f"real brokers play traces of {partition.name}, and this one is of {found.name}")
 
 
 def _with_clauses(instance: Instance, step: ActionInstance, clauses: Iterable[_Clause]) -> ActionInstance:
