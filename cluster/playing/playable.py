@@ -190,8 +190,7 @@ def _knows_less(instance: Instance, codes: Sequence[int], step: ActionInstance) 
 def _check_protocol(question: Question) -> None:
     found, constants = question.instance.protocol, question.instance.constants
     if found is not partition:
-        played = f"{partition.name} and transactions"
-        raise ConfigurationError(f"real brokers play traces of {played}, and this one is of {found.name}")
+        raise ConfigurationError(f"real brokers play traces of {partition.name}, and this one is of {found.name}")
     first, brokers = constants[assigned.name], constants["replicas"]
     if 0 < first < brokers:
         raise ConfigurationError(
