@@ -347,13 +347,8 @@ class Instance:
             made for item in self.action_rules for made in self._trace_action(item)
         )
         for name, label in sorted(drop - self._dropped):
-            raise ModelError(self._unknown_clause(name, label))
-
-    def _unknown_clause(self, name: str, label: str) -> str:
-        known: dict[str, list[str]] = {item.name: [] for item in self.action_rules}
-        for item in self.actions:
-            known[item.action.name] += [guard.label for guard in item.guards]
-        return unknown_clause(self.protocol, known, name, label)
+            labels = [guard.label for item in self.actions if item.action.name == name for guard in item.guards]
+            raise ModelError(unknown_clause(protocol, {item.name: labels for item in self.action_rules}, name, label))
 
     @property
     def shown_constants(self) -> dict[str, Any]:
