@@ -87,10 +87,10 @@ class CoreSearch:
             if isinstance(found, StepCounterexample):
                 return found
             for lemmas in found or []:
-                around = dict.fromkeys((*own, *lemmas))
-                gathered.update(around)
+                wanted = dict.fromkeys((*own, *lemmas))
+                gathered.update(wanted)
                 for extra in (self._ranges, ()):
-                    if (core := self._attempt(obligation, tuple(dict.fromkeys((*around, *extra))), self._effort)) is not None:
+                    if (core := self._attempt(obligation, tuple(dict.fromkeys((*wanted, *extra))), self._effort)) is not None:
                         return core
             if (core := self._attempt(obligation, (*gathered, *obligation.afterwards), self._effort)) is not None:
                 return core

@@ -246,7 +246,8 @@ class Instance:
             return
         _ = self.actions  # An author's mistakes are told here.
         for name, label in sorted(drop - self._dropped):
-            raise ModelError(self._unknown_clause(name, label))
+            labels = [guard.label for item in self.actions if item.action.name == name for guard in item.guards]
+            raise ModelError(unknown_clause(protocol, {item.name: labels for item in self.action_rules}, name, label))
 
     @cached_property
     def actions(self) -> tuple[ActionInstance, ...]:
@@ -269,12 +270,6 @@ class Instance:
             except ModelError:
                 return None  # A value beyond the bounds of this instance.
         return self._trace_binding(rule, parameters, codes)
-
-    def _unknown_clause(self, name: str, label: str) -> str:
-        known: dict[str, list[str]] = {item.name: [] for item in self.action_rules}
-        for item in self.actions:
-            known[item.action.name] += [guard.label for guard in item.guards]
-        return unknown_clause(self.protocol, known, name, label)
 
     @property
     def shown_constants(self) -> dict[str, Any]:

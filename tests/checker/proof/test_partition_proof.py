@@ -167,9 +167,9 @@ def test_without_the_lemma_the_step_that_its_text_names_breaks_what_it_says(need
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("action", ["Produce", pytest.param("", id="every action", marks=pytest.mark.long)])
+@pytest.mark.parametrize("action", ["BecomeLeader", pytest.param("", id="every action", marks=pytest.mark.long)])
 def test_records_are_there_once_and_in_order_by_a_lemma_more(action: str) -> None:
-    """Without RecordsAscend a step that appends breaks what consumers see; with it no step does."""
+    """Without RecordsAscend a step by which a log is first read breaks what consumers see; with it no step does."""
     promises = tuple(properties_of(partition)[name] for name in ("NoDuplicates", "NoReordering"))
     for lemmas, expected in (((), {item.name for item in promises}), ((RECORDS_ASCEND,), set())):
         instance = latest(TWO, STALE, {"retries": True, "idempotence": True})
