@@ -18,7 +18,9 @@ from types import ModuleType
 from acked.checker.errors import SystemFailure
 from acked.model.language.protocol import Protocol
 
-_RULES = re.compile(r"^from acked\.model\.language\.protocol import .*\b(?:action|require|Protocol)\b", re.MULTILINE)
+_RULES = re.compile(
+    r"^from acked\.model\.language\.(?:action|protocol) import .*\b(?:action|require|Protocol)\b", re.MULTILINE
+)
 """What a module with rules imports; the others of a package have the state, the constants and the words."""
 
 

@@ -28,7 +28,7 @@ _EXPENSIVE = "cache"
 @click.command(short_help="Disturb a real cluster at random, and hold what it did against the model.")
 @click.option(
     "--kafka", "version", metavar="V", required=True, shell_complete=known_releases,
-    help="The release to start, e.g. 4.1.0; `acked kafka list` has all. KRaft, so 3.3 or later.",
+    help="The release of the brokers, e.g. 4.1.0; see `acked kafka list`.",
 )
 @click.option(
     "--minutes", type=click.FloatRange(min=0, min_open=True), default=2.0, show_default=True, metavar="M",
@@ -49,7 +49,7 @@ _EXPENSIVE = "cache"
 )
 @click.option(
     "--kafka-home", "home", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
-    help="An unpacked release instead of the jars in the cache.",
+    help="An unpacked release to take the jars from, in the place of the cache and Maven.",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
@@ -73,7 +73,7 @@ def exercise(
 
     Brokers listen on loopback only and end with the command. Exit code 0 valid, and no acknowledged record is missing; 12 if
     a line is not explained, a promise does not hold, or a record is missing; 150 if a line is worded in a way that is not
-    known, 151 for usage, 153 if the cluster does not start.
+    known, 151 for usage and for a release without KRaft (before 3.3), 153 if the cluster does not start.
     """
     with optional_packages():
         from acked.cluster.exercising.exercise import Exercise

@@ -22,7 +22,8 @@ COMMANDS = {name: command for name in cli.list_commands(CONTEXT) if (command := 
 OWN = {
     "--check", "--constant", "--control-plane", "--depth", "--format", "--html", "--jobs", "--kafka-version", "--levels",
     "--log-size", "--markdown", "--master", "--max-states", "--memory", "--out", "--partition", "--records",
-    "--run-dir", "--select", "--slow", "--stories", "--symmetry", "--timeout", "--topic", "--trace-out", "--workers",
+    "--faults", "--run-dir", "--seed", "--select", "--slow", "--stories", "--symmetry", "--timeout", "--topic", "--trace-out",
+    "--workers",
 }  # fmt: skip
 """Options that do not do the same in every command: their help says what they do there."""
 
