@@ -133,9 +133,11 @@ def only_sort(instance: Instance) -> type[Id]:
     domains = [leaf.domain for leaf in instance.schema.leaves]
     domains += [domain for action in instance.protocol.actions for domain in action.parameters().values()]
     sorts = {sort: None for domain in domains if (sort := _sort_of(domain)) is not None}
-    if len(sorts) != 1:
-        raise Asymmetric(f"the protocol has {len(sorts)} sorts of ids, and exactly one can be renamed")
-    return next(iter(sorts))
+    # Of a sort with one id, such as a part of the protocol has that is turned off, nothing can be renamed.
+    several = [sort for sort in sorts if IdDomain(sort).cardinality(instance.constants) > 1] or list(sorts)
+    if len(several) != 1:
+        raise Asymmetric(f"the protocol has {len(several)} sorts of ids, and exactly one can be renamed")
+    return several[0]
 
 
 def generators(size: int, free: Sequence[int]) -> Iterator[tuple[int, ...]]:
