@@ -29,6 +29,16 @@ from acked.cluster.wire.facts import Registration
 UP_SECONDS = 180.0
 """How long a node may take to answer; long, as other work may run on the machine."""
 
+PATIENCE = (5.0, 40.0)
+"""The least and the greatest number of seconds after which what is not seen will not be; in between, as long as the cluster
+took to start, because a machine that does other work is slow at both. An effect takes about a tenth of a second."""
+
+
+def patience_after(start_seconds: float) -> float:
+    """Seconds after which what is not seen of a cluster that took so long to start will not be."""
+    least, most = PATIENCE
+    return min(max(start_seconds, least), most)
+
 
 class Cluster:
     """Nodes, the proxies between them, and what can be done to them."""

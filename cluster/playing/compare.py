@@ -8,19 +8,7 @@ from typing import Any
 
 from acked.cluster.observe.disk import Replica
 from acked.cluster.playing.script import State
-from acked.cluster.stories.seen import Seen
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Something that the model and real brokers do not agree about, with what each has."""
-
-    what: str
-    model: str
-    real: str
-
-    def __str__(self) -> str:
-        return f"{self.what} is {self.real}, and in the model {self.model}"
+from acked.cluster.stories.seen import Difference, Seen, differing
 
 
 def value_of(record: int) -> str:
@@ -38,7 +26,7 @@ def differences(state: State, seen: Seen, with_eligible: bool = True) -> tuple[D
     pairs += [pair for replica in replicas for pair in _of_replica(state, seen, replica)]
     if all(_values(state, replica) == list(_replica(seen, replica).values) for replica in replicas):
         pairs += _of_epochs(state, seen)
-    return tuple(Difference(what, str(model), str(real)) for what, model, real in pairs if model != real)
+    return differing(pairs)
 
 
 Pair = tuple[str, object, object]

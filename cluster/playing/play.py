@@ -8,24 +8,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from acked.checker.errors import SystemFailure
-from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.nodes.cluster import Cluster, patience_after
 from acked.cluster.nodes.jvm import Exited
 from acked.cluster.observe.disk import HIGH_WATERMARKS
-from acked.cluster.playing.compare import Difference, differences, value_of
+from acked.cluster.playing.compare import differences, value_of
 from acked.cluster.playing.driver import Driver, Parted
 from acked.cluster.playing.promises import broken, forks, has_gone, lost, repeated, sayings
 from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.playing.setting import Setting
-from acked.cluster.stories.seen import Seen
+from acked.cluster.stories.seen import Difference, Seen
 from acked.cluster.stories.stage import Stage
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import error_name
 from acked.cluster.wire.client import PartitionView
 from acked.model.partition.state import ACKED, FAILED
 
-PATIENCE = (5.0, 40.0)
-"""The least and the greatest number of seconds after which what is not seen will not be; in between, as long as the cluster
-took to start, because a machine that does other work is slow at both. An effect takes about a tenth of a second."""
 AFTER_PARTING = 3.0
 """The same once the brokers have gone another way than the model."""
 _FRESH = 3.0
@@ -103,7 +100,7 @@ class _Play:
         self, script: Script, cluster: Cluster, topic: str, setting: Setting, heed: Callable[[SeenStep], None]
     ) -> None:
         self._script, self._cluster, self._setting, self._heed = script, cluster, setting, heed
-        self._patience = min(max(cluster.seconds, PATIENCE[0]), PATIENCE[1])
+        self._patience = patience_after(cluster.seconds)
         self._stage = Stage(cluster, topic)
         self._driver = Driver(cluster, self._stage, script, setting, self._patience)
         self._steps: list[SeenStep] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -11,6 +11,23 @@ from acked.cluster.observe.disk import Replica
 from acked.cluster.observe.zookeeper import ZooKeeperState, zookeeper_state
 from acked.cluster.releases.release import Mode
 from acked.cluster.wire.client import PartitionView
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that the model and real brokers do not agree about, with what each has."""
+
+    what: str
+    model: str
+    real: str
+
+    def __str__(self) -> str:
+        return f"{self.what} is {self.real}, and in the model {self.model}"
+
+
+def differing(pairs: Iterable[tuple[str, object, object]]) -> tuple[Difference, ...]:
+    """Of what is compared, each with what the model has and what brokers have, that in which they differ."""
+    return tuple(Difference(what, str(model), str(real)) for what, model, real in pairs if model != real)
 
 
 @dataclass(frozen=True)

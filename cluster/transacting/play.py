@@ -13,13 +13,14 @@ from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.archive import with_archive
-from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.nodes.cluster import Cluster, patience_after
 from acked.cluster.nodes.jvm import Exited
 from acked.cluster.nodes.plan import make_plan
 from acked.cluster.releases.release import Mode, Release, mode_of, release
+from acked.cluster.stories.seen import Difference
 from acked.cluster.transacting.driver import Driver, Parted
 from acked.cluster.transacting.script import Script, ScriptStep, script_of
-from acked.cluster.transacting.seen import Difference, Seen, broken, differences
+from acked.cluster.transacting.seen import Seen, broken, differences
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.model.transactions.settings import RULES, TV2, transaction_version
 from acked.model.transactions.versions import LATEST, VERSIONS, profile
@@ -27,9 +28,6 @@ from acked.model.transactions.versions import LATEST, VERSIONS, profile
 FIRST = (3, 0)
 """Since then a coordinator describes its transactions (KIP-664), which is how they are compared."""
 _KNOWS_V2 = (4, 0)
-PATIENCE = (5.0, 40.0)
-"""The least and the greatest number of seconds after which what is not seen will not be; in between, as long as the cluster
-took to start."""
 AFTER_PARTING = 3.0
 """The same once the brokers have gone another way than the model."""
 HANGS_FOR = 5.0
@@ -195,7 +193,7 @@ class _Differ(Exception):
 class _Play:
     def __init__(self, prepared: Prepared, cluster: Cluster, took: Callable[[SeenStep], None]) -> None:
         self._script, self._took = prepared.script, took
-        self._patience = min(max(cluster.seconds, PATIENCE[0]), PATIENCE[1])
+        self._patience = patience_after(cluster.seconds)
         self._driver = Driver(cluster, prepared.script, prepared.is_v2, self._patience)
         self._steps: list[SeenStep] = []
         self._beyond: list[SeenStep] = []

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from acked.cluster.stories.seen import Difference, differing
 from acked.cluster.wire.records import LogEntry
 from acked.cluster.wire.transactional import CoordinatorView, LedgerView
 from acked.model.transactions.state import (
@@ -52,18 +53,6 @@ class Seen:
     partitions: frozenset[int]
     ledgers: tuple[PartitionSeen, ...]
     raw: tuple[LedgerView, ...] = ()
-
-
-@dataclass(frozen=True)
-class Difference:
-    """What brokers have in another way than the model."""
-
-    what: str
-    model: str
-    brokers: str
-
-    def __str__(self) -> str:
-        return f"{self.what} is {self.brokers}, and in the model {self.model}"
 
 
 def name_of(txn: int) -> str:
@@ -138,7 +127,7 @@ def differences(state: Mapping[str, Any], seen: Seen) -> tuple[Difference, ...]:
             (f"the producer epoch that partition {p} knows", mine.epoch, real.epoch),
             (f"the last sequence number that partition {p} knows", mine.last_sequence, real.last_sequence),
         ]
-    return tuple(Difference(what, str(mine), str(real)) for what, mine, real in pairs if mine != real)
+    return differing(pairs)
 
 
 # -- the promises ------------------------------------------------------------------------------------------------------

@@ -17,13 +17,12 @@ from acked.checker.files import read_text
 from acked.checker.question.result import Counterexample
 from acked.checker.replay.trace_file import replay
 from acked.cluster.observe.disk import Replica
-from acked.cluster.playing.compare import Difference
 from acked.cluster.playing.play import Played, SeenStep
 from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction
 from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.playing.setting import OtherRule, Setting
 from acked.cluster.releases.release import Mode, release
-from acked.cluster.stories.seen import Seen
+from acked.cluster.stories.seen import Difference, Seen
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
 from acked.reports.reproductions.document import FORMAT
