@@ -30,6 +30,12 @@ BROKER_LOGGERS = (
 )  # fmt: skip
 CONTROLLER_LOGGER = ("org.apache.kafka.controller.ReplicationControlManager", "DEBUG")
 
+ZOOKEEPER_LOGGERS = (
+    ("kafka.log.Log", "TRACE"), ("kafka.controller.KafkaController", "DEBUG"),
+)  # fmt: skip
+"""Before KRaft; what ZooKeeper's controller decides is printed by `state.change.logger`, too."""
+FIRST_WITH_KRAFT = (3, 3)
+
 COST = (
     "What it costs goes with requests, not with records: about 0.9 kB of log per broker and produce request, and 0.8 kB a "
     "second per leader partition that is idle. With batches, 1 to 2 kB per 1000 records were written and nothing was seen of "
@@ -44,6 +50,8 @@ FIRST_WITH_NEW_LOG = (4, 1)
 
 def loggers(release: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
     """The loggers and their levels for a release."""
+    if release < FIRST_WITH_KRAFT:
+        return (*BROKER_LOGGERS, *ZOOKEEPER_LOGGERS)
     logs = tuple(
         log for log, is_used in ((OLD_LOG, release < FIRST_WITH_NEW_LOG), (NEW_LOG, release >= FIRST_WITH_LOG4J2)) if is_used
     )
