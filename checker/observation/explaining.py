@@ -263,7 +263,7 @@ class Explainer:
                 return f"broker {event['leader']} has not noted a fetch at {event['offset']}"
             return None
 
-        return self._both(check, self._raised(event))
+        return check if event.get("cut") else self._both(check, self._raised(event))
 
     def _takes_answer(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         told, leader = self._answered(event, by_itself=True), self.subject.index.get(event["leader"])
@@ -408,9 +408,9 @@ class Explainer:
         with_leader = (*lost, self._lost(leads, state)) if leads >= 0 and leads not in gone else lost
         for away in dict.fromkeys((lost, with_leader)):
             if leader is None or (leader >= 0 and subject.index.get(leader) == leads):
-                yield away, told
                 if event.get("recorded"):  # A record does not say who asked for a change.
                     yield from self._commits_isr(event, state)
+                yield away, told
             if leader is None:
                 continue
             if leader < 0:

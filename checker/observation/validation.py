@@ -46,6 +46,8 @@ class Verdict:
     checked: Mapping[str, int]
     held: tuple[Held, ...]
     slack: Slack
+    in_sync: frozenset[int]
+    """The ISR that the controller has at the end."""
 
     @property
     def is_valid(self) -> bool:
@@ -88,9 +90,12 @@ def validate(
     with _seldom_collected():
         stuck = walk.run()
     explained = walk.explained if stuck is None else stuck.explained
-    held = _held(subject, walk.state if stuck is None else stuck.state)
+    last = walk.state if stuck is None else stuck.state
     first = broken[0] if broken else None
-    return Verdict(subject, stuck, first, explained, walk.visited, seen, steps, promises.checked, held, walk.slack)
+    return Verdict(
+        subject, stuck, first, explained, walk.visited, seen, steps, promises.checked, _held(subject, last), walk.slack,
+        subject.members(last[subject.isr]),
+    )  # fmt: skip
 
 
 @contextmanager

@@ -37,6 +37,7 @@ BROKER_MIN_ISR = re.compile(r"(?:^\t|: |, )min\.insync\.replicas (?:=|->) (\d+)"
 TOPIC_MIN_ISR = re.compile(r"min\.insync\.replicas=(\d+)")
 NUMBERS = re.compile(r"\d+")
 STDIN = "-"
+SEGMENT = re.compile(r"\d{20}\.log")
 _SAME = 40
 """Lines whose texts begin alike, numbers apart, count as of one wording."""
 
@@ -204,13 +205,16 @@ def opened(file: str) -> Iterator[Iterable[str]]:
 
 
 def files_of(paths: Sequence[str]) -> list[str]:
-    """The files that are meant, of a folder all below it whose name has `.log`; `SpecUnreadable` where there is none."""
+    """The files that are meant, of a folder all below it whose name has `.log`; `SpecUnreadable` where there is none.
+
+    Segments of partitions, `00000000000000000000.log`, are none.
+    """
     found: list[str] = []
     for path in paths:
         if path == STDIN or not Path(path).is_dir():
             found.append(path)
             continue
-        inside = sorted(str(file) for file in Path(path).rglob("*.log*") if file.is_file())
+        inside = sorted(str(file) for file in Path(path).rglob("*.log*") if file.is_file() and not SEGMENT.match(file.name))
         if not inside:
             raise SpecUnreadable(f"{path} has no log files: none in it has a name with .log")
         found += inside

@@ -202,6 +202,10 @@ class Joiner:
         took = next((item.fields for item in rest if item.tells is Tells.TOOK), {})
         if "hw" in took:
             fields["hw"] = took["hw"]
+        elif self._is_cut:
+            if not fields["records"]:
+                return  # Whatever became of this answer, the next start tells.
+            fields |= self._cut()
         self._emit(got, Says.TAKES_ANSWER, fields)
 
     def _change(self, held: list[Fact]) -> None:

@@ -196,6 +196,7 @@ WORDINGS: tuple[Wording, ...] = (
     # A follower that led, or followed another leader, takes the new one's high watermark, which may be lower.
     Wording(Tells.NOTHING, LOGS, r"Non-monotonic update of high watermark from ", ("3.9.1",)),
     Wording(Tells.NOTHING, LOGS, r"Closing log$", ("3.6.2", "4.1.0")),
+    Wording(Tells.NOTHING, LOGS, r"Recovering unflushed segment ", ZOOKEEPER),
     Wording(Tells.NOTHING, LOGS, r"Reading maximum \d+ bytes at offset ", ZOOKEEPER),
     Wording(Tells.NOTHING, LOGS, r"Loading producer state till offset ", ("4.4.0",)),
     Wording(Tells.NOTHING, LOGS, r"Reloading from producer snapshot ", ("4.4.0",)),
@@ -246,7 +247,7 @@ WORDINGS: tuple[Wording, ...] = (
     # The request is one of a leader that has not heard of the next epoch yet, so it hears of that in place of an answer.
     Wording(
         Tells.NOTHING, (CONTROLLER,),
-        r"Rejecting AlterPartition request from node \d+ for TP because the current leader epoch is ", ("3.9.1",),
+        r"Rejecting AlterPartition request from node \d+ for TP because the current leader epoch is ", ("3.9.1", "4.1.0"),
     ),
     Wording(
         Tells.FENCED, (CONTROLLER,),

@@ -6,6 +6,7 @@ from acked.checker.observation.events import CONTROLLER, Event
 from acked.checker.observation.validation import Verdict
 from acked.reports.units import count, plural
 
+LIMITS_OF_LINES = "Valid means that one behaviour of the model tells everything that these lines tell, not that nothing else happened."
 LIMITS = (
     "Valid means that one behaviour of the model tells everything that these lines tell, not that nothing else happened: "
     "lines show neither producers nor what records hold."
