@@ -47,7 +47,10 @@ class Verdict:
     held: tuple[Held, ...]
     slack: Slack
     in_sync: frozenset[int]
-    """The ISR that the controller has at the end."""
+    """Who must have every acknowledged record at the end: the controller's ISR and its eligible leaders (ELR).
+
+    The ISR is empty where the last broker was shut down, and eligible leaders are not kept; then it is whoever led last.
+    """
 
     @property
     def is_valid(self) -> bool:
@@ -94,7 +97,7 @@ def validate(
     first = broken[0] if broken else None
     return Verdict(
         subject, stuck, first, explained, walk.visited, seen, steps, promises.checked, _held(subject, last), walk.slack,
-        subject.members(last[subject.isr]),
+        _in_sync(subject, last),
     )  # fmt: skip
 
 
@@ -107,6 +110,13 @@ def _seldom_collected() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*usual)
+
+
+def _in_sync(subject: Subject, state: State) -> frozenset[int]:
+    has_eligible = subject.concrete.layout.leaves[subject.elr].cardinality > 1
+    known = subject.members(state[subject.isr] | (state[subject.elr] if has_eligible else 0))
+    leaders = [index for index, place in enumerate(subject.at) if state[place.leader] == index + 1]
+    return known or frozenset(subject.brokers[index] for index in leaders)
 
 
 def _held(subject: Subject, state: State) -> tuple[Held, ...]:

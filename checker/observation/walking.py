@@ -39,6 +39,8 @@ class Slack:
 
 WINDOW = 4_000
 """Steps that can be taken back; what was taken before them stays."""
+LATELY = 20
+"""Steps before a dead end that are told of."""
 AHEAD = 1_500
 """By how many ms events are read ahead of the earliest open one as long as all goes well."""
 
@@ -214,7 +216,7 @@ class Walk:
     def _stuck(self) -> Stuck:
         heads = sorted((head for lane in self._lanes if (head := lane.head()) is not None), key=lambda event: event.at)
         told = [(head, self._why_not(head)) for head in heads]
-        lately = tuple(frame.choice.taken for frame in list(self._frames)[-8:])
+        lately = tuple(frame.choice.taken for frame in list(self._frames)[-LATELY:])
         return Stuck(tuple(told), self.state, self.explained, lately)
 
     def _why_not(self, event: Event) -> tuple[str, ...]:

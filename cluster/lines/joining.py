@@ -56,6 +56,7 @@ class Joiner:
         self._started = False
         self._end: int | None = None
         self._replicas: dict[str, Any] = {}
+        self._last_answer: tuple[Fact, dict[str, Any]] | None = None
         self._is_cut = False
         self._last = self._silent = 0
 
@@ -78,7 +79,8 @@ class Joiner:
 
     def _oldest_held(self, now: int) -> int:
         """When the oldest line was printed of those that may still go on; events come out in the order of their times."""
-        return min((thread.held[0].at for thread in self._threads.values() if thread.held), default=now)
+        oldest = now if self._last_answer is None else self._last_answer[0].at
+        return min((oldest, *(thread.held[0].at for thread in self._threads.values() if thread.held)))
 
     # -- what a fact does to its thread ---------------------------------------------------------------------------------
 
@@ -89,6 +91,7 @@ class Joiner:
             return
         if fact.tells is Tells.OPENED:
             self._end = fact.fields["end"]
+            self._complete_answer(fact.fields["end"])
             return
         if fact.tells is Tells.LOADED:
             if self._started and self._end is not None:
@@ -204,9 +207,18 @@ class Joiner:
             fields["hw"] = took["hw"]
         elif self._is_cut:
             if not fields["records"]:
-                return  # Whatever became of this answer, the next start tells.
+                self._last_answer = (got, fields)  # The next start tells whether it was appended.
+                return
             fields |= self._cut()
         self._emit(got, Says.TAKES_ANSWER, fields)
+
+    def _complete_answer(self, end: int) -> None:
+        """Of an answer with which the process ended: what the log has of it now."""
+        if self._last_answer is not None:
+            got, fields = self._last_answer
+            self._last_answer = None
+            if end > fields["offset"]:
+                self._emit(got, Says.TAKES_ANSWER, {**fields, "records": end - fields["offset"], "cut": True})
 
     def _change(self, held: list[Fact]) -> None:
         told: dict[str, Any] = {}

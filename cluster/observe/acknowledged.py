@@ -32,12 +32,13 @@ class Acknowledged:
 
 @dataclass(frozen=True)
 class Presence:
-    """How many records were looked for, how many values were compared, and what is missing, in sentences.
+    """How many records were looked for, at which brokers, how many values were compared, and what is missing, in sentences.
 
     `unread` says which values could not be compared.
     """
 
     records: int
+    brokers: tuple[int, ...]
     values: int
     missing: tuple[str, ...]
     unread: tuple[str, ...] = ()
@@ -112,7 +113,9 @@ def look_for(
                 if disks[broker].get(record.offset) != record.value:
                     missing.setdefault((broker, "another record, or none, is there on its disk"), []).append(record.offset)
     told = tuple(_sentence(broker, why, offsets) for (broker, why), offsets in missing.items())
-    return Presence(counted, compared, told, tuple(unread))
+    if not ends:
+        unread.append("nobody is in sync at the end of these lines, so no record was looked for")
+    return Presence(counted, tuple(sorted(ends)), compared, told, tuple(unread))
 
 
 def _values(ends: Mapping[int, int], folders: Mapping[int, Path]) -> tuple[dict[int, dict[int, bytes | None]], list[str]]:

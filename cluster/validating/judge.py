@@ -42,7 +42,7 @@ class Judged:
         return (
             self.verdict.is_valid
             and not (self.compared and self.compared.differences)
-            and not (self.presence and self.presence.missing)
+            and not (self.presence and (self.presence.missing or not self.presence.brokers))
         )
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _INDENT = "  "
 _MOST_OPEN = 6
 """Other open lines that are shown."""
+_LATELY = 8
+"""Steps before the line that are shown."""
 _LONGEST = 400
 """Characters of a line that are shown."""
 
@@ -31,8 +33,10 @@ def print_judged(console: Console, judged: Judged) -> None:
         found.append((compared.differences, f"disks of brokers {brokers} agree with the lines and in {batches} batches"))
     if presence is not None:
         values = f", {count(presence.values)} values compared on disks" if presence.values else ""
-        told = f"each of {count(presence.records)} acknowledged records is in every replica that is in sync{values}"
-        found.append((presence.missing, told))
+        looked = ", ".join(map(str, presence.brokers))
+        told = f"each of {count(presence.records)} acknowledged records is at brokers {looked}, which are in sync{values}"
+        if presence.brokers:
+            found.append((presence.missing, told))
     for wrong, good in found:
         for text in wrong:
             put_paragraph(console, f"{glyphs.bad} {clean(text, console)}", "bold red", first=_INDENT, rest=_INDENT * 2)
@@ -80,7 +84,7 @@ def _print_stuck(console: Console, verdict: Verdict) -> None:
     console.print()
     if verdict.stuck.lately:
         put_paragraph(console, "The last steps that were explained:", "bold", first=_INDENT, rest=_INDENT)
-        for taken in verdict.stuck.lately:
+        for taken in verdict.stuck.lately[-_LATELY:]:
             told = " and ".join(str(event) for event in taken.events)
             steps = ", ".join(item.action for item in taken.moves) or "seen, no step"
             text = f"{where(taken.events[0])}: {clean(told, console)} [{steps}]"

@@ -118,7 +118,7 @@ export class Page {
     const story = el("section", { class: "story-column", "aria-label": "All steps" }, el("h2", {}, "The trace, step by step"), this.panes[0].parts.story);
     this.printed = el("div", { class: "printed" });
     this.legend = this.panes.filter((pane) => pane.steps[0].hasPicture).map((pane) => legendElement(pane.head.look)).slice(0, 1);
-    this.strip = this.data.played ? new this.seen.Strip(this.panes.slice(1), (step) => this.go(step)) : null;
+    this.strip = this.data.played ? new this.seen.Strip(this.panes.slice(1), (step) => this.go(step), this.data.played.legend) : null;
     const played = this.strip
       ? [story, el("div", { class: "middle" }, this.panes[0].parts.now, this.strip.element, el("div", { class: "beside" }, columns), el("div", { class: "below" }, this.below))]
       : null;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,9 @@ from acked.asking.completion import known_releases
 from acked.asking.options import CONSTANT, Constants, bound, shows
 from acked.asking.output import Output, say
 from acked.checker.errors import ExitCode
+
+if TYPE_CHECKING:
+    from acked.cluster.validating.judge import Judged
 
 @click.command(short_help="Hold the logs of a real cluster against the model: is what it did a behaviour?")
 @click.argument("logs", metavar="LOGS...", nargs=-1, required=True)
@@ -31,10 +35,14 @@ from acked.checker.errors import ExitCode
     "--acknowledged", type=click.Path(path_type=Path), metavar="FILE",
     help="What producers were acknowledged, CSV or JSON lines with offset and, where known, value: every record is looked for.",
 )
+@click.option(
+    "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Where a line is not explained or a promise does not hold, write a page of the steps before it.",
+)
 @shows
 def validate(
     logs: tuple[str, ...], topic: str, partition: int, version: str | None, constants: Constants, data: tuple[Path, ...],
-    acknowledged: Path | None, output: Output,
+    acknowledged: Path | None, page: Path | None, output: Output,
 ) -> int:  # fmt: skip
     """Say whether the logs of a cluster are a behaviour of the model, or which line no behaviour explains.
 
@@ -65,4 +73,16 @@ def validate(
     output.emit(
         lambda: judged_document(judged, topic, partition), lambda console: print_judged(console, judged)
     )
+    if page is not None:
+        _write_page(page, judged)
     return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
+
+
+def _write_page(page: Path, judged: Judged) -> None:
+    from acked.checker.files import write_text
+    from acked.reports.observations.page import has_page, observation_page
+
+    if not has_page(judged.verdict):
+        say("every line is explained, so there is nothing to show: no page is written")
+        return
+    write_text(page, observation_page(judged.verdict, judged.about), "the page")
