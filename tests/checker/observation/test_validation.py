@@ -60,7 +60,7 @@ def mutations(recorded: Run) -> Iterator[tuple[Event, Event]]:
 
 
 def died_with_its_broker(recorded: Run, event: Event, mutation: Event) -> bool:
-    """An append that nobody fetched before its broker died may have been longer: what a crash leaves, the next start tells."""
+    """An append that nobody fetched before its broker died may have been longer: the next start tells what is left."""
     if event.says is not Says.APPENDS or mutation["next"] <= event["next"]:
         return False
     later = [other for other in recorded.events if other.by == event.by and other.at > event.at]
