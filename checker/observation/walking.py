@@ -138,6 +138,7 @@ class Walk:
         self._next: Event | None = next(self._source, None)
         self._numbers = self._lane_numbers()
         self._lanes = [_Lane() for _ in self._numbers]
+        self._own = [self._numbers[broker, None] for broker in subject.brokers]
         self._owners = [by for by, _ in self._numbers]
         self._asked: Asked = (None,) * len(subject.brokers)
         self._frames: deque[_Frame] = deque()
@@ -255,20 +256,23 @@ class Walk:
 
         Where a follower has asked and has no line soon, its next ones are read, as far ahead as lanes may be apart.
         """
+        if not heads:
+            return
+        now = heads[0][0]
         for index, asked in enumerate(self._asked):
-            if asked is None or not heads:
+            lane = self._lanes[self._own[index]]
+            if asked is None or (lane.taken < len(lane.events) and lane.events[lane.taken].at <= now + AHEAD):
                 continue
-            follower, (leader, offset) = self.subject.brokers[index], asked
-            lane = self._lanes[self._numbers[follower, None]]
-            horizon = heads[0][0] + self.slack.between
+            horizon = now + self.slack.between
             while lane.head() is None and self._next is not None and self._next.at <= horizon:
                 self._read_until(self._next.at)
             event = lane.head()
-            if event is None or event.says is not Says.TAKES_ANSWER or not heads[0][0] + AHEAD < event.at <= horizon:
+            if event is None or event.says is not Says.TAKES_ANSWER or not now + AHEAD < event.at <= horizon:
                 continue
-            again = self._lanes[self._numbers[leader, follower]].head()
+            leader, offset = asked
+            again = self._lanes[self._numbers[leader, self.subject.brokers[index]]].head()
             if again is None or again.at > event.at or again["offset"] != offset:
-                yield self._numbers[follower, None], event
+                yield self._own[index], event
 
     def _heads(self, ahead: int) -> list[tuple[int, int, Event]]:
         """The next events of the lanes that may be taken, by time."""
