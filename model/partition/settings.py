@@ -101,8 +101,7 @@ moved_to = Constant(
 )
 late_answers = switch(
     "late_answers",
-    "one answer that tells a follower to truncate may be late while leadership changes (only with truncation = \"diverging "
-    "fetch\")",
+    "answers to fetches, one to each follower, may be on their way while leadership changes, with what the leader had before",
     default=False,
 )
 epoch_cache = switch(
@@ -202,6 +201,12 @@ answer_names_epoch = switch(
     "a follower drops an answer to a fetch of an earlier leader epoch (3.9.1, 4.0.1 and 4.1, KAFKA-18991)",
     default=True,
 )
+truncating_takes_none = switch(
+    "truncating_takes_none",
+    "a follower that has yet to ask where to truncate drops an answer to a fetch that it sent before (1.1, KAFKA-5163; only "
+    "with late_answers)",
+    default=True,
+)
 truncation_before_hw = switch(
     "truncation_before_hw",
     "a follower whose log diverges from its leader's truncates before it takes the high watermark that came with that news "
@@ -297,23 +302,10 @@ in_flight_refused = switch(
     default=True,
 )
 
-SIZES: tuple[Constant, ...] = (
-    replicas,
-    log_size,
-    records,
-    max_leader_epoch,
-    assigned,
-    *several.SIZES,
-)
+SIZES: tuple[Constant, ...] = (replicas, log_size, records, max_leader_epoch, assigned, *several.SIZES)
 CONFIGURED: tuple[Constant, ...] = (
-    acks,
-    retries,
-    delivery_timeout,
-    idempotence,
-    in_flight,
-    min_insync_replicas,
-    unclean_election,
-)
+    acks, retries, delivery_timeout, idempotence, in_flight, min_insync_replicas, unclean_election
+)  # fmt: skip
 CIRCUMSTANCES: tuple[Constant, ...] = (
     consumer,
     offset_queries,
@@ -351,6 +343,7 @@ RULES: tuple[Constant, ...] = (
     alter_partition_settled,
     diverging_fetch_ignored,
     answer_names_epoch,
+    truncating_takes_none,
     truncation_before_hw,
     fenced_stay_out,
     isr_checks_broker_epoch,
@@ -380,10 +373,11 @@ def most_epochs(constants: Mapping[str, int]) -> int:
     """Leader epochs that can be in use at once: every broker, every record and the controller in one of its own.
 
     Where the epoch cache is kept beside the log, every broker may know another; so may a client that remembers one, and every
-    controller.
+    controller. Answers that are late bring records of their own.
     """
     of_broker = constants["log_size"] + 1 + _keeps_empty_epochs(constants)
-    return constants["replicas"] * of_broker + 1 + _asks_in_epoch(constants) + several.known_epochs(constants)
+    others = 1 + _asks_in_epoch(constants) + several.known_epochs(constants)
+    return constants["replicas"] * (of_broker + constants["log_size"] * constants["late_answers"]) + others
 
 
 def _asks_in_epoch(constants: Mapping[str, int]) -> int:
@@ -477,8 +471,8 @@ begins_again = Computed(
 )
 """Whether a leader may take office twice in one epoch, and it matters where it began."""
 
-awaits = Computed(lambda constants: int(constants["late_answers"] and constants["truncation"] == BY_DIVERGING_FETCH))
-"""Whether an answer may be late."""
+truncates_late = Computed(lambda has: int(has["late_answers"] and has["truncation"] == BY_DIVERGING_FETCH))
+"""Whether an answer that tells a follower to truncate may be late."""
 
 loses = Computed(lambda constants: int(constants["crashes"] >= LOSSY_OUTSIDE_ISR and constants["lossy_crashes"] > 0))
 """Whether lossy crashes are counted."""

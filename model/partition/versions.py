@@ -77,6 +77,8 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.answer_names_epoch, "3.9.1", True, "KAFKA-18991"),
     Change(settings.answer_names_epoch, "4.0", False, "4.0.0: as 3.9.0"),
     Change(settings.answer_names_epoch, "4.0.1", True, "KAFKA-18991"),
+    Change(settings.truncating_takes_none, "0.8", False, "0.8.0: an answer is matched by its fetch offset alone"),
+    Change(settings.truncating_takes_none, "1.1", True, "KAFKA-5163: partitions that are not ready for a fetch"),
     Change(settings.truncation_before_hw, "0.8", True, "without effect before 2.8"),
     Change(settings.truncation_before_hw, "2.8", False, "2.8.0: KAFKA-14704"),
     Change(settings.truncation_before_hw, "3.4.1", True, "KAFKA-14704"),
