@@ -58,15 +58,15 @@ FIELDS: Mapping[Says, Fields] = {
     Says.NOTES_FETCH: _fields("follower offset", "hw asks_to_add"),
     Says.TAKES_ANSWER: _fields("leader offset records leader_hw", "hw"),
     Says.LEADS: _fields("epoch offset hw isr", "raised"),
-    Says.FOLLOWS: _fields("leader epoch offset hw"),
+    Says.FOLLOWS: _fields("epoch offset hw", "leader"),
     Says.LEARNS_ISR: _fields("isr", "epoch hw raised"),
     Says.ASKS_TO_SHRINK: _fields("followers", "isr"),
     Says.ASKS_TO_EXPAND: _fields("follower", "isr hw cut"),
     Says.RAISES_HW: _fields("hw", "cut"),
     Says.TRUNCATES: _fields("to"),
     Says.RESTARTS: _fields("hw", "end"),
-    Says.CHANGES: _fields("", "was isr leader epoch elr version"),
-    Says.COMMITS_ISR: _fields("leader was isr", "epoch elr version"),
+    Says.CHANGES: _fields("", "was isr leader epoch elr version recorded"),
+    Says.COMMITS_ISR: _fields("isr", "leader was epoch elr version"),
     Says.FENCES: _fields("broker"),
     Says.UNFENCES: _fields("broker"),
 }
@@ -75,7 +75,9 @@ FIELDS: Mapping[Says, Fields] = {
 `hw` is the high watermark after the step where it moved (of LEADS, FOLLOWS, LEARNS_ISR and RESTARTS what it is before),
 `raised` the one after where both are told; `offset` a log end before, `next` and `end` one after; `leader_hw` what the
 leader's answer carried; `cut` that the process ended before it said of which fetch this came; `version` the partition epoch,
-which numbers the controller's changes. What CHANGES does not tell did not change.
+which numbers the controller's changes; `recorded` that the change is read from the metadata log, which does not say who asked
+for it. What CHANGES does not tell did not change. Lines of ZooKeeper's time name neither the leader that a broker follows nor
+who asks for an ISR.
 """
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from acked.checker.observation.describing import broker_in_words, code_in_words, controller_in_words
 from acked.checker.observation.events import Event, Says, shown
 from acked.checker.observation.subject import Subject
 from acked.model.concrete.program import State
@@ -160,33 +161,8 @@ class Explainer:
     def _values(self, item: Move, state: State) -> str:
         """What the brokers of a step, and the controller, hold in a state."""
         involved = dict.fromkeys(v for name, v in item.bound if name in ("leader", "follower", "broker"))
-        told = [self.describe(state, index) for index in involved if isinstance(index, int)]
-        return "; ".join([*told, self.describe_controller(state)])
-
-    def describe(self, state: State, index: int) -> str:
-        """What a broker holds, in words."""
-        place, brokers = self.subject.at[index], self.subject.brokers
-        if state[place.down]:
-            return f"broker {brokers[index]} is down with log end {state[place.end]} and HW {state[place.hw]}"
-        leader = brokers[state[place.leader] - 1] if state[place.leader] else "nobody"
-        epoch = state[place.epoch] - 1 if state[place.epoch] else "none"
-        text = f"broker {brokers[index]} has log end {state[place.end]}, HW {state[place.hw]}, leader epoch {epoch}, "
-        text += f"leader {leader}"
-        if state[place.leader] == index + 1:
-            known = {brokers[r]: state[leaf] - 1 for r, leaf in enumerate(place.known) if state[leaf]}
-            pending = self.subject.members(state[place.pending])
-            text += f", ISR {shown(self.subject.members(state[place.isr]))}, known log ends {known}"
-            text += f", asked for ISR {shown(pending)}" if pending else ""
-        return text
-
-    def describe_controller(self, state: State) -> str:
-        """What the controller has committed, in words."""
-        subject = self.subject
-        leader = subject.brokers[state[subject.leader] - 1] if state[subject.leader] else "nobody"
-        return (
-            f"the controller has leader {leader} in epoch {state[subject.epoch]} and ISR "
-            f"{shown(subject.members(state[subject.isr]))}"
-        )
+        told = [broker_in_words(self.subject, state, index) for index in involved if isinstance(index, int)]
+        return "; ".join([*told, controller_in_words(self.subject, state)])
 
     # -- what brokers' lines tell ---------------------------------------------------------------------------------------
 
@@ -219,18 +195,9 @@ class Explainer:
             found = was[leaf] if before else now[leaf]
             if found == code:
                 return None
-            return f"the line says {what} {shown(told)}, and by the rules it is {self._plain(leaf, found)}"
+            return f"the line says {what} {shown(told)}, and by the rules it is {code_in_words(self.subject, leaf, found)}"
 
         return check
-
-    def _plain(self, leaf: int, code: int) -> str:
-        concrete = self.subject.concrete
-        value = concrete.layout.leaves[leaf].domain.to_plain(code, concrete.constants)
-        if isinstance(value, list):
-            return shown(self.subject.members(code))
-        if value is not None and concrete.layout.leaves[leaf].path[-1] == "leader":
-            return str(self.subject.brokers[value])
-        return str(value)
 
     def _appends(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         me = self._me(event)
@@ -324,17 +291,20 @@ class Explainer:
     def _follows(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         me = self._me(event)
         place = self.subject.at[me]
-        if event["leader"] < 0:  # Nobody leads, of which the model's brokers hear nothing.
+        named = event.get("leader")
+        if named is None:  # Before KRaft the line does not say who leads.
+            named = self.subject.brokers[state[self.subject.leader] - 1] if state[self.subject.leader] else -1
+        if named < 0:  # Nobody leads, of which the model's brokers hear nothing.
             yield (), self._is(place.end, event["offset"], "log end", event["offset"])
             return
-        leader = self.subject.index.get(event["leader"])
+        leader = self.subject.index.get(named)
         told = self._both(
             self._is(place.end, event["offset"], "log end", event["offset"]),
             self._is(place.hw, event["hw"], "HW", event["hw"]),
             self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]),
         )
         if leader is None:
-            yield (), lambda *_: f"broker {event['leader']} does not hold the partition"
+            yield (), lambda *_: f"broker {named} does not hold the partition"
         else:
             follows = move("BecomeFollower", follower=me, leader=leader)
             yield (follows,), told
@@ -437,9 +407,13 @@ class Explainer:
         lost = tuple(self._lost(index, state) for index in gone)
         with_leader = (*lost, self._lost(leads, state)) if leads >= 0 and leads not in gone else lost
         for away in dict.fromkeys((lost, with_leader)):
-            if leader is None:
+            if leader is None or (leader >= 0 and subject.index.get(leader) == leads):
                 yield away, told
-            elif leader < 0:
+                if event.get("recorded"):  # A record does not say who asked for a change.
+                    yield from self._commits_isr(event, state)
+            if leader is None:
+                continue
+            if leader < 0:
                 epoch = event.get("epoch")
                 yield away if epoch is None else (*away, move(PASSED_OVER, epoch)), told
             for election in elected:
@@ -476,9 +450,11 @@ class Explainer:
         return self._both(*parts)
 
     def _commits_isr(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
-        leader = self.subject.index.get(event["leader"])
-        if leader is None:
-            yield (), lambda *_: f"broker {event['leader']} does not hold the partition"
+        asked = event.get("leader") if event.says is Says.COMMITS_ISR else None
+        # Where it is not told who asked, it was who leads.
+        leader = state[self.subject.leader] - 1 if asked is None else self.subject.index.get(asked, -1)
+        if leader < 0:
+            yield (), lambda *_: "nobody leads" if asked is None else f"broker {asked} does not hold the partition"
             return
         if self.subject.concrete.has("CommitAlterPartition"):
             yield (move("CommitAlterPartition", leader=leader),), self._committed(event)

@@ -231,6 +231,8 @@ class Walk:
         for _, number, event in heads:
             if event.says is Says.TAKES_ANSWER:
                 yield from self._answers(number, event)
+        for number, event in self._held_up(heads):
+            yield from self._answers(number, event)
         yielded = set()
         for _, number, event in heads:
             if event.says is not Says.TAKES_ANSWER:
@@ -242,6 +244,26 @@ class Walk:
                 yield from self._answers(number, event)
             elif number not in yielded:
                 yield from self._choices(number, event)
+
+    def _held_up(self, heads: list[tuple[int, int, Event]]) -> Iterator[tuple[int, Event]]:
+        """Answers that were taken long after their leader gave them: lines of other brokers came between by the thousand.
+
+        Where a follower has asked and has no line soon, its next ones are read, as far ahead as lanes may be apart.
+        """
+        for index, asked in enumerate(self._asked):
+            if asked is None or not heads:
+                continue
+            follower, (leader, offset) = self.subject.brokers[index], asked
+            lane = self._lanes[self._numbers[follower, None]]
+            horizon = heads[0][0] + self.slack.between
+            while lane.head() is None and self._next is not None and self._next.at <= horizon:
+                self._read_until(self._next.at)
+            event = lane.head()
+            if event is None or event.says is not Says.TAKES_ANSWER or not heads[0][0] + AHEAD < event.at <= horizon:
+                continue
+            again = self._lanes[self._numbers[leader, follower]].head()
+            if again is None or again.at > event.at or again["offset"] != offset:
+                yield self._numbers[follower, None], event
 
     def _heads(self, ahead: int) -> list[tuple[int, int, Event]]:
         """The next events of the lanes that may be taken, by time."""

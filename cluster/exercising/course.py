@@ -35,7 +35,7 @@ MEANING: Mapping[Kind, str] = {
     Kind.HOLD_FETCHES: "answers to its fetches are late",
     Kind.LOSE_ANSWER: "an answer to a fetch of its is lost with the connection",
     Kind.HOLD_CHANGE: "its requests to change the ISR are late",
-    Kind.MOVE: "leadership moves to the preferred replica, which is another one each time",
+    Kind.MOVE: "leadership moves to the preferred replica, which with KRaft is another one each time",
 }
 _WEIGHTS: Mapping[Kind, int] = {
     Kind.KILL: 4, Kind.SHUT_DOWN: 3, Kind.LOSE_CACHE: 2, Kind.PAUSE: 4, Kind.SILENCE: 2, Kind.HOLD_FETCHES: 5,

@@ -41,6 +41,9 @@ SETTINGS: Mapping[str, str] = {
     "unclean.leader.election.enable": "false",
 }
 """Timers as short as a run of minutes needs; the lag must be longer than a fetch waits."""
+WITH_ZOOKEEPER: Mapping[str, str] = {"zookeeper.session.timeout.ms": "6000"}
+FIRST_READ = (2, 8)
+"""The release whose lines are read with ZooKeeper."""
 _SETTLE_SECONDS = 120.0
 _MOVE_SECONDS = 10.0
 
@@ -87,12 +90,14 @@ def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised
     """Runs it and leaves the nodes' logs in a folder, which must be there; `SystemFailure` if the cluster does not start."""
     told = told or Told()
     chosen = release(asked.version)
-    if Mode.KRAFT not in chosen.modes:
+    mode = Mode.KRAFT if Mode.KRAFT in chosen.modes else Mode.ZOOKEEPER
+    if mode is Mode.ZOOKEEPER and chosen.number[:2] != FIRST_READ:
         raise ConfigurationError(
-            f"Kafka {asked.version} has no KRaft, and the lines of ZooKeeper's controllers are not read; choose 3.3 or later"
+            f"the lines of Kafka {asked.version} with ZooKeeper are not read; choose 2.8, or 3.3 or later, which have KRaft"
         )
+    settings = SETTINGS if mode is Mode.KRAFT else {**SETTINGS, **WITH_ZOOKEEPER}
     plan = make_plan(
-        asked.version, Mode.KRAFT, asked.home, REPLICAS, SETTINGS, {}, False, told.said,
+        asked.version, mode, asked.home, REPLICAS, settings, {}, False, told.said,
         has_witness=True, logging=configuration(chosen.number, None, TOPIC),
     )  # fmt: skip
     with Cluster(with_archive(plan, told.said), told.said) as cluster:
@@ -175,6 +180,9 @@ class _Runner:
                     self._sleep(one.lasts)
                 finally:
                     os.kill(node.jvm.pid, signal.SIGCONT)
+            case Kind.SILENCE if cluster.plan.mode is Mode.ZOOKEEPER:
+                cluster.network.end_sessions(one.broker)  # It finds so when it pings next, and opens another.
+                self._sleep(one.lasts)
             case Kind.SILENCE:
                 self._hold(one, Api.BROKER_HEARTBEAT, Phase.REQUEST)
             case Kind.HOLD_FETCHES:
@@ -187,6 +195,10 @@ class _Runner:
                     gate.close(seconds=2.0)
                 finally:
                     gate.lift()
+            case Kind.MOVE if cluster.plan.mode is Mode.ZOOKEEPER:
+                # Another order of the replicas is a reassignment, which takes a leader epoch of its own there.
+                with cluster.admin() as ask:
+                    return ask.elect_preferred(TOPIC) == 0
             case Kind.MOVE:
                 self._order = self._order[1:] + self._order[:1]
                 move_leadership(cluster, TOPIC, self._order, _MOVE_SECONDS)

@@ -22,13 +22,19 @@ class Format(Enum):
 
 PATTERN = "%d{yyyy-MM-dd HH:mm:ss.SSS} %p [%t] %c %m%n"
 """The layout: the day and milliseconds, and the thread, without which the lines of one step cannot be told from another's."""
-DROPPED = ("Setting high watermark", "partition=__cluster_metadata-0", "Sending fetch request", "after appending")
+DROPPED = ("Setting high watermark", "partition=__cluster_metadata-0", "Sending fetch request", "after appending", "Reading maximum")
 """Texts of lines that come often and are not needed."""
 OLD_LOG, NEW_LOG = "kafka.log.UnifiedLog", "org.apache.kafka.storage.internals.log.UnifiedLog"
 BROKER_LOGGERS = (
     ("kafka.cluster.Partition", "DEBUG"), ("state.change.logger", "INFO"), ("kafka.server.ReplicaFetcherThread", "TRACE"),
 )  # fmt: skip
 CONTROLLER_LOGGER = ("org.apache.kafka.controller.ReplicationControlManager", "DEBUG")
+
+ZOOKEEPER_LOGGERS = (
+    ("kafka.log.Log", "TRACE"), ("kafka.controller.KafkaController", "DEBUG"),
+)  # fmt: skip
+"""Before KRaft; what ZooKeeper's controller decides is printed by `state.change.logger`, too."""
+FIRST_WITH_KRAFT = (3, 3)
 
 COST = (
     "What it costs goes with requests, not with records: about 0.9 kB of log per broker and produce request, and 0.8 kB a "
@@ -44,6 +50,8 @@ FIRST_WITH_NEW_LOG = (4, 1)
 
 def loggers(release: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
     """The loggers and their levels for a release."""
+    if release < FIRST_WITH_KRAFT:
+        return (*BROKER_LOGGERS, *ZOOKEEPER_LOGGERS)
     logs = tuple(
         log for log, is_used in ((OLD_LOG, release < FIRST_WITH_NEW_LOG), (NEW_LOG, release >= FIRST_WITH_LOG4J2)) if is_used
     )

@@ -26,9 +26,11 @@ KAFKA_DEFAULT = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] [A-Z]+ .
 """Kafka's own layout, which names no thread."""
 NODE = re.compile(
     r"(?:(?:Partition \S+ broker|BrokerServer id|Broker id|QuorumController id|ControllerServer id|replicaId)="
-    r"|\[Controller )(\d+)"
+    r"|\[Controller (?:id=)?)(\d+)"
 )
 STARTED = "Registered signal handlers for TERM"
+CALLBACK = " callback for "
+"""What ZooKeeper's controller says of brokers that come and go."""
 VERSION = "Kafka version: "
 CREATED_LOG = "Created log for partition "
 BROKER_MIN_ISR = re.compile(r"(?:^\t|: |, )min\.insync\.replicas (?:=|->) (\d+)")
@@ -108,7 +110,7 @@ class Lines:
                     node.lines += 1
                     if node.number is None and (found := NODE.search(text)):
                         node.number = int(found[1])
-                    if name in text or record in text or "broker" in text or STARTED in text:
+                    if name in text or record in text or "broker" in text or STARTED in text or CALLBACK in text:
                         fact = self._fact(node, file, number, text)
                         if fact is not None:
                             yield fact

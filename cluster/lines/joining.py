@@ -32,6 +32,7 @@ _SAYS = {
 _MAY_RAISE = frozenset({Tells.APPENDED, Tells.LEADER, Tells.ISR, Tells.STAYED})
 _CHANGES = frozenset({Tells.ALTERED, Tells.CHANGED, Tells.REPLAYED})
 _BY_CONTROLLER = frozenset({Tells.CREATED, Tells.FENCED, Tells.UNFENCED, *_CHANGES})
+"""With ZooKeeper these are lines of whichever broker is the controller."""
 
 
 @dataclass
@@ -54,6 +55,7 @@ class Joiner:
         self._number = 0
         self._started = False
         self._end: int | None = None
+        self._replicas: dict[str, Any] = {}
         self._is_cut = False
         self._last = self._silent = 0
 
@@ -92,6 +94,9 @@ class Joiner:
             if self._started and self._end is not None:
                 self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end})
             self._started, self._end = False, None
+            return
+        if fact.tells is Tells.PLACED:
+            self._replicas = fact.fields  # ZooKeeper's controller says in its next line who leads.
             return
         thread = self._threads.setdefault(fact.thread, _Thread())
         held = [item.tells for item in thread.held]
@@ -182,6 +187,8 @@ class Joiner:
         says = _SAYS[fact.tells]
         dropped = () if says is Says.CREATES else ("version",)
         fields = {name: value for name, value in fact.fields.items() if name not in dropped}
+        if says is Says.CREATES:
+            fields = self._replicas | fields
         if says is Says.APPENDS:
             fields |= {} if raised is None else {"hw": raised}
         elif says in (Says.LEADS, Says.LEARNS_ISR):
@@ -203,7 +210,7 @@ class Joiner:
             told |= {name: value for name, value in item.fields.items() if not (name == "leader" and value < -1)}
         says = Says.COMMITS_ISR if held[0].tells is Tells.ALTERED else Says.CHANGES
         if says is Says.COMMITS_ISR:
-            told["leader"] = held[0].fields["leader"]
+            told |= {name: value for name, value in held[0].fields.items() if name == "leader"}
         if "version" not in told:
             return  # To 3.9 a controller that stands by prints the committed record alone, and the active one more.
         self._emit(held[0], says, told)

@@ -15,8 +15,9 @@ STATE_CHANGE = "state.change.logger"
 FETCHER = "kafka.server.ReplicaFetcherThread"
 CONTROLLER = "org.apache.kafka.controller.ReplicationControlManager"
 HEARTBEATS = "org.apache.kafka.controller.BrokerHeartbeatManager"
-LOGS = ("kafka.log.UnifiedLog", "org.apache.kafka.storage.internals.log.UnifiedLog")
-"""UnifiedLog to 3.9, and from 4.0."""
+ZOOKEEPER_CONTROLLER = "kafka.controller.KafkaController"
+LOGS = ("kafka.log.Log", "kafka.log.UnifiedLog", "org.apache.kafka.storage.internals.log.UnifiedLog")
+"""Log to 2.8, UnifiedLog to 3.9, and from 4.0."""
 LOG_MANAGERS = ("kafka.log.LogManager", "org.apache.kafka.storage.internals.log.LogManager")
 
 STRICT = frozenset({PARTITION, STATE_CHANGE, FETCHER, CONTROLLER, *LOGS})
@@ -28,6 +29,7 @@ class Tells(Enum):
     """What a line tells."""
 
     NOTHING = "nothing that another line does not tell"
+    PLACED = "the controller chose the partition's brokers"
     CREATED = "the controller made the partition"
     APPENDED = "records were appended to a log"
     RECORDED = "a leader noted a fetch"
@@ -87,6 +89,7 @@ class Wording:
 
 
 BOTH = ("3.9.1", "4.4.0")
+ZOOKEEPER = ("2.8.2",)
 _ISR = r"(?:Set\(|List\(|\[)(?P<isr>[\d, ]*)[\])]"
 _CHANGE = (
     r"partition change for TP with topic ID \S+: (?=(?:.*?\bisr: \[(?P<was>[\d, ]*)\] -> \[(?P<isr>[\d, ]*)\])?)"
@@ -101,6 +104,10 @@ _REPLAYED = (
 _REPLAYED_39 = (
     r"Replayed partition change PartitionChangeRecord\(partitionId=NUMBER,.*? isr=(?:null|\[(?P<isr>[\d, ]*)\]), "
     r"leader=(?P<leader>-?\d+),(?=(?:.*?eligibleLeaderReplicas=(?:null|\[(?P<elr>[\d, ]*)\]))?).* for topic TOPIC$"
+)
+_STATE = (
+    r"LeaderAndIsr\(leader=(?P<leader>-?\d+), leaderEpoch=(?P<epoch>\d+), isr=List\((?P<isr>[\d, ]*)\), "
+    r"zkVersion=(?P<version>\d+)\)"
 )
 _CREATED = (
     r"TP with topic ID \S+ and PartitionRegistration\(replicas=\[(?P<replicas>[\d, ]*)\],.*?[ (]isr=\[(?P<isr>[\d, ]*)\],"
@@ -123,10 +130,21 @@ WORDINGS: tuple[Wording, ...] = (
         rf".*CommittedPartitionState[\[(]isr={_ISR}", BOTH,
     ),
     Wording(
+        Tells.EXPANDING, (PARTITION,),
+        r"Enqueued ISR change to state .* after transition to PendingExpandIsr\(isr=Set\((?P<isr>[\d, ]*)\), "
+        r"newInSyncReplicaId=(?P<follower>\d+)\)", ZOOKEEPER,
+    ),
+    Wording(
+        Tells.SHRINKING, (PARTITION,),
+        r"Enqueued ISR change to state .* after transition to PendingShrinkIsr\(isr=Set\([\d, ]*\), "
+        r"outOfSyncReplicaIds=Set\((?P<followers>[\d, ]+)\)\)", ZOOKEEPER,
+    ),
+    Wording(
         Tells.SHRINKING, (PARTITION,),
         r"Submitting ISR state change PendingShrinkIsr\(outOfSyncReplicaIds=(?:Set\(|\[)(?P<followers>[\d, ]+)[\])], ", BOTH,
     ),
-    Wording(Tells.ISR, (PARTITION,), r"ISR updated to (?P<isr>[\d,]+)\s+and version updated to (?P<version>\d+)", BOTH),
+    Wording(Tells.ISR, (PARTITION,), r"ISR updated to (?P<isr>[\d,]+)\s+and version updated to \[?(?P<version>\d+)",
+            ("2.8.2", *BOTH)),
     Wording(Tells.LOADED, (PARTITION,), r"Log loaded for partition TP with initial high watermark (?P<hw>\d+)", BOTH),
     Wording(Tells.NOTHING, (PARTITION,), r"Skipping update high watermark since ", BOTH),
     Wording(Tells.NOTHING, (PARTITION,), r"Progress awaiting ISR acks for offset ", BOTH),
@@ -140,6 +158,18 @@ WORDINGS: tuple[Wording, ...] = (
         r"Leader TP (?:with topic id \S+ )?starts at leader epoch (?P<epoch>\d+) from offset (?P<offset>\d+) with "
         r"partition epoch (?P<version>\d+), high watermark (?P<hw>\d+), ISR \[(?P<isr>[\d, ]*)\]", BOTH,
     ),
+    Wording(
+        Tells.LEADER, (STATE_CHANGE,),
+        r"Leader TP starts at leader epoch (?P<epoch>\d+) from offset (?P<offset>\d+) with high watermark (?P<hw>\d+) "
+        r"ISR \[(?P<isr>[\d,]*)\]", ZOOKEEPER,
+    ),
+    Wording(
+        Tells.FOLLOWER, (STATE_CHANGE,),
+        r"Follower TP starts at leader epoch (?P<epoch>\d+) from offset (?P<offset>\d+) with high watermark (?P<hw>\d+)\. "
+        r"Previous", ZOOKEEPER,
+    ),
+    Wording(Tells.NOTHING, (STATE_CHANGE,), r"Skipped the become-leader state change after marking ", ZOOKEEPER),
+    Wording(Tells.NOTHING, (STATE_CHANGE,), r"Ignoring (?:LeaderAndIsr|StopReplica) request ", ZOOKEEPER),
     Wording(
         Tells.STAYED, (STATE_CHANGE,),
         r"Skipped the become-leader state change for TP .*since it is already the leader with leader epoch "
@@ -166,6 +196,7 @@ WORDINGS: tuple[Wording, ...] = (
     # A follower that led, or followed another leader, takes the new one's high watermark, which may be lower.
     Wording(Tells.NOTHING, LOGS, r"Non-monotonic update of high watermark from ", ("3.9.1",)),
     Wording(Tells.NOTHING, LOGS, r"Closing log$", ("3.6.2", "4.1.0")),
+    Wording(Tells.NOTHING, LOGS, r"Reading maximum \d+ bytes at offset ", ZOOKEEPER),
     Wording(Tells.NOTHING, LOGS, r"Loading producer state till offset ", ("4.4.0",)),
     Wording(Tells.NOTHING, LOGS, r"Reloading from producer snapshot ", ("4.4.0",)),
     Wording(Tells.NOTHING, LOGS, r"Producer state recovery took ", ("4.4.0",)),
@@ -186,13 +217,19 @@ WORDINGS: tuple[Wording, ...] = (
         r"(?P<hw>\d+)|but did not update replica high watermark) for partition TP", BOTH,
     ),
     Wording(
+        Tells.TOOK, (FETCHER,), r"Follower set replica high watermark for partition TP to (?P<hw>\d+)", ZOOKEEPER,
+    ),
+    Wording(
+        Tells.TRUNCATING, (FETCHER,), r"Truncating partition TP to local high watermark (?P<to>\d+)", ZOOKEEPER,
+    ),
+    Wording(
         Tells.TRUNCATING, (FETCHER,),
         r"Truncating partition TP with TruncationState\(offset=(?P<to>\d+), completed=true\) due to ", BOTH,
     ),
     Wording(Tells.NOTHING, (FETCHER,), r"Partition TP marked as failed", ("3.4.1",)),
     Wording(Tells.NOTHING, (FETCHER,), r"Sending fetch request ", BOTH),
-    Wording(Tells.NOTHING, (FETCHER,), r"Partition TP has an? (?:newer|older) epoch \(\d+\) than the current leader\. ",
-            ("3.4.1",)),
+    Wording(Tells.NOTHING, (FETCHER,), r"Partition TP has an? (?:new|old)(?:er)? epoch \(\d+\) than the current leader\. ",
+            ("3.3.2", "3.4.1")),
     Wording(Tells.NOTHING, (FETCHER,), r"Error in response for fetch request ", BOTH),
     Wording(Tells.NOTHING, (FETCHER,), r"Handling errors in processFetchRequest for partitions ", BOTH),
     Wording(Tells.NOTHING, (FETCHER,), r"Remote broker has a smaller leader epoch for partition TP ", BOTH),
@@ -206,6 +243,11 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(Tells.NOTHING, (CONTROLLER,), r"handleBrokerFenced: changing partition\(s\): ", BOTH),
     Wording(Tells.NOTHING, (CONTROLLER,), r"handleBrokerUncleanShutdown: changing partition\(s\): ", ("4.1.0",)),
     Wording(Tells.NOTHING, (CONTROLLER,), r"enterControlledShutdown\[\d+\]: changing partition\(s\): ", ("3.6.2", "4.1.0")),
+    # The request is one of a leader that has not heard of the next epoch yet, so it hears of that in place of an answer.
+    Wording(
+        Tells.NOTHING, (CONTROLLER,),
+        r"Rejecting AlterPartition request from node \d+ for TP because the current leader epoch is ", ("3.9.1",),
+    ),
     Wording(
         Tells.FENCED, (CONTROLLER,),
         r"Fencing broker (?P<broker>\d+) (?:at epoch \d+ )?because its session has timed out", BOTH,
@@ -213,6 +255,38 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         Tells.UNFENCED, (HEARTBEATS,), r"The request from broker (?P<broker>\d+) to unfence has been granted because ", BOTH,
     ),
+    # -- the controller with ZooKeeper ----------------------------------------------------------------------------------
+    Wording(
+        Tells.PLACED, (STATE_CHANGE,),
+        r"Changed partition TP state from NonExistentPartition to NewPartition with assigned replicas (?P<replicas>[\d,]+)",
+        ZOOKEEPER,
+    ),
+    Wording(
+        Tells.CREATED, (STATE_CHANGE,),
+        rf"Changed partition TP from NewPartition to OnlinePartition with state {_STATE}", ZOOKEEPER,
+    ),
+    Wording(
+        Tells.CHANGED, (STATE_CHANGE,),
+        rf"Changed partition TP from O\w+Partition to OnlinePartition with state {_STATE}", ZOOKEEPER,
+    ),
+    Wording(
+        Tells.CHANGED, (STATE_CHANGE,),
+        r"Partition TP state changed to \(Leader:(?P<leader>-?\d+),ISR:(?P<isr>[\d,]*),LeaderEpoch:(?P<epoch>\d+),"
+        r"ZkVersion:(?P<version>\d+),.* after removing replica \d+ from the ISR ", ZOOKEEPER,
+    ),
+    Wording(
+        Tells.CHANGED, (ZOOKEEPER_CONTROLLER,),
+        r"Updated leader epoch for partition TP to (?P<epoch>\d+), zkVersion=(?P<version>\d+)", ZOOKEEPER,
+    ),
+    Wording(
+        Tells.ALTERED, (ZOOKEEPER_CONTROLLER,),
+        r"ISR for partition TP updated to \[(?P<isr>[\d,]*)\] and zkVersion updated to \[(?P<version>\d+)\]", ZOOKEEPER,
+    ),
+    Wording(Tells.NOTHING, (STATE_CHANGE,), r"Changed partition TP state from O\w+Partition to OfflinePartition", ()),
+    Wording(Tells.NOTHING, (STATE_CHANGE,), r"Controller \d+ epoch \d+ failed to change state for partition TP ", ZOOKEEPER),
+    Wording(Tells.NOTHING, (STATE_CHANGE,), r"Sent LeaderAndIsr request ", ZOOKEEPER),
+    Wording(Tells.FENCED, (ZOOKEEPER_CONTROLLER,), r"Broker failure callback for (?P<broker>\d+)$", ZOOKEEPER),
+    Wording(Tells.UNFENCED, (ZOOKEEPER_CONTROLLER,), r"New broker startup callback for (?P<broker>\d+)$", ZOOKEEPER),
 )  # fmt: skip
 """From recorded runs of 3.9.1 and 4.4.0 (KRaft). Where a line is letter for letter the same in both, one wording serves both.
 

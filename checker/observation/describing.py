@@ -1,0 +1,44 @@
+"""What brokers and the controller hold in a state, in words with the brokers' own ids."""
+
+from __future__ import annotations
+
+from acked.checker.observation.events import shown
+from acked.checker.observation.subject import Subject
+from acked.model.concrete.program import State
+
+
+def broker_in_words(subject: Subject, state: State, index: int) -> str:
+    """What a broker holds."""
+    place, brokers = subject.at[index], subject.brokers
+    if state[place.down]:
+        return f"broker {brokers[index]} is down with log end {state[place.end]} and HW {state[place.hw]}"
+    leader = brokers[state[place.leader] - 1] if state[place.leader] else "nobody"
+    epoch = state[place.epoch] - 1 if state[place.epoch] else "none"
+    text = f"broker {brokers[index]} has log end {state[place.end]}, HW {state[place.hw]}, leader epoch {epoch}, "
+    text += f"leader {leader}"
+    if state[place.leader] == index + 1:
+        known = {brokers[r]: state[leaf] - 1 for r, leaf in enumerate(place.known) if state[leaf]}
+        pending = subject.members(state[place.pending])
+        text += f", ISR {shown(subject.members(state[place.isr]))}, known log ends {known}"
+        text += f", asked for ISR {shown(pending)}" if pending else ""
+    return text
+
+
+def controller_in_words(subject: Subject, state: State) -> str:
+    """What the controller has committed."""
+    leader = subject.brokers[state[subject.leader] - 1] if state[subject.leader] else "nobody"
+    return (
+        f"the controller has leader {leader} in epoch {state[subject.epoch]} and ISR "
+        f"{shown(subject.members(state[subject.isr]))}"
+    )
+
+
+def code_in_words(subject: Subject, leaf: int, code: int) -> str:
+    """What a code says at its place in a state."""
+    concrete = subject.concrete
+    value = concrete.layout.leaves[leaf].domain.to_plain(code, concrete.constants)
+    if isinstance(value, list):
+        return shown(subject.members(code))
+    if value is not None and concrete.layout.leaves[leaf].path[-1] == "leader":
+        return str(subject.brokers[value])
+    return str(value)
