@@ -56,7 +56,7 @@ FIELDS: Mapping[Says, Fields] = {
     Says.CREATES: _fields("replicas isr leader epoch", "version"),
     Says.APPENDS: _fields("offset next", "hw"),
     Says.NOTES_FETCH: _fields("follower offset", "hw asks_to_add"),
-    Says.TAKES_ANSWER: _fields("leader offset records leader_hw", "hw"),
+    Says.TAKES_ANSWER: _fields("leader offset records leader_hw", "hw cut"),
     Says.LEADS: _fields("epoch offset hw isr", "raised"),
     Says.FOLLOWS: _fields("epoch offset hw", "leader"),
     Says.LEARNS_ISR: _fields("isr", "epoch hw raised"),
@@ -74,7 +74,7 @@ FIELDS: Mapping[Says, Fields] = {
 
 `hw` is the high watermark after the step where it moved (of LEADS, FOLLOWS, LEARNS_ISR and RESTARTS what it is before),
 `raised` the one after where both are told; `offset` a log end before, `next` and `end` one after; `leader_hw` what the
-leader's answer carried; `cut` that the process ended before it said of which fetch this came; `version` the partition epoch,
+leader's answer carried; `cut` that the process ended before it said of which fetch this came, or what came of the answer; `version` the partition epoch,
 which numbers the controller's changes; `recorded` that the change is read from the metadata log, which does not say who asked
 for it. What CHANGES does not tell did not change. Lines of ZooKeeper's time name neither the leader that a broker follows nor
 who asks for an ISR.

@@ -63,6 +63,8 @@ class Places:
     outdated: int
     down: int
     known: tuple[int, ...]
+    late_leader: int
+    late_hw: int
 
 
 class Subject:
@@ -114,6 +116,8 @@ class Subject:
             pending=self._leaf("broker", r, "pending"),
             outdated=self._leaf("broker", r, "outdated"),
             down=self._leaf("broker", r, "down"),
+            late_leader=self._leaf("late", r, "leader"),
+            late_hw=self._leaf("late", r, "hw"),
             known=tuple(self._leaf("known_end", r, other) for other in range(len(self.brokers))),
         )
 

@@ -202,7 +202,7 @@ class Joiner:
         took = next((item.fields for item in rest if item.tells is Tells.TOOK), {})
         if "hw" in took:
             fields["hw"] = took["hw"]
-        self._emit(got, Says.TAKES_ANSWER, fields)
+        self._emit(got, Says.TAKES_ANSWER, fields | ({} if "hw" in took else self._cut()))
 
     def _change(self, held: list[Fact]) -> None:
         told: dict[str, Any] = {}
