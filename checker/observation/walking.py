@@ -234,17 +234,40 @@ class Walk:
                 yield from self._answers(number, event)
         for number, event in self._held_up(heads):
             yield from self._answers(number, event)
-        yielded = set()
+        yielded, awaiting = set(), []
         for _, number, event in heads:
             if event.says is not Says.TAKES_ANSWER:
                 yielded.add(number)
-                yield from self._choices(number, event)
+                if event.says is Says.RESTARTS and self._is_missed_later(event):
+                    awaiting.append((number, event))
+                else:
+                    yield from self._choices(number, event)
         # Nothing of what is near goes on: read as far ahead as lanes may be apart.
         for _, number, event in self._heads(self.slack.between):
             if event.says is Says.TAKES_ANSWER:
                 yield from self._answers(number, event)
             elif number not in yielded:
                 yield from self._choices(number, event)
+        for number, event in awaiting:
+            yield from self._choices(number, event)
+
+    def _is_missed_later(self, restarts: Event) -> bool:
+        """Whether a broker is back before the controller has missed it: the controller's change comes first then.
+
+        In the model a crash takes the broker out of the ISR and out of office in the same step.
+        """
+        mine, leads = self.subject.mask([restarts.by]), self.state[self.subject.leader] - 1
+        if not self.state[self.subject.isr] & mine and leads != self.subject.index[restarts.by]:
+            return False
+        self._read_until(restarts.at + self.slack.between)
+        lane = self._lanes[self._numbers[CONTROLLER, None]]
+        for event in lane.events[lane.taken :]:
+            if event.get("was") is not None and event.get("isr") is not None:
+                if not self.subject.mask(event["was"]) & mine:
+                    return False
+                if not self.subject.mask(event["isr"]) & mine:
+                    return True
+        return False
 
     def _held_up(self, heads: list[tuple[int, int, Event]]) -> Iterator[tuple[int, Event]]:
         """Answers that were taken long after their leader gave them: lines of other brokers came between by the thousand.
