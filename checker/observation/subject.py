@@ -31,7 +31,7 @@ CIRCUMSTANCES: Mapping[str, object] = {
     "records": 1, "retries": False, "idempotence": False, "in_flight": 5, "delivery_timeout": False, "producer_restarts": 0,
     "crashes": "lossy", "lossy_crashes": 0, "kills": True, "zombies": True, "leadership_moves": True, "acks": "1",
     "unclean_election": True, "unnoticed_restarts": True, "config_changes": False, "directories_move": False,
-    "late_answers": True, "epoch_cache": False, "consumer": "none", "offset_queries": False,
+    "late_answers": True, "late_reads": False, "epoch_cache": False, "consumer": "none", "offset_queries": False,
 }  # fmt: skip
 """What may go wrong in a real run, which is everything that lines can tell of; settings given by the user come on top."""
 

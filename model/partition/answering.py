@@ -12,7 +12,7 @@ at an offset that is out of range the follower asks the leader anew, and after a
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite, smaller
+from acked.model.language.quantify import ite, least, smaller
 from acked.model.language.telling import Fault, Telling
 from acked.model.language.words import says_cut
 from acked.model.partition.common import (
@@ -38,10 +38,12 @@ from acked.model.partition.messages import (
     LATE_RECORDS_ARRIVE,
 )
 from acked.model.partition.settings import (
+    appends_up_to_epoch,
     diverging_fetch_ignored,
     hw_waits_for_caught_up,
     keeps_empty_epochs,
     late_answers,
+    reads_late,
     truncates_late,
 )
 from acked.model.partition.state import Offset, Replica, State, offset
@@ -161,6 +163,36 @@ def late_records_count(s: State, follower: Replica) -> None:
 
 @action(
     says=lambda t: (
+        f"{_says_taken(t)}; what it brings from offset {t.start} on was read from the leader's log as it was sent"
+    ),
+    when=lambda: bool(reads_late.value),
+    actor="follower", messages=(LATE_RECORDS_ARRIVE,),
+)
+def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: Offset) -> None:
+    """The answer's bytes from an offset on are sent after its leader has truncated its log and written it anew (KAFKA-18723).
+
+    An answer is a piece of the log's file, which the network thread reads as it sends it, while the thread that follows
+    another leader truncates and appends. Bytes that begin in a record are found out by a checksum; here a record is whole.
+    """
+    late, log = s.late[follower], s.log[leader]
+    require_match(s, follower)
+    require("whose answer it is", late.leader == leader)
+    require("brings records", late.fetched_at < late.log.end)
+    require("a part of the answer", (late.fetched_at <= start) & (start < late.log.end))
+    require("the leader's log is as long again", late.log.end <= log.end)
+    until = late.log.end
+    if appends_up_to_epoch.on:
+        mine = s.broker[follower].leader_epoch
+        until = least(Offset, lambda o: (o == late.log.end) | ((start <= o) & log.has(o) & (mine < log.at(o).epoch)))
+    s.log[follower].copy(late.log, smaller(start, until))
+    s.log[follower].copy(log, until)
+    s.broker[follower].hw = smaller(late.hw, s.log[follower].end)
+    drop_late_answer(s, follower)
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: (
         f"the late answer of broker {t.before.late[t.follower].leader} arrives, and broker {t.follower} "
         f"{says_cut(t, t.follower)}"
     ),
@@ -194,6 +226,7 @@ ACTIONS = (
     fetch_late_while_hw_waits,
     fetch_diverging_late,
     late_records_count,
+    late_records_are_mixed,
     late_answer_counts,
     late_answer_is_dropped,
 )

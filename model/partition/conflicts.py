@@ -48,6 +48,7 @@ _WITHOUT_EFFECT: tuple[tuple[str, Callable[[Mapping[str, int]], bool], str], ...
         lambda c: bool(c["reregistration_noticed"]),
         "a broker that registers again is taken out of the ISR first (reregistration_noticed)",
     ),
+    ("late_reads", lambda c: not c["late_answers"], "no answer is late (late_answers)"),
     ("config_changes", lambda c: not c["eligible_leader_replicas"], "there are no eligible leader replicas to forget"),
     (
         "directories_move",
