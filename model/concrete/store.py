@@ -33,7 +33,7 @@ from acked.model.language.values import IntLike
 
 @dataclass(frozen=True)
 class LogPlace:
-    """Where a log is, the leaf of its end, and the fields of its records that are kept, each with its greatest code."""
+    """Where a log is that is not absent, the leaf of its end, and the fields of its records that are kept, each with its greatest code."""
 
     path: Path
     end: int
@@ -80,7 +80,8 @@ class Layout(Schema):
                 yield from self._leaves(domain.element, (*path, k))
         else:
             assert isinstance(domain, LogDomain)
-            self._logs.append((path, domain))
+            if not is_absent(domain, self.constants):
+                self._logs.append((path, domain))
             yield (*path, LogDomain.END), domain.end
 
     def _seen(self, path: Path, domain: LeafDomain) -> LeafDomain:

@@ -156,9 +156,6 @@ class Reading:
     def _families(self, domain: Domain, key: Key, indices: tuple[Index, ...]) -> Iterator[Family]:
         if isinstance(domain, PresentDomain):
             inner = domain.inner
-            if isinstance(inner, PresentDomain) and not domain.is_absent(self.constants):
-                yield from self._families(inner, key, indices)
-                return
             while isinstance(inner, PresentDomain):
                 inner = inner.inner
             yield Family(key, inner, indices, domain.is_absent(self.constants))

@@ -247,7 +247,7 @@ class PresentDomain(LeafDomain):
 
     def is_absent(self, constants: Constants) -> bool:
         """Whether the constants leave the field out."""
-        return resolve(self.when, constants) == 0
+        return resolve(self.when, constants) == 0 or is_absent(self.inner, constants)
 
     def cardinality(self, constants: Constants) -> int:
         return 1 if self.is_absent(constants) else self.inner.cardinality(constants)
