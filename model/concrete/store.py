@@ -33,7 +33,7 @@ from acked.model.language.values import IntLike
 
 @dataclass(frozen=True)
 class LogPlace:
-    """Where a log is that is not absent, the leaf of its end, and the fields of its records that are kept, each with its greatest code."""
+    """Where a log is, the leaf of its end, and the fields of its records that are kept, each with its greatest code."""
 
     path: Path
     end: int

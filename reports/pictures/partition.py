@@ -107,7 +107,7 @@ def _badges(state: State, broker: int) -> Iterator[Badge]:
         yield Badge("late", f"awaits a late answer of broker {late['leader']}: {_brings(late)}", Tone.PENDING)
 
 
-def _brings(late: dict[str, Any]) -> str:
+def _brings(late: State) -> str:
     if late.get("truncate_to") is not None:
         return f"truncate to {late['truncate_to']}"
     records = [f"r{record['id']}" for record in late["log"]["records"][late["fetched_at"] :]]

@@ -81,7 +81,7 @@ def test_a_broker_that_starts_again_may_lead_in_a_former_epoch_and_does_nothing_
 
 
 def replicated(first: int, last: int, at: int) -> list[Event]:
-    """Records from one offset to another that broker 0 appends and broker 1 gets, one in ten ms, while nothing is committed."""
+    """Records from one offset to another that broker 0 appends and broker 1 gets, every ten ms, with nothing committed."""
     told = []
     for offset in range(first, last):
         moment = at + 10 * (offset - first)
@@ -116,7 +116,7 @@ def test_a_broker_that_is_back_within_its_session_leaves_the_isr_when_the_contro
 
 
 def late(waited: bool, records: int = 1, hw: int = 0) -> tuple[Event, ...]:
-    """Broker 0 notes a fetch and answers it, at once or when there is a record; broker 1 takes that in epoch 1, under the same."""
+    """Broker 0 notes a fetch and answers it, at once or when there is a record; broker 1 takes that in epoch 1."""
     appends = said(12, 0, Says.APPENDS, offset=0, next=1)
     notes = said(13 if not waited else 11, 0, Says.NOTES_FETCH, follower=1, offset=0)
     return (

@@ -280,7 +280,8 @@ def test_a_late_answer_departs_from_the_leader_and_arrives_or_is_dropped_late() 
                     brings = ", ".join([f"r{item['id']}" for item in late["log"]["records"][late["fetched_at"] :]] + [brings])
                 assert answer.text == brings
                 seen.add(action.action.name)
-            for broker, (awaits, waits) in enumerate(zip(*(state.told.get("late", []) for state in (before, step)), strict=True)):
+            awaited = zip(*(state.told.get("late", []) for state in (before, step)), strict=True)
+            for broker, (awaits, waits) in enumerate(awaited):
                 if awaits["leader"] is None or waits["leader"] is not None:
                     continue
                 (answer,) = (item for item in messages_of(step) if item.is_late and item.receiver == f"broker {broker}")
