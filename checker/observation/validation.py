@@ -11,7 +11,7 @@ from acked.checker.observation.events import Event
 from acked.checker.observation.explaining import PASSED_OVER
 from acked.checker.observation.promises import Broken, Promises
 from acked.checker.observation.subject import Subject
-from acked.checker.observation.walking import Slack, Stuck, Taken, Walk
+from acked.checker.observation.walking import WINDOW, Slack, Stuck, Taken, Walk
 from acked.model.concrete.program import State
 
 EVERY = 2_000
@@ -66,8 +66,14 @@ def validate(
     without: frozenset[str] = frozenset(),
     slack: Slack | None = None,
     progress: Callable[[int], None] | None = None,
+    window: int = WINDOW,
+    begins: Callable[[Walk], None] = lambda walk: None,
 ) -> Verdict:
-    """Explains events that follow the creation of a partition; `without` names actions that may not be used."""
+    """Explains events that follow the creation of a partition; `without` names actions that may not be used.
+
+    `window` is how many steps can be taken back; promises are checked of those that cannot. `begins` is given the walk, for
+    those who look how far it has come.
+    """
     promises = Promises(subject)
     seen: dict[str, int] = {}
     steps: dict[str, int] = {}
@@ -89,7 +95,8 @@ def validate(
             progress(done)
 
     start = subject.created(created["leader"], created["isr"], created["epoch"])
-    walk = Walk(subject, events, start, without=without, slack=slack, on_taken=on_taken)
+    walk = Walk(subject, events, start, without=without, slack=slack, on_taken=on_taken, window=window)
+    begins(walk)
     with _seldom_collected():
         stuck = walk.run()
     explained = walk.explained if stuck is None else stuck.explained

@@ -123,7 +123,10 @@ class Walk:
         without: frozenset[str] = frozenset(),
         slack: Slack | None = None,
         on_taken: Callable[[State, Taken], None] | None = None,
+        window: int = WINDOW,
     ) -> None:
+        """`window`: steps that can be taken back."""
+        self._window = window
         self.subject = subject
         self.explainer = Explainer(subject, without)
         self.state = start
@@ -165,7 +168,7 @@ class Walk:
                 if self.explained > best:
                     best, since, deepest = self.explained, 0, None
                     self._dead.clear()
-                    if len(self._frames) > WINDOW:
+                    if len(self._frames) > self._window:
                         self._settle()
                     continue
             elif self._next is None and all(lane.head() is None for lane in self._lanes):

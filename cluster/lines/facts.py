@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from acked.checker.errors import SpecUnreadable
+from acked.cluster.lines.following import Following
 from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells, first_word
 
 HEAD = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[.,](\d{3}) ([A-Z]+) +\[([^\]]*)\] (\S+) (.*)")
@@ -88,7 +89,11 @@ class Lines:
     A wording that is not known is an error, or with `keeps_unknown` kept in `unknown`, a line of each kind.
     """
 
-    def __init__(self, topic: str, partition: int, keeps_unknown: bool = False) -> None:
+    def __init__(
+        self, topic: str, partition: int, keeps_unknown: bool = False, following: Following | None = None
+    ) -> None:
+        """`following`: the last file of each node is still written to."""
+        self._following = following
         self.unknown: dict[str, Unknown] = {}
         self._keeps_unknown = keeps_unknown
         self.name = f"{topic}-{partition}"
@@ -102,12 +107,18 @@ class Lines:
         self._replayed = re.compile(rf"for topic {re.escape(topic)}(?:\. |$)")
         self._seconds: dict[str, int] = {}
 
-    def facts(self, node: Node) -> Iterator[Fact]:
-        """The facts of a node's files, in the order of their lines."""
+    def facts(self, node: Node) -> Iterator[Fact | None]:
+        """The facts of a node's files, in the order of their lines; None where one that is followed has no more for now."""
         name, record = self._mentions
         for file in node.files:
-            with opened(file) as lines:
-                for number, text in enumerate(lines, 1):
+            is_followed = self._following is not None and file == node.files[-1]
+            with self._following.opened(file) if self._following and is_followed else opened(file) as lines:
+                number = 0
+                for text in lines:
+                    if text is None:
+                        yield None
+                        continue
+                    number += 1
                     node.lines += 1
                     if node.number is None and (found := NODE.search(text)):
                         node.number = int(found[1])
@@ -191,7 +202,7 @@ def _milliseconds(second: str) -> int:
 
 
 @contextmanager
-def opened(file: str) -> Iterator[Iterable[str]]:
+def opened(file: str) -> Iterator[Iterable[str | None]]:
     """A log file's lines, decompressed where its name says so; `-` is what comes in on stdin. `SpecUnreadable` of none."""
     if file == STDIN:
         yield sys.stdin

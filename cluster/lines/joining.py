@@ -21,6 +21,8 @@ from acked.cluster.lines.wordings import Tells
 PATIENCE = 400
 """ms after which no line of a thread belongs to what it printed before; those in which the whole node was silent, which may
 have stood still, do not count."""
+LOOKS = 5
+"""How often a file that is followed is looked at in vain before what its threads printed is taken for whole."""
 LATE = 1_000
 """ms for which an event is kept, so that the joined ones come out in the order of their first lines."""
 
@@ -60,9 +62,24 @@ class Joiner:
         self._is_cut = False
         self._last = self._silent = 0
 
-    def events(self, facts: Iterable[Fact]) -> Iterator[Event]:
-        """The events, in the order of their times, the earliest of their lines first where times are equal."""
+    def events(self, facts: Iterable[Fact | None]) -> Iterator[Event | None]:
+        """The events, in the order of their times, the earliest of their lines first where times are equal.
+
+        None where the facts are None: for now there is no more. What a thread printed last may go on for some more looks.
+        """
+        looks = 0
         for fact in facts:
+            if fact is None:
+                looks += 1
+                if looks > LOOKS:
+                    for thread in self._threads.values():
+                        self._flush(thread)
+                    self._threads.clear()
+                    while self._out:
+                        yield heapq.heappop(self._out)[-1]
+                yield None
+                continue
+            looks = 0
             if fact.at - self._last > PATIENCE:
                 self._silent += fact.at - self._last
             self._last = fact.at

@@ -15,6 +15,7 @@ from itertools import chain, islice
 
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.observation.events import CONTROLLER, Event, Says, shown
+from acked.cluster.lines.following import Following
 from acked.cluster.lines.facts import HEAD, NODE, STDIN, Lines, Node, files_of, opened
 from acked.cluster.lines.joining import Joiner
 
@@ -41,13 +42,18 @@ class Begun:
 class Recording:
     """The files of a cluster's nodes; `SpecUnreadable` where they do not have what is needed."""
 
-    def __init__(self, paths: Sequence[str], topic: str, partition: int, decided: Sequence[Event] = ()) -> None:
-        """`decided` are the records of the metadata log about the partition, in its order."""
+    def __init__(
+        self, paths: Sequence[str], topic: str, partition: int, decided: Sequence[Event] = (),
+        following: Following | None = None,
+    ) -> None:  # fmt: skip
+        """`decided` are the records of the metadata log about the partition, in its order; `following`: files still grow."""
         self.name = f"{topic}-{partition}"
-        self._lines = Lines(topic, partition)
+        self._lines = Lines(topic, partition, following=following)
         self.nodes = nodes_of(files_of(paths))
-        self._streams = [Joiner(node).events(self._lines.facts(node)) for node in self.nodes]
-        self._merged = heapq.merge(*self._streams, key=lambda event: event.at)
+        streams = [Joiner(node).events(self._lines.facts(node)) for node in self.nodes]
+        self._merged: Iterator[Event] = (
+            heapq.merge(*map(_told, streams), key=lambda event: event.at) if following is None else following.merged(streams)
+        )
         self._version = -1
         self._decided = deque(decided)
         self._by_version = {event["version"]: event for event in decided if event.get("version") is not None}
@@ -156,6 +162,10 @@ class Recording:
                     f"{event.file}:{event.line}: the line says {name} {shown(told)}, and the metadata log says {name} "
                     f"{shown(recorded)} of the same change: {record.text}; they are not of one run"
                 )
+
+
+def _told(events: Iterator[Event | None]) -> Iterator[Event]:
+    return (event for event in events if event is not None)
 
 
 def nodes_of(files: Sequence[str]) -> list[Node]:

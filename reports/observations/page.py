@@ -42,7 +42,10 @@ def page_data(verdict: Verdict, about: str) -> dict[str, Any]:
     for says, is_explained, state, events, wrong in shown:
         model.append(SeenView(harmless(says), stretches.picture(state), {}))
         logs.append(SeenView(harmless(says), None, _facts(events, wrong, is_explained)))
-    left = {"name": "the model", "subject": harmless(about), "head": seen_head(KAFKA), "packet": seen_packet(model), "end": None}
+    left = {
+        "name": "the model", "subject": harmless(about), "head": seen_head(KAFKA), "packet": seen_packet(model), "end": None,
+        "only_states": True, "is": "the states that explain the lines",
+    }  # fmt: skip
     right = {
         "name": "the cluster", "subject": harmless(f"by the rules of {verdict.subject.rules}"), "head": seen_head(KAFKA),
         "packet": seen_packet(logs), "end": None, "seen": harmless(LIMITS), "only_lines": True,

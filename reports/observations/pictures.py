@@ -45,8 +45,9 @@ class Stretches:
         cells = []
         for column, (first, after) in enumerate(self._columns()):
             is_there = first < end
-            epoch = next((epoch for epoch, start in reversed(runs) if start <= first), None) if is_there else None
             last = min(after, end) - 1
+            epochs = {next((epoch for epoch, start in reversed(runs) if start <= offset), None) for offset in (first, last)}
+            epoch = epochs.pop() if is_there and len(epochs) == 1 else None
             name = (f"{first}" if last <= first else f"{first}-{last}") if is_there else None
             cells.append(Cell(column, name, epoch, is_there and last < hw))
         marks = (

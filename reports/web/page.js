@@ -100,8 +100,8 @@ export class Page {
       const lanes = section("lanes-section", "Messages", pane.parts.lanes);
       // Beside real brokers the model has its grid alone; the rest of it stands below.
       if (this.data.played) {
-        this.below = [properties, lanes, moves, fields];
-        const note = el("span", { class: "note" }, " what every step should lead to");
+        this.below = pane.trace.only_states ? [] : [properties, lanes, moves, fields];
+        const note = el("span", { class: "note" }, ` ${pane.trace.is || "what every step should lead to"}`);
         return el("section", { class: "pane", "aria-label": pane.name }, el("h2", { class: "name" }, pane.name, note), el("p"), pane.parts.grid);
       }
       // Who explores looks for what to do next: the actions come before the state on a narrow page, and beside it on a wide one.
