@@ -68,8 +68,9 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Exercised:
-    """What was done. `logs` holds a file for each node, `DATA` and `ACKNOWLEDGED`; `counts` how often each disturbance came, `skipped` those for which
-    the moment was not right; `missing` are offsets of acknowledged records that the leader does not have at the end.
+    """What was done. `logs` holds a file for each node, `DATA` and `ACKNOWLEDGED`; `counts` how often each disturbance came,
+    `skipped` those for which the moment was not right; `missing` are offsets of acknowledged records that the leader does not
+    have at the end.
     """
 
     asked: Exercise

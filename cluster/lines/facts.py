@@ -11,7 +11,7 @@ import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -111,8 +111,7 @@ class Lines:
         """The facts of a node's files, in the order of their lines; None where one that is followed has no more for now."""
         name, record = self._mentions
         for file in node.files:
-            is_followed = self._following is not None and file == node.files[-1]
-            with self._following.opened(file) if self._following and is_followed else opened(file) as lines:
+            with self._opened(file, file == node.files[-1]) as lines:
                 number = 0
                 for text in lines:
                     if text is None:
@@ -128,6 +127,9 @@ class Lines:
                             yield fact
                     elif VERSION in text or text[:1] == "\t" or "Updating cluster" in text:
                         self._note_setting(node, text)
+
+    def _opened(self, file: str, is_last: bool) -> AbstractContextManager[Iterable[str | None]]:
+        return self._following.opened(file) if self._following is not None and is_last else opened(file)
 
     def _fact(self, node: Node, file: str, number: int, text: str) -> Fact | None:
         head = HEAD.match(text)
@@ -202,7 +204,7 @@ def _milliseconds(second: str) -> int:
 
 
 @contextmanager
-def opened(file: str) -> Iterator[Iterable[str | None]]:
+def opened(file: str) -> Iterator[Iterable[str]]:
     """A log file's lines, decompressed where its name says so; `-` is what comes in on stdin. `SpecUnreadable` of none."""
     if file == STDIN:
         yield sys.stdin

@@ -1,8 +1,8 @@
 """Log files that are still written to: read to their ends, and on as they grow, until somebody says stop.
 
 A file that is renamed or cut by rotation is read to its end before the new one is begun. Nodes write when they like, so
-events are merged by their times with some seconds' delay, and what is held at a time is bounded: while old lines are caught up
-with, nodes are read side by side.
+events are merged by their times with some seconds' delay. What is held at a time is bounded: while old lines are caught
+up with, nodes are read side by side.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PAUSE = 0.2
 
 @dataclass
 class Following:
-    """How files are followed: until `stop` is set; `looks` is called a few times a second while nothing comes."""
+    """How files are followed: until `stop` is set; `looks` is called at every look at the files."""
 
     stop: Flag = field(default_factory=Flag)
     looks: Callable[[], None] = lambda: None
@@ -69,8 +69,8 @@ class Following:
             until = newest if is_quiet or not nodes else min(_floor(nodes), newest - int(1000 * self.delay))
             while waiting and waiting[0][0] <= until:
                 yield heapq.heappop(waiting)[-1]
+            self.looks()
             if not came:
-                self.looks()
                 self.stop.wait(self.pause)
         while waiting:
             yield heapq.heappop(waiting)[-1]

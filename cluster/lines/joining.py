@@ -56,6 +56,7 @@ class Joiner:
         self._out: list[tuple[int, int, int, int, Event]] = []
         self._number = 0
         self._started = False
+        self._takes_first: bool | None = None
         self._end: int | None = None
         self._replicas: dict[str, Any] = {}
         self._last_answer: tuple[Fact, dict[str, Any]] | None = None
@@ -72,10 +73,8 @@ class Joiner:
             if fact is None:
                 looks += 1
                 if looks > LOOKS:
-                    for thread in self._threads.values():
-                        self._flush(thread)
-                    self._threads.clear()
-                    while self._out:
+                    self._flush_whole()
+                    while self._out and self._out[0][0] <= self._oldest_held(self._out[0][0]):
                         yield heapq.heappop(self._out)[-1]
                 yield None
                 continue
@@ -132,15 +131,26 @@ class Joiner:
             if len(held) > 1 or (held and held[0] not in (Tells.EXPANDING, *_MAY_RAISE)):
                 self._flush(thread)
             thread.held.append(fact)
-        elif held and held[0] is Tells.GOT and fact.tells in (Tells.APPENDED, Tells.TOOK):
+        elif held and held[-1] is not Tells.TOOK and held[0] is Tells.GOT and fact.tells in (Tells.APPENDED, Tells.TOOK):
             thread.held.append(fact)
-            if fact.tells is Tells.TOOK:
+            # An empty answer may tell that the logs have diverged, of which the next line tells.
+            if fact.tells is Tells.TOOK and (Tells.APPENDED in held or not self._takes_before_truncating()):
                 self._flush(thread)
+        elif held and held[-1] is Tells.TOOK and fact.tells in (Tells.TRUNCATING, Tells.CUT):
+            got, thread.held = thread.held[0], []
+            fields = {"to": fact.fields["to"], "hw": min(fact.fields["to"], got.fields["leader_hw"])}
+            self._emit(got, Says.TRUNCATES, fields, shown=fact)
         elif held and held[0] is Tells.TRUNCATING and fact.tells is Tells.CUT:
             self._flush(thread)
         else:
             self._flush(thread)
             thread.held.append(fact)
+
+    def _takes_before_truncating(self) -> bool:
+        """Whether a follower takes the high watermark of an answer that tells it to truncate (to 3.4.0, KAFKA-14704)."""
+        if self._takes_first is None and self._node.release is not None:
+            self._takes_first = [int(part) for part in self._node.release.split("-")[0].split(".")] < [3, 4, 1]
+        return bool(self._takes_first)
 
     def _goes_on(self, thread: _Thread, fact: Fact) -> bool:
         """Whether a controller's line is of the change that the thread's last one is of."""
@@ -166,6 +176,12 @@ class Joiner:
     def _flush_older(self, moment: int) -> None:
         for name in [name for name, thread in self._threads.items() if not thread.held or thread.last < moment]:
             self._flush(self._threads.pop(name))
+
+    def _flush_whole(self) -> None:
+        """What may be whole; a step that has begun and not ended waits for the thread, or for the next start."""
+        for name, thread in list(self._threads.items()):
+            if not thread.held or thread.held[0].tells not in (Tells.GOT, Tells.RAISED, Tells.EXPANDING):
+                self._flush(self._threads.pop(name))
 
     def _flush_all(self) -> None:
         """At the end of a process, which may have come between two lines of one step."""

@@ -15,8 +15,8 @@ from itertools import chain, islice
 
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.observation.events import CONTROLLER, Event, Says, shown
-from acked.cluster.lines.following import Following
 from acked.cluster.lines.facts import HEAD, NODE, STDIN, Lines, Node, files_of, opened
+from acked.cluster.lines.following import Following
 from acked.cluster.lines.joining import Joiner
 
 HEAD_LINES = 5_000
@@ -154,8 +154,9 @@ class Recording:
     def _agree(self, event: Event) -> None:
         """Holds a controller's line against the record of the same change."""
         record = self._by_version.get(event.get("version", -1))
-        for name in ("isr", "leader", "epoch", "replicas") if record is not None and event.says is not Says.COMMITS_ISR else ():
-            assert record is not None
+        if record is None or event.says is Says.COMMITS_ISR:  # Of which `leader` is who asks.
+            return
+        for name in ("isr", "leader", "epoch", "replicas"):
             told, recorded = event.get(name), record.get(name)
             if told is not None and recorded is not None and told != recorded:
                 raise SpecUnreadable(

@@ -13,10 +13,10 @@ from itertools import zip_longest
 from pathlib import Path
 
 from acked.checker.errors import SpecUnreadable
+from acked.checker.observation.events import Event
 from acked.checker.observation.validation import Held
 from acked.cluster.observe.disk import partition_folder, read_epochs, segments
 from acked.cluster.observe.metadata import FOLDER, controller_events
-from acked.checker.observation.events import Event
 
 META = "meta.properties"
 _HEAD = struct.Struct(">qiibIhiqqqhii")
@@ -63,7 +63,7 @@ def find_directories(paths: Sequence[Path]) -> tuple[Directory, ...]:
     for path in paths:
         inside = sorted(file.parent for file in path.rglob(META)) if path.is_dir() else []
         if not inside:
-            raise SpecUnreadable(f"{path} is no data directory, and has none below it: there is no {META}; give a node's log.dirs")
+            raise SpecUnreadable(f"{path} is no data directory, and none is below it: there is no {META}; give a node's log.dirs")
         found += [Directory(_node(folder / META), folder) for folder in inside]
     return tuple(found)
 
@@ -100,7 +100,7 @@ def headers(folder: Path) -> Iterator[Header]:
                     if length <= 0 or at + _UNCOUNTED + length > size:
                         break
                     if magic != _MAGIC:
-                        raise SpecUnreadable(f"{segment}: the batch at byte {at} has format {magic}; only format 2 (0.11) is read")
+                        raise SpecUnreadable(f"{segment}: the batch at byte {at} has format {magic}; format 2 is read")
                     yield Header(base, base + delta, epoch, checksum)
                     at += _UNCOUNTED + length
         except OSError as error:
@@ -170,7 +170,8 @@ def _unlike_others(folders: Mapping[int, Path], committed: int) -> tuple[int, li
         if min(header.first for header in here) >= committed:
             break
         if len(set(row)) > 1:
-            told = "; ".join(f"broker {broker} has {header or 'nothing'}" for broker, header in zip(brokers, row, strict=True))
+            pairs = zip(brokers, row, strict=True)
+            told = "; ".join(f"broker {broker} has {header or 'nothing'}" for broker, header in pairs)
             return counted, [f"below the high watermark {committed} the replicas differ: {told}"]
         counted += 1
     return counted, []

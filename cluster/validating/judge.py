@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event as Flag
 
 from acked.checker.errors import ConfigurationError
 from acked.checker.observation.subject import Subject
 from acked.checker.observation.validation import Verdict, validate
+from acked.checker.observation.walking import WINDOW, Walk
+from acked.cluster.lines.following import Following
 from acked.cluster.lines.recorded import Begun, Recording
 from acked.cluster.observe.acknowledged import Presence, look_for, read_acknowledged
 from acked.cluster.observe.directories import Compared, compare, decided, find_directories, folders_of
+
+LIVE_WINDOW = 500
+"""Steps that can be taken back of a run that goes on: promises are checked so many steps late."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,49 @@ class Asked:
     settings: Mapping[str, object] = field(default_factory=dict)
     data: tuple[Path, ...] = ()
     acknowledged: Path | None = None
+
+
+@dataclass(frozen=True)
+class SoFar:
+    """How far a run that goes on is explained: events, those that were read and wait, log ends by broker, the ISR."""
+
+    explained: int
+    waiting: int
+    ends: tuple[tuple[int, int], ...]
+    in_sync: frozenset[int]
+
+
+@dataclass
+class Live:
+    """A run that goes on: `stop` ends it, `told` hears how far it is after every so many seconds."""
+
+    told: Callable[[SoFar], None]
+    every: float = 60.0
+    stop: Flag = field(default_factory=Flag)
+    _walk: Walk | None = None
+    _recording: Recording | None = None
+    _last: float = field(default_factory=time.monotonic)
+
+    def following(self) -> Following:
+        """How the files are followed."""
+        return Following(self.stop, self._looks)
+
+    def begins(self, walk: Walk, recording: Recording) -> None:
+        """The events are explained by this walk."""
+        self._walk, self._recording = walk, recording
+
+    def _looks(self) -> None:
+        if time.monotonic() - self._last < self.every:
+            return
+        self._last = time.monotonic()
+        walk, recording = self._walk, self._recording
+        if walk is None or recording is None:
+            self.told(SoFar(0, 0, (), frozenset()))
+            return
+        subject, state = walk.subject, walk.state
+        ends = tuple((broker, state[place.end]) for broker, place in zip(subject.brokers, subject.at, strict=True))
+        waiting = max(0, recording.events_read - walk.explained)
+        self.told(SoFar(walk.explained, waiting, ends, subject.members(state[subject.isr])))
 
 
 @dataclass(frozen=True)
@@ -47,14 +97,23 @@ class Judged:
 
 
 def judge(
-    asked: Asked, progress: Callable[[int], None] | None = None, said: Callable[[str], None] = lambda line: None
-) -> Judged:
-    """Reads and validates everything; `said` is told what the user should know of the releases. `AckedError` of what fails."""
+    asked: Asked, progress: Callable[[int], None] | None = None, said: Callable[[str], None] = lambda line: None,
+    live: Live | None = None,
+) -> Judged:  # fmt: skip
+    """Reads and validates everything; `said` is told what the user should know of the releases. `AckedError` of what fails.
+
+    With `live` the files still grow; it returns when that is stopped, or a line is not explained.
+    """
     directories = find_directories(asked.data)
-    recording = Recording(asked.logs, asked.topic, asked.partition, decided(directories, asked.topic, asked.partition))
+    records = decided(directories, asked.topic, asked.partition)
+    following = None if live is None else live.following()
+    recording = Recording(asked.logs, asked.topic, asked.partition, records, following)
     begun = recording.begin()
     subject = subject_of(begun, asked.version, asked.settings, said)
-    verdict = validate(subject, begun.created, recording.events(), progress=progress)
+    verdict = validate(
+        subject, begun.created, recording.events(), progress=progress, window=WINDOW if live is None else LIVE_WINDOW,
+        begins=lambda walk: None if live is None else live.begins(walk, recording),
+    )  # fmt: skip
     compared = presence = None
     if verdict.stuck is None:
         folders = folders_of(directories, asked.topic, asked.partition)

@@ -23,8 +23,8 @@ def judged_document(judged: Judged, topic: str, partition: int) -> dict[str, Any
             "brokers": list(compared.brokers), "batches": compared.batches, "differences": list(compared.differences),
         },
         "acknowledged": None if presence is None else {
-            "records": presence.records, "brokers": list(presence.brokers), "values": presence.values, "missing": list(presence.missing),
-            "unread": list(presence.unread),
+            "records": presence.records, "brokers": list(presence.brokers), "values": presence.values,
+            "missing": list(presence.missing), "unread": list(presence.unread),
         },
     }  # fmt: skip
 

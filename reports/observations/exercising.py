@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from acked.cluster.exercising.course import MEANING, Disturbance, Kind
 from acked.cluster.exercising.exercise import Exercised, Told
+from acked.cluster.validating.judge import Judged
 from acked.reports import units
 from acked.reports.console import glyphs_of, put_paragraph
-from acked.cluster.validating.judge import Judged
 from acked.reports.observations.document import judged_document
 from acked.reports.progress import Displayed, LiveDisplay, one_line
 

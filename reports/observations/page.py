@@ -101,7 +101,8 @@ def _verdicts(verdict: Verdict) -> list[list[str]]:
         assert verdict.broken is not None
         return [["bad", harmless(f"{verdict.broken.promise}: {verdict.broken.meaning}")]]
     event, reasons = verdict.stuck.open[0]
-    return [["bad", harmless(f"{where(event)} ({who(event)}): {_cut(event.text)}")], *(["open", harmless(text)] for text in reasons)]
+    line = f"{where(event)} ({who(event)}): {_cut(event.text)}"
+    return [["bad", harmless(line)], *(["open", harmless(text)] for text in reasons)]
 
 
 def _others(verdict: Verdict) -> list[list[str]]:
@@ -111,7 +112,8 @@ def _others(verdict: Verdict) -> list[list[str]]:
     found = []
     for event, reasons in verdict.stuck.open[1:]:
         why = "; ".join(reasons) or "it could come next, and leads nowhere"
-        found.append([harmless(f"It might go on with {where(event)} ({who(event)})"), harmless(f"{_cut(event.text)} — {why}")])
+        heading = f"It might go on with {where(event)} ({who(event)})"
+        found.append([harmless(heading), harmless(f"{_cut(event.text)} — {why}")])
     return found
 
 

@@ -1,7 +1,7 @@
 """How states of a validated run are drawn: in the picture of the model, with stretches of offsets in the place of offsets.
 
-Real logs have thousands of offsets. Between two neighbouring break points (log ends, high watermarks, starts of epochs, of all
-states that are shown) every rule has one value, so a column stands for a whole stretch.
+Real logs have thousands of offsets. Between two neighbouring break points (log ends, high watermarks, starts of epochs, of
+all states that are shown) every rule has one value, so a column stands for a whole stretch.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ class Stretches:
             is_true = state[subject.leader] == index + 1 and state[place.epoch] == state[subject.epoch] + 1
             yield LEADER if is_true else STALE_LEADER
             known = {subject.brokers[other]: state[leaf] - 1 for other, leaf in enumerate(place.known) if state[leaf]}
-            yield Badge("known", "knows log ends " + ", ".join(f"{broker}: {end}" for broker, end in known.items()), Tone.ASIDE)
+            told = ", ".join(f"{broker}: {end}" for broker, end in known.items())
+            yield Badge("known", f"knows log ends {told}", Tone.ASIDE)
             if state[place.pending]:
                 yield Badge("pending", f"asked for ISR {_set(subject, state[place.pending])}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,12 @@ import click
 from acked.asking.completion import known_releases
 from acked.asking.options import CONSTANT, Constants, bound, shows
 from acked.asking.output import Output, say
-from acked.checker.errors import ExitCode
+from acked.checker.errors import ConfigurationError, ExitCode
+
+STDIN = "-"
 
 if TYPE_CHECKING:
-    from acked.cluster.validating.judge import Judged
+    from acked.cluster.validating.judge import Asked, Judged, Live
 
 @click.command(short_help="Hold the logs of a real cluster against the model: is what it did a behaviour?")
 @click.argument("logs", metavar="LOGS...", nargs=-1, required=True)
@@ -33,7 +36,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--acknowledged", type=click.Path(path_type=Path), metavar="FILE",
-    help="What producers were acknowledged, CSV or JSON lines with offset and, where known, value: every record is looked for.",
+    help="What producers were acknowledged, CSV or JSON lines with offset and, if known, value: every record is looked for.",
+)
+@click.option(
+    "--follow", is_flag=True,
+    help="The cluster still runs: go on as the files grow, with a line of verdict every minute, until Ctrl-C.",
 )
 @click.option(
     "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
@@ -42,7 +49,7 @@ if TYPE_CHECKING:
 @shows
 def validate(
     logs: tuple[str, ...], topic: str, partition: int, version: str | None, constants: Constants, data: tuple[Path, ...],
-    acknowledged: Path | None, page: Path | None, output: Output,
+    acknowledged: Path | None, follow: bool, page: Path | None, output: Output,
 ) -> int:  # fmt: skip
     """Say whether the logs of a cluster are a behaviour of the model, or which line no behaviour explains.
 
@@ -57,10 +64,13 @@ def validate(
     acked validate logs/ --topic orders --partition 0
     acked validate b0.log b1.log.gz b2.log c.log -t orders -c min_insync_replicas=2
     acked validate logs/ -t orders --data copies/ --acknowledged producer.csv
+    acked validate logs/ -t orders --follow                   while the cluster runs
 
-    Exit code 0 valid; 12 if a line is not explained, a promise does not hold, disks differ from the lines or from one another,
-    or an acknowledged record is missing; 150 if a file cannot be read or the logs
-    lack what is needed, 151 for usage, 153 system.
+    With --follow it ends at the first line that is not explained, or at Ctrl-C with the verdict up to there.
+
+    Exit code 0 valid; 12 if a line is not explained, a promise does not hold, disks differ from the lines or from one
+    another, or an acknowledged record is missing; 150 if a file cannot be read or the logs lack what is needed, 151 for
+    usage, 153 system.
     """
     from acked.cluster.validating.judge import Asked, judge
     from acked.reports.observations.counting import EventsExplained
@@ -68,14 +78,43 @@ def validate(
     from acked.reports.observations.terminal import print_judged
 
     asked = Asked(logs, topic, partition, version, bound(constants), data, acknowledged)
-    with EventsExplained(output.quiet) as progress:
-        judged = judge(asked, progress, lambda line: say(f"acked: {line}"))
+    if follow:
+        judged = _followed(asked, output)
+    else:
+        with EventsExplained(output.quiet) as progress:
+            judged = judge(asked, progress, _said)
     output.emit(
         lambda: judged_document(judged, topic, partition), lambda console: print_judged(console, judged)
     )
     if page is not None:
         _write_page(page, judged)
     return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
+
+
+def _said(line: str) -> None:
+    say(f"acked: {line}")
+
+
+def _followed(asked: Asked, output: Output) -> Judged:
+    """Follows the files until Ctrl-C, which is how it is meant to end; a second one interrupts."""
+    from acked.cluster.validating.judge import Live, judge
+    from acked.reports.observations.words import so_far
+
+    if STDIN in asked.logs:
+        raise ConfigurationError("--follow reads files that grow, and stdin is none; name the nodes' files")
+    if asked.data or asked.acknowledged is not None:
+        raise ConfigurationError("--follow does not compare disks and acknowledged records; validate the logs with them afterwards")
+    live = Live(lambda now: None if output.quiet else say(so_far(now)))
+    before = signal.signal(signal.SIGINT, lambda number, frame: _stop(live, before))
+    try:
+        return judge(asked, None, _said, live)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop(live: Live, before: signal._HANDLER) -> None:
+    live.stop.set()
+    signal.signal(signal.SIGINT, before)
 
 
 def _write_page(page: Path, judged: Judged) -> None:
