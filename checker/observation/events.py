@@ -63,7 +63,7 @@ FIELDS: Mapping[Says, Fields] = {
     Says.ASKS_TO_SHRINK: _fields("followers", "isr"),
     Says.ASKS_TO_EXPAND: _fields("follower", "isr hw cut"),
     Says.RAISES_HW: _fields("hw", "cut"),
-    Says.TRUNCATES: _fields("to", "hw"),
+    Says.TRUNCATES: _fields("to"),
     Says.RESTARTS: _fields("hw", "end"),
     Says.CHANGES: _fields("", "was isr leader epoch elr version recorded"),
     Says.COMMITS_ISR: _fields("isr", "leader was epoch elr version"),
@@ -77,7 +77,7 @@ FIELDS: Mapping[Says, Fields] = {
 leader's answer carried; `cut` that the process ended before it said the rest, such as of which fetch this came; `version` the
 partition epoch, which numbers the controller's changes; `recorded` that the change is read from the metadata log, which does
 not say who asked for it. What CHANGES does not tell did not change. Lines of ZooKeeper's time name neither the leader that a
-broker follows nor who asks for an ISR. Of TRUNCATES `hw` is what a follower took of the same answer before it truncated.
+broker follows nor who asks for an ISR.
 """
 
 

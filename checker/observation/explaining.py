@@ -371,8 +371,6 @@ class Explainer:
         me = self._me(event)
         place = self.subject.at[me]
         told = self._is(place.end, event["to"], "that the log is cut to", event["to"])
-        if event.get("hw") is not None:
-            told = self._both(told, self._raised(event))
         leader = state[place.leader] - 1
         if leader >= 0 and leader != me:
             if self.subject.concrete.has("TruncateByEpoch"):

@@ -137,9 +137,9 @@ class Joiner:
             if fact.tells is Tells.TOOK and (Tells.APPENDED in held or not self._takes_before_truncating()):
                 self._flush(thread)
         elif held and held[-1] is Tells.TOOK and fact.tells in (Tells.TRUNCATING, Tells.CUT):
+            # The model's follower leaves its high watermark alone there, and takes the leader's with the next answer.
             got, thread.held = thread.held[0], []
-            fields = {"to": fact.fields["to"], "hw": min(fact.fields["to"], got.fields["leader_hw"])}
-            self._emit(got, Says.TRUNCATES, fields, shown=fact)
+            self._emit(got, Says.TRUNCATES, {"to": fact.fields["to"]}, shown=fact)
         elif held and held[0] is Tells.TRUNCATING and fact.tells is Tells.CUT:
             self._flush(thread)
         else:

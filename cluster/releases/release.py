@@ -127,7 +127,6 @@ _LINES: tuple[tuple[str, int, str, tuple[Mode, ...], tuple[Artifact, ...], tuple
     ("4.1", 2, "2.13", _KRAFT, _LOG4J_2, ()),
     ("4.2", 1, "2.13", _KRAFT, _LOG4J_2, ()),
     ("4.3", 2, "2.13", _KRAFT, _LOG4J_2, ()),
-    ("4.4", 1, "2.13", _KRAFT, _LOG4J_2, ()),
 )
 """The first line is the first with named listeners (KIP-103), which lead brokers through proxies; KRaft is offered from the
 release in which it was declared ready (KIP-833)."""
@@ -172,7 +171,7 @@ def releases() -> tuple[Release, ...]:
         for patch in range(patches):
             version = f"{line}.{patch}"
             binding = LogBinding.LOG4J_2 if logging is _LOG4J_2 else LogBinding.LOG4J_1
-            has_tools = (3,) <= numbers(version) < (4, 4)  # 4.4.0's are not published.
+            has_tools = numbers(version) >= (3,)
             is_tried = version in _TRIED
             found.append(Release(version, scala, modes, binding, logging, fixes, has_tools, is_tried))
     return tuple(found)
