@@ -9,6 +9,8 @@ import pytest
 from acked.checker.observation.events import CONTROLLER, Event, Says, checked
 from acked.checker.observation.subject import Subject
 from acked.checker.observation.validation import Verdict, validate
+from acked.cluster.lines.recorded import Recording
+from tests.observations import OBSERVED
 
 
 def said(at: int, by: int, says: Says, **fields: Any) -> Event:
@@ -78,3 +80,48 @@ def test_a_broker_that_starts_again_may_lead_in_a_former_epoch_and_does_nothing_
         said(2_100, 0, Says.FOLLOWS, leader=1, epoch=1, offset=1 if appends else 0, hw=0),
     )
     assert found.is_valid == is_valid
+
+
+def test_a_run_with_zookeeper_is_valid_from_its_files() -> None:
+    recording = Recording([str(OBSERVED / "zookeeper-2.8.2")], "exercise", 0)
+    begun = recording.begin()
+    found = validate(Subject(begun.releases[0], sorted(begun.created["replicas"]), begun.settings), begun.created, recording.events())
+    assert found.is_valid, found.stuck or found.broken
+    assert found.explained > 3_000
+    assert {"Crash", "Restart", "ElectLeader", "LoseSession", "RegainSession", "AskToExpand", "CommitAlterPartition"} <= set(found.steps)
+
+
+def test_a_follower_that_ends_with_an_answer_may_have_appended_it_without_a_word_of_the_high_watermark() -> None:
+    begins = [
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(10, 0, Says.APPENDS, offset=0, next=1),
+        said(20, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(21, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=0),
+        said(22, 0, Says.NOTES_FETCH, follower=1, offset=1, hw=1),
+        said(23, 0, Says.APPENDS, offset=1, next=2),
+    ]
+    answer = {"leader": 0, "offset": 1, "records": 1, "leader_hw": 1}
+    restart = said(3_000, 1, Says.RESTARTS, hw=0, end=2)
+    assert verdict_of({0, 1}, *begins, said(24, 1, Says.TAKES_ANSWER, **answer, cut=True), restart).is_valid
+    assert not verdict_of({0, 1}, *begins, said(24, 1, Says.TAKES_ANSWER, **answer), restart).is_valid
+
+
+def test_an_answer_that_is_held_up_for_seconds_is_one_that_its_leader_gave_then() -> None:
+    quick = [
+        event
+        for number in range(1, 400)
+        for event in (
+            said(100 + 10 * number, 0, Says.APPENDS, offset=number, next=number + 1, hw=number + 1),
+        )
+    ]
+    found = verdict_of(
+        {0},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(10, 0, Says.APPENDS, offset=0, next=1, hw=1),
+        said(20, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        *quick,
+        said(6_000, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=1, hw=1),
+    )
+    assert found.is_valid, found.stuck

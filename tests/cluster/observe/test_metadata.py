@@ -11,7 +11,7 @@ from acked.checker.errors import SpecUnreadable
 from acked.checker.observation.events import CONTROLLER, Event, Says
 from acked.cluster.lines.recorded import Recording
 from acked.cluster.observe.metadata import FOLDER, controller_events
-from tests.observations import LINES
+from tests.observations import OBSERVED
 
 FIRST = "00000000000000000000.log"
 
@@ -21,12 +21,12 @@ def data(tmp_path: Path) -> Path:
     """A node's directory with the metadata log that a run of `acked exercise --kafka 4.1.0 --seed 12` left."""
     folder = tmp_path / "node" / FOLDER
     folder.mkdir(parents=True)
-    (folder / FIRST).write_bytes(gzip.decompress((LINES / "metadata" / "4.1.0.log.gz").read_bytes()))
+    (folder / FIRST).write_bytes(gzip.decompress((OBSERVED / "metadata" / "4.1.0.log.gz").read_bytes()))
     return tmp_path / "node"
 
 
 def lines_of_the_controller() -> list[Event]:
-    recording = Recording([str(LINES / "metadata" / "4.1.0-controller.txt.gz")], "exercise", 0)
+    recording = Recording([str(OBSERVED / "metadata" / "4.1.0-controller.txt.gz")], "exercise", 0)
     return [recording.begin().created, *recording.events()]
 
 
