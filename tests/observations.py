@@ -14,6 +14,8 @@ from acked.checker.observation.validation import Verdict, validate
 from acked.cluster.lines.recorded import Recording
 
 LINES = Path(__file__).resolve().parent / "data" / "lines"
+OBSERVED = LINES.parent / "observed"
+"""What runs of `acked exercise` left: a metadata log, and all files of a short one."""
 RUNS = ("k39-s1", "k39-s3", "k39-s5", "k4-s1", "k4-s3", "k4-s5")
 
 

@@ -278,7 +278,7 @@ class Explainer:
                 return f"broker {event['leader']} has not noted a fetch at {event['offset']}"
             return None
 
-        return self._both(check, self._raised(event))
+        return check if event.get("cut") else self._both(check, self._raised(event))
 
     def _takes_answer(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         told, leader = self._answered(event, by_itself=True), self.subject.index.get(event["leader"])
@@ -295,10 +295,6 @@ class Explainer:
                 self._is(place.late_hw, event["leader_hw"], "that the leader's HW was", event["leader_hw"], before=True),
                 self._raised(event),
             )
-        if event.get("cut"):  # Whether it had appended what it got, and had taken the high watermark, is not told.
-            yield (), self._is(place.end, event["offset"], "log end", event["offset"])
-            told = self._is(place.end, event["offset"], "log end", event["offset"], before=True)
-            end = max(end, event["offset"] + 1)
         yield (move("FetchAtOnce", end, **fetch),), told
         yield (move("FetchWhileHwWaits", end, **fetch),), told
 
@@ -435,9 +431,9 @@ class Explainer:
         with_leader = (*lost, self._lost(leads, state)) if leads >= 0 and leads not in gone else lost
         for away in dict.fromkeys((lost, with_leader)):
             if leader is None or (leader >= 0 and subject.index.get(leader) == leads):
-                yield away, told
                 if event.get("recorded"):  # A record does not say who asked for a change.
                     yield from self._commits_isr(event, state)
+                yield away, told
             epoch = event.get("epoch")
             if (leader is None and leads < 0) or (leader is not None and leader < 0):
                 yield away if epoch is None else (*away, move(PASSED_OVER, epoch)), told

@@ -22,11 +22,13 @@ PROMISES = ("LogsAgreeBelowHw", "HwWithinIsr", "LeaderHwStays", "CommittedInIsr"
 
 @dataclass(frozen=True)
 class Broken:
-    """A promise that does not hold after some events, and what it says."""
+    """A promise that does not hold after some events, what it says, and the states before and after them."""
 
     promise: str
     meaning: str
     events: tuple[Event, ...]
+    before: State
+    after: State
 
 
 class Promises:
@@ -55,10 +57,10 @@ class Promises:
             if any(before[place] is not after[place] for place in check.reads):
                 self.checked[check.name] += 1
                 if not check.holds(after):
-                    return Broken(check.name, self._meanings[check.name], taken.events)
+                    return Broken(check.name, self._meanings[check.name], taken.events, before, after)
         for check in self._steps:
             if any(before[place] != after[place] for place in check.reads):
                 self.checked[check.name] += 1
                 if not check.holds(before, after):
-                    return Broken(check.name, self._meanings[check.name], taken.events)
+                    return Broken(check.name, self._meanings[check.name], taken.events, before, after)
         return None

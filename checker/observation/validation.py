@@ -11,7 +11,7 @@ from acked.checker.observation.events import Event
 from acked.checker.observation.explaining import PASSED_OVER
 from acked.checker.observation.promises import Broken, Promises
 from acked.checker.observation.subject import Subject
-from acked.checker.observation.walking import Slack, Stuck, Taken, Walk
+from acked.checker.observation.walking import WINDOW, Slack, Stuck, Taken, Walk
 from acked.model.concrete.program import State
 
 EVERY = 2_000
@@ -46,6 +46,11 @@ class Verdict:
     checked: Mapping[str, int]
     held: tuple[Held, ...]
     slack: Slack
+    in_sync: frozenset[int]
+    """Who must have every acknowledged record at the end: the controller's ISR and its eligible leaders (ELR).
+
+    The ISR is empty where the last broker was shut down, and eligible leaders are not kept; then it is whoever led last.
+    """
 
     @property
     def is_valid(self) -> bool:
@@ -61,8 +66,14 @@ def validate(
     without: frozenset[str] = frozenset(),
     slack: Slack | None = None,
     progress: Callable[[int], None] | None = None,
+    window: int = WINDOW,
+    begins: Callable[[Walk], None] = lambda walk: None,
 ) -> Verdict:
-    """Explains events that follow the creation of a partition; `without` names actions that may not be used."""
+    """Explains events that follow the creation of a partition; `without` names actions that may not be used.
+
+    `window` is how many steps can be taken back; promises are checked of those that cannot. `begins` is given the walk, for
+    those who look how far it has come.
+    """
     promises = Promises(subject)
     seen: dict[str, int] = {}
     steps: dict[str, int] = {}
@@ -84,13 +95,17 @@ def validate(
             progress(done)
 
     start = subject.created(created["leader"], created["isr"], created["epoch"])
-    walk = Walk(subject, events, start, without=without, slack=slack, on_taken=on_taken)
+    walk = Walk(subject, events, start, without=without, slack=slack, on_taken=on_taken, window=window)
+    begins(walk)
     with _seldom_collected():
         stuck = walk.run()
     explained = walk.explained if stuck is None else stuck.explained
-    held = _held(subject, walk.state if stuck is None else stuck.state)
+    last = walk.state if stuck is None else stuck.state
     first = broken[0] if broken else None
-    return Verdict(subject, stuck, first, explained, walk.visited, seen, steps, promises.checked, held, walk.slack)
+    return Verdict(
+        subject, stuck, first, explained, walk.visited, seen, steps, promises.checked, _held(subject, last), walk.slack,
+        _in_sync(subject, last),
+    )  # fmt: skip
 
 
 @contextmanager
@@ -102,6 +117,13 @@ def _seldom_collected() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*usual)
+
+
+def _in_sync(subject: Subject, state: State) -> frozenset[int]:
+    has_eligible = subject.concrete.layout.leaves[subject.elr].cardinality > 1
+    known = subject.members(state[subject.isr] | (state[subject.elr] if has_eligible else 0))
+    leaders = [index for index, place in enumerate(subject.at) if state[place.leader] == index + 1]
+    return known or frozenset(subject.brokers[index] for index in leaders)
 
 
 def _held(subject: Subject, state: State) -> tuple[Held, ...]:

@@ -39,6 +39,8 @@ class Slack:
 
 WINDOW = 4_000
 """Steps that can be taken back; what was taken before them stays."""
+LATELY = 20
+"""Steps before a dead end that are told of."""
 AHEAD = 1_500
 """By how many ms events are read ahead of the earliest open one as long as all goes well."""
 
@@ -121,7 +123,10 @@ class Walk:
         without: frozenset[str] = frozenset(),
         slack: Slack | None = None,
         on_taken: Callable[[State, Taken], None] | None = None,
+        window: int = WINDOW,
     ) -> None:
+        """`window`: steps that can be taken back."""
+        self._window = window
         self.subject = subject
         self.explainer = Explainer(subject, without)
         self.state = start
@@ -164,7 +169,7 @@ class Walk:
                 if self.explained > best:
                     best, since, deepest = self.explained, 0, None
                     self._dead.clear()
-                    if len(self._frames) > WINDOW:
+                    if len(self._frames) > self._window:
                         self._settle()
                     continue
             elif self._next is None and all(lane.head() is None for lane in self._lanes):
@@ -215,7 +220,7 @@ class Walk:
     def _stuck(self) -> Stuck:
         heads = sorted((head for lane in self._lanes if (head := lane.head()) is not None), key=lambda event: event.at)
         told = [(head, self._why_not(head)) for head in heads]
-        lately = tuple(frame.choice.taken for frame in list(self._frames)[-8:])
+        lately = tuple(frame.choice.taken for frame in list(self._frames)[-LATELY:])
         return Stuck(tuple(told), self.state, self.explained, lately)
 
     def _why_not(self, event: Event) -> tuple[str, ...]:

@@ -23,6 +23,9 @@ from acked.cluster.nodes.archive import with_archive
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.nodes.plan import make_plan
+from acked.cluster.observe.acknowledged import write_acknowledged
+from acked.cluster.observe.directories import META
+from acked.cluster.observe.metadata import FOLDER as METADATA
 from acked.cluster.proxies.frame import Phase
 from acked.cluster.proxies.gate import Gate
 from acked.cluster.releases.release import Mode, release
@@ -31,6 +34,8 @@ from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import Client
 
 TOPIC = "exercise"
+DATA, ACKNOWLEDGED = "data", "acknowledged.csv"
+"""What is left beside the nodes' logs: copies of their data directories, and what the producer was acknowledged."""
 REPLICAS = (0, 1, 2)
 SETTINGS: Mapping[str, str] = {
     "replica.lag.time.max.ms": "2000",
@@ -63,8 +68,9 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Exercised:
-    """What was done. `logs` holds a file for each node; `counts` how often each disturbance came, `skipped` those for which
-    the moment was not right; `missing` are offsets of acknowledged records that the leader does not have at the end.
+    """What was done. `logs` holds a file for each node, `DATA` and `ACKNOWLEDGED`; `counts` how often each disturbance came,
+    `skipped` those for which the moment was not right; `missing` are offsets of acknowledged records that the leader does not
+    have at the end.
     """
 
     asked: Exercise
@@ -87,7 +93,10 @@ class Told:
 
 
 def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised:
-    """Runs it and leaves the nodes' logs in a folder, which must be there; `SystemFailure` if the cluster does not start."""
+    """Runs it and leaves what the nodes and the producer wrote in a folder, which must be there.
+
+    `SystemFailure` if the cluster does not start.
+    """
     told = told or Told()
     chosen = release(asked.version)
     mode = Mode.KRAFT if Mode.KRAFT in chosen.modes else Mode.ZOOKEEPER
@@ -105,9 +114,7 @@ def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised
         try:
             runner.run()
         finally:
-            for number in (*REPLICAS, CONTROLLER):
-                if cluster.nodes[number].log.is_file():
-                    shutil.copy(cluster.nodes[number].log, logs / f"{'controller' if number == CONTROLLER else number}.log")
+            runner.keep(logs)
         return runner.outcome(logs)
 
 
@@ -127,6 +134,20 @@ class _Runner:
         load = self._load
         return Exercised(self._asked, logs, self._seconds, load.sent, len(load.acknowledged), self._missing, self._counts,
                          self._skipped, tuple(self._done))  # fmt: skip
+
+    def keep(self, folder: Path) -> None:
+        """Copies the nodes' logs, what they have on disk of the topic and of their metadata, and what was acknowledged."""
+        for number in (*REPLICAS, CONTROLLER):
+            node, name = self._cluster.nodes[number], "controller" if number == CONTROLLER else str(number)
+            if node.log.is_file():
+                shutil.copy(node.log, folder / f"{name}.log")
+            for inside in (f"{TOPIC}-0", METADATA):
+                if (node.data / inside).is_dir():
+                    shutil.copytree(node.data / inside, folder / DATA / name / inside)
+            if (node.data / META).is_file():
+                (folder / DATA / name).mkdir(parents=True, exist_ok=True)
+                shutil.copy(node.data / META, folder / DATA / name / META)
+        write_acknowledged(folder / ACKNOWLEDGED, self._load.acknowledged)
 
     def run(self) -> None:
         settings = {"min.insync.replicas": str(self._asked.min_insync_replicas)}

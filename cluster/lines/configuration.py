@@ -22,7 +22,9 @@ class Format(Enum):
 
 PATTERN = "%d{yyyy-MM-dd HH:mm:ss.SSS} %p [%t] %c %m%n"
 """The layout: the day and milliseconds, and the thread, without which the lines of one step cannot be told from another's."""
-DROPPED = ("Setting high watermark", "partition=__cluster_metadata-0", "Sending fetch request", "after appending", "Reading maximum")
+DROPPED = (
+    "Setting high watermark", "partition=__cluster_metadata-0", "Sending fetch request", "after appending", "Reading maximum",
+)  # fmt: skip
 """Texts of lines that come often and are not needed."""
 OLD_LOG, NEW_LOG = "kafka.log.UnifiedLog", "org.apache.kafka.storage.internals.log.UnifiedLog"
 BROKER_LOGGERS = (

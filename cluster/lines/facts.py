@@ -11,13 +11,14 @@ import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from acked.checker.errors import SpecUnreadable
+from acked.cluster.lines.following import Following
 from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells, first_word
 
 HEAD = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[.,](\d{3}) ([A-Z]+) +\[([^\]]*)\] (\S+) (.*)")
@@ -37,6 +38,7 @@ BROKER_MIN_ISR = re.compile(r"(?:^\t|: |, )min\.insync\.replicas (?:=|->) (\d+)"
 TOPIC_MIN_ISR = re.compile(r"min\.insync\.replicas=(\d+)")
 NUMBERS = re.compile(r"\d+")
 STDIN = "-"
+SEGMENT = re.compile(r"\d{20}\.log")
 _SAME = 40
 """Lines whose texts begin alike, numbers apart, count as of one wording."""
 
@@ -87,7 +89,11 @@ class Lines:
     A wording that is not known is an error, or with `keeps_unknown` kept in `unknown`, a line of each kind.
     """
 
-    def __init__(self, topic: str, partition: int, keeps_unknown: bool = False) -> None:
+    def __init__(
+        self, topic: str, partition: int, keeps_unknown: bool = False, following: Following | None = None
+    ) -> None:
+        """`following`: the last file of each node is still written to."""
+        self._following = following
         self.unknown: dict[str, Unknown] = {}
         self._keeps_unknown = keeps_unknown
         self.name = f"{topic}-{partition}"
@@ -101,12 +107,17 @@ class Lines:
         self._replayed = re.compile(rf"for topic {re.escape(topic)}(?:\. |$)")
         self._seconds: dict[str, int] = {}
 
-    def facts(self, node: Node) -> Iterator[Fact]:
-        """The facts of a node's files, in the order of their lines."""
+    def facts(self, node: Node) -> Iterator[Fact | None]:
+        """The facts of a node's files, in the order of their lines; None where one that is followed has no more for now."""
         name, record = self._mentions
         for file in node.files:
-            with opened(file) as lines:
-                for number, text in enumerate(lines, 1):
+            with self._opened(file, file == node.files[-1]) as lines:
+                number = 0
+                for text in lines:
+                    if text is None:
+                        yield None
+                        continue
+                    number += 1
                     node.lines += 1
                     if node.number is None and (found := NODE.search(text)):
                         node.number = int(found[1])
@@ -116,6 +127,9 @@ class Lines:
                             yield fact
                     elif VERSION in text or text[:1] == "\t" or "Updating cluster" in text:
                         self._note_setting(node, text)
+
+    def _opened(self, file: str, is_last: bool) -> AbstractContextManager[Iterable[str | None]]:
+        return self._following.opened(file) if self._following is not None and is_last else opened(file)
 
     def _fact(self, node: Node, file: str, number: int, text: str) -> Fact | None:
         head = HEAD.match(text)
@@ -204,13 +218,16 @@ def opened(file: str) -> Iterator[Iterable[str]]:
 
 
 def files_of(paths: Sequence[str]) -> list[str]:
-    """The files that are meant, of a folder all below it whose name has `.log`; `SpecUnreadable` where there is none."""
+    """The files that are meant, of a folder all below it whose name has `.log`; `SpecUnreadable` where there is none.
+
+    Segments of partitions, `00000000000000000000.log`, are none.
+    """
     found: list[str] = []
     for path in paths:
         if path == STDIN or not Path(path).is_dir():
             found.append(path)
             continue
-        inside = sorted(str(file) for file in Path(path).rglob("*.log*") if file.is_file())
+        inside = sorted(str(file) for file in Path(path).rglob("*.log*") if file.is_file() and not SEGMENT.match(file.name))
         if not inside:
             raise SpecUnreadable(f"{path} has no log files: none in it has a name with .log")
         found += inside

@@ -21,6 +21,8 @@ from acked.cluster.lines.wordings import Tells
 PATIENCE = 400
 """ms after which no line of a thread belongs to what it printed before; those in which the whole node was silent, which may
 have stood still, do not count."""
+LOOKS = 5
+"""How often a file that is followed is looked at in vain before what its threads printed is taken for whole."""
 LATE = 1_000
 """ms for which an event is kept, so that the joined ones come out in the order of their first lines."""
 
@@ -54,14 +56,29 @@ class Joiner:
         self._out: list[tuple[int, int, int, int, Event]] = []
         self._number = 0
         self._started = False
+        self._takes_first: bool | None = None
         self._end: int | None = None
         self._replicas: dict[str, Any] = {}
+        self._last_answer: tuple[Fact, dict[str, Any]] | None = None
         self._is_cut = False
         self._last = self._silent = 0
 
-    def events(self, facts: Iterable[Fact]) -> Iterator[Event]:
-        """The events, in the order of their times, the earliest of their lines first where times are equal."""
+    def events(self, facts: Iterable[Fact | None]) -> Iterator[Event | None]:
+        """The events, in the order of their times, the earliest of their lines first where times are equal.
+
+        None where the facts are None: for now there is no more. What a thread printed last may go on for some more looks.
+        """
+        looks = 0
         for fact in facts:
+            if fact is None:
+                looks += 1
+                if looks > LOOKS:
+                    self._flush_whole()
+                    while self._out and self._out[0][0] <= self._oldest_held(self._out[0][0]):
+                        yield heapq.heappop(self._out)[-1]
+                yield None
+                continue
+            looks = 0
             if fact.at - self._last > PATIENCE:
                 self._silent += fact.at - self._last
             self._last = fact.at
@@ -78,7 +95,8 @@ class Joiner:
 
     def _oldest_held(self, now: int) -> int:
         """When the oldest line was printed of those that may still go on; events come out in the order of their times."""
-        return min((thread.held[0].at for thread in self._threads.values() if thread.held), default=now)
+        oldest = now if self._last_answer is None else self._last_answer[0].at
+        return min((oldest, *(thread.held[0].at for thread in self._threads.values() if thread.held)))
 
     # -- what a fact does to its thread ---------------------------------------------------------------------------------
 
@@ -89,6 +107,7 @@ class Joiner:
             return
         if fact.tells is Tells.OPENED:
             self._end = fact.fields["end"]
+            self._complete_answer(fact.fields["end"])
             return
         if fact.tells is Tells.LOADED:
             if self._started and self._end is not None:
@@ -112,15 +131,26 @@ class Joiner:
             if len(held) > 1 or (held and held[0] not in (Tells.EXPANDING, *_MAY_RAISE)):
                 self._flush(thread)
             thread.held.append(fact)
-        elif held and held[0] is Tells.GOT and fact.tells in (Tells.APPENDED, Tells.TOOK):
+        elif held and held[-1] is not Tells.TOOK and held[0] is Tells.GOT and fact.tells in (Tells.APPENDED, Tells.TOOK):
             thread.held.append(fact)
-            if fact.tells is Tells.TOOK:
+            # An empty answer may tell that the logs have diverged, of which the next line tells.
+            if fact.tells is Tells.TOOK and (Tells.APPENDED in held or not self._takes_before_truncating()):
                 self._flush(thread)
+        elif held and held[-1] is Tells.TOOK and fact.tells in (Tells.TRUNCATING, Tells.CUT):
+            # The model's follower leaves its high watermark alone there, and takes the leader's with the next answer.
+            got, thread.held = thread.held[0], []
+            self._emit(got, Says.TRUNCATES, {"to": fact.fields["to"]}, shown=fact)
         elif held and held[0] is Tells.TRUNCATING and fact.tells is Tells.CUT:
             self._flush(thread)
         else:
             self._flush(thread)
             thread.held.append(fact)
+
+    def _takes_before_truncating(self) -> bool:
+        """Whether a follower takes the high watermark of an answer that tells it to truncate (to 3.4.0, KAFKA-14704)."""
+        if self._takes_first is None and self._node.release is not None:
+            self._takes_first = [int(part) for part in self._node.release.split("-")[0].split(".")] < [3, 4, 1]
+        return bool(self._takes_first)
 
     def _goes_on(self, thread: _Thread, fact: Fact) -> bool:
         """Whether a controller's line is of the change that the thread's last one is of."""
@@ -146,6 +176,12 @@ class Joiner:
     def _flush_older(self, moment: int) -> None:
         for name in [name for name, thread in self._threads.items() if not thread.held or thread.last < moment]:
             self._flush(self._threads.pop(name))
+
+    def _flush_whole(self) -> None:
+        """What may be whole; a step that has begun and not ended waits for the thread, or for the next start."""
+        for name, thread in list(self._threads.items()):
+            if not thread.held or thread.held[0].tells not in (Tells.GOT, Tells.RAISED, Tells.EXPANDING):
+                self._flush(self._threads.pop(name))
 
     def _flush_all(self) -> None:
         """At the end of a process, which may have come between two lines of one step."""
@@ -202,7 +238,20 @@ class Joiner:
         took = next((item.fields for item in rest if item.tells is Tells.TOOK), {})
         if "hw" in took:
             fields["hw"] = took["hw"]
-        self._emit(got, Says.TAKES_ANSWER, fields | ({} if "hw" in took else self._cut()))
+        elif self._is_cut:
+            if not fields["records"]:
+                self._last_answer = (got, fields)  # The next start tells whether it was appended.
+                return
+            fields |= self._cut()
+        self._emit(got, Says.TAKES_ANSWER, fields)
+
+    def _complete_answer(self, end: int) -> None:
+        """Of an answer with which the process ended: what the log has of it now."""
+        if self._last_answer is not None:
+            got, fields = self._last_answer
+            self._last_answer = None
+            if end > fields["offset"]:
+                self._emit(got, Says.TAKES_ANSWER, {**fields, "records": end - fields["offset"], "cut": True})
 
     def _change(self, held: list[Fact]) -> None:
         told: dict[str, Any] = {}

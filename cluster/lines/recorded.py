@@ -1,22 +1,30 @@
 """The log files of a whole cluster as one run: nodes, events in the order of their times, and what start-up lines say.
 
 `Recording` reads every file once, as a stream. The first line about the partition must be the controller's that makes it.
+Where the metadata log is given, its records stand in for lines of controllers that are missing, all of them or some, and are
+held against those that are there.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 
 from acked.checker.errors import ConfigurationError, SpecUnreadable
-from acked.checker.observation.events import CONTROLLER, Event, Says
+from acked.checker.observation.events import CONTROLLER, Event, Says, shown
 from acked.cluster.lines.facts import HEAD, NODE, STDIN, Lines, Node, files_of, opened
+from acked.cluster.lines.following import Following
 from acked.cluster.lines.joining import Joiner
 
 HEAD_LINES = 5_000
 """Lines of a file within which its node and its first date are looked for."""
+WAITS = 2_000
+"""ms after which a record of the metadata log is taken to have no line."""
+ZONE = 15 * 60_000
+"""Lines have local time and records UTC: they differ by a multiple of so many ms, and by seconds."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +42,23 @@ class Begun:
 class Recording:
     """The files of a cluster's nodes; `SpecUnreadable` where they do not have what is needed."""
 
-    def __init__(self, paths: Sequence[str], topic: str, partition: int) -> None:
+    def __init__(
+        self, paths: Sequence[str], topic: str, partition: int, decided: Sequence[Event] = (),
+        following: Following | None = None,
+    ) -> None:  # fmt: skip
+        """`decided` are the records of the metadata log about the partition, in its order; `following`: files still grow."""
         self.name = f"{topic}-{partition}"
-        self._lines = Lines(topic, partition)
+        self._lines = Lines(topic, partition, following=following)
         self.nodes = nodes_of(files_of(paths))
-        self._streams = [Joiner(node).events(self._lines.facts(node)) for node in self.nodes]
-        self._merged = heapq.merge(*self._streams, key=lambda event: event.at)
+        streams = [Joiner(node).events(self._lines.facts(node)) for node in self.nodes]
+        self._merged: Iterator[Event] = (
+            heapq.merge(*map(_told, streams), key=lambda event: event.at) if following is None else following.merged(streams)
+        )
         self._version = -1
+        self._decided = deque(decided)
+        self._by_version = {event["version"]: event for event in decided if event.get("version") is not None}
+        self._waits = WAITS
+        self._begun: tuple[Event, ...] = ()
         self.events_read = 0
 
     def begin(self) -> Begun:
@@ -49,6 +67,8 @@ class Recording:
         first = next((event for event in self._merged if event.says not in (Says.FENCES, Says.UNFENCES)), None)
         if first is None:
             raise ConfigurationError(f"no line of these logs tells of {self.name}; is that its topic and partition?")
+        if self._decided:
+            first = self._begin_with_records(first)
         if first.says is not Says.CREATES:
             raise SpecUnreadable(
                 f"{first.file}:{first.line}: the logs begin in the middle: the first line about {self.name} is not the "
@@ -64,6 +84,22 @@ class Recording:
         releases = tuple(dict.fromkeys(node.release for node in self.nodes if node.release is not None))
         return Begun(first, releases, settings)
 
+    def _begin_with_records(self, first: Event) -> Event:
+        """The creation, from the controllers' lines if there are any, else from the metadata log."""
+        made = next((event for event in self._decided if event.says is Says.CREATES), None)
+        if made is None:
+            raise SpecUnreadable(f"the metadata log that is given does not tell that {self.name} was made")
+        while self._decided.popleft() is not made:
+            pass
+        shift = round((first.at - made.at) / ZONE) * ZONE
+        self._decided = deque(replace(event, at=event.at + shift) for event in self._decided)
+        self._by_version |= {event["version"]: event for event in self._decided if event.get("version") is not None}
+        if first.says is Says.CREATES:
+            self._agree(first)
+            return first
+        self._waits, self._begun = 0, (first,)
+        return replace(made, at=made.at + shift)
+
     def about(self, rules: str, begun: Begun) -> str:
         """What was read, in words."""
         nodes = [node for node in self.nodes if node.number is not None]
@@ -77,11 +113,14 @@ class Recording:
 
     def events(self) -> Iterator[Event]:
         """The events after the first; of the controllers' each change once, whoever of them prints it."""
-        for event in self._merged:
+        for event in chain(self._begun, self._merged):
+            yield from self._counted(self._due(event.at - self._waits))
             if event.by == CONTROLLER and "version" in event.fields:
                 version = event["version"]
+                self._agree(event)
                 if version <= self._version:
                     continue
+                yield from self._counted(self._missing(version))
                 if version > self._version + 1:
                     raise SpecUnreadable(
                         f"{event.file}:{event.line}: lines are missing: this is the controller's change {version} of "
@@ -90,6 +129,44 @@ class Recording:
                 self._version = version
             self.events_read += 1
             yield event
+        yield from self._counted(self._due(None))
+
+    def _counted(self, records: Iterator[Event]) -> Iterator[Event]:
+        for event in records:
+            self.events_read += 1
+            yield event
+
+    def _due(self, until: int | None) -> Iterator[Event]:
+        """Records up to a time of which no line has told; of who is fenced only where controllers have no lines at all."""
+        while self._decided and (until is None or self._decided[0].at <= until):
+            event = self._decided.popleft()
+            version = event.get("version")
+            if self._waits == 0 if version is None else version > self._version:
+                self._version = self._version if version is None else version
+                yield event
+
+    def _missing(self, version: int) -> Iterator[Event]:
+        """The records before a change of which no line has told."""
+        while self._version + 1 < version and self._version + 1 in self._by_version:
+            self._version += 1
+            yield self._by_version[self._version]
+
+    def _agree(self, event: Event) -> None:
+        """Holds a controller's line against the record of the same change."""
+        record = self._by_version.get(event.get("version", -1))
+        if record is None or event.says is Says.COMMITS_ISR:  # Of which `leader` is who asks.
+            return
+        for name in ("isr", "leader", "epoch", "replicas"):
+            told, recorded = event.get(name), record.get(name)
+            if told is not None and recorded is not None and told != recorded:
+                raise SpecUnreadable(
+                    f"{event.file}:{event.line}: the line says {name} {shown(told)}, and the metadata log says {name} "
+                    f"{shown(recorded)} of the same change: {record.text}; they are not of one run"
+                )
+
+
+def _told(events: Iterator[Event | None]) -> Iterator[Event]:
+    return (event for event in events if event is not None)
 
 
 def nodes_of(files: Sequence[str]) -> list[Node]:

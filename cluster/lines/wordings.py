@@ -143,7 +143,7 @@ WORDINGS: tuple[Wording, ...] = (
         Tells.SHRINKING, (PARTITION,),
         r"Submitting ISR state change PendingShrinkIsr\(outOfSyncReplicaIds=(?:Set\(|\[)(?P<followers>[\d, ]+)[\])], ", BOTH,
     ),
-    Wording(Tells.ISR, (PARTITION,), r"ISR updated to (?P<isr>[\d,]+)\s+and version updated to \[?(?P<version>\d+)",
+    Wording(Tells.ISR, (PARTITION,), r"ISR updated to (?P<isr>[\d,]+)(?: \(under-min-isr\))?\s+and version updated to \[?(?P<version>\d+)",
             ("2.8.2", *BOTH)),
     Wording(Tells.LOADED, (PARTITION,), r"Log loaded for partition TP with initial high watermark (?P<hw>\d+)", BOTH),
     Wording(Tells.NOTHING, (PARTITION,), r"Skipping update high watermark since ", BOTH),
@@ -196,6 +196,7 @@ WORDINGS: tuple[Wording, ...] = (
     # A follower that led, or followed another leader, takes the new one's high watermark, which may be lower.
     Wording(Tells.NOTHING, LOGS, r"Non-monotonic update of high watermark from ", ("3.9.1",)),
     Wording(Tells.NOTHING, LOGS, r"Closing log$", ("3.6.2", "4.1.0")),
+    Wording(Tells.NOTHING, LOGS, r"Recovering unflushed segment ", ZOOKEEPER),
     Wording(Tells.NOTHING, LOGS, r"Reading maximum \d+ bytes at offset ", ZOOKEEPER),
     Wording(Tells.NOTHING, LOGS, r"Loading producer state till offset ", ("4.4.0",)),
     Wording(Tells.NOTHING, LOGS, r"Reloading from producer snapshot ", ("4.4.0",)),
@@ -228,6 +229,7 @@ WORDINGS: tuple[Wording, ...] = (
     ),
     Wording(Tells.NOTHING, (FETCHER,), r"Partition TP marked as failed", ("3.4.1",)),
     Wording(Tells.NOTHING, (FETCHER,), r"Sending fetch request ", BOTH),
+    Wording(Tells.NOTHING, (FETCHER,), r"Received UNKNOWN_\w+ from the leader for partition TP", ZOOKEEPER),
     Wording(Tells.NOTHING, (FETCHER,), r"Partition TP has an? (?:new|old)(?:er)? epoch \(\d+\) than the current leader\. ",
             ("3.3.2", "3.4.1")),
     Wording(Tells.NOTHING, (FETCHER,), r"Error in response for fetch request ", BOTH),
@@ -246,7 +248,7 @@ WORDINGS: tuple[Wording, ...] = (
     # The request is one of a leader that has not heard of the next epoch yet, so it hears of that in place of an answer.
     Wording(
         Tells.NOTHING, (CONTROLLER,),
-        r"Rejecting AlterPartition request from node \d+ for TP because the current leader epoch is ", ("3.9.1",),
+        r"Rejecting AlterPartition request from node \d+ for TP because the current leader epoch is ", ("3.9.1", "4.1.0"),
     ),
     Wording(
         Tells.FENCED, (CONTROLLER,),
@@ -282,7 +284,6 @@ WORDINGS: tuple[Wording, ...] = (
         Tells.ALTERED, (ZOOKEEPER_CONTROLLER,),
         r"ISR for partition TP updated to \[(?P<isr>[\d,]*)\] and zkVersion updated to \[(?P<version>\d+)\]", ZOOKEEPER,
     ),
-    Wording(Tells.NOTHING, (STATE_CHANGE,), r"Changed partition TP state from O\w+Partition to OfflinePartition", ()),
     Wording(Tells.NOTHING, (STATE_CHANGE,), r"Controller \d+ epoch \d+ failed to change state for partition TP ", ZOOKEEPER),
     Wording(Tells.NOTHING, (STATE_CHANGE,), r"Sent LeaderAndIsr request ", ZOOKEEPER),
     Wording(Tells.FENCED, (ZOOKEEPER_CONTROLLER,), r"Broker failure callback for (?P<broker>\d+)$", ZOOKEEPER),

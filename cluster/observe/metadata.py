@@ -129,8 +129,8 @@ def controller_events(data: Path, topic: str, partition: int) -> tuple[Event, ..
     files = segments(folder)
     if files and int(files[0].stem) > 0 and not any(event.says is Says.CREATES for event in found):
         raise SpecUnreadable(
-            f"{folder} begins at offset {int(files[0].stem)}, after the creation of {topic}-{partition}: a snapshot took what "
-            "was before it; copy the directory earlier, or give the controllers' log files"
+            f"{folder} begins at offset {int(files[0].stem)}, after the creation of {topic}-{partition}: a snapshot took "
+            "what was before it; copy the directory earlier, or give the controllers' log files"
         )
     return tuple(found)
 
@@ -192,7 +192,7 @@ def _created(known: _Partition, fields: _Fields, version: int) -> dict[str, Any]
 
 
 def _changed(known: _Partition, fields: _Fields) -> dict[str, Any]:
-    """A change: only what it names changed; the leader epoch rises where it names a leader (`PartitionRegistration.merge`)."""
+    """A change: what it does not name stays; the leader epoch rises where it names one (`PartitionRegistration.merge`)."""
     tags = fields.tagged()
     was, leader = known.isr, tags[1].number("i") if 1 in tags else _NO_CHANGE
     isr = tags[0].brokers() if 0 in tags else None
@@ -223,5 +223,6 @@ def _text(says: Says, told: dict[str, Any], offset: int) -> str:
         f"{name}={sorted(value) if isinstance(value, frozenset) else value}"
         for name, value in told.items() if name != "recorded"
     )  # fmt: skip
-    name = {Says.CREATES: "PartitionRecord", Says.CHANGES: "PartitionChangeRecord"}.get(says, "BrokerRegistrationChangeRecord")
+    names = {Says.CREATES: "PartitionRecord", Says.CHANGES: "PartitionChangeRecord"}
+    name = names.get(says, "BrokerRegistrationChangeRecord")
     return f"offset {offset} of the metadata log: {name}({shown})"

@@ -7,8 +7,26 @@ from typing import Any
 from acked.checker.observation.events import CONTROLLER, Event
 from acked.checker.observation.validation import Verdict
 from acked.checker.observation.walking import Taken
+from acked.cluster.validating.judge import Judged
 
 FORMAT = "acked-validation/1"
+
+
+def judged_document(judged: Judged, topic: str, partition: int) -> dict[str, Any]:
+    """What was found in lines, on disks, and of what was acknowledged."""
+    compared, presence = judged.compared, judged.presence
+    return {
+        **verdict_document(judged.verdict, topic, partition),
+        "is_valid": judged.is_valid,
+        "in_sync": sorted(judged.verdict.in_sync),
+        "disks": None if compared is None else {
+            "brokers": list(compared.brokers), "batches": compared.batches, "differences": list(compared.differences),
+        },
+        "acknowledged": None if presence is None else {
+            "records": presence.records, "brokers": list(presence.brokers), "values": presence.values,
+            "missing": list(presence.missing), "unread": list(presence.unread),
+        },
+    }  # fmt: skip
 
 
 def verdict_document(verdict: Verdict, topic: str, partition: int) -> dict[str, Any]:

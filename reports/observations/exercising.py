@@ -6,12 +6,12 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from acked.checker.observation.validation import Verdict
 from acked.cluster.exercising.course import MEANING, Disturbance, Kind
 from acked.cluster.exercising.exercise import Exercised, Told
+from acked.cluster.validating.judge import Judged
 from acked.reports import units
 from acked.reports.console import glyphs_of, put_paragraph
-from acked.reports.observations.document import verdict_document
+from acked.reports.observations.document import judged_document
 from acked.reports.progress import Displayed, LiveDisplay, one_line
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def print_exercise(console: Console, done: Exercised) -> None:
     console.print()
 
 
-def exercise_document(done: Exercised, verdict: Verdict, topic: str) -> dict[str, Any]:
+def exercise_document(done: Exercised, judged: Judged, topic: str) -> dict[str, Any]:
     """What was done and found, for other programs."""
     counts: Mapping[Kind, int] = done.counts
     return {
@@ -81,5 +81,5 @@ def exercise_document(done: Exercised, verdict: Verdict, topic: str) -> dict[str
         "missing": list(done.missing),
         "disturbances": {kind.value: number for kind, number in counts.items()},
         "not_possible": done.skipped,
-        "validation": verdict_document(verdict, topic, 0),
+        "validation": judged_document(judged, topic, 0),
     }

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from acked.checker.observation.events import Event
 from acked.checker.observation.validation import Verdict
+from acked.cluster.validating.judge import Judged
 from acked.reports.console import clean, glyphs_of, put_paragraph
-from acked.reports.observations.words import LIMITS, headline, promise_counts, where, who
+from acked.reports.observations.words import LIMITS, LIMITS_OF_LINES, headline, promise_counts, where, who
 from acked.reports.units import count
 
 if TYPE_CHECKING:
@@ -16,8 +17,37 @@ if TYPE_CHECKING:
 _INDENT = "  "
 _MOST_OPEN = 6
 """Other open lines that are shown."""
+_LATELY = 8
+"""Steps before the line that are shown."""
 _LONGEST = 400
 """Characters of a line that are shown."""
+
+
+def print_judged(console: Console, judged: Judged) -> None:
+    """What lines, disks and producers say together."""
+    glyphs, compared, presence = glyphs_of(console), judged.compared, judged.presence
+    print_verdict(console, judged.verdict, judged.about)
+    found: list[tuple[tuple[str, ...], str]] = []
+    if compared is not None:
+        batches, brokers = count(compared.batches), ", ".join(map(str, compared.brokers)) or "none"
+        found.append((compared.differences, f"disks of brokers {brokers} agree with the lines and in {batches} batches"))
+    if presence is not None:
+        values = f", {count(presence.values)} values compared on disks" if presence.values else ""
+        looked = ", ".join(map(str, presence.brokers))
+        told = f"each of {count(presence.records)} acknowledged records is at brokers {looked}, which are in sync{values}"
+        if presence.brokers:
+            found.append((presence.missing, told))
+    for wrong, good in found:
+        for text in wrong:
+            put_paragraph(console, f"{glyphs.bad} {clean(text, console)}", "bold red", first=_INDENT, rest=_INDENT * 2)
+        if not wrong:
+            put_paragraph(console, f"{glyphs.good} {good}", "bold green", first=_INDENT, rest=_INDENT * 2)
+    for text in presence.unread if presence is not None else ():
+        put_paragraph(console, clean(text, console), "dim", first=_INDENT, rest=_INDENT * 2)
+    if found:
+        console.print()
+    limits = LIMITS if presence is None else LIMITS_OF_LINES
+    put_paragraph(console, limits, "dim", first=_INDENT, rest=_INDENT)
 
 
 def print_verdict(console: Console, verdict: Verdict, about: str) -> None:
@@ -54,7 +84,7 @@ def _print_stuck(console: Console, verdict: Verdict) -> None:
     console.print()
     if verdict.stuck.lately:
         put_paragraph(console, "The last steps that were explained:", "bold", first=_INDENT, rest=_INDENT)
-        for taken in verdict.stuck.lately:
+        for taken in verdict.stuck.lately[-_LATELY:]:
             told = " and ".join(str(event) for event in taken.events)
             steps = ", ".join(item.action for item in taken.moves) or "seen, no step"
             text = f"{where(taken.events[0])}: {clean(told, console)} [{steps}]"
@@ -79,7 +109,6 @@ def _print_seen(console: Console, verdict: Verdict) -> None:
         text = f"Broker {held.broker}: log end {held.end}, HW {held.hw}; {epochs}"
         put_paragraph(console, text, "dim", first=_INDENT, rest=_INDENT * 2)
     console.print()
-    put_paragraph(console, LIMITS, "dim", first=_INDENT, rest=_INDENT)
 
 
 def _counts(numbers: object) -> str:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from acked.checker.observation.events import CONTROLLER, Event
+from datetime import datetime
+
+from acked.checker.observation.events import CONTROLLER, Event, shown
 from acked.checker.observation.validation import Verdict
+from acked.cluster.validating.judge import SoFar
 from acked.reports.units import count, plural
 
+LIMITS_OF_LINES = (
+    "Valid means that one behaviour of the model tells everything that these lines tell, not that nothing else happened."
+)
 LIMITS = (
     "Valid means that one behaviour of the model tells everything that these lines tell, not that nothing else happened: "
     "lines show neither producers nor what records hold."
@@ -20,6 +26,17 @@ def headline(verdict: Verdict) -> str:
     if verdict.broken is not None:
         return f"PROMISE BROKEN: {events} are a behaviour of the model, in which {verdict.broken.promise} does not hold"
     return f"VALID: all {events} are a behaviour of the model, and every promise holds on the way"
+
+
+def so_far(now: SoFar) -> str:
+    """A line of verdict on a run that goes on."""
+    if not now.ends:
+        return f"{datetime.now():%H:%M:%S} no line tells yet that the partition was made"
+    ends = ", ".join(f"{broker}: {end}" for broker, end in now.ends)
+    return (
+        f"{datetime.now():%H:%M:%S} valid so far: {plural(now.explained, 'event')} explained, {count(now.waiting)} waiting; "
+        f"log ends {ends}; ISR {shown(now.in_sync)}"
+    )
 
 
 def where(event: Event) -> str:

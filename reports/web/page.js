@@ -100,8 +100,8 @@ export class Page {
       const lanes = section("lanes-section", "Messages", pane.parts.lanes);
       // Beside real brokers the model has its grid alone; the rest of it stands below.
       if (this.data.played) {
-        this.below = [properties, lanes, moves, fields];
-        const note = el("span", { class: "note" }, " what every step should lead to");
+        this.below = pane.trace.only_states ? [] : [properties, lanes, moves, fields];
+        const note = el("span", { class: "note" }, ` ${pane.trace.is || "what every step should lead to"}`);
         return el("section", { class: "pane", "aria-label": pane.name }, el("h2", { class: "name" }, pane.name, note), el("p"), pane.parts.grid);
       }
       // Who explores looks for what to do next: the actions come before the state on a narrow page, and beside it on a wide one.
@@ -118,7 +118,7 @@ export class Page {
     const story = el("section", { class: "story-column", "aria-label": "All steps" }, el("h2", {}, "The trace, step by step"), this.panes[0].parts.story);
     this.printed = el("div", { class: "printed" });
     this.legend = this.panes.filter((pane) => pane.steps[0].hasPicture).map((pane) => legendElement(pane.head.look)).slice(0, 1);
-    this.strip = this.data.played ? new this.seen.Strip(this.panes.slice(1), (step) => this.go(step)) : null;
+    this.strip = this.data.played ? new this.seen.Strip(this.panes.slice(1), (step) => this.go(step), this.data.played.legend) : null;
     const played = this.strip
       ? [story, el("div", { class: "middle" }, this.panes[0].parts.now, this.strip.element, el("div", { class: "beside" }, columns), el("div", { class: "below" }, this.below))]
       : null;

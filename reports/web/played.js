@@ -34,7 +34,7 @@ export class SeenPane {
     const grid = { offsets: Math.max(this.offsets, options.offsets || 1), brokers: options.brokers, hideUnchanged: options.hideUnchanged, caption, isSeen: true };
     show(
       this.parts.grid,
-      step.hasPicture ? gridElement(this.head.look, step, against && against.hasPicture ? against : null, grid) : el("p", { class: "note" }, "Nothing was seen here.")
+      this.trace.only_lines ? null : step.hasPicture ? gridElement(this.head.look, step, against && against.hasPicture ? against : null, grid) : el("p", { class: "note" }, "Nothing was seen here.")
     );
     for (const row of this.parts.grid.querySelectorAll("tr[data-actor]")) row.classList.toggle("differs", rows.includes(row.dataset.actor));
     show(
@@ -64,7 +64,7 @@ export class SeenPane {
 
 // Step by step who went along: a row for each run on real brokers, a cell for each step.
 export class Strip {
-  constructor(panes, go) {
+  constructor(panes, go, legend = null) {
     const count = panes[0].steps.length;
     this.cells = [];
     const cell = (pane, at) => {
@@ -85,7 +85,7 @@ export class Strip {
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, hidden("brokers")), steps.map((at) => el("th", { scope: "col" }, at)))),
         el("tbody", {}, panes.map((pane) => el("tr", {}, el("th", { scope: "row" }, pane.name), steps.map((at) => cell(pane, at)))))
       ),
-      el("p", { class: "note" }, "✓ as the model says, · compared after the next step, ✗ goes another way, → goes on, not compared. Of leader epochs only the order is compared.")
+      el("p", { class: "note" }, legend || "✓ as the model says, · compared after the next step, ✗ goes another way, → goes on, not compared. Of leader epochs only the order is compared.")
     );
   }
 

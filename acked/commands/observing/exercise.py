@@ -53,7 +53,7 @@ _EXPENSIVE = "cache"
 )
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-    help="Keep the nodes' logs in this folder, for `acked validate DIR --topic exercise`.",
+    help="Keep the nodes' logs and data directories, and what was acknowledged, in this folder, for `acked validate`.",
 )
 @shows
 def exercise(
@@ -64,8 +64,9 @@ def exercise(
 
     Brokers are killed, shut down, paused, lose their sessions or answers to fetches, get them late, have their ISR changes
     held up, and leadership moves, in an order that the seed decides; how the brokers' threads run is theirs, so two runs of
-    one seed differ. At the end all brokers run, their replicas are equal, and every acknowledged record is looked for. Then
-    the logs are explained as steps of the model, as by `acked validate`.
+    one seed differ. Releases from 3.3 on run with KRaft, 2.8 with ZooKeeper. At the end all brokers run, their replicas are
+    equal, and every acknowledged record is looked for. Then the logs are explained as steps of the model, and the disks
+    compared, as by `acked validate`.
 
     \b
     acked exercise --kafka 4.1.0 --minutes 10 --seed 7
@@ -73,18 +74,16 @@ def exercise(
 
     Brokers listen on loopback only and end with the command. Exit code 0 valid, and no acknowledged record is missing; 12 if
     a line is not explained, a promise does not hold, or a record is missing; 150 if a line is worded in a way that is not
-    known, 151 for usage and for a release without KRaft (before 3.3), 153 if the cluster does not start.
+    known, 151 for usage and for a release that is not read (before 3.3 all but 2.8), 153 if the cluster does not start.
     """
     with optional_packages():
         from acked.cluster.exercising.exercise import Exercise
         from acked.cluster.exercising.exercise import exercise as exercised
-    from acked.checker.observation.subject import Subject
-    from acked.checker.observation.validation import validate
-    from acked.cluster.exercising.exercise import TOPIC
-    from acked.cluster.lines.recorded import Recording
+    from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, TOPIC
+    from acked.cluster.validating.judge import Asked, judge
     from acked.reports.observations.counting import EventsExplained
     from acked.reports.observations.exercising import ExerciseProgress, exercise_document, print_exercise
-    from acked.reports.observations.terminal import print_verdict
+    from acked.reports.observations.terminal import print_judged
 
     asked = Exercise(version, minutes, seed, _kinds(faults), rate, min_insync_replicas, home)
     with ExitStack() as left:
@@ -92,21 +91,19 @@ def exercise(
         _make(logs)
         with ExerciseProgress(output.quiet, minutes) as shown:
             done = exercised(asked, logs, shown.told())
-        recording = Recording([str(logs)], TOPIC, 0)
-        begun = recording.begin()
-        subject = Subject(version, sorted(begun.created["replicas"]), begun.settings)
         with EventsExplained(output.quiet) as progress:
-            verdict = validate(subject, begun.created, recording.events(), progress=progress)
-        about = recording.about(subject.rules, begun)
+            kept = Asked((str(logs),), TOPIC, 0, version, {}, (logs / DATA,), logs / ACKNOWLEDGED)
+            judged = judge(kept, progress)
 
     def show(console: Console) -> None:
         print_exercise(console, done)
-        print_verdict(console, verdict, about)
+        print_judged(console, judged)
 
-    output.emit(lambda: exercise_document(done, verdict, TOPIC), show)
+    output.emit(lambda: exercise_document(done, judged, TOPIC), show)
     if out is not None:
-        say(f"the nodes' logs are in {out}: acked validate {out} --topic {TOPIC}")
-    return int(ExitCode.HOLDS if verdict.is_valid and not done.missing else ExitCode.INVARIANT)
+        kept_in = f"acked validate {out} --topic {TOPIC} --data {out / DATA} --acknowledged {out / ACKNOWLEDGED}"
+        say(f"what nodes and producer wrote is in {out}: {kept_in}")
+    return int(ExitCode.HOLDS if judged.is_valid and not done.missing else ExitCode.INVARIANT)
 
 
 def _kinds(text: str) -> tuple[Kind, ...]:

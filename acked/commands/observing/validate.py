@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,10 +13,10 @@ from acked.asking.options import CONSTANT, Constants, bound, shows
 from acked.asking.output import Output, say
 from acked.checker.errors import ConfigurationError, ExitCode
 
-if TYPE_CHECKING:
-    from acked.checker.observation.subject import Subject
-    from acked.cluster.lines.recorded import Begun
+STDIN = "-"
 
+if TYPE_CHECKING:
+    from acked.cluster.validating.judge import Asked, Judged, Live
 
 @click.command(short_help="Hold the logs of a real cluster against the model: is what it did a behaviour?")
 @click.argument("logs", metavar="LOGS...", nargs=-1, required=True)
@@ -27,10 +29,28 @@ if TYPE_CHECKING:
 @CONSTANT.saying(
     "A setting or rule of `partition`, e.g. -c min_insync_replicas=2; default: what start-up lines say, else the release's."
 ).under("constants")
+@click.option(
+    "--data", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
+    help="Copies of nodes' data directories (log.dirs), or a folder of such: the metadata log is the controller's order, and "
+    "at the end disks are compared with one another and with the lines.",
+)
+@click.option(
+    "--acknowledged", type=click.Path(path_type=Path), metavar="FILE",
+    help="What producers were acknowledged, CSV or JSON lines with offset and, if known, value: every record is looked for.",
+)
+@click.option(
+    "--follow", is_flag=True,
+    help="The cluster still runs: go on as the files grow, with a line of verdict every minute, until Ctrl-C.",
+)
+@click.option(
+    "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Where a line is not explained or a promise does not hold, write a page of the steps before it.",
+)
 @shows
 def validate(
-    logs: tuple[str, ...], topic: str, partition: int, version: str | None, constants: Constants, output: Output
-) -> int:
+    logs: tuple[str, ...], topic: str, partition: int, version: str | None, constants: Constants, data: tuple[Path, ...],
+    acknowledged: Path | None, follow: bool, page: Path | None, output: Output,
+) -> int:  # fmt: skip
     """Say whether the logs of a cluster are a behaviour of the model, or which line no behaviour explains.
 
     LOGS are the files of all brokers and controllers, rotated and compressed ones too, folders of them, or `-` for stdin,
@@ -43,39 +63,65 @@ def validate(
     acked observe --kafka-version 4.1 --topic orders          how brokers are told to log it
     acked validate logs/ --topic orders --partition 0
     acked validate b0.log b1.log.gz b2.log c.log -t orders -c min_insync_replicas=2
+    acked validate logs/ -t orders --data copies/ --acknowledged producer.csv
+    acked validate logs/ -t orders --follow                   while the cluster runs
 
-    Exit code 0 valid; 12 if a line is not explained, or a promise does not hold; 150 if a file cannot be read or the logs
-    lack what is needed, 151 for usage, 153 system.
+    With --follow it ends at the first line that is not explained, or at Ctrl-C with the verdict up to there.
+
+    Exit code 0 valid; 12 if a line is not explained, a promise does not hold, disks differ from the lines or from one
+    another, or an acknowledged record is missing; 150 if a file cannot be read or the logs lack what is needed, 151 for
+    usage, 153 system.
     """
-    from acked.checker.observation.validation import validate as validated
-    from acked.cluster.lines.recorded import Recording
+    from acked.cluster.validating.judge import Asked, judge
     from acked.reports.observations.counting import EventsExplained
-    from acked.reports.observations.document import verdict_document
-    from acked.reports.observations.terminal import print_verdict
+    from acked.reports.observations.document import judged_document
+    from acked.reports.observations.terminal import print_judged
 
-    recording = Recording(logs, topic, partition)
-    begun = recording.begin()
-    subject = _subject(begun, version, constants)
-    with EventsExplained(output.quiet) as progress:
-        verdict = validated(subject, begun.created, recording.events(), progress=progress)
-    about = recording.about(subject.rules, begun)
+    asked = Asked(logs, topic, partition, version, bound(constants), data, acknowledged)
+    if follow:
+        judged = _followed(asked, output)
+    else:
+        with EventsExplained(output.quiet) as progress:
+            judged = judge(asked, progress, _said)
     output.emit(
-        lambda: verdict_document(verdict, topic, partition), lambda console: print_verdict(console, verdict, about)
+        lambda: judged_document(judged, topic, partition), lambda console: print_judged(console, judged)
     )
-    return int(ExitCode.HOLDS if verdict.is_valid else ExitCode.INVARIANT)
+    if page is not None:
+        _write_page(page, judged)
+    return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
 
 
-def _subject(begun: Begun, version: str | None, constants: Constants) -> Subject:
-    from acked.checker.observation.subject import Subject
+def _said(line: str) -> None:
+    say(f"acked: {line}")
 
-    release = version or (begun.releases[0] if begun.releases else None)
-    if release is None:
-        raise ConfigurationError(
-            "no start-up line in these logs says which release of Kafka the brokers are; name it with --kafka-version"
-        )
-    if version is not None and begun.releases and version not in begun.releases:
-        say(f"acked: the logs are of Kafka {', '.join(begun.releases)}; the rules of {version} are taken, as asked for")
-    elif version is None and len(begun.releases) > 1:
-        say(f"acked: the logs are of Kafka {', '.join(begun.releases)}; the rules of {release} are taken")
-    brokers = sorted(begun.created["replicas"])
-    return Subject(release, brokers, {**begun.settings, **bound(constants)})
+
+def _followed(asked: Asked, output: Output) -> Judged:
+    """Follows the files until Ctrl-C, which is how it is meant to end; a second one interrupts."""
+    from acked.cluster.validating.judge import Live, judge
+    from acked.reports.observations.words import so_far
+
+    if STDIN in asked.logs:
+        raise ConfigurationError("--follow reads files that grow, and stdin is none; name the nodes' files")
+    if asked.data or asked.acknowledged is not None:
+        raise ConfigurationError("--follow does not compare disks and acknowledged records; validate the logs with them afterwards")
+    live = Live(lambda now: None if output.quiet else say(so_far(now)))
+    before = signal.signal(signal.SIGINT, lambda number, frame: _stop(live, before))
+    try:
+        return judge(asked, None, _said, live)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop(live: Live, before: signal._HANDLER) -> None:
+    live.stop.set()
+    signal.signal(signal.SIGINT, before)
+
+
+def _write_page(page: Path, judged: Judged) -> None:
+    from acked.checker.files import write_text
+    from acked.reports.observations.page import has_page, observation_page
+
+    if not has_page(judged.verdict):
+        say("every line is explained, so there is nothing to show: no page is written")
+        return
+    write_text(page, observation_page(judged.verdict, judged.about), "the page")

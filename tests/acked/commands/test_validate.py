@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -122,3 +123,52 @@ def test_what_logs_lack_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
     code, out, _ = ends(capsys, "observe", str(tmp_path), "--topic", "t", "--check")
     assert code == 150
     assert says in out
+
+
+def test_a_page_shows_the_steps_before_the_line_the_line_and_why_it_is_not_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = changed(tmp_path, "0", "first offset: 1, next offset: 2", "first offset: 2, next offset: 3")
+    page = tmp_path / "page.html"
+    assert ends(capsys, "validate", str(folder), "--topic", "t", "-q", "--html", str(page))[0] == 12
+    text = page.read_text("utf-8")
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    data = json.loads(found[1])
+    model, cluster = data["traces"]
+    assert len(model["packet"]["steps"]) == len(cluster["packet"]["steps"]) > 5
+    assert all(step["picture"] is not None for step in model["packet"]["steps"])
+    last = cluster["packet"]["steps"][-1]["seen"]
+    assert last["agreement"] == "parted"
+    assert "the line says first offset 2, and by the rules it is 1" in " ".join(last["differs"])
+    assert last["rows"] == ["broker 0"]
+    assert "0.log.gz:" in last["lines"][0][0]
+    assert "Appended message set with last offset: 1, first offset: 2" in last["lines"][0][0]
+    assert all(step["seen"]["agreement"] == "same" for step in cluster["packet"]["steps"][:-1])
+    assert data["played"]["notes"]
+
+
+def test_there_is_no_page_of_a_run_that_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.html"
+    code, _, err = ends(capsys, "validate", str(LINES / "k4-s1"), "--topic", "t", "-q", "--html", str(page))
+    assert (code, page.exists()) == (0, False)
+    assert "every line is explained, so there is nothing to show" in err
+
+
+def test_acknowledged_records_decide_with_the_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "acknowledged.csv"
+    file.write_text("offset\n0\n1\n", "utf-8")
+    code, out, _ = ends(capsys, "validate", str(LINES / "k4-s1"), "-t", "t", "-q", "--acknowledged", str(file))
+    assert code == 0
+    assert "each of 2 acknowledged records is at brokers 0, 1, 2, which are in sync" in out
+    file.write_text("offset\n0\n2\n", "utf-8")
+    code, out, _ = ends(capsys, "validate", str(LINES / "k4-s1"), "-t", "t", "-q", "--acknowledged", str(file))
+    assert code == 12
+    assert "1 acknowledged record is not there (its log ends at 2), at offsets 2" in out
+
+
+def test_what_follow_cannot_do_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--follow reads files that grow" in ends(capsys, "validate", "-", "--topic", "t", "--follow")[2]
+    code, _, err = ends(capsys, "validate", str(LINES), "-t", "t", "--follow", "--acknowledged", str(tmp_path / "x.csv"))
+    assert code == 151
+    assert "--follow does not compare disks and acknowledged records" in err

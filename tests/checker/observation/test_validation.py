@@ -122,12 +122,19 @@ def test_a_line_about_the_killed_leader_that_is_changed_is_not_explained(name: s
         pytest.param("k4-s3", Says.CHANGES, {}, marks=pytest.mark.long),
         pytest.param("k4-s3", Says.COMMITS_ISR, {}, marks=pytest.mark.long),
         pytest.param("k4-s3", Says.TRUNCATES, {"by": 0, "to": 1}, marks=pytest.mark.long),
-        pytest.param("k4-s3", Says.RESTARTS, {}, marks=pytest.mark.long),
     ],
 )
 def test_a_run_that_lacks_a_line_is_not_valid(name: str, says: Says, fields: dict[str, Any]) -> None:
     recorded = run(name)
     assert recorded.validated(recorded.changed(recorded.the(says, **fields))).stuck is not None
+
+
+def test_without_the_line_of_its_restart_a_killed_broker_counts_as_one_that_lost_its_session() -> None:
+    recorded = run("k4-s3")
+    found = recorded.validated(recorded.changed(recorded.the(Says.RESTARTS)))
+    assert found.is_valid
+    assert "Crash" not in found.steps
+    assert found.steps["LoseSession"] == 1
 
 
 def test_a_line_that_is_there_twice_is_not_explained() -> None:

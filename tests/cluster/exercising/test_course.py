@@ -35,7 +35,7 @@ def refused(*arguments: str | Path) -> str:
 
 
 def test_what_cannot_be_exercised_is_one_sentence(tmp_path: Path) -> None:
-    assert "Kafka 2.8.2 has no KRaft" in refused("--kafka", "2.8.2")
+    assert "the lines of Kafka 3.2.3 with ZooKeeper are not read; choose 2.8" in refused("--kafka", "3.2.3")
     assert "is not a release that acked can start" in refused("--kafka", "9.9.9")
     assert "there is no fault 'kil' (did you mean kill?)" in refused("--kafka", "4.1.0", "--faults", "move,kil")
     (tmp_path / "old.log").write_text("x")

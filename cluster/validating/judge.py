@@ -1,0 +1,143 @@
+"""What a run's lines, the nodes' disks and the producers' side say together: is it a behaviour, and is everything there?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event as Flag
+
+from acked.checker.errors import ConfigurationError
+from acked.checker.observation.subject import Subject
+from acked.checker.observation.validation import Verdict, validate
+from acked.checker.observation.walking import WINDOW, Walk
+from acked.cluster.lines.following import Following
+from acked.cluster.lines.recorded import Begun, Recording
+from acked.cluster.observe.acknowledged import Presence, look_for, read_acknowledged
+from acked.cluster.observe.directories import Compared, compare, decided, find_directories, folders_of
+
+LIVE_WINDOW = 500
+"""Steps that can be taken back of a run that goes on: promises are checked so many steps late."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be judged; `settings` are constants of `partition` that the user names."""
+
+    logs: tuple[str, ...]
+    topic: str
+    partition: int = 0
+    version: str | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    data: tuple[Path, ...] = ()
+    acknowledged: Path | None = None
+
+
+@dataclass(frozen=True)
+class SoFar:
+    """How far a run that goes on is explained: events, those that were read and wait, log ends by broker, the ISR."""
+
+    explained: int
+    waiting: int
+    ends: tuple[tuple[int, int], ...]
+    in_sync: frozenset[int]
+
+
+@dataclass
+class Live:
+    """A run that goes on: `stop` ends it, `told` hears how far it is after every so many seconds."""
+
+    told: Callable[[SoFar], None]
+    every: float = 60.0
+    stop: Flag = field(default_factory=Flag)
+    _walk: Walk | None = None
+    _recording: Recording | None = None
+    _last: float = field(default_factory=time.monotonic)
+
+    def following(self) -> Following:
+        """How the files are followed."""
+        return Following(self.stop, self._looks)
+
+    def begins(self, walk: Walk, recording: Recording) -> None:
+        """The events are explained by this walk."""
+        self._walk, self._recording = walk, recording
+
+    def _looks(self) -> None:
+        if time.monotonic() - self._last < self.every:
+            return
+        self._last = time.monotonic()
+        walk, recording = self._walk, self._recording
+        if walk is None or recording is None:
+            self.told(SoFar(0, 0, (), frozenset()))
+            return
+        subject, state = walk.subject, walk.state
+        ends = tuple((broker, state[place.end]) for broker, place in zip(subject.brokers, subject.at, strict=True))
+        waiting = max(0, recording.events_read - walk.explained)
+        self.told(SoFar(walk.explained, waiting, ends, subject.members(state[subject.isr])))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on the lines, what was read in words, and what was found on disks and of acknowledged records."""
+
+    verdict: Verdict
+    about: str
+    compared: Compared | None
+    presence: Presence | None
+
+    @property
+    def is_valid(self) -> bool:
+        """Lines, disks and producer agree."""
+        return (
+            self.verdict.is_valid
+            and not (self.compared and self.compared.differences)
+            and not (self.presence and (self.presence.missing or not self.presence.brokers))
+        )
+
+
+def judge(
+    asked: Asked, progress: Callable[[int], None] | None = None, said: Callable[[str], None] = lambda line: None,
+    live: Live | None = None,
+) -> Judged:  # fmt: skip
+    """Reads and validates everything; `said` is told what the user should know of the releases. `AckedError` of what fails.
+
+    With `live` the files still grow; it returns when that is stopped, or a line is not explained.
+    """
+    directories = find_directories(asked.data)
+    records = decided(directories, asked.topic, asked.partition)
+    following = None if live is None else live.following()
+    recording = Recording(asked.logs, asked.topic, asked.partition, records, following)
+    begun = recording.begin()
+    subject = subject_of(begun, asked.version, asked.settings, said)
+    verdict = validate(
+        subject, begun.created, recording.events(), progress=progress, window=WINDOW if live is None else LIVE_WINDOW,
+        begins=lambda walk: None if live is None else live.begins(walk, recording),
+    )  # fmt: skip
+    compared = presence = None
+    if verdict.stuck is None:
+        folders = folders_of(directories, asked.topic, asked.partition)
+        if directories:
+            compared = compare(folders, verdict.held, max(held.hw for held in verdict.held))
+        if asked.acknowledged is not None:
+            presence = look_for(read_acknowledged(asked.acknowledged), verdict.held, verdict.in_sync, folders)
+    return Judged(verdict, recording.about(subject.rules, begun), compared, presence)
+
+
+def subject_of(
+    begun: Begun, version: str | None, settings: Mapping[str, object], said: Callable[[str], None]
+) -> Subject:
+    """The rules of the release that is named, else of the one in the logs; a difference is told."""
+    release = version or (begun.releases[0] if begun.releases else None)
+    if release is None:
+        raise ConfigurationError(
+            "no start-up line in these logs says which release of Kafka the brokers are; name it with --kafka-version"
+        )
+    if version is not None and begun.releases and version not in begun.releases:
+        said(f"the logs are of Kafka {', '.join(begun.releases)}; the rules of {version} are taken, as asked for")
+    elif version is None and len(begun.releases) > 1:
+        said(f"the logs are of Kafka {', '.join(begun.releases)}; the rules of {release} are taken")
+    brokers = sorted(begun.created["replicas"])
+    return Subject(release, brokers, {**begun.settings, **settings})
+
+

@@ -1,0 +1,90 @@
+"""Files that grow are followed: over rotation, half lines and pauses, and a run that goes on is judged when it is stopped."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from acked.checker.observation.events import Event, Says
+from acked.cluster.lines.following import Following
+from acked.cluster.validating.judge import Asked, Judged, Live, SoFar, judge
+from tests.observations import LINES
+
+
+def test_a_line_is_given_when_it_is_whole_and_a_rotated_file_is_read_to_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "0.log"
+    file.write_text("one\ntw", "utf-8")
+    following = Following()
+    with following.opened(str(file)) as lines:
+        assert [next(lines), next(lines)] == ["one\n", None]
+        with file.open("a", encoding="utf-8") as more:
+            more.write("o\nthree\n")
+        assert [next(lines), next(lines), next(lines)] == ["two\n", "three\n", None]
+        with file.open("a", encoding="utf-8") as more:
+            more.write("four\n")
+        file.rename(tmp_path / "0.log.1")
+        file.write_text("five\n", "utf-8")
+        assert [next(lines), next(lines), next(lines)] == ["four\n", "five\n", None]
+        following.stop.set()
+        with file.open("a", encoding="utf-8") as more:
+            more.write("six\n")
+        assert list(lines) == ["six\n"]
+
+
+def event(at: int, by: int) -> Event:
+    return Event(at, by, Says.APPENDS, {})
+
+
+def test_events_of_nodes_are_merged_by_their_times_and_a_silent_node_does_not_hold_up_the_others() -> None:
+    following = Following(pause=0.001, delay=0.02)
+    streams = [iter([event(1, 0), event(5_000, 0), None, None]), iter([None, event(3, 1), None]), iter([None] * 50)]
+    assert [(one.at, one.by) for one in following.merged(streams)] == [(1, 0), (3, 1), (5_000, 0)]
+
+
+def test_while_old_lines_are_caught_up_with_nodes_are_read_side_by_side() -> None:
+    read_ahead = 0
+
+    def long_past() -> list[Event | None]:
+        return [event(at, 0) for at in range(0, 100_000, 1_000)]
+
+    def counted() -> object:
+        nonlocal read_ahead
+        for one in long_past():
+            read_ahead += 1
+            yield one
+
+    following = Following(pause=0.001, delay=0.02)
+    merged = following.merged([counted(), iter([event(at, 1) for at in range(0, 100_000, 1_000)])])  # type: ignore[arg-type]
+    next(merged)
+    assert read_ahead < 20
+    assert len(list(merged)) == 199
+
+
+@pytest.mark.timeout(60)
+def test_a_run_that_is_written_while_it_is_followed_is_valid_when_it_is_stopped(tmp_path: Path) -> None:
+    contents = {node: gzip.decompress((LINES / "k4-s1" / f"{node}.log.gz").read_bytes()) for node in (0, 1, 2, 100)}
+    for node in contents:
+        (tmp_path / f"{node}.log").write_bytes(contents[node][:2_000] if node != 100 else b"")
+    told: list[SoFar] = []
+    live = Live(told.append, every=0.1)
+    judged: list[Judged] = []
+    thread = threading.Thread(target=lambda: judged.append(judge(Asked((str(tmp_path),), "t"), live=live)))
+    thread.start()
+    time.sleep(0.3)
+    for node, data in contents.items():
+        with (tmp_path / f"{node}.log").open("ab") as file:
+            file.write(data[2_000:] if node != 100 else data)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and not (told and told[-1].explained):
+        time.sleep(0.05)
+    live.stop.set()
+    thread.join(40)
+    [found] = judged
+    assert found.is_valid
+    assert found.verdict.explained == 29
+    assert told[-1].explained > 0
+    assert told[-1].in_sync == {0, 1, 2}
