@@ -321,11 +321,13 @@ class Explainer:
             yield (), self._is(place.end, event["offset"], "log end", event["offset"])
             return
         leader = self.subject.index.get(named)
-        told = self._both(
-            self._is(place.end, event["offset"], "log end", event["offset"]),
-            self._is(place.hw, event["hw"], "HW", event["hw"]),
-            self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]),
-        )
+        told = self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"])
+        if not event.get("appending"):  # Else log end and high watermark may be those before or after.
+            told = self._both(
+                self._is(place.end, event["offset"], "log end", event["offset"]),
+                self._is(place.hw, event["hw"], "HW", event["hw"]),
+                told,
+            )
         if leader is None:
             yield (), lambda *_: f"broker {named} does not hold the partition"
         else:

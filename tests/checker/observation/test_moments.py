@@ -192,3 +192,20 @@ def test_an_answer_brings_what_the_leader_had_when_it_read_it() -> None:
     """Two records, of which the second was appended after the follower had left the epoch; a high watermark of later."""
     assert not verdict_of({0, 1, 2}, *late(True, records=2), release="3.4.1").is_valid
     assert not verdict_of({0, 1, 2}, *late(True, hw=1), release="3.4.1").is_valid
+
+
+@pytest.mark.parametrize("appending", [True, None])
+def test_a_follower_hears_who_leads_while_its_fetcher_appends_an_answer(appending: bool | None) -> None:
+    """The line of the new epoch has the log end from before the answer, which was taken in the former one."""
+    found = verdict_of(
+        {0, 1},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(10, 0, Says.APPENDS, offset=0, next=1),
+        said(11, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(12, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=0),
+        said(13, CONTROLLER, Says.CHANGES, leader=0, was={0, 1}, isr={0}, epoch=1),
+        said(14, 1, Says.FOLLOWS, leader=0, epoch=1, offset=0, hw=0, **({"appending": appending} if appending else {})),
+        release="3.4.1",
+    )
+    assert found.is_valid == bool(appending)
