@@ -32,9 +32,9 @@ def observe(
 ) -> int:
     """Print how brokers and controllers are told to log what `acked validate` needs, and on stderr what it costs.
 
-    Five loggers (of 2.8, which is read with ZooKeeper, other ones), a layout that names the thread, and filters for lines that
-    come often and are not needed. With --check no configuration is printed: LOGS, files and folders of all nodes, are read,
-    lines are counted by what they tell, and what is missing is named.
+    Five loggers (of 2.8, which is read with ZooKeeper, other ones), a layout that names the thread, and filters for lines
+    that come often and are not needed. With --check no configuration is printed: LOGS, files and folders of all nodes, are
+    read, lines are counted by what they tell, and what is missing is named.
 
     \b
     acked observe --kafka-version 3.9 --topic orders > observe.properties
@@ -56,8 +56,8 @@ def observe(
     numbers = tuple(int(part) for part in version.split("-")[0].split("."))
     if numbers < FIRST_KRAFT and numbers[:2] != WITH_ZOOKEEPER:
         raise ConfigurationError(
-            f"the lines of Kafka {version} are not known; validation reads those of 2.8 with ZooKeeper, and of KRaft clusters "
-            "from 3.3 on"
+            f"the lines of Kafka {version} are not known; validation reads those of 2.8 with ZooKeeper and of KRaft "
+            "clusters from 3.3 on"
         )
     text = configuration(numbers, None if library is None else Format(library), topic)
     if output.is_json:
