@@ -9,10 +9,6 @@ from acked.asking.options import shows
 from acked.asking.output import Output, put_text, say
 from acked.checker.errors import ConfigurationError, ExitCode
 
-FIRST_KRAFT = (3, 3)
-WITH_ZOOKEEPER = (2, 8)
-"""Before KRaft the one release whose lines are read."""
-
 
 @click.command(short_help="Print the logging configuration that `acked validate` needs.")
 @click.argument("logs", metavar="[LOGS...]", nargs=-1)
@@ -50,11 +46,11 @@ def observe(
     if version is None:
         raise ConfigurationError("which release the brokers are decides how they log; name it with --kafka-version")
     from acked.checker.observation.subject import rules_of
-    from acked.cluster.lines.configuration import COST, Format, configuration
+    from acked.cluster.lines.configuration import COST, Format, configuration, is_read
 
     rules_of(version)
     numbers = tuple(int(part) for part in version.split("-")[0].split("."))
-    if numbers < FIRST_KRAFT and numbers[:2] != WITH_ZOOKEEPER:
+    if not any(is_read(numbers, with_kraft) for with_kraft in (True, False)):
         raise ConfigurationError(
             f"the lines of Kafka {version} are not known; validation reads those of 2.8 with ZooKeeper and of KRaft "
             "clusters from 3.3 on"
