@@ -17,7 +17,7 @@ from pathlib import Path
 from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.cluster.exercising.course import Disturbance, Kind, course
 from acked.cluster.exercising.load import Load, first_leader
-from acked.cluster.lines.configuration import configuration
+from acked.cluster.lines.configuration import configuration, is_read
 from acked.cluster.nodes.addresses import CONTROLLER
 from acked.cluster.nodes.archive import with_archive
 from acked.cluster.nodes.cluster import Cluster
@@ -47,8 +47,6 @@ SETTINGS: Mapping[str, str] = {
 }
 """Timers as short as a run of minutes needs; the lag must be longer than a fetch waits."""
 WITH_ZOOKEEPER: Mapping[str, str] = {"zookeeper.session.timeout.ms": "6000"}
-FIRST_READ = (2, 8)
-"""The release whose lines are read with ZooKeeper."""
 _SETTLE_SECONDS = 120.0
 _MOVE_SECONDS = 10.0
 
@@ -100,7 +98,7 @@ def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised
     told = told or Told()
     chosen = release(asked.version)
     mode = Mode.KRAFT if Mode.KRAFT in chosen.modes else Mode.ZOOKEEPER
-    if mode is Mode.ZOOKEEPER and chosen.number[:2] != FIRST_READ:
+    if not is_read(chosen.number, mode is Mode.KRAFT):
         raise ConfigurationError(
             f"the lines of Kafka {asked.version} with ZooKeeper are not read; choose 2.8, or 3.3 or later, which have KRaft"
         )

@@ -37,6 +37,8 @@ ZOOKEEPER_LOGGERS = (
 )  # fmt: skip
 """Before KRaft; what ZooKeeper's controller decides is printed by `state.change.logger`, too."""
 FIRST_WITH_KRAFT = (3, 3)
+READ_WITH_ZOOKEEPER = (2, 8)
+"""Before KRaft the one release whose lines are read."""
 
 COST = (
     "What it costs goes with requests, not with records: about 0.9 kB of log per broker and produce request, and 0.8 kB a "
@@ -48,6 +50,11 @@ COST = (
 FIRST_WITH_LOG4J2 = (4, 0)
 FIRST_WITH_NEW_LOG = (4, 1)
 """4.0 has the old logger for appends, and the new one for what is loaded."""
+
+
+def is_read(release: tuple[int, ...], with_kraft: bool) -> bool:
+    """Whether the lines of a release are read: with KRaft from 3.3 on, and of 2.8 with ZooKeeper."""
+    return release >= FIRST_WITH_KRAFT if with_kraft else release[:2] == READ_WITH_ZOOKEEPER
 
 
 def loggers(release: tuple[int, ...]) -> tuple[tuple[str, str], ...]:

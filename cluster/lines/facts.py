@@ -218,7 +218,9 @@ def opened(file: str) -> Iterator[Iterable[str]]:
 
 
 def files_of(paths: Sequence[str]) -> list[str]:
-    """The files that are meant, of a folder all below it whose name has `.log`; `SpecUnreadable` where there is none.
+    """The files that are meant, of a folder all below it that are called `log` or something with `.log`.
+
+    `SpecUnreadable` where there is none.
 
     Segments of partitions, `00000000000000000000.log`, are none.
     """
@@ -227,7 +229,8 @@ def files_of(paths: Sequence[str]) -> list[str]:
         if path == STDIN or not Path(path).is_dir():
             found.append(path)
             continue
-        inside = sorted(str(file) for file in Path(path).rglob("*.log*") if file.is_file() and not SEGMENT.match(file.name))
+        named = [*Path(path).rglob("*.log*"), *Path(path).rglob("log")]
+        inside = sorted(str(file) for file in named if file.is_file() and not SEGMENT.match(file.name))
         if not inside:
             raise SpecUnreadable(f"{path} has no log files: none in it has a name with .log")
         found += inside

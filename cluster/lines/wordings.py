@@ -143,8 +143,11 @@ WORDINGS: tuple[Wording, ...] = (
         Tells.SHRINKING, (PARTITION,),
         r"Submitting ISR state change PendingShrinkIsr\(outOfSyncReplicaIds=(?:Set\(|\[)(?P<followers>[\d, ]+)[\])], ", BOTH,
     ),
-    Wording(Tells.ISR, (PARTITION,), r"ISR updated to (?P<isr>[\d,]+)(?: \(under-min-isr\))?\s+and version updated to \[?(?P<version>\d+)",
-            ("2.8.2", *BOTH)),
+    Wording(
+        Tells.ISR, (PARTITION,),
+        r"ISR updated to (?P<isr>[\d,]+)(?: \(under-min-isr\))?\s+and version updated to \[?(?P<version>\d+)",
+        ("2.8.2", *BOTH),
+    ),
     Wording(Tells.LOADED, (PARTITION,), r"Log loaded for partition TP with initial high watermark (?P<hw>\d+)", BOTH),
     Wording(Tells.NOTHING, (PARTITION,), r"Skipping update high watermark since ", BOTH),
     Wording(Tells.NOTHING, (PARTITION,), r"Progress awaiting ISR acks for offset ", BOTH),
@@ -289,7 +292,8 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(Tells.FENCED, (ZOOKEEPER_CONTROLLER,), r"Broker failure callback for (?P<broker>\d+)$", ZOOKEEPER),
     Wording(Tells.UNFENCED, (ZOOKEEPER_CONTROLLER,), r"New broker startup callback for (?P<broker>\d+)$", ZOOKEEPER),
 )  # fmt: skip
-"""From recorded runs of 3.9.1 and 4.4.0 (KRaft). Where a line is letter for letter the same in both, one wording serves both.
+"""From recorded runs, first of 3.9.1 and 4.4.0 (KRaft); those of ZooKeeper's time are of 2.8.2. Where a line is letter for
+letter the same in several, one wording serves them all.
 
 In 3.9.1 what a log prints while it is opened comes from another logger, `kafka.log.UnifiedLog$`, which is not read.
 """

@@ -63,7 +63,7 @@ def find_directories(paths: Sequence[Path]) -> tuple[Directory, ...]:
     for path in paths:
         inside = sorted(file.parent for file in path.rglob(META)) if path.is_dir() else []
         if not inside:
-            raise SpecUnreadable(f"{path} is no data directory, and none is below it: there is no {META}; give a node's log.dirs")
+            raise SpecUnreadable(f"{path} is no data directory and has none below it: there is no {META}; give a log.dirs")
         found += [Directory(_node(folder / META), folder) for folder in inside]
     return tuple(found)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
+from acked.cluster.lines.configuration import configuration, is_read
 from acked.cluster.nodes.archive import with_archive
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.jvm import Exited
@@ -160,12 +161,21 @@ def cleared(cluster: Cluster, topic: str) -> bool:
     return True
 
 
+def can_be_validated(prepared: Prepared) -> bool:
+    """Whether `acked validate` reads what these brokers log."""
+    mode = prepared.brokers.chosen_mode
+    return is_read(release(prepared.brokers.version).number, mode is Mode.KRAFT)
+
+
 def planned(prepared: Prepared, keep: bool = False, heed: Heed | None = None) -> ClusterPlan:
     """The cluster that a run is played on."""
     heed = heed or Heed()
     brokers, setting = prepared.brokers, prepared.setting
+    chosen, mode = release(brokers.version), brokers.chosen_mode
+    # What is kept can be validated afterwards.
+    logging = configuration(chosen.number, None, TOPIC) if keep and can_be_validated(prepared) else None
     plan = make_plan(
-        brokers.version, brokers.chosen_mode, brokers.home, range(setting.replicas), setting.brokers,
-        setting.features(release(brokers.version)), keep, heed.said, has_witness=True,
+        brokers.version, mode, brokers.home, range(setting.replicas), setting.brokers, setting.features(chosen), keep,
+        heed.said, has_witness=True, logging=logging,
     )  # fmt: skip
     return with_archive(plan, heed.said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acked.cluster.playing.play import SeenStep
-from acked.cluster.playing.reproduce import Reproduction
+from acked.cluster.playing.reproduce import TOPIC, Reproduction, can_be_validated
 from acked.reports.console import Span, clean, glyphs_of, put, put_paragraph
 from acked.reports.reproductions.beside import EDGE, MARGIN, OTHER, Block, blocks_of, width_of
 from acked.reports.reproductions.words import (
@@ -144,3 +144,6 @@ def _print_end(console: Console, reproduction: Reproduction) -> None:
     put_paragraph(console, f"{times[0].upper()}{times[1:]}.", "dim")
     if reproduction.folder is not None:
         put_paragraph(console, f"The brokers' files are in {reproduction.folder}.")
+        if can_be_validated(reproduction.prepared):
+            command = f"acked validate {reproduction.folder} --topic {TOPIC} --data {reproduction.folder}"
+            put_paragraph(console, f"Whether what they logged is a behaviour: {command}")

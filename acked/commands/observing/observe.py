@@ -9,8 +9,6 @@ from acked.asking.options import shows
 from acked.asking.output import Output, put_text, say
 from acked.checker.errors import ConfigurationError, ExitCode
 
-FIRST_KRAFT = (3, 3)
-
 
 @click.command(short_help="Print the logging configuration that `acked validate` needs.")
 @click.argument("logs", metavar="[LOGS...]", nargs=-1)
@@ -30,9 +28,9 @@ def observe(
 ) -> int:
     """Print how brokers and controllers are told to log what `acked validate` needs, and on stderr what it costs.
 
-    Five loggers, a layout that names the thread, and filters for lines that come often and are not needed. With --check no
-    configuration is printed: LOGS, files and folders of all nodes, are read, lines are counted by what they tell, and what is
-    missing is named.
+    Five loggers (of 2.8, which is read with ZooKeeper, other ones), a layout that names the thread, and filters for lines
+    that come often and are not needed. With --check no configuration is printed: LOGS, files and folders of all nodes, are
+    read, lines are counted by what they tell, and what is missing is named.
 
     \b
     acked observe --kafka-version 3.9 --topic orders > observe.properties
@@ -48,13 +46,14 @@ def observe(
     if version is None:
         raise ConfigurationError("which release the brokers are decides how they log; name it with --kafka-version")
     from acked.checker.observation.subject import rules_of
-    from acked.cluster.lines.configuration import COST, Format, configuration
+    from acked.cluster.lines.configuration import COST, Format, configuration, is_read
 
     rules_of(version)
     numbers = tuple(int(part) for part in version.split("-")[0].split("."))
-    if numbers < FIRST_KRAFT:
+    if not any(is_read(numbers, with_kraft) for with_kraft in (True, False)):
         raise ConfigurationError(
-            f"the lines of Kafka {version} are not known; validation reads those of KRaft clusters, from 3.3 on"
+            f"the lines of Kafka {version} are not known; validation reads those of 2.8 with ZooKeeper and of KRaft "
+            "clusters from 3.3 on"
         )
     text = configuration(numbers, None if library is None else Format(library), topic)
     if output.is_json:

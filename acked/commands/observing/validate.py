@@ -103,7 +103,7 @@ def _followed(asked: Asked, output: Output) -> Judged:
     if STDIN in asked.logs:
         raise ConfigurationError("--follow reads files that grow, and stdin is none; name the nodes' files")
     if asked.data or asked.acknowledged is not None:
-        raise ConfigurationError("--follow does not compare disks and acknowledged records; validate the logs with them afterwards")
+        raise ConfigurationError("--follow does not compare disks and acknowledged records; validate with them afterwards")
     live = Live(lambda now: None if output.quiet else say(so_far(now)))
     before = signal.signal(signal.SIGINT, lambda number, frame: _stop(live, before))
     try:

@@ -85,10 +85,12 @@ def test_a_broker_that_starts_again_may_lead_in_a_former_epoch_and_does_nothing_
 def test_a_run_with_zookeeper_is_valid_from_its_files() -> None:
     recording = Recording([str(OBSERVED / "zookeeper-2.8.2")], "exercise", 0)
     begun = recording.begin()
-    found = validate(Subject(begun.releases[0], sorted(begun.created["replicas"]), begun.settings), begun.created, recording.events())
+    subject = Subject(begun.releases[0], sorted(begun.created["replicas"]), begun.settings)
+    found = validate(subject, begun.created, recording.events())
     assert found.is_valid, found.stuck or found.broken
     assert found.explained > 3_000
-    assert {"Crash", "Restart", "ElectLeader", "LoseSession", "RegainSession", "AskToExpand", "CommitAlterPartition"} <= set(found.steps)
+    steps = {"Crash", "Restart", "ElectLeader", "LoseSession", "RegainSession", "AskToExpand", "CommitAlterPartition"}
+    assert steps <= set(found.steps)
 
 
 def test_a_follower_that_ends_with_an_answer_may_have_appended_it_without_a_word_of_the_high_watermark() -> None:

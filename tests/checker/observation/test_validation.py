@@ -59,6 +59,16 @@ def mutations(recorded: Run) -> Iterator[tuple[Event, Event]]:
                 yield event, edited(event, **{name: other})
 
 
+def died_with_its_broker(recorded: Run, event: Event, mutation: Event) -> bool:
+    """An append that nobody fetched before its broker died may have been longer: what a crash leaves, the next start tells."""
+    if event.says is not Says.APPENDS or mutation["next"] <= event["next"]:
+        return False
+    later = [other for other in recorded.events if other.by == event.by and other.at > event.at]
+    died = next((other.at for other in later if other.says is Says.RESTARTS), None)
+    fetched = [e for e in later if e.says is Says.NOTES_FETCH and e.at < (died or 0) and e["offset"] >= event["next"]]
+    return died is not None and not fetched
+
+
 def names_it(verdict: Verdict, mutation: Event) -> bool:
     """Whether the first line that is not explained is the mutation, or comes when that has been taken, or just before it."""
     if verdict.stuck is None:
@@ -90,12 +100,12 @@ def test_what_a_line_says_could_not_be_otherwise(name: str) -> None:
 @pytest.mark.parametrize("name", RUNS)
 def test_nothing_that_any_line_says_could_be_otherwise(name: str) -> None:
     recorded = run(name)
-    assert unexplained(recorded, list(mutations(recorded))) == []
+    chosen = [(event, other) for event, other in mutations(recorded) if not died_with_its_broker(recorded, event, other)]
+    assert unexplained(recorded, chosen) == []
 
 
 CHANGES: tuple[tuple[Says, dict[str, Any], dict[str, Any]], ...] = (
     (Says.CHANGES, {}, {"leader": 2}),
-    (Says.CHANGES, {}, {"isr": frozenset({0, 1, 2})}),
     (Says.COMMITS_ISR, {}, {"isr": frozenset({0, 1})}),
     (Says.LEADS, {"by": 1}, {"hw": 2}),
     (Says.LEARNS_ISR, {}, {"isr": frozenset({0, 1})}),
@@ -127,6 +137,14 @@ def test_a_line_about_the_killed_leader_that_is_changed_is_not_explained(name: s
 def test_a_run_that_lacks_a_line_is_not_valid(name: str, says: Says, fields: dict[str, Any]) -> None:
     recorded = run(name)
     assert recorded.validated(recorded.changed(recorded.the(says, **fields))).stuck is not None
+
+
+@pytest.mark.slow
+def test_who_died_may_have_died_before_the_controller_says_so_and_only_the_next_start_tells() -> None:
+    recorded = run("k4-s3")
+    event = recorded.the(Says.CHANGES)
+    found = recorded.validated(recorded.changed(event, edited(event, isr=frozenset({0, 1, 2}))))
+    assert found.is_valid  # Leadership moves, and the crash, which no line tells of at its time, takes broker 0 out of the ISR.
 
 
 def test_without_the_line_of_its_restart_a_killed_broker_counts_as_one_that_lost_its_session() -> None:
