@@ -60,7 +60,7 @@ def mutations(recorded: Run) -> Iterator[tuple[Event, Event]]:
 
 
 def died_with_its_broker(recorded: Run, event: Event, mutation: Event) -> bool:
-    """An append that nobody fetched before its broker died may have been longer: what a crash leaves, the next start tells."""
+    """An append that nobody fetched before its broker died may have been longer: the next start tells what is left."""
     if event.says is not Says.APPENDS or mutation["next"] <= event["next"]:
         return False
     later = [other for other in recorded.events if other.by == event.by and other.at > event.at]
@@ -144,7 +144,7 @@ def test_who_died_may_have_died_before_the_controller_says_so_and_only_the_next_
     recorded = run("k4-s3")
     event = recorded.the(Says.CHANGES)
     found = recorded.validated(recorded.changed(event, edited(event, isr=frozenset({0, 1, 2}))))
-    assert found.is_valid  # Leadership moves, and the crash, which no line tells of at its time, takes broker 0 out of the ISR.
+    assert found.is_valid  # Leadership moves, and the crash, of which no line tells at its time, takes out broker 0.
 
 
 def test_without_the_line_of_its_restart_a_killed_broker_counts_as_one_that_lost_its_session() -> None:
