@@ -75,6 +75,7 @@ RARE: dict[str, dict[str, tuple[str | None, dict[str, Any]]]] = {
         "ReturnWithEmptyDisk": ("2.0", {**DISK, "unnoticed_restarts": 1}),
         "RefuseAlterPartition": ("3.9", {**ONE, "crashes": "none", "zombies": 1, "acks": "1"}),
         "FetchLateWhileHwWaits": ("4.0", {**ONE, **MOVES, "crashes": "none"}),
+        "LateRecordsAreMixed": ("4.0", {**ONE, **MOVES, "late_reads": 1, "crashes": "none"}),
         "RemoveFromIsr": ("2.4", {**ONE, "replicas": 3, "acks": "all", "crashes": "none", "reassignment": 1, "assigned": 1,
                                   "moved_to": 2}),
         "AnswerFromBehind": ("3.2", {**ONE, "crashes": "none", "leadership_moves": 1, "controllers": 1, "acks": "0"}),
@@ -287,7 +288,7 @@ def test_a_late_answer_departs_from_the_leader_and_arrives_or_is_dropped_late() 
                 (answer,) = (item for item in messages_of(step) if item.is_late and item.receiver == f"broker {broker}")
                 assert answer.sender == f"broker {awaits['leader']}"
                 assert answer.sent < step.index
-                counts = action.action.name in ("LateAnswerCounts", "LateRecordsCount")
+                counts = action.action.name in ("LateAnswerCounts", "LateRecordsCount", "LateRecordsAreMixed")
                 assert (answer.received, answer.dropped) == ((step.index, None) if counts else (None, step.index))
                 seen.add(action.action.name)
     assert seen >= {"FetchLate", "FetchDivergingLate", "LateAnswerCounts", "LateRecordsCount", "LateAnswerIsDropped"}
