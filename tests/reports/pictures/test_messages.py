@@ -98,7 +98,7 @@ TWO_PARTIES: dict[str, set[str]] = {
     "partition": {
         *("BecomeFollower", "TruncateByEpoch", "FetchRecord", "FetchNothingNew", "FetchUnanswered", "FetchDiverging"),
         *("FetchAtOnce", "FetchWhileHwWaits", "ProduceWhileHwWaits", "ShrinkIsrWhileHwWaits", "RefuseAlterPartition"),
-        *("FetchLate", "FetchLateWhileHwWaits", "LateRecordsCount", "LateAnswerCounts"),
+        *("FetchLate", "FetchLateWhileHwWaits", "LateRecordsAreMixed"),
         *("FetchDivergingLate", "Halt", "ReadBeforeTruncation", "ShrinkIsr", "AskToShrink", "AskToExpand", "LoseAnswer"),
         *("CommitAlterPartition", "ElectLeader", "ElectUncleanly", "MoveLeadership", "Produce", "Retry", "RetryKnown"),
         *("Read", "QueryLatestOffset", "TakeOutAsController", "ElectAsController", "MoveLeadershipAsController"),
