@@ -199,6 +199,8 @@ def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]
 
 NEEDS: Mapping[Constant, tuple[Constant, ...]] = {
     settings.answer_names_epoch: (settings.late_answers,),
+    settings.truncating_takes_none: (settings.late_answers,),
+    settings.appends_up_to_epoch: (settings.late_reads,),
     settings.epoch_cache_truncated: (settings.epoch_cache,),
     settings.query_waits_for_epoch: (settings.offset_queries,),
     settings.client_epoch: (settings.offset_queries,),
@@ -215,7 +217,8 @@ NEEDS: Mapping[Constant, tuple[Constant, ...]] = {
 """Rules that say nothing while all of these constants are off; `in_flight_refused` is about settings alone and never does."""
 
 _NEVER_ON = (
-    settings.late_answers, settings.epoch_cache, settings.offset_queries, settings.directories_move, settings.reassignment
+    settings.late_answers, settings.late_reads, settings.epoch_cache, settings.offset_queries, settings.directories_move,
+    settings.reassignment,
 )  # fmt: skip
 NEVER_ASKED = frozenset(
     {rule.name for rule, switches in NEEDS.items() if set(switches) <= set(_NEVER_ON)} | {settings.in_flight_refused.name}

@@ -14,8 +14,7 @@ from acked.checker.audit.gather import Given, Remark, Severity
 from acked.checker.audit.keys import KEYS, MAX_INT, ReleaseNumber
 from acked.checker.audit.release import plane_given, plane_words, planes_in, spoken_release
 from acked.checker.errors import ConfigurationError
-from acked.model.partition import idempotence
-from acked.model.partition.conflicts import unused_min_isr
+from acked.model.partition.conflicts import MAX_IN_FLIGHT, MAX_IN_FLIGHT_AT_FIRST, conflicts_of_idempotence, unused_min_isr
 from acked.model.partition.versions import KRAFT
 
 MAX_REPLICAS = 5
@@ -213,11 +212,11 @@ class _Configuring:
 
     @property
     def _most_in_flight(self) -> int:
-        return idempotence.MAX_IN_FLIGHT if self.version.since("1.0") else idempotence.MAX_IN_FLIGHT_AT_FIRST
+        return MAX_IN_FLIGHT if self.version.since("1.0") else MAX_IN_FLIGHT_AT_FIRST
 
     def _conflicts(self, is_asked: bool) -> None:
         acks, retries, in_flight = (self.values[key] for key in (keys.ACKS, keys.RETRIES, keys.IN_FLIGHT))
-        found = idempotence.conflicts(acks.value, retries.number, in_flight.number, self._most_in_flight)
+        found = conflicts_of_idempotence(acks.value, retries.number, in_flight.number, self._most_in_flight)
         conflicts = [(self.values[key], f"{key} {reason}") for key, reason in found]
         for value, reason in conflicts:
             if is_asked or (value is in_flight and self.version.since("4.0")):

@@ -58,7 +58,7 @@ FIELDS: Mapping[Says, Fields] = {
     Says.NOTES_FETCH: _fields("follower offset", "hw asks_to_add"),
     Says.TAKES_ANSWER: _fields("leader offset records leader_hw", "hw cut"),
     Says.LEADS: _fields("epoch offset hw isr", "raised"),
-    Says.FOLLOWS: _fields("epoch offset hw", "leader"),
+    Says.FOLLOWS: _fields("epoch offset hw", "leader appending"),
     Says.LEARNS_ISR: _fields("isr", "epoch hw raised"),
     Says.ASKS_TO_SHRINK: _fields("followers", "isr"),
     Says.ASKS_TO_EXPAND: _fields("follower", "isr hw cut"),
@@ -74,10 +74,10 @@ FIELDS: Mapping[Says, Fields] = {
 
 `hw` is the high watermark after the step where it moved (of LEADS, FOLLOWS, LEARNS_ISR and RESTARTS what it is before),
 `raised` the one after where both are told; `offset` a log end before, `next` and `end` one after; `leader_hw` what the
-leader's answer carried; `cut` that the process ended before it said the rest, such as of which fetch this came; `version` the
-partition epoch, which numbers the controller's changes; `recorded` that the change is read from the metadata log, which does
-not say who asked for it. What CHANGES does not tell did not change. Lines of ZooKeeper's time name neither the leader that a
-broker follows nor who asks for an ISR.
+leader's answer carried; `cut` that the process ended before it said the rest, such as of which fetch this came; `appending`
+that the fetcher was taking up an answer meanwhile; `version` the partition epoch, which numbers the controller's changes;
+`recorded` that the change is read from the metadata log, which does not say who asked for it. What CHANGES does not tell
+did not change. Lines of ZooKeeper's time name neither the leader that a broker follows nor who asks for an ISR.
 """
 
 

@@ -95,6 +95,21 @@ class Explainer:
         for action in ("FetchAtOnce", "FetchWhileHwWaits"):
             yield from self._follow((move(action, end, follower=follower, leader=leader), *expands), state, told)
 
+    def departing_ways(self, event: Event, answer: Event, state: State) -> Iterator[Way]:
+        """Every way to explain that a leader notes a fetch, or its follower hears who leads, after an answer has departed."""
+        follower, leader = self.subject.index[answer.by], self.subject.index.get(answer["leader"], -1)
+        theirs, took = self.subject.at[leader], answer["leader_hw"]
+        read = self._is(theirs.hw, took, "that the leader's HW was", took, before=True)
+        plans = list(self._plans[event.says](event, state))
+        if event.says is Says.NOTES_FETCH:
+            plans = [(self._expansion(event, leader), self._noted(event))]
+        else:
+            read = self._both(read, lambda was, now: None if was[theirs.hw] == now[theirs.hw] else "the HW rises untold")
+        for action in ("FetchLate", "FetchLateWhileHwWaits"):
+            departs = move(action, answer["offset"] + answer["records"], follower=follower, leader=leader)
+            for moves, told in plans:
+                yield from self._follow((departs, *moves), state, self._both(read, told))
+
     def reasons(self, event: Event, state: State) -> tuple[str, ...]:
         """Why an event has no explanation in a state; empty if it has one."""
         self._found = []
@@ -272,6 +287,14 @@ class Explainer:
             return
         fetch = {"follower": self._me(event), "leader": leader}
         end = event["offset"] + event["records"]
+        place = self.subject.at[self._me(event)]
+        if state[place.late_leader] == leader + 1:
+            yield (move("LateRecordsCount", follower=self._me(event)),), self._both(
+                self._is(place.end, event["offset"], "log end", event["offset"], before=True),
+                self._is(place.end, end, "that the log then ends at", end),
+                self._is(place.late_hw, event["leader_hw"], "that the leader's HW was", event["leader_hw"], before=True),
+                self._raised(event),
+            )
         yield (move("FetchAtOnce", end, **fetch),), told
         yield (move("FetchWhileHwWaits", end, **fetch),), told
 
@@ -298,11 +321,13 @@ class Explainer:
             yield (), self._is(place.end, event["offset"], "log end", event["offset"])
             return
         leader = self.subject.index.get(named)
-        told = self._both(
-            self._is(place.end, event["offset"], "log end", event["offset"]),
-            self._is(place.hw, event["hw"], "HW", event["hw"]),
-            self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]),
-        )
+        told = self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"])
+        if not event.get("appending"):  # Else log end and high watermark may be those before or after.
+            told = self._both(
+                self._is(place.end, event["offset"], "log end", event["offset"]),
+                self._is(place.hw, event["hw"], "HW", event["hw"]),
+                told,
+            )
         if leader is None:
             yield (), lambda *_: f"broker {named} does not hold the partition"
         else:
@@ -411,10 +436,8 @@ class Explainer:
                 if event.get("recorded"):  # A record does not say who asked for a change.
                     yield from self._commits_isr(event, state)
                 yield away, told
-            if leader is None:
-                continue
-            if leader < 0:
-                epoch = event.get("epoch")
+            epoch = event.get("epoch")
+            if (leader is None and leads < 0) or (leader is not None and leader < 0):
                 yield away if epoch is None else (*away, move(PASSED_OVER, epoch)), told
             for election in elected:
                 yield (*away, election), told

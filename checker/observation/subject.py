@@ -21,14 +21,17 @@ from acked.model.partition.versions import KRAFT, LATEST, VERSIONS
 
 LARGEST = 2**52
 """Beyond every offset and every leader epoch of a run."""
-UNSEEN = ("producer", "consumer", "log.records.id", "log.records.session")
+UNSEEN = (
+    "producer", "consumer",
+    "log.records.id", "log.records.session", "late.log.records.id", "late.log.records.session",
+)  # fmt: skip
 MOST_REPLICAS = 5
 
 CIRCUMSTANCES: Mapping[str, object] = {
     "records": 1, "retries": False, "idempotence": False, "in_flight": 5, "delivery_timeout": False, "producer_restarts": 0,
     "crashes": "lossy", "lossy_crashes": 0, "kills": True, "zombies": True, "leadership_moves": True, "acks": "1",
     "unclean_election": True, "unnoticed_restarts": True, "config_changes": False, "directories_move": False,
-    "late_answers": False, "epoch_cache": False, "consumer": "none", "offset_queries": False,
+    "late_answers": True, "late_reads": False, "epoch_cache": False, "consumer": "none", "offset_queries": False,
 }  # fmt: skip
 """What may go wrong in a real run, which is everything that lines can tell of; settings given by the user come on top."""
 
@@ -60,6 +63,8 @@ class Places:
     outdated: int
     down: int
     known: tuple[int, ...]
+    late_leader: int
+    late_hw: int
 
 
 class Subject:
@@ -111,6 +116,8 @@ class Subject:
             pending=self._leaf("broker", r, "pending"),
             outdated=self._leaf("broker", r, "outdated"),
             down=self._leaf("broker", r, "down"),
+            late_leader=self._leaf("late", r, "leader"),
+            late_hw=self._leaf("late", r, "hw"),
             known=tuple(self._leaf("known_end", r, other) for other in range(len(self.brokers))),
         )
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from acked.checker.observation.events import CONTROLLER, Event, Says
-from acked.checker.observation.explaining import Explainer, Move
+from acked.checker.observation.explaining import Explainer, Move, Way
 from acked.checker.observation.subject import Subject
 from acked.model.concrete.program import State
 
@@ -140,6 +140,7 @@ class Walk:
         self._lanes = [_Lane() for _ in self._numbers]
         self._own = [self._numbers[broker, None] for broker in subject.brokers]
         self._owners = [by for by, _ in self._numbers]
+        self._names_epoch = bool(subject.concrete.constants["answer_names_epoch"])
         self._asked: Asked = (None,) * len(subject.brokers)
         self._frames: deque[_Frame] = deque()
         self._dead: set[tuple[tuple[int, ...], State, Asked]] = set()
@@ -239,17 +240,40 @@ class Walk:
                 yield from self._answers(number, event)
         for number, event in self._held_up(heads):
             yield from self._answers(number, event)
-        yielded = set()
+        yielded, awaiting = set(), []
         for _, number, event in heads:
             if event.says is not Says.TAKES_ANSWER:
                 yielded.add(number)
-                yield from self._choices(number, event)
+                if event.says is Says.RESTARTS and self._is_missed_later(event):
+                    awaiting.append((number, event))
+                else:
+                    yield from self._choices(number, event)
         # Nothing of what is near goes on: read as far ahead as lanes may be apart.
         for _, number, event in self._heads(self.slack.between):
             if event.says is Says.TAKES_ANSWER:
                 yield from self._answers(number, event)
             elif number not in yielded:
                 yield from self._choices(number, event)
+        for number, event in awaiting:
+            yield from self._choices(number, event)
+
+    def _is_missed_later(self, restarts: Event) -> bool:
+        """Whether a broker is back before the controller has missed it: the controller's change comes first then.
+
+        In the model a crash takes the broker out of the ISR and out of office in the same step.
+        """
+        mine, leads = self.subject.mask([restarts.by]), self.state[self.subject.leader] - 1
+        if not self.state[self.subject.isr] & mine and leads != self.subject.index[restarts.by]:
+            return False
+        self._read_until(restarts.at + self.slack.between)
+        lane = self._lanes[self._numbers[CONTROLLER, None]]
+        for event in lane.events[lane.taken :]:
+            if event.get("was") is not None and event.get("isr") is not None:
+                if not self.subject.mask(event["was"]) & mine:
+                    return False
+                if not self.subject.mask(event["isr"]) & mine:
+                    return True
+        return False
 
     def _held_up(self, heads: list[tuple[int, int, Event]]) -> Iterator[tuple[int, Event]]:
         """Answers that were taken long after their leader gave them: lines of other brokers came between by the thousand.
@@ -312,8 +336,40 @@ class Walk:
         asked = self._asked
         if event.says in (Says.RESTARTS, Says.FOLLOWS, Says.LEADS):
             index = self.subject.index[event.by]
+            if event.says is not Says.RESTARTS and asked[index] is not None:
+                yield from self._departs(number, (number,), event, asked)
+                if self.state[self.subject.at[index].late_leader]:
+                    yield from self._ways((number,), (event,), asked)
             asked = (*asked[:index], None, *asked[index + 1 :])
         yield from self._ways((number,), (event,), asked)
+
+    def _departs(self, follower: int, lanes: tuple[int, ...], event: Event, asked: Asked) -> Iterator[_Choice]:
+        """The event together with the departure of the answer that the follower, by its lane, takes in a later epoch."""
+        answer = self._late_answer(follower, asked)
+        if answer is not None:
+            yield from self._made(self.explainer.departing_ways(event, answer, self.state), lanes, (event,), asked)
+
+    def _late_answer(self, number: int, asked: Asked) -> Event | None:
+        """The answer that a follower takes after it has heard of a leader epoch, if it is to the fetch that it has asked.
+
+        None where answers of former epochs are dropped (KAFKA-18991).
+        """
+        wanted = asked[self.subject.index[self._owners[number]]]
+        lane = self._lanes[number]
+        head = lane.head()
+        if wanted is None or head is None or self._names_epoch:
+            return None
+        at = lane.taken + 1
+        while True:
+            for event in lane.events[at:]:
+                if event.says is Says.RESTARTS:
+                    return None
+                if event.says is Says.TAKES_ANSWER and event["leader"] == wanted[0]:
+                    return event if event["offset"] == wanted[1] else None
+            at = len(lane.events)
+            if self._next is None or self._next.at > head.at + self.slack.between:
+                return None
+            self._read_until(self._next.at)
 
     def _ways(self, lanes: tuple[int, ...], events: tuple[Event, ...], asked: Asked) -> Iterator[_Choice]:
         ways = (
@@ -321,6 +377,11 @@ class Walk:
             if len(events) == 1
             else self.explainer.joint_ways(events[0], events[1], self.state)
         )
+        yield from self._made(ways, lanes, events, asked)
+
+    def _made(
+        self, ways: Iterator[Way], lanes: tuple[int, ...], events: tuple[Event, ...], asked: Asked
+    ) -> Iterator[_Choice]:
         for way in ways:
             choice = _Choice(lanes, Taken(events, way.moves, way.after), asked)
             if not self._dead or not self._is_dead(choice):
@@ -343,7 +404,10 @@ class Walk:
         answer = self._lanes[lane].head()
         if answer is not None and answer.says is Says.TAKES_ANSWER and _may_answer(noted, answer):
             yield from self._ways((number, lane), (noted, answer), (*before, None, *after))
-        yield from self._ways((number,), (noted,), (*before, (noted.by, noted["offset"]), *after))
+        asked = (*before, (noted.by, noted["offset"]), *after)
+        if answer is not None and answer.says in (Says.FOLLOWS, Says.LEADS):
+            yield from self._departs(lane, (number,), noted, asked)
+        yield from self._ways((number,), (noted,), asked)
 
     def _answers(self, number: int, answer: Event) -> Iterator[_Choice]:
         """An answer to a fetch that its leader has noted."""

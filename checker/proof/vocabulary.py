@@ -19,6 +19,7 @@ from acked.model.language.domain import (
     IdDomain,
     LogDomain,
     OptionalDomain,
+    PresentDomain,
     Range,
     SetDomain,
     StructDomain,
@@ -132,7 +133,7 @@ def _things(
     elif isinstance(domain, ArrayDomain):
         for item in _of_type(variables, getattr(domain.index, "item", None), used):
             yield from _things(domain.element, f"{text}[{item.name}]", (*used, item), _element(get, item), variables)
-    elif isinstance(domain, LogDomain):
+    elif isinstance(domain, LogDomain) and not isinstance(domain.end, PresentDomain):
         yield _Thing(text, "log", domain.offset, used, get)
         yield _Thing(f"{text}.end", "number", domain.offset, used, _attribute(get, "end"))
         for item in _of_type(variables, domain.offset, used):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from acked.checker.errors import SpecUnreadable
@@ -117,6 +117,8 @@ class Joiner:
         if fact.tells is Tells.PLACED:
             self._replicas = fact.fields  # ZooKeeper's controller says in its next line who leads.
             return
+        if fact.tells is Tells.FOLLOWER and self._is_appending():
+            fact = replace(fact, fields={**fact.fields, "appending": True})
         thread = self._threads.setdefault(fact.thread, _Thread())
         held = [item.tells for item in thread.held]
         if fact.tells is Tells.RECORDED:
@@ -151,6 +153,10 @@ class Joiner:
         if self._takes_first is None and self._node.release is not None:
             self._takes_first = [int(part) for part in self._node.release.split("-")[0].split(".")] < [3, 4, 1]
         return bool(self._takes_first)
+
+    def _is_appending(self) -> bool:
+        """Whether a fetcher has got an answer and not yet said what became of it."""
+        return any(thread.held and thread.held[0].tells is Tells.GOT for thread in self._threads.values())
 
     def _goes_on(self, thread: _Thread, fact: Fact) -> bool:
         """Whether a controller's line is of the change that the thread's last one is of."""

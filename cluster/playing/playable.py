@@ -31,12 +31,17 @@ from acked.model.partition.state import Replica, State
 
 _WAITS = "whether the high watermark waits for a follower outside the ISR depends on how long ago that one had caught up"
 _RACE = "it is a race inside one broker, which drops the connection when its role changes"
+_LATE = "no step of the driver holds an answer to a fetch while its follower hears who leads; exercises came to it by chance"
 _ASKS_WHEN_FETCHED = "a leader asks when it is fetched from, and by that fetch it would learn more than it knows here"
 NOT_PLAYED: Mapping[str, str] = {
     "ProduceWhileHwWaits": _WAITS,
     "FetchWhileHwWaits": _WAITS,
     "LearnIsrWhileHwWaits": _WAITS,
     "ShrinkIsrWhileHwWaits": _WAITS,
+    "FetchLate": _LATE,
+    "FetchLateWhileHwWaits": _LATE,
+    "LateRecordsCount": _LATE,
+    "LateRecordsAreMixed": "nothing outside a broker comes between the parts of an answer that it sends",
     "FetchDivergingLate": _RACE,
     "LateAnswerCounts": _RACE,
     "LateAnswerIsDropped": _RACE,

@@ -80,7 +80,8 @@ class Layout(Schema):
                 yield from self._leaves(domain.element, (*path, k))
         else:
             assert isinstance(domain, LogDomain)
-            self._logs.append((path, domain))
+            if not is_absent(domain, self.constants):
+                self._logs.append((path, domain))
             yield (*path, LogDomain.END), domain.end
 
     def _seen(self, path: Path, domain: LeafDomain) -> LeafDomain:

@@ -155,7 +155,10 @@ class Reading:
 
     def _families(self, domain: Domain, key: Key, indices: tuple[Index, ...]) -> Iterator[Family]:
         if isinstance(domain, PresentDomain):
-            yield Family(key, domain.inner, indices, domain.is_absent(self.constants))
+            leaf = domain.inner
+            while isinstance(leaf, PresentDomain):
+                leaf = leaf.inner
+            yield Family(key, leaf, indices, domain.is_absent(self.constants))
         elif isinstance(domain, LeafDomain):
             yield Family(key, domain, indices)
         elif isinstance(domain, StructDomain):
@@ -164,11 +167,12 @@ class Reading:
         elif isinstance(domain, ArrayDomain):
             yield from self._families(domain.element, (*key, None), (*indices, self._index(domain.index)))
         elif isinstance(domain, LogDomain):
-            yield Family((*key, LogDomain.END), domain.end, indices)
+            yield from self._families(domain.end, (*key, LogDomain.END), indices)
             last = self.logic.int(resolve(domain.size, self.constants)) - 1
             slot = Index(INT, domain.offset, (self.logic.int(0), last))
-            record = StructDomain(domain.record)
-            yield from self._families(record, (*key, LogDomain.RECORDS, None), (*indices, slot))
+            for path, field in domain.record_leaves():
+                names = tuple(str(part) for part in path)
+                yield from self._families(field, (*key, LogDomain.RECORDS, None, *names), (*indices, slot))
         else:
             raise ModelError(f"{type(domain).__name__} has no first-order reading")
 

@@ -247,7 +247,7 @@ class PresentDomain(LeafDomain):
 
     def is_absent(self, constants: Constants) -> bool:
         """Whether the constants leave the field out."""
-        return resolve(self.when, constants) == 0
+        return resolve(self.when, constants) == 0 or is_absent(self.inner, constants)
 
     def cardinality(self, constants: Constants) -> int:
         return 1 if self.is_absent(constants) else self.inner.cardinality(constants)
@@ -339,12 +339,14 @@ class ArrayDomain(Domain):
 class LogDomain(Domain):
     """An append-only sequence of at most `size` records that can be cut; slots past the end hold code 0.
 
-    A record is made of single fields, and of structs of them. Ids are kept as `SlotDomain` says.
+    A record is made of single fields, and of structs of them. Ids are kept as `SlotDomain` says. Where the constant
+    `when` is 0 the log is absent, as `PresentDomain` says.
     """
 
     record: type[Declaration]
     offset: type[Int]
     size: IntLike
+    when: IntLike = 1
 
     RECORDS: ClassVar[str] = "records"
     END: ClassVar[str] = "end"
@@ -354,9 +356,12 @@ class LogDomain(Domain):
         self.record_leaves()
 
     @cached_property
-    def end(self) -> Range:
+    def end(self) -> LeafDomain:
         """The domain of the log end offset."""
-        return Range(self.offset, 0, self.size)
+        return self._present(Range(self.offset, 0, self.size))
+
+    def _present(self, domain: LeafDomain) -> LeafDomain:
+        return domain if isinstance(self.when, int) else PresentDomain(domain, self.when)
 
     def record_leaves(self) -> list[tuple[Path, LeafDomain]]:
         """The fields of a record as it declares them; `ModelError` if one of them is an array or a log."""
@@ -365,7 +370,7 @@ class LogDomain(Domain):
             if not isinstance(domain, LeafDomain):
                 name = f"{self.record.__name__}.{path_name(path)}"
                 raise ModelError(f"{name} cannot be in a log: a record holds single fields and structs of single fields")
-            found.append((path, domain))
+            found.append((path, self._present(domain)))
         return found
 
     def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:
@@ -423,6 +428,8 @@ def is_absent(domain: Domain, constants: Constants) -> bool:
         return is_absent(domain.element, constants)
     if isinstance(domain, StructDomain):
         return all(is_absent(part, constants) for part in domain.struct.domains().values())
+    if isinstance(domain, LogDomain):
+        return is_absent(domain.end, constants)
     return isinstance(domain, PresentDomain) and domain.is_absent(constants)
 
 

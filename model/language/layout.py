@@ -191,7 +191,8 @@ def meanings(state: type[Declaration], constants: Constants) -> Iterator[str]:
             yield from walk(domain.element, f"{path}[{of_leaf(domain.index)}]")
         elif isinstance(domain, LogDomain):
             yield from walk(domain.end, f"{path}.{LogDomain.END}")
-            yield from walk(StructDomain(domain.record), f"{path}.{LogDomain.RECORDS}[]")
+            for inside, leaf in domain.record_leaves():
+                yield from walk(leaf, f"{path}.{LogDomain.RECORDS}[].{path_name(inside)}")
         else:
             assert isinstance(domain, LeafDomain)
             yield f"{path} {of_leaf(domain)}"

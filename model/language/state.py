@@ -430,8 +430,10 @@ def Array(index: Any, element: Any) -> Any:  # noqa: N802
     return Typed(ArrayDomain(as_leaf(index), inner))
 
 
-def Log(record: type[S], offset: type[N], size: IntLike) -> Typed[LogView[S, N], None]:  # noqa: N802
-    """A log of at most `size` records; `offset` is the unit of its positions.
+def Log(  # noqa: N802
+    record: type[S], offset: type[N], size: IntLike, when: IntLike = 1
+) -> Typed[LogView[S, N], None]:
+    """A log of at most `size` records; `offset` is the unit of its positions. It is there only where `when` is not 0.
 
     >>> class Record(Struct):
     ...     value = field(Count, "what the client sent")
@@ -440,7 +442,7 @@ def Log(record: type[S], offset: type[N], size: IntLike) -> Typed[LogView[S, N],
     >>> [path for path, _ in Replica.domains()["log"].leaves((), {"records": 1})]
     [('end',), ('records', 0, 'value')]
     """
-    return Typed(LogDomain(record, offset, size))
+    return Typed(LogDomain(record, offset, size, when))
 
 
 def all_of(item: type[I]) -> SetValue[I]:

@@ -28,6 +28,7 @@ from acked.model.partition.settings import (
     expand_in_own_epoch,
     fenced_stay_out,
     keeps_empty_epochs,
+    late_answers,
     max_leader_epoch,
     maximal_isr,
     moves_in_one_record,
@@ -373,6 +374,9 @@ def renumber_epochs(s: State) -> None:
             empty = s.broker[r].empty_epoch
             in_use.append((empty.is_some, empty.value))
         in_use += [(s.log[r].has(o), s.log[r].at(o).epoch) for o in each(Offset)[:-1]]
+        if late_answers.on:
+            brought = s.late[r].log
+            in_use += [(brought.has(o), brought.at(o).epoch) for o in each(Offset)[:-1]]
     if asks_in_epoch.value:
         in_use.append((truth(True), s.consumer.epoch))
     if contend.value:
@@ -390,6 +394,7 @@ def renumber_epochs(s: State) -> None:
         if keeps_empty_epochs.value:
             empty = s.broker[r].empty_epoch
             s.broker[r].empty_epoch = ite(empty.is_some, rank(empty.value), empty)
-        for o in each(Offset)[:-1]:
-            record = s.log[r].at(o)
-            record.epoch = rank(record.epoch)
+        for log in (s.log[r], s.late[r].log) if late_answers.on else (s.log[r],):
+            for o in each(Offset)[:-1]:
+                record = log.at(o)
+                record.epoch = rank(record.epoch)

@@ -1,16 +1,41 @@
 """Settings that contradict each other: what Kafka refuses, what it drops silently, and what it accepts and ignores.
 
-`settle`, which makes of a spec's settings those that a cluster would run with, and warns of every difference.
+`settle`, which makes of a spec's settings those that a cluster would run with, and warns of every difference; and Kafka's own
+checks of enable.idempotence (KIP-98, KIP-679, KAFKA-5494, KAFKA-13673).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from acked.model.formulas.errors import ModelError
-from acked.model.partition import controllers, idempotence
+from acked.model.partition import controllers
 from acked.model.partition.settings import ACKS_0, ACKS_1, ACKS_ALL, NO_CRASHES, acks
 from acked.model.partition.versions import KRAFT, ZOOKEEPER
+
+MAX_IN_FLIGHT = 5
+"""Requests in flight for which a leader remembers the batches of a producer (KIP-98; KAFKA-5494, 1.0)."""
+
+MAX_IN_FLIGHT_AT_FIRST = 1
+"""What it was in 0.11."""
+
+ACKS, RETRIES, IN_FLIGHT = "acks", "retries", "max.in.flight.requests.per.connection"
+
+
+def conflicts_of_idempotence(
+    acks: str, retries: int, in_flight: int, most_in_flight: int = MAX_IN_FLIGHT
+) -> Iterator[tuple[str, str]]:
+    """The settings that idempotence cannot be had with, each with what it must be, in the order in which Kafka looks.
+
+    `acks` is all, 0 or 1.
+    """
+    if retries == 0:
+        yield RETRIES, "must not be 0 when the idempotent producer is used"
+    if acks != "all":
+        yield ACKS, "must be all when the idempotent producer is used, or it could guarantee nothing"
+    if in_flight > most_in_flight:
+        yield IN_FLIGHT, f"must be at most {most_in_flight} when the idempotent producer is used"
+
 
 _KRAFT_ONLY = ("isr_checks_broker_epoch", "alter_bumps_epoch", "eligible_leader_replicas")
 """Rules that only a KRaft controller can apply: KIP-903, KAFKA-15021, KIP-966."""
@@ -23,6 +48,7 @@ _WITHOUT_EFFECT: tuple[tuple[str, Callable[[Mapping[str, int]], bool], str], ...
         lambda c: bool(c["reregistration_noticed"]),
         "a broker that registers again is taken out of the ISR first (reregistration_noticed)",
     ),
+    ("late_reads", lambda c: not c["late_answers"], "no answer is late (late_answers)"),
     ("config_changes", lambda c: not c["eligible_leader_replicas"], "there are no eligible leader replicas to forget"),
     (
         "directories_move",
@@ -49,16 +75,16 @@ def settle(
     settled = dict(constants)
     warnings: list[str] = []
     if constants["idempotence"] and not constants["five_in_flight"] and "in_flight" not in given:
-        settled["in_flight"] = idempotence.MAX_IN_FLIGHT_AT_FIRST
-        warnings.append(f"{idempotence.IN_FLIGHT} is 1: before 1.0 there may be no more with idempotence")
+        settled["in_flight"] = MAX_IN_FLIGHT_AT_FIRST
+        warnings.append(f"{IN_FLIGHT} is 1: before 1.0 there may be no more with idempotence")
     conflict = _conflict(settled)
     if constants["idempotence"] and conflict:
         if given.get("idempotence"):
             raise ModelError(f"enable.idempotence=true is refused by the producer together with {conflict}")
-        if constants["in_flight"] > idempotence.MAX_IN_FLIGHT and constants["in_flight_refused"]:
+        if constants["in_flight"] > MAX_IN_FLIGHT and constants["in_flight_refused"]:
             raise ModelError(
-                f"from 4.0 the producer refuses {idempotence.IN_FLIGHT}={constants['in_flight']} unless "
-                f"enable.idempotence=false is set; with idempotence there may be {idempotence.MAX_IN_FLIGHT}"
+                f"from 4.0 the producer refuses {IN_FLIGHT}={constants['in_flight']} unless "
+                f"enable.idempotence=false is set; with idempotence there may be {MAX_IN_FLIGHT}"
             )
         settled["idempotence"] = 0
         warnings.append(f"idempotence, the release's default, is dropped in silence because of {conflict}")
@@ -102,10 +128,10 @@ def _conflict(constants: Mapping[str, int]) -> str:
     """The first setting that idempotence cannot be had with, if any."""
     mode = str(acks.show(constants["acks"]))
     said = {
-        idempotence.ACKS: mode,
-        idempotence.RETRIES: constants["retries"],
-        idempotence.IN_FLIGHT: constants["in_flight"],
+        ACKS: mode,
+        RETRIES: constants["retries"],
+        IN_FLIGHT: constants["in_flight"],
     }
-    most = idempotence.MAX_IN_FLIGHT if constants["five_in_flight"] else idempotence.MAX_IN_FLIGHT_AT_FIRST
-    found = idempotence.conflicts(mode, constants["retries"], constants["in_flight"], most)
+    most = MAX_IN_FLIGHT if constants["five_in_flight"] else MAX_IN_FLIGHT_AT_FIRST
+    found = conflicts_of_idempotence(mode, constants["retries"], constants["in_flight"], most)
     return next((f"{name}={said[name]}" for name, _ in found), "")

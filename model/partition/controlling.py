@@ -32,7 +32,6 @@ from acked.model.partition.settings import (
     NO_CRASHES,
     assignment_keeps_elr,
     asynchronous_isr,
-    awaits,
     config_changes,
     crashes,
     dies_uncleanly,
@@ -43,6 +42,7 @@ from acked.model.partition.settings import (
     halts,
     isr_checks_broker_epoch,
     kills,
+    late_answers,
     leadership_moves,
     loses,
     reassignment,
@@ -199,9 +199,9 @@ def forget(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> No
     mine = s.broker[broker]
     stop_waiting(s, broker)
     resign(s, broker)
-    if awaits.value:
+    if late_answers.on:
         # The connection is gone with either end.
-        end_wait(s, (s.late.follower == broker) | (s.late.leader == broker))
+        for_each(Replica, lambda r: end_wait(s, r, (r == broker) | (s.late[r].leader == broker)))
     has_heard_of_removal(s, broker)
     mine.leader = None
     mine.leader_epoch = None

@@ -37,10 +37,7 @@ from acked.model.partition.controllers import ONE, controllers
 from acked.model.partition.messages import (
     FETCH,
     FETCH_DIVERGING,
-    FETCH_DIVERGING_LATE,
     FETCH_UNANSWERED,
-    LATE_ANSWER_ARRIVES,
-    LATE_ANSWER_ENDS,
     WHERE_MY_EPOCH_ENDS,
     hears_who_leads,
 )
@@ -53,16 +50,17 @@ from acked.model.partition.settings import (
     TO_HW,
     answer_names_epoch,
     asynchronous_isr,
-    awaits,
     diverging_fetch_ignored,
     epoch_known_at_election,
     fetch_fencing,
     halts,
     hw_waits_for_caught_up,
     keeps_empty_epochs,
+    late_answers,
     reassignment,
     truncate_under_same_leader,
     truncates_by_request,
+    truncating_takes_none,
     truncation,
     truncation_fencing,
 )
@@ -103,6 +101,9 @@ def follow(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> None:
     stop_waiting(s, follower)
     if answer_names_epoch.on:
         drop_late_answer(s, follower)
+    elif truncates_by_request.value and truncating_takes_none.on and late_answers.on:
+        # The thread that awaits the answer would ask where to truncate, and does not before it has got it.
+        end_wait(s, follower, must_truncate)
     if keeps_empty_epochs.value:
         note_empty_epoch(s, follower)
     broker.leader_epoch = epoch
@@ -140,17 +141,18 @@ def resign(s: State, broker: Replica) -> None:
 
 def drop_late_answer(s: State, follower: Replica) -> None:
     """Whatever answer the follower awaits will not count any more."""
-    if awaits.value:
-        end_wait(s, s.late.follower == follower)
+    if late_answers.on:
+        end_wait(s, follower, truth(True))
 
 
-def end_wait(s: State, over: Bool) -> None:
-    """Where `over`, no answer is late any more."""
-    late = s.late
-    late.follower = ite(over, None, late.follower)
+def end_wait(s: State, follower: Replica, over: Bool) -> None:
+    """Where `over`, no answer to the follower is late any more."""
+    late = s.late[follower]
     late.leader = ite(over, None, late.leader)
     late.fetched_at = ite(over, offset(0), late.fetched_at)
-    late.truncate_to = ite(over, offset(0), late.truncate_to)
+    late.hw = ite(over, offset(0), late.hw)
+    late.truncate_to = ite(over, None, late.truncate_to)
+    late.log.truncate(ite(over, offset(0), late.log.end))
 
 
 # -- truncation by request --------------------------------------------------------------------------------------------
@@ -276,8 +278,8 @@ def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
     require("another broker", leader != follower)
     require("follows", follows(s, leader, follower))
     require_replica_of(s, leader, follower)
-    if awaits.value:
-        require("awaits no answer of this leader", (s.late.follower != follower) | (s.late.leader != leader))
+    if late_answers.on:
+        require("awaits no answer of this leader", s.late[follower].leader != leader)
     if truncates_by_request.value:
         require("has truncated", ~s.broker[follower].truncating)
     if fetch_fencing.value == BY_CURRENT_EPOCH:
@@ -430,58 +432,6 @@ def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
     renumber_epochs(s)
 
 
-# -- an answer that is late -------------------------------------------------------------------------------------------
-
-
-@action(
-    says=lambda t: (
-        f"{says_round(t)}; their logs diverge, and the answer, to truncate to {t.after.late.truncate_to}, is late"
-    ),
-    when=lambda: bool(awaits.value),
-    actor="follower", fault=Fault.LATE, messages=FETCH_DIVERGING_LATE,
-)
-def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
-    """The answer that makes a follower truncate is on its way while leadership may change."""
-    require("no other answer is late", s.late.follower.is_none)
-    require_fetch(s, follower, leader)
-    require("the logs have diverged", have_diverged(s, leader, follower))
-    if not diverging_fetch_ignored.on:
-        leader_learns(s, leader, follower)
-    s.late.follower = follower
-    s.late.leader = leader
-    s.late.fetched_at = s.log[follower].end
-    s.late.truncate_to = epochs_agree_until(s, leader, follower)
-
-
-@action(
-    says=lambda t: (
-        f"the late answer of broker {t.before.late.leader} arrives, and broker {t.follower} {says_cut(t, t.follower)}"
-    ),
-    when=lambda: bool(awaits.value),
-    actor="follower", messages=(LATE_ANSWER_ARRIVES,),
-)
-def late_answer_counts(s: State, follower: Replica) -> None:
-    """The answer arrives while its follower follows that leader, again or still, and is at the offset that it asked for."""
-    late = s.late
-    require("awaits an answer", late.follower == follower)
-    require("follows that leader", s.broker[follower].leader == late.leader)
-    require("at the same offset", s.log[follower].end == late.fetched_at)
-    cut(s, follower, late.truncate_to)
-    drop_late_answer(s, follower)
-    renumber_epochs(s)
-
-
-@action(
-    says=lambda t: f"the late answer of broker {t.before.late.leader} comes to nothing",
-    when=lambda: bool(awaits.value),
-    actor="follower", fault=Fault.LOST, messages=(LATE_ANSWER_ENDS,),
-)
-def late_answer_is_dropped(s: State, follower: Replica) -> None:
-    """The answer is lost, or arrives where nobody asks for it any more."""
-    require("awaits an answer", s.late.follower == follower)
-    drop_late_answer(s, follower)
-
-
 ACTIONS = (
     become_follower,
     truncate_by_epoch,
@@ -491,7 +441,4 @@ ACTIONS = (
     fetch_while_hw_waits,
     fetch_unanswered,
     fetch_diverging,
-    fetch_diverging_late,
-    late_answer_counts,
-    late_answer_is_dropped,
 )

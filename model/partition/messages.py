@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acked.model.language.plain import PlainStruct
-from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER, Course, Ends, Message, Telling, Tells, Those, asks
+from acked.model.language.telling import (
+    CONSUMER,
+    CONTROLLER,
+    PRODUCER,
+    Course,
+    Ends,
+    Message,
+    Telling,
+    Tells,
+    Those,
+    Words,
+    asks,
+)
 from acked.model.language.words import says_set
 from acked.model.partition.settings import ACKS_0, BY_DIVERGING_FETCH, acks, truncation
 from acked.model.partition.state import ACKED, Replica
-from acked.model.partition.words import waited_at
+from acked.model.partition.words import says_late, waited_at
 
 LEADERSHIP, ALTER_PARTITION, LATE_ANSWER = "leadership", "AlterPartition", "late answer"
 """Channels of what is on its way for more than a step."""
@@ -76,37 +88,38 @@ FETCH_OUT_OF_RANGE: tuple[Message, ...] = asks("follower", "leader", _fetch, "of
 FETCH_READ_BEFORE_TRUNCATION: tuple[Message, ...] = (
     *asks("follower", "leader", _fetch, _diverging_only_told), reads_from("follower")
 )  # fmt: skip
-FETCH_DIVERGING_LATE: tuple[Message, ...] = (
-    Tells("follower", "leader", _fetch),
-    Tells(
-        "leader",
-        "follower",
-        lambda t: f"diverging: truncate to {t.after.late.truncate_to}",
-        Course.DEPARTS,
-        LATE_ANSWER,
-        is_late=True,
-    ),
-    ANSWERS,
-)
-LATE_ANSWER_ARRIVES = Tells(
-    Those(Replica, lambda t: t.before.late.leader),
-    "follower",
-    lambda t: f"diverging: truncate to {t.before.late.truncate_to}",
-    Course.ARRIVES,
-    LATE_ANSWER,
-    is_late=True,
-)
+
+
+def _departs_late(answer: Words) -> tuple[Message, ...]:
+    departs = Tells("leader", "follower", answer, Course.DEPARTS, LATE_ANSWER, is_late=True)
+    return (Tells("follower", "leader", _fetch), departs, ANSWERS)
+
+
+def _arrives_late(answer: Words) -> Tells:
+    awaited = Those(Replica, lambda t: t.before.late[t.follower].leader)
+    return Tells(awaited, "follower", answer, Course.ARRIVES, LATE_ANSWER, is_late=True)
+
+
+FETCH_LATE = _departs_late(lambda t: says_late(t.after.late[t.follower]))
+FETCH_DIVERGING_LATE = _departs_late(lambda t: f"diverging: truncate to {t.after.late[t.follower].truncate_to}")
+LATE_RECORDS_ARRIVE = _arrives_late(lambda t: says_late(t.before.late[t.follower]))
+LATE_ANSWER_ARRIVES = _arrives_late(lambda t: f"diverging: truncate to {t.before.late[t.follower].truncate_to}")
 LATE_ANSWER_ENDS = Ends("follower", LATE_ANSWER)
 
 
 def no_late_answer(broker: str) -> Ends:
     """What the broker awaits will not count any more, if the step ends that."""
-    return Ends(broker, LATE_ANSWER, lambda t: _awaited_by(t.before) is not None and _awaited_by(t.after) is None)
+
+    def ends(t: Telling) -> bool:
+        index = getattr(t, broker)
+        return _awaits(t.before, index) and not _awaits(t.after, index)
+
+    return Ends(broker, LATE_ANSWER, ends)
 
 
-def _awaited_by(state: PlainStruct) -> int | None:
-    waits: int | None = getattr(getattr(state, "late", None), "follower", None)
-    return waits
+def _awaits(state: PlainStruct, broker: int) -> bool:
+    late = getattr(state, "late", None)
+    return late is not None and late[broker].leader is not None
 
 
 WHERE_MY_EPOCH_ENDS: tuple[Message, ...] = asks(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from acked.model.language.protocol import Protocol
 from acked.model.language.ranks import told_without_ranks
-from acked.model.partition import consuming, contending, controlling, fetching, leading, producing, reassigning
+from acked.model.partition import answering, consuming, contending, controlling, fetching, leading, producing, reassigning
 from acked.model.partition.conflicts import settle
 from acked.model.partition.controllers import are_many, max_controller_epoch
 from acked.model.partition.settings import (
@@ -40,6 +40,7 @@ partition = Protocol(
         *producing.ACTIONS,
         *leading.ACTIONS,
         *fetching.ACTIONS,
+        *answering.ACTIONS,
         *controlling.ACTIONS,
         *consuming.ACTIONS,
         *reassigning.ACTIONS,

@@ -101,8 +101,13 @@ moved_to = Constant(
 )
 late_answers = switch(
     "late_answers",
-    "one answer that tells a follower to truncate may be late while leadership changes (only with truncation = \"diverging "
-    "fetch\")",
+    "answers to fetches, one to each follower, may be on their way while leadership changes, with what the leader had before",
+    default=False,
+)
+late_reads = switch(
+    "late_reads",
+    "what a late answer brings is read from the leader's log as it is sent, even after that was truncated and written anew "
+    "(only with late_answers)",
     default=False,
 )
 epoch_cache = switch(
@@ -202,6 +207,17 @@ answer_names_epoch = switch(
     "a follower drops an answer to a fetch of an earlier leader epoch (3.9.1, 4.0.1 and 4.1, KAFKA-18991)",
     default=True,
 )
+truncating_takes_none = switch(
+    "truncating_takes_none",
+    "a follower that has yet to ask where to truncate drops an answer to a fetch that it sent before (1.1, KAFKA-5163; only "
+    "with late_answers)",
+    default=True,
+)
+appends_up_to_epoch = switch(
+    "appends_up_to_epoch",
+    "a follower appends no record of a newer leader epoch than that of its fetch (KAFKA-18723; only with late_reads)",
+    default=True,
+)
 truncation_before_hw = switch(
     "truncation_before_hw",
     "a follower whose log diverges from its leader's truncates before it takes the high watermark that came with that news "
@@ -297,81 +313,25 @@ in_flight_refused = switch(
     default=True,
 )
 
-SIZES: tuple[Constant, ...] = (
-    replicas,
-    log_size,
-    records,
-    max_leader_epoch,
-    assigned,
-    *several.SIZES,
-)
+SIZES: tuple[Constant, ...] = (replicas, log_size, records, max_leader_epoch, assigned, *several.SIZES)
 CONFIGURED: tuple[Constant, ...] = (
-    acks,
-    retries,
-    delivery_timeout,
-    idempotence,
-    in_flight,
-    min_insync_replicas,
-    unclean_election,
-)
+    acks, retries, delivery_timeout, idempotence, in_flight, min_insync_replicas, unclean_election
+)  # fmt: skip
 CIRCUMSTANCES: tuple[Constant, ...] = (
-    consumer,
-    offset_queries,
-    crashes,
-    lossy_crashes,
-    kills,
-    empty_disks,
-    unnoticed_restarts,
-    config_changes,
-    directories_move,
-    zombies,
-    leadership_moves,
-    reassignment,
-    moves,
-    moved_to,
-    late_answers,
-    epoch_cache,
-    producer_restarts,
-    *several.CIRCUMSTANCES,
-)
+    consumer, offset_queries, crashes, lossy_crashes, kills, empty_disks, unnoticed_restarts, config_changes,
+    directories_move, zombies, leadership_moves, reassignment, moves, moved_to, late_answers, late_reads, epoch_cache,
+    producer_restarts, *several.CIRCUMSTANCES,
+)  # fmt: skip
 RULES: tuple[Constant, ...] = (
-    truncation,
-    fetch_fencing,
-    truncation_fencing,
-    truncate_under_same_leader,
-    epoch_known_at_election,
-    epoch_cache_truncated,
-    longer_follower_halts,
-    expand_in_own_epoch,
-    reelection_forgets_ends,
-    caught_up_stay,
-    asynchronous_isr,
-    hw_waits_for_caught_up,
-    maximal_isr,
-    alter_partition_settled,
-    diverging_fetch_ignored,
-    answer_names_epoch,
-    truncation_before_hw,
-    fenced_stay_out,
-    isr_checks_broker_epoch,
-    shrink_bumps_epoch,
-    alter_bumps_epoch,
-    strict_min_isr,
-    eligible_leader_replicas,
-    assignment_keeps_elr,
-    reregistration_noticed,
-    move_completion,
-    moves_in_one_record,
-    larger_isr_shrinks,
-    moves_replaceable,
-    query_waits_for_epoch,
-    client_epoch,
-    sequence_check,
-    unknown_producers_accepted,
-    five_in_flight,
-    in_flight_refused,
-    *several.RULES,
-)
+    truncation, fetch_fencing, truncation_fencing, truncate_under_same_leader, epoch_known_at_election,
+    epoch_cache_truncated, longer_follower_halts, expand_in_own_epoch, reelection_forgets_ends, caught_up_stay,
+    asynchronous_isr, hw_waits_for_caught_up, maximal_isr, alter_partition_settled, diverging_fetch_ignored,
+    answer_names_epoch, truncating_takes_none, appends_up_to_epoch, truncation_before_hw, fenced_stay_out,
+    isr_checks_broker_epoch, shrink_bumps_epoch, alter_bumps_epoch, strict_min_isr, eligible_leader_replicas,
+    assignment_keeps_elr, reregistration_noticed, move_completion, moves_in_one_record, larger_isr_shrinks,
+    moves_replaceable, query_waits_for_epoch, client_epoch, sequence_check, unknown_producers_accepted,
+    five_in_flight, in_flight_refused, *several.RULES,
+)  # fmt: skip
 CONSTANTS = (*SIZES, *CONFIGURED, *CIRCUMSTANCES, *RULES)
 
 # -- what follows from them -------------------------------------------------------------------------------------------
@@ -380,10 +340,11 @@ def most_epochs(constants: Mapping[str, int]) -> int:
     """Leader epochs that can be in use at once: every broker, every record and the controller in one of its own.
 
     Where the epoch cache is kept beside the log, every broker may know another; so may a client that remembers one, and every
-    controller.
+    controller. Answers that are late bring records of their own.
     """
     of_broker = constants["log_size"] + 1 + _keeps_empty_epochs(constants)
-    return constants["replicas"] * of_broker + 1 + _asks_in_epoch(constants) + several.known_epochs(constants)
+    others = 1 + _asks_in_epoch(constants) + several.known_epochs(constants)
+    return constants["replicas"] * (of_broker + constants["log_size"] * constants["late_answers"]) + others
 
 
 def _asks_in_epoch(constants: Mapping[str, int]) -> int:
@@ -477,8 +438,11 @@ begins_again = Computed(
 )
 """Whether a leader may take office twice in one epoch, and it matters where it began."""
 
-awaits = Computed(lambda constants: int(constants["late_answers"] and constants["truncation"] == BY_DIVERGING_FETCH))
-"""Whether an answer may be late."""
+reads_late = Computed(lambda has: int(has["late_answers"] and has["late_reads"]))
+"""Whether an answer may bring what its leader's log did not hold yet when it was given."""
+
+truncates_late = Computed(lambda has: int(has["late_answers"] and has["truncation"] == BY_DIVERGING_FETCH))
+"""Whether an answer that tells a follower to truncate may be late."""
 
 loses = Computed(lambda constants: int(constants["crashes"] >= LOSSY_OUTSIDE_ISR and constants["lossy_crashes"] > 0))
 """Whether lossy crashes are counted."""

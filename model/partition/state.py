@@ -22,7 +22,6 @@ from acked.model.partition.settings import (
     asks_in_epoch,
     assigned,
     asynchronous_isr,
-    awaits,
     begins_again,
     consumer,
     counts_moves,
@@ -33,6 +32,7 @@ from acked.model.partition.settings import (
     empty_disks,
     highest_epoch,
     keeps_empty_epochs,
+    late_answers,
     log_size,
     loses,
     lossy_crashes,
@@ -47,6 +47,7 @@ from acked.model.partition.settings import (
     reports_directory,
     sessions_end,
     truncates_by_request,
+    truncates_late,
     waits,
     waits_in_vain,
     zombies,
@@ -212,12 +213,16 @@ class Consumer(Struct):
 
 
 class Late(Struct):
-    """An answer to a fetch that makes the follower truncate, and has not arrived yet; at most one in the partition."""
+    """An answer to a follower's fetch that has not arrived yet; blank if none is on its way."""
 
-    follower = field(Present(Optional(Replica), awaits), "who awaits it, if anybody")
-    leader = field(Present(Optional(Replica), awaits), "whose answer it is")
-    fetched_at = field(Present(Offset, awaits), "the offset that was asked for")
-    truncate_to = field(Present(Offset, awaits), "where the follower is to truncate")
+    leader = field(Present(Optional(Replica), late_answers), "whose answer it is; none if none is late")
+    fetched_at = field(Present(Offset, late_answers), "the offset that was asked for")
+    hw = field(Present(Offset, late_answers), "the leader's high watermark when it read the answer")
+    truncate_to = field(Present(Optional(Offset), truncates_late), "where the follower is to truncate, if it is")
+    log = field(
+        Log(Record, Offset, log_size, when=late_answers),
+        "the leader's log up to the end of what the answer brings; empty if it brings no record",
+    )
 
 
 class State(Struct):
@@ -232,7 +237,7 @@ class State(Struct):
     controller = field(Controller, "the controller")
     producer = field(Producer, "the producer")
     consumer = field(Consumer, "the consumer")
-    late = field(Late, "an answer that is late")
+    late = field(Array(Replica, Late), "of a follower: the answer to its fetch that is late")
     lossy_left = field(Present(Lossy, loses), "crashes that may still lose a suffix")
     disks_left = field(Present(EmptyDisks, empties), "brokers that may still come back with an empty disk")
     unreported = field(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acked.model.language.plain import PlainStruct
 from acked.model.language.telling import Telling
 from acked.model.language.words import says_cut, says_set
 from acked.model.partition.state import ACKED, FAILED
@@ -37,6 +38,12 @@ def says_no_answers(t: Telling, broker: int) -> str:
         if t.after.producer.status[record] == FAILED:
             text += " and reports to the application that it failed"
     return text
+
+
+def says_late(late: PlainStruct) -> str:
+    """What an answer that is late brings."""
+    records = [f"r{record.id}" for record in late.log.records[late.fetched_at :]]
+    return ", ".join([*records, f"HW {late.hw}"])
 
 
 def says_complete(t: Telling) -> str:

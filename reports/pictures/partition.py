@@ -102,9 +102,16 @@ def _badges(state: State, broker: int) -> Iterator[Badge]:
         yield Badge("empty epoch", f"wrote nothing in epoch {mine['empty_epoch']}")
     if broker in state.get("unreported", []):
         yield Badge("directory", "new directory, not reported yet", Tone.PENDING)
-    late = state.get("late", {})
-    if late.get("follower") == broker:
-        yield Badge("late", f"awaits a late answer of broker {late['leader']}", Tone.PENDING)
+    late = state["late"][broker] if "late" in state else {"leader": None}
+    if late["leader"] is not None:
+        yield Badge("late", f"awaits a late answer of broker {late['leader']}: {_brings(late)}", Tone.PENDING)
+
+
+def _brings(late: State) -> str:
+    if late.get("truncate_to") is not None:
+        return f"truncate to {late['truncate_to']}"
+    records = [f"r{record['id']}" for record in late["log"]["records"][late["fetched_at"] :]]
+    return ", ".join([*records, f"HW {late['hw']}"])
 
 
 def _controller(state: State) -> Box:

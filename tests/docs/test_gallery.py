@@ -112,6 +112,10 @@ def test_at_least_six_bugs_of_availability_are_dead_ends_that_their_fix_opens_at
             assert all(bug.constants[name] == parts["latest"].constants[name] for name in sizes if name in bug.constants)
 
 
+MANY_EPOCHS = 18
+"""The row whose elections are bounded, as it says: records on their way have epochs, too, and ranks tell 14 apart."""
+
+
 @pytest.mark.parametrize("number", sorted(shown()))
 def test_a_told_bug_is_violated_and_mended_at_the_same_constants(number: int) -> None:
     parts = shown()[number]
@@ -127,7 +131,7 @@ def test_a_told_bug_is_violated_and_mended_at_the_same_constants(number: int) ->
     if number in OF_TRANSACTIONS:
         kept = {item.name for item in (*SIZES, *CIRCUMSTANCES)}
         assert not differing & kept
-    else:
+    elif number != MANY_EPOCHS:
         assert bug.constants["max_leader_epoch"] == 0, "any number of elections"
     assert {name: bug.constants[name] for name in kept} == {name: latest.constants[name] for name in kept}
 

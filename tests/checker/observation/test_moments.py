@@ -18,9 +18,9 @@ def said(at: int, by: int, says: Says, **fields: Any) -> Event:
     return checked(Event(at, by, says, sets, "log", at, f"{by} {says.value}"))
 
 
-def verdict_of(isr: set[int], *events: Event) -> Verdict:
+def verdict_of(isr: set[int], *events: Event, release: str = "4.1") -> Verdict:
     created = said(0, CONTROLLER, Says.CREATES, replicas={0, 1, 2}, isr=isr, leader=0, epoch=0)
-    return validate(Subject("4.1", [0, 1, 2]), created, events)
+    return validate(Subject(release, [0, 1, 2]), created, events)
 
 
 @pytest.mark.parametrize(("elected_in", "is_valid"), [(2, True), (1, False), (3, False)])
@@ -127,3 +127,87 @@ def test_an_answer_that_is_held_up_for_seconds_is_one_that_its_leader_gave_then(
         said(6_000, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=1, hw=1),
     )
     assert found.is_valid, found.stuck
+
+
+def replicated(first: int, last: int, at: int) -> list[Event]:
+    """Records from one offset to another that broker 0 appends and broker 1 gets, every ten ms, with nothing committed."""
+    told = []
+    for offset in range(first, last):
+        moment = at + 10 * (offset - first)
+        told += [
+            said(moment, 0, Says.APPENDS, offset=offset, next=offset + 1),
+            said(moment + 2, 1, Says.TAKES_ANSWER, leader=0, offset=offset, records=1, leader_hw=0),
+            said(moment + 4, 0, Says.NOTES_FETCH, follower=1, offset=offset + 1),
+        ]
+    return told
+
+
+def test_a_broker_that_is_back_within_its_session_leaves_the_isr_when_the_controller_says_so() -> None:
+    found = verdict_of(
+        {0, 1, 2},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1, 2}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(3, 2, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(4, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        *replicated(0, 100, 1_000),
+        said(1_500, 2, Says.RESTARTS, hw=0, end=0),
+        *replicated(100, 300, 2_000),
+        said(4_000, CONTROLLER, Says.CHANGES, was={0, 1, 2}, isr={0, 1}, version=1),
+        said(4_010, 0, Says.LEARNS_ISR, isr={0, 1}, raised=300),
+        said(4_020, 2, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+    )
+    assert found.is_valid
+    assert found.steps["LoseSession"] == 1
+    assert found.tried < 2 * found.explained
+
+
+# -- answers that are late --------------------------------------------------------------------------------------------
+
+
+def late(waited: bool, records: int = 1, hw: int = 0) -> tuple[Event, ...]:
+    """Broker 0 notes a fetch and answers it, at once or when there is a record; broker 1 takes that in epoch 1."""
+    appends = said(12, 0, Says.APPENDS, offset=0, next=1)
+    notes = said(13 if not waited else 11, 0, Says.NOTES_FETCH, follower=1, offset=0)
+    return (
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1, 2}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        *sorted((appends, notes), key=lambda event: event.at),
+        said(20, CONTROLLER, Says.CHANGES, was={0, 1, 2}, isr={0, 1}, epoch=1),
+        said(21, 1, Says.FOLLOWS, leader=0, epoch=1, offset=0, hw=0),
+        said(25, 0, Says.LEADS, epoch=1, offset=1, hw=0, isr={0, 1}),
+        said(30, 0, Says.APPENDS, offset=1, next=2),
+        said(40, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=records, leader_hw=hw),
+        said(50, 0, Says.NOTES_FETCH, follower=1, offset=records, **({"hw": 1} if records else {})),
+    )
+
+
+@pytest.mark.parametrize("release", ["3.4.1", "3.5.1"])
+@pytest.mark.parametrize("waited", [False, True])
+def test_an_answer_to_a_fetch_of_the_former_epoch_is_taken_in_the_next_one_to_3_5(waited: bool, release: str) -> None:
+    found = verdict_of({0, 1, 2}, *late(waited), release=release)
+    assert found.is_valid
+    assert (found.steps["FetchLate"], found.steps["LateRecordsCount"]) == (1, 1)
+    assert (found.held[1].end, found.held[1].epochs) == (1, ((0, 0),))
+
+
+def test_an_answer_brings_what_the_leader_had_when_it_read_it() -> None:
+    """Two records, of which the second was appended after the follower had left the epoch; a high watermark of later."""
+    assert not verdict_of({0, 1, 2}, *late(True, records=2), release="3.4.1").is_valid
+    assert not verdict_of({0, 1, 2}, *late(True, hw=1), release="3.4.1").is_valid
+
+
+@pytest.mark.parametrize("appending", [True, None])
+def test_a_follower_hears_who_leads_while_its_fetcher_appends_an_answer(appending: bool | None) -> None:
+    """The line of the new epoch has the log end from before the answer, which was taken in the former one."""
+    found = verdict_of(
+        {0, 1},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(10, 0, Says.APPENDS, offset=0, next=1),
+        said(11, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(12, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=0),
+        said(13, CONTROLLER, Says.CHANGES, leader=0, was={0, 1}, isr={0}, epoch=1),
+        said(14, 1, Says.FOLLOWS, leader=0, epoch=1, offset=0, hw=0, **({"appending": appending} if appending else {})),
+        release="3.4.1",
+    )
+    assert found.is_valid == bool(appending)

@@ -127,12 +127,20 @@ def test_random_walks_of_larger_instances_are_the_same_in_both_readings(version:
     walk(Both(settings(version, **more)), 7, seed=18)
 
 
+@pytest.mark.slow
+def test_answers_that_are_late_are_the_same_in_both_readings() -> None:
+    late = {"late_answers": True, "late_reads": True, "leadership_moves": True, "crashes": "none", "acks": "0"}
+    both = Both(settings("4.0", **{**SMALL, "log_size": 2, "records": 2, "max_leader_epoch": 3}, **late))
+    walk(both, 500, seed=18)
+    assert {"FetchLate", "LateRecordsCount", "LateRecordsAreMixed", "LateAnswerIsDropped"} <= both.fired.keys()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     "version", ["0.8", "0.10.2", "0.11", "2.0", "2.1", "2.7", "2.8", "3.3", "3.6", "3.9", "4.0", "4.1", "latest"]
 )
 def test_every_release_is_the_same_in_both_readings(version: str) -> None:
-    late = {"late_answers": True, "unnoticed_restarts": True}
+    late = {"late_answers": True, "late_reads": True, "unnoticed_restarts": True}
     walk(Both(settings(version, **FAULTS, **late, log_size=3, records=3)), 2_000, seed=18)
     walk(Both(settings(version, **FAULTS, replicas=2, log_size=4, records=2, acks="all", min_insync_replicas=2)), 4_000, 18)
 

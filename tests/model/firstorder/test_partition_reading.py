@@ -57,7 +57,7 @@ def test_what_the_switches_leave_out_is_left_out() -> None:
     read = Reading(partition, constants=constants(CLEAN))
     assert {"LoseSession", "Retry"}.isdisjoint(step.name for step in read.steps)
     absent = {family.name for family in read.families.values() if family.is_absent}
-    assert {"controller.gone", "late.follower", "producer.session"} <= absent
+    assert {"controller.gone", "late[].leader", "producer.session"} <= absent
     assert not absent & {name.removeprefix("Domain(").removesuffix(")") for name in read.domains()}
     # Where an ISR is written to ZooKeeper, there is no request for another.
     before = Reading(partition, constants=constants(CLEAN, "2.5", "zookeeper"))

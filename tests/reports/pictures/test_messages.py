@@ -28,6 +28,7 @@ SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 PARTITION = {"replicas": 2, "log_size": 2, "records": 2}
 ONE = {"log_size": 1, "records": 1, "retries": 0, "idempotence": 0, "unclean_election": 0}
 MOVES = {"leadership_moves": 1, "late_answers": 1}
+LATE = ("FetchLate", "FetchLateWhileHwWaits", "FetchDivergingLate")
 DISK = {**ONE, "crashes": "clean", "acks": "1", "empty_disks": 1}
 WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
     **{name: [(None, SMALL)] for name in FAMILY},
@@ -73,6 +74,10 @@ RARE: dict[str, dict[str, tuple[str | None, dict[str, Any]]]] = {
         "ReportDirectory": ("4.1", {**DISK, "kills": 0}),
         "ReturnWithEmptyDisk": ("2.0", {**DISK, "unnoticed_restarts": 1}),
         "RefuseAlterPartition": ("3.9", {**ONE, "crashes": "none", "zombies": 1, "acks": "1"}),
+        "FetchLateWhileHwWaits": ("4.0", {**ONE, **MOVES, "crashes": "none"}),
+        "LateRecordsAreMixed": ("4.0", {**ONE, **MOVES, "late_reads": 1, "crashes": "none"}),
+        "RemoveFromIsr": ("2.4", {**ONE, "replicas": 3, "acks": "all", "crashes": "none", "reassignment": 1, "assigned": 1,
+                                  "moved_to": 2}),
         "AnswerFromBehind": ("3.2", {**ONE, "crashes": "none", "leadership_moves": 1, "controllers": 1, "acks": "0"}),
     },
     "transactions": {
@@ -93,6 +98,7 @@ TWO_PARTIES: dict[str, set[str]] = {
     "partition": {
         *("BecomeFollower", "TruncateByEpoch", "FetchRecord", "FetchNothingNew", "FetchUnanswered", "FetchDiverging"),
         *("FetchAtOnce", "FetchWhileHwWaits", "ProduceWhileHwWaits", "ShrinkIsrWhileHwWaits", "RefuseAlterPartition"),
+        *("FetchLate", "FetchLateWhileHwWaits", "LateRecordsAreMixed"),
         *("FetchDivergingLate", "Halt", "ReadBeforeTruncation", "ShrinkIsr", "AskToShrink", "AskToExpand", "LoseAnswer"),
         *("CommitAlterPartition", "ElectLeader", "ElectUncleanly", "MoveLeadership", "Produce", "Retry", "RetryKnown"),
         *("Read", "QueryLatestOffset", "TakeOutAsController", "ElectAsController", "MoveLeadershipAsController"),
@@ -263,21 +269,29 @@ def test_a_late_answer_departs_from_the_leader_and_arrives_or_is_dropped_late() 
     seen = set()
     for one in walked("partition"):
         for action, before, step in one.happened():
-            awaited, waits = (state.told.get("late", {}).get("follower") for state in (before, step))
-            if action.action.name == "FetchDivergingLate":
+            if action.action.name in LATE:
                 leader, follower = (f"broker {action.arguments[name]}" for name in ("leader", "follower"))
                 (answer,) = (item for item in messages_of(step) if (item.sender, item.receiver) == (leader, follower))
                 assert (answer.received, answer.dropped, answer.is_late) == (None, None, True)
-                assert answer.text == f"diverging: truncate to {step.told['late']['truncate_to']}"
-                seen.add("departs")
-            if awaited is not None and waits is None:
-                (answer,) = (item for item in messages_of(step) if item.is_late and item.receiver == f"broker {awaited}")
-                assert answer.sender == f"broker {before.told['late']['leader']}"
+                late = step.told["late"][action.arguments["follower"]]
+                brings = f"HW {late['hw']}"
+                if late["truncate_to"] is not None:
+                    brings = f"diverging: truncate to {late['truncate_to']}"
+                elif late["log"]["end"]:
+                    brings = ", ".join([f"r{item['id']}" for item in late["log"]["records"][late["fetched_at"] :]] + [brings])
+                assert answer.text == brings
+                seen.add(action.action.name)
+            awaited = zip(*(state.told.get("late", []) for state in (before, step)), strict=True)
+            for broker, (awaits, waits) in enumerate(awaited):
+                if awaits["leader"] is None or waits["leader"] is not None:
+                    continue
+                (answer,) = (item for item in messages_of(step) if item.is_late and item.receiver == f"broker {broker}")
+                assert answer.sender == f"broker {awaits['leader']}"
                 assert answer.sent < step.index
-                counts = action.action.name == "LateAnswerCounts"
+                counts = action.action.name in ("LateAnswerCounts", "LateRecordsCount", "LateRecordsAreMixed")
                 assert (answer.received, answer.dropped) == ((step.index, None) if counts else (None, step.index))
                 seen.add(action.action.name)
-    assert seen >= {"departs", "LateAnswerCounts", "LateAnswerIsDropped"}
+    assert seen >= {"FetchLate", "FetchDivergingLate", "LateAnswerCounts", "LateRecordsCount", "LateAnswerIsDropped"}
 
 
 @pytest.mark.slow

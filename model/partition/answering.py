@@ -1,0 +1,232 @@
+"""Answers to fetches that are late: what a leader has read arrives when leadership may have changed.
+
+A follower has one fetcher thread for each leader, and one request of it in flight. When leadership changes the partition is
+taken from the thread and, where the same broker leads (again), given back to it; the thread meanwhile awaits the answer to a
+fetch of the former leader epoch. It compares the answer with what it knows of the partition when it arrives
+(`AbstractFetcherThread.processFetchRequest`): by the fetch offset alone (0.8.0), by that it has truncated too (1.1,
+KAFKA-5163), by the leader epoch of the fetch too (3.9.1, 4.0.1 and 4.1, KAFKA-18991). An answer that finds its follower in
+the epoch of the fetch is no other than one that came at once (`docs/abstractions.md`). An error brings nothing that counts:
+at an offset that is out of range the follower asks the leader anew, and after any other it waits and fetches again.
+"""
+
+from __future__ import annotations
+
+from acked.model.language.action import action, require
+from acked.model.language.quantify import ite, least, smaller
+from acked.model.language.telling import Fault, Telling
+from acked.model.language.words import says_cut
+from acked.model.partition.common import (
+    Advance,
+    advance_high_watermark,
+    epochs_agree_until,
+    hold_high_watermark,
+    renumber_epochs,
+)
+from acked.model.partition.fetching import (
+    cut,
+    drop_late_answer,
+    have_diverged,
+    leader_learns,
+    require_fetch,
+    says_round,
+)
+from acked.model.partition.messages import (
+    FETCH_DIVERGING_LATE,
+    FETCH_LATE,
+    LATE_ANSWER_ARRIVES,
+    LATE_ANSWER_ENDS,
+    LATE_RECORDS_ARRIVE,
+)
+from acked.model.partition.settings import (
+    appends_up_to_epoch,
+    diverging_fetch_ignored,
+    hw_waits_for_caught_up,
+    keeps_empty_epochs,
+    late_answers,
+    reads_late,
+    truncates_late,
+)
+from acked.model.partition.state import Offset, Replica, State, offset
+from acked.model.partition.words import says_late
+
+# -- the answer departs -----------------------------------------------------------------------------------------------
+
+
+def require_no_other(s: State, follower: Replica) -> None:
+    """One answer to a follower may be late: what else it fetches, of another leader, is answered at once."""
+    require("no other answer is late", s.late[follower].leader.is_none)
+
+
+def answer_late(s: State, follower: Replica, leader: Replica, end: Offset, advance: Advance) -> None:
+    """The leader reads the answer to a fetch, the records below `end` and its high watermark, and then notes the fetch."""
+    require_no_other(s, follower)
+    require_fetch(s, follower, leader)
+    require("logs agree", ~have_diverged(s, leader, follower))
+    start = s.log[follower].end
+    require("a batch of what the leader holds", (start <= end) & (end <= s.log[leader].end))
+    late = s.late[follower]
+    late.leader = leader
+    late.fetched_at = start
+    late.hw = s.broker[leader].hw
+    late.log.copy(s.log[leader], ite(start < end, end, offset(0)))
+    leader_learns(s, leader, follower, advance)
+
+
+@action(
+    says=lambda t: f"{says_round(t)}; the answer, {says_late(t.after.late[t.follower])}, is late",
+    when=lambda: late_answers.on,
+    actor="follower", fault=Fault.LATE, messages=FETCH_LATE,
+)
+def fetch_late(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
+    """The answer to a fetch, with the records below `end` or none, is on its way while leadership may change.
+
+    It was read before the leader noted the fetch. Where the fetch waited at the leader, that has noted it in an earlier step,
+    as of a fetch whose answer is lost.
+    """
+    answer_late(s, follower, leader, end, advance_high_watermark)
+
+
+@action(
+    says=lambda t: (
+        f"{says_round(t)}; its high watermark waits for a follower outside the ISR, and the answer, "
+        f"{says_late(t.after.late[t.follower])}, is late"
+    ),
+    when=lambda: late_answers.on and hw_waits_for_caught_up.on,
+    actor="follower", fault=Fault.LATE, messages=FETCH_LATE,
+)
+def fetch_late_while_hw_waits(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
+    """The same where the leader's high watermark waits for a follower outside the ISR that may soon join (KAFKA-4485)."""
+    answer_late(s, follower, leader, end, hold_high_watermark)
+
+
+@action(
+    says=lambda t: (
+        f"{says_round(t)}; their logs diverge, and the answer, to truncate to {t.after.late[t.follower].truncate_to}, is late"
+    ),
+    when=lambda: bool(truncates_late.value),
+    actor="follower", fault=Fault.LATE, messages=FETCH_DIVERGING_LATE,
+)
+def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
+    """The answer that makes a follower truncate is on its way while leadership may change."""
+    require_no_other(s, follower)
+    require_fetch(s, follower, leader)
+    require("the logs have diverged", have_diverged(s, leader, follower))
+    if not diverging_fetch_ignored.on:
+        leader_learns(s, leader, follower)
+    late = s.late[follower]
+    late.leader = leader
+    late.fetched_at = s.log[follower].end
+    late.truncate_to = epochs_agree_until(s, leader, follower)
+
+
+# -- the answer arrives -----------------------------------------------------------------------------------------------
+
+
+def require_match(s: State, follower: Replica) -> None:
+    """The thread takes the answer: it has the partition, and would fetch at the offset that the answer is for."""
+    late = s.late[follower]
+    require("awaits an answer", late.leader.is_some)
+    require("follows that leader", s.broker[follower].leader == late.leader)
+    require("at the same offset", s.log[follower].end == late.fetched_at)
+
+
+def _says_taken(t: Telling) -> str:
+    records = t.after.log[t.follower].records[t.before.log[t.follower].end :]
+    got = f"record{'s' if len(records) > 1 else ''} {' and '.join(str(record.id) for record in records)}"
+    brings = f"{got if records else 'no record'} and high watermark {t.after.broker[t.follower].hw}"
+    return f"the late answer of broker {t.before.late[t.follower].leader} arrives, and broker {t.follower} gets {brings}"
+
+
+@action(
+    says=_says_taken,
+    when=lambda: late_answers.on,
+    actor="follower", messages=(LATE_RECORDS_ARRIVE,),
+)
+def late_records_count(s: State, follower: Replica) -> None:
+    """The answer arrives while its follower follows that leader, again or still, and is at the offset that it asked for.
+
+    What it brings is appended whatever epoch it is of, and the high watermark taken, even where it falls.
+    """
+    late = s.late[follower]
+    require_match(s, follower)
+    if truncates_late.value:
+        require("brings records", late.truncate_to.is_none)
+    if keeps_empty_epochs.value:
+        # A record's epoch starts where the empty one did, and takes its place.
+        empty = s.broker[follower].empty_epoch
+        s.broker[follower].empty_epoch = ite(late.fetched_at < late.log.end, None, empty)
+    s.log[follower].copy(late.log, late.log.end)
+    s.broker[follower].hw = smaller(late.hw, s.log[follower].end)
+    drop_late_answer(s, follower)
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: (
+        f"{_says_taken(t)}; what it brings from offset {t.start} on was read from the leader's log as it was sent"
+    ),
+    when=lambda: bool(reads_late.value),
+    actor="follower", messages=(LATE_RECORDS_ARRIVE,),
+)
+def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: Offset) -> None:
+    """The answer's bytes from an offset on are sent after its leader has truncated its log and written it anew (KAFKA-18723).
+
+    An answer is a piece of the log's file, which the network thread reads as it sends it, while the thread that follows
+    another leader truncates and appends. Bytes that begin in a record are found out by a checksum; here a record is whole.
+    """
+    late, log = s.late[follower], s.log[leader]
+    require_match(s, follower)
+    require("whose answer it is", late.leader == leader)
+    require("brings records", late.fetched_at < late.log.end)
+    require("a part of the answer", (late.fetched_at <= start) & (start < late.log.end))
+    require("the leader's log is as long again", late.log.end <= log.end)
+    until = late.log.end
+    if appends_up_to_epoch.on:
+        mine = s.broker[follower].leader_epoch
+        until = least(Offset, lambda o: (o == late.log.end) | ((start <= o) & log.has(o) & (mine < log.at(o).epoch)))
+    s.log[follower].copy(late.log, smaller(start, until))
+    s.log[follower].copy(log, until)
+    s.broker[follower].hw = smaller(late.hw, s.log[follower].end)
+    drop_late_answer(s, follower)
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: (
+        f"the late answer of broker {t.before.late[t.follower].leader} arrives, and broker {t.follower} "
+        f"{says_cut(t, t.follower)}"
+    ),
+    when=lambda: bool(truncates_late.value),
+    actor="follower", messages=(LATE_ANSWER_ARRIVES,),
+)
+def late_answer_counts(s: State, follower: Replica) -> None:
+    """The answer to truncate arrives while its follower follows that leader, again or still, and is where it was."""
+    late = s.late[follower]
+    require_match(s, follower)
+    require("tells to truncate", late.truncate_to.is_some)
+    cut(s, follower, late.truncate_to.value)
+    drop_late_answer(s, follower)
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: f"the late answer of broker {t.before.late[t.follower].leader} comes to nothing",
+    when=lambda: late_answers.on,
+    actor="follower", fault=Fault.LOST, messages=(LATE_ANSWER_ENDS,),
+)
+def late_answer_is_dropped(s: State, follower: Replica) -> None:
+    """The answer is lost, or arrives where nobody asks for it any more."""
+    require("awaits an answer", s.late[follower].leader.is_some)
+    drop_late_answer(s, follower)
+    renumber_epochs(s)
+
+
+ACTIONS = (
+    fetch_late,
+    fetch_late_while_hw_waits,
+    fetch_diverging_late,
+    late_records_count,
+    late_records_are_mixed,
+    late_answer_counts,
+    late_answer_is_dropped,
+)
