@@ -9,14 +9,13 @@ from acked.checker.audit.advice import Advice, Adviser, Open, Recommendation, re
 from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.faults import Faults
 from acked.checker.audit.gather import Given, Remark
+from acked.checker.audit.joint import OnDecided, Searches
 from acked.checker.audit.keys import ReleaseNumber
 from acked.checker.audit.questions import (
     QUESTIONS,
     Assumptions,
     AuditQuestion,
     AuditVerdict,
-    OnDecided,
-    Searches,
     SizedQuestion,
     reply_of,
     task_of,
@@ -34,7 +33,7 @@ from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 class Answer:
     """The answer to one question under one kind of faults, in one context.
 
-    `task` is what was searched and `outcome` what was found (None: `failure` says why); `replicas` is the topic's number, of
+    `task` is what was searched, perhaps with more than the question needs, and `outcome` what was found (None: `failure` says why); `replicas` is the topic's number, of
     which a search may take fewer. `decides` is false of what was asked besides. `advice` is None where none was asked for, or
     none is needed. `elsewhere` are the answers in the other contexts that may be meant.
     """
@@ -194,7 +193,7 @@ class Auditor:
                 item.question,
                 item.faults,
                 where,
-                task,
+                found.task,
                 found.outcome,
                 found.failure,
                 replicas,

@@ -35,7 +35,8 @@ class Probing(Enum):
 class Task:
     """A question to be searched in another process: its text, and how to search it.
 
-    `every_property` has the search go on after a violation, `max_depth` and `max_states` bound it.
+    `every_property` has the search go on after a violation, with `until_decided` only while a property is not violated yet;
+    `max_depth` and `max_states` bound it.
     """
 
     asked: QuestionText
@@ -43,6 +44,7 @@ class Task:
     probing: Probing = Probing.NOTHING
     max_depth: int | None = None
     max_states: int | None = None
+    until_decided: bool = False
 
     @classmethod
     def of(cls, spec: Spec, probing: Probing = Probing.NOTHING) -> Task:
@@ -69,7 +71,9 @@ class Task:
     @property
     def policy(self) -> StopPolicy:
         """When the search stops."""
-        return StopPolicy.EVERY_PROPERTY if self.every_property else StopPolicy.FIRST_VIOLATION
+        if not self.every_property:
+            return StopPolicy.FIRST_VIOLATION
+        return StopPolicy.UNTIL_DECIDED if self.until_decided else StopPolicy.EVERY_PROPERTY
 
     def document(self) -> dict[str, Any]:
         """As JSON."""

@@ -9,13 +9,12 @@ from acked.checker.audit import keys
 from acked.checker.audit.audit import Answer, Audit, Auditor
 from acked.checker.audit.clusters.controllers import hinges_of
 from acked.checker.audit.clusters.topics import TopicGroup
+from acked.checker.audit.joint import OnDecided, Searches
 from acked.checker.audit.keys import ReleaseNumber
 from acked.checker.audit.questions import (
     Assumptions,
     AuditQuestion,
     AuditVerdict,
-    OnDecided,
-    Searches,
     worst_of,
 )
 from acked.checker.audit.release import Contexts, contexts
