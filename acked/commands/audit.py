@@ -287,6 +287,7 @@ def audit(
     from acked.checker.audit.clusters.topics import groups_of, left_out
     from acked.checker.audit.entry import Scope
     from acked.checker.audit.gather import settle
+    from acked.checker.batch.local import KeptProcesses
     from acked.commands.auditing.written import read_before, since, write_fixes, write_pages, write_trace
 
     if not files and not cluster.overrides and cluster.bootstrap is None:
@@ -305,8 +306,8 @@ def audit(
     if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in found.known):
         groups = with_producers(groups)
     cache = batch.cache()
-    with output.batch_progress("searches") as progress:
-        asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, batch.limits,
+    with output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:
+        asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, runner,
                       cache, progress, wanted.target)  # fmt: skip
         audited = audit_groups(groups, asked)
     document = _document(audited, required, left_out(found, groups), cache)
