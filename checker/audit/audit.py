@@ -34,8 +34,9 @@ class Answer:
     """The answer to one question under one kind of faults, in one context.
 
     `task` is what was searched, perhaps with more than the question needs, and `outcome` what was found (None: `failure` says
-    why); `replicas` is the topic's number, of which a search may take fewer. `decides` is false of what was asked besides. `advice` is None where none was asked for, or
-    none is needed. `elsewhere` are the answers in the other contexts that may be meant.
+    why); `replicas` is the topic's number, of which a search may take fewer. `decides` is false of what was asked besides.
+    `advice` is None where none was asked for, or none is needed. `elsewhere` are the answers in the other contexts that may
+    be meant.
     """
 
     question: SizedQuestion

@@ -39,7 +39,7 @@ _LEAST = {settings.consumer.name: settings.NO_CONSUMER, settings.log_size.name: 
 
 @dataclass(frozen=True)
 class Decided:
-    """What became of a task: what was searched, as a task of its property alone, and the outcome; None: `failure` says why."""
+    """What became of a task: what was searched, as a task of its property alone, and the outcome, or why there is none."""
 
     task: Task
     outcome: Outcome | None

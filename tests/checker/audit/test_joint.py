@@ -61,7 +61,7 @@ def of_consumer(instance: Instance) -> set[int]:
     return {number for number, leaf in leaves if leaf.name in ("consumer.offset", "consumer.record")}
 
 
-@pytest.mark.parametrize("version", ["2.1", "2.8", "3.4", "3.6", VERSIONS[-1]])
+@pytest.mark.parametrize("version", ["2.1", "3.4", VERSIONS[-1]])
 @pytest.mark.parametrize("whom", [settings.FROM_LEADER, settings.FROM_FOLLOWERS])
 def test_a_consumer_only_watches(version: str, whom: int) -> None:
     constants = {name: item.value for name, item in partition.profile(version, planes_of(version)[0]).items()}
