@@ -5,14 +5,15 @@ A client's properties as librdkafka takes them, the questions that are asked, an
 
 from __future__ import annotations
 
-import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from acked.asking.connection import API_VERSIONS, DESCRIBE_TOPIC_PARTITIONS, Connection, Unavailable
+from acked.checker.audit import keys
 from acked.checker.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue
 from acked.checker.audit.formats.properties import property_entries
 from acked.checker.errors import ConfigurationError, SystemFailure
@@ -30,6 +31,9 @@ SECONDS = 30.0
 
 MAX_BROKERS, MAX_TOPICS = 500, 20_000
 """More than these are not asked about: a request for each broker, and one for a hundred topics."""
+
+_PATIENCE = 1.0
+"""Seconds after which it is looked why there is no first answer yet."""
 
 _AT_ONCE = 100
 """Topics whose settings are asked for in one request."""
@@ -134,19 +138,9 @@ def ask_cluster(
 
     `SystemFailure` if nobody answers; what one broker or topic does not say is a failure of that one.
     """
-    with optional_packages():
-        from confluent_kafka import KafkaException
-        from confluent_kafka.admin import AdminClient
-
     _host_and_port(address.partition(",")[0])
     clock = _Clock(time.monotonic() + seconds)
-    quiet: dict[str, Any] = {"log_level": 0, "error_cb": _say_nothing, "socket.connection.setup.timeout.ms": "5000"}
-    try:
-        admin = AdminClient({"bootstrap.servers": address, **properties, **quiet})
-        listed = admin.list_topics(timeout=clock.left)
-    except KafkaException as error:
-        raise SystemFailure(f"the cluster at {address} does not answer: {_reason(error)}; look at --bootstrap-server and "
-                            "--command-config") from None  # fmt: skip
+    admin, listed = _connected(address, properties, clock)
     topics = {name: found for name, found in listed.topics.items() if topic is None or name == topic}
     if topic is not None and (topic not in topics or topics[topic].error is not None):
         raise ConfigurationError(f"the cluster at {address} lists no topic {topic!r}{near(topic, listed.topics)}")
@@ -166,11 +160,53 @@ def ask_cluster(
             finalized, newest = _features_of((at.host or "", at.port), properties, clock)
         features = features or finalized
         brokers.append(replace(broker, rack=racks.get(broker.number), newest_level=newest))
-    return LiveCluster(address, tuple(brokers), tuple(_topics(admin, topics, clock)), features)
+    eligible: Eligible = {}
+    if features and features.get(keys.ELR) and listed.brokers:
+        at = next(iter(listed.brokers.values()))
+        short = [name for name, found in topics.items() if any(_is_short(part) for part in found.partitions.values())]
+        eligible = _eligible((at.host or "", at.port), properties, short, clock)
+    return LiveCluster(address, tuple(brokers), tuple(_topics(admin, topics, eligible, clock)), features)
 
 
-def _say_nothing(error: object) -> None:
-    """What the client library says while it tries again; what became of it the answer says."""
+def _is_short(partition: Any) -> bool:
+    return len(partition.isrs) < len(partition.replicas)
+
+
+def _connected(address: str, properties: Mapping[str, str], clock: _Clock) -> tuple[AdminClient, Any]:
+    """The client with what it was answered first; `SystemFailure` at once where trying again is of no use."""
+    with optional_packages():
+        from confluent_kafka import KafkaError, KafkaException
+        from confluent_kafka.admin import AdminClient
+
+    said: list[KafkaError] = []
+    quiet: dict[str, Any] = {"log_level": 0, "error_cb": said.append, "socket.connection.setup.timeout.ms": "5000"}
+    hopeless = (KafkaError._AUTHENTICATION, KafkaError._SSL)
+    try:
+        admin = AdminClient({"bootstrap.servers": address, **properties, **quiet})
+        while True:
+            try:
+                return admin, admin.list_topics(timeout=min(clock.left, _PATIENCE))
+            except KafkaException:
+                admin.poll(0)  # Has the library say what it met.
+                if clock.is_over or any(error.code() in hopeless for error in said):
+                    raise
+    except KafkaException as error:
+        if met := [one for one in said if one.code() in hopeless]:
+            raise SystemFailure(f"the cluster at {address} cannot be read: {_plain(met[0].str())}; look at "
+                                "--command-config") from None  # fmt: skip
+        met = [one for one in said if one.code() == KafkaError._TRANSPORT]
+        reason = _plain(met[0].str()) if met else _reason(error)
+        raise SystemFailure(f"the cluster at {address} does not answer: {reason}; look at --bootstrap-server and "
+                            "--command-config") from None  # fmt: skip
+
+
+def _plain(text: str) -> str:
+    """What the client library met, without the address before it and the state of its connection behind."""
+    import re
+
+    whole = re.sub(r"error:[0-9A-F]+:[\w ]*::", "", " ".join(text.split()))
+    found = re.match(r"(?:\S+://\S+: )?(.*?)(?: \(after \d+ms in state \w+.*\))?$", whole)
+    return (found.group(1) if found else whole).rstrip(".")
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
@@ -221,7 +257,7 @@ def _brokers(admin: AdminClient, numbers: Sequence[int], running: Mapping[int, A
         yield LiveBroker(number, failure=answer) if isinstance(answer, str) else LiveBroker(number, values=_values(answer))
 
 
-def _topics(admin: AdminClient, topics: Mapping[str, Any], clock: _Clock) -> Iterator[LiveTopic]:
+def _topics(admin: AdminClient, topics: Mapping[str, Any], eligible: Eligible, clock: _Clock) -> Iterator[LiveTopic]:
     from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
 
     names = sorted(topics)
@@ -231,7 +267,10 @@ def _topics(admin: AdminClient, topics: Mapping[str, Any], clock: _Clock) -> Ite
         asked = {} if clock.is_over else admin.describe_configs(list(resources.values()), request_timeout=clock.left)
         for name in some:
             parts = sorted(topics[name].partitions.values(), key=lambda part: int(part.id))
-            partitions = tuple(LivePartition(part.id, tuple(part.replicas), tuple(part.isrs)) for part in parts)
+            partitions = tuple(
+                LivePartition(part.id, tuple(part.replicas), tuple(part.isrs), eligible.get((name, part.id), ()))
+                for part in parts
+            )
             answer = _answer(asked[resources[name]], clock) if asked else "it was not asked within the time (--timeout)"
             if topics[name].error is not None:
                 answer = str(topics[name].error)
@@ -252,9 +291,13 @@ def _values(answer: Mapping[str, Any]) -> tuple[LiveValue, ...]:
     return tuple(found)
 
 
-# -- features -------------------------------------------------------------------------------------------------------------
+# -- what the client library does not ask -----------------------------------------------------------------------------------
 
-_API_VERSIONS, _VERSION = 18, 3
+_PARTITIONS_AT_ONCE = 2_000
+"""Partitions in an answer about eligible leaders: the most that brokers give (max.request.partition.size.limit)."""
+
+Eligible = Mapping[tuple[str, int], tuple[int, ...]]
+"""The eligible leaders beside the ISR, by topic and partition."""
 
 
 def _features_of(
@@ -262,21 +305,13 @@ def _features_of(
 ) -> tuple[dict[str, int] | None, int | None]:
     """Finalized levels, and the newest metadata.version that one broker supports; None where that cannot be known.
 
-    librdkafka does not ask. Brokers tell it to anyone who connects, before a login (KIP-35, KIP-584); over TLS nobody asks.
+    Brokers tell it to anyone who connects, before a login (KIP-35, KIP-584).
     """
-    if properties.get("security.protocol", "PLAINTEXT").upper() not in ("PLAINTEXT", "SASL_PLAINTEXT"):
-        return None, None
-    with optional_packages():
-        from acked.cluster.wire.codec import Unreadable, read_response, write_request
-
     names = {"client_software_name": "acked", "client_software_version": "1"}
-    frame = write_request(_API_VERSIONS, _VERSION, 1, names)
     try:
-        with socket.create_connection(address, timeout=min(clock.left, 5.0)) as connection:
-            connection.sendall(frame)
-            size = int.from_bytes(_exactly(connection, 4), "big")
-            answer = read_response(_API_VERSIONS, _VERSION, _exactly(connection, min(size, 1 << 20)))
-    except (OSError, Unreadable):
+        with Connection(address, properties, min(clock.left, 5.0)) as connection:
+            answer = connection.ask(API_VERSIONS, names)
+    except Unavailable:
         return None, None
     if answer.error_code:
         return None, None
@@ -285,13 +320,28 @@ def _features_of(
     return finalized, supported.get("metadata.version")
 
 
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    parts: list[bytes] = []
-    while size > 0:
-        part = connection.recv(size)
-        if not part:
-            raise OSError("the connection is closed")
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
+def _eligible(address: tuple[str, int], properties: Mapping[str, str], topics: Iterable[str], clock: _Clock) -> Eligible:
+    """The eligible leaders of partitions whose ISR is short (KIP-966, since 4.0); what is not answered is left out."""
+    names, found = sorted(topics), dict[tuple[str, int], tuple[int, ...]]()
+    if not names:
+        return found
+    try:
+        with Connection(address, properties, min(clock.left, 5.0)) as connection:
+            connection.log_in()
+            cursor: dict[str, object] | None = None
+            while not clock.is_over:
+                wanted = [{"name": name} for name in names]
+                asked = {"topics": wanted, "response_partition_limit": _PARTITIONS_AT_ONCE, "cursor": cursor}
+                answer = connection.ask(DESCRIBE_TOPIC_PARTITIONS, asked)
+                for topic in answer.topics:
+                    for one in topic.partitions:
+                        if one.eligible_leader_replicas:
+                            found[str(topic.name), int(one.partition_index)] = tuple(one.eligible_leader_replicas)
+                if answer.next_cursor is None:
+                    break
+                following = answer.next_cursor
+                cursor = {"topic_name": str(following.topic_name), "partition_index": int(following.partition_index)}
+                names = [name for name in names if name >= str(following.topic_name)]
+    except Unavailable:
+        pass  # What was answered so far is true.
+    return found

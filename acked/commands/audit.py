@@ -13,7 +13,7 @@ import click
 
 from acked.asking.options import FORMAT, OUT, QUIET, BatchOptions, KeyValue, collects, option, searches_many
 from acked.asking.output import Output, json_text, put_text, say
-from acked.checker.audit.fault_words import BESIDES, CRASHES, names_of
+from acked.checker.audit.fault_words import BESIDES, CRASHES, legend_of
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable
 from acked.checker.names import near
@@ -192,14 +192,18 @@ _assumes = collects(
     "assumed",
     Assumed,
     faults=option("--faults", multiple=True, metavar="F,…",
-                  help=f"What may go wrong: crashes ({names_of(CRASHES)}: one of them) and besides them {names_of(BESIDES)}. "
-                  "Repeat the option to ask about each. Default: clean, and for loss also one-machine; the table shows more "
-                  "than these, which decide the exit code."),
-    log_size=option("--log-size", type=click.IntRange(1, 4), help="Offsets in a log, at least."),
-    records=option("--records", type=click.IntRange(1, 4), help="Records, at least."),
+                  help=f"What may go wrong: one of ({legend_of(CRASHES)}) and any of ({legend_of(BESIDES)}), "
+                  "as in one-lossy,zombies. "
+                  "Repeat the option to ask about each. Default: clean, and for loss also one-machine, which decide the exit "
+                  "code; the table shows more."),
+    log_size=option("--log-size", type=click.IntRange(1, 4),
+                    help="Try it with logs of so many offsets at least, which takes longer; default: 1 or 2, by question."),
+    records=option("--records", type=click.IntRange(1, 4),
+                   help="Try it with so many records at least, which takes longer; default: 1 or 2, by question."),
     thorough=option("--thorough", is_flag=True, help="Check the order of records with all brokers instead of three."),
     max_states=option("--max-states", type=click.IntRange(1),
-                      help="Leave a question undecided once its search knows more distinct states."),
+                      help="Give a question up as undecided once so many different states of the partition are known; "
+                      "default: 20,000,000, and 2,000,000 where the answer does not decide."),
 )  # fmt: skip
 _asks = collects(
     "wanted",
@@ -213,7 +217,8 @@ _asks = collects(
                     help="An earlier audit (--format json): only what got worse since is red, and text has only what "
                     "changed."),
     pages=option("--pages", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
-                 help="Write the audit as index.html into DIR, and beside it a viewer page for every counterexample."),
+                 help="Write the audit as index.html into DIR, and beside it a page for every counterexample, which of the "
+                 "shortest is the easiest to follow."),
     trace_out=option("--trace-out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
                      help="Write the trace of the first required yes, for acked view, explore or reproduce."),
     fix=option("--fix", metavar="OUT", type=click.Path(path_type=Path, file_okay=False),
@@ -263,11 +268,12 @@ def audit(
     kafka-configs.sh --describe reads it, and nothing in it is changed.
 
     The table comes first. Its rows: can an acknowledged record be lost, duplicated, reordered, or read and then vanish, and
-    can the partition stop accepting writes with one broker down? Its columns: what goes wrong, such as processes or machines
-    that die. Every cell is decided by trying every order of events within small sizes; one that takes too long is undecided,
-    never a no. Below, every yes has the shortest sequence of events, the settings that cause it, and the smallest change that
-    makes it a no, itself checked. Several topics are told in groups of equal settings. If nothing names the release, the
-    required questions are asked about every release in use, and the worst answer counts.
+    can the partition stop accepting writes with one broker down? Its columns: what goes wrong, such as processes or
+    machines that die. Every cell is decided on a model of Kafka's replication, by trying every order of events (requests,
+    answers that come late, crashes, elections) with a few records; one that takes too long is undecided, never a no. Below,
+    every yes has the shortest sequence of events, the settings that cause it, and the smallest change that makes it a no,
+    itself checked. Several topics are told in groups of equal settings. If nothing names the release, the required
+    questions are asked about every release in use, and the worst answer counts.
 
     \b
     acked audit server.properties producer.properties --kafka-version 3.6
@@ -277,16 +283,17 @@ def audit(
     acked audit server.properties --set acks=1 --kafka-version 3.9.1 --prove-it
     kubectl get kafka,kafkanodepool,kafkatopic -o yaml | acked audit - --topic orders
 
-    Exit codes: 0 if every required answer is no, 12 if one is yes, 152 if one is undecided or may not be read, 150 for a file
-    that cannot be read or has no known setting, 151 for settings that Kafka refuses, that contradict each other, or that look
-    misspelt, 153 for a cluster that does not answer. With --prove-it 1 if real brokers do something else than the model, 153
-    if they do not start.
+    Exit codes (--require says what is required): 0 if every required answer is no, 12 if one is yes, 152 if one is
+    undecided or may not be read, 150 for a file that cannot be read or has no known setting, 151 for settings that Kafka
+    refuses, that contradict each other, or that look misspelt, 153 for a cluster that does not answer. With --prove-it 1 if
+    real brokers do something else than the model, 153 if they do not start.
     """
     from acked.checker.audit.clusters.live import with_producers
     from acked.checker.audit.clusters.several import Asked, audit_groups, worst_of_groups
     from acked.checker.audit.clusters.topics import groups_of, left_out
     from acked.checker.audit.entry import Scope
     from acked.checker.audit.gather import settle
+    from acked.checker.batch.local import KeptProcesses
     from acked.commands.auditing.written import read_before, since, write_fixes, write_pages, write_trace
 
     if not files and not cluster.overrides and cluster.bootstrap is None:
@@ -305,8 +312,8 @@ def audit(
     if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in found.known):
         groups = with_producers(groups)
     cache = batch.cache()
-    with output.batch_progress("searches") as progress:
-        asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, batch.limits,
+    with output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:
+        asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, runner,
                       cache, progress, wanted.target)  # fmt: skip
         audited = audit_groups(groups, asked)
     document = _document(audited, required, left_out(found, groups), cache)

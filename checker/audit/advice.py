@@ -13,12 +13,12 @@ from acked.checker.audit import keys
 from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.faults import CrashKind, Faults
 from acked.checker.audit.gather import Given
+from acked.checker.audit.joint import Searches
 from acked.checker.audit.keys import ReleaseNumber
 from acked.checker.audit.questions import (
     Assumptions,
     AuditQuestion,
     AuditVerdict,
-    Searches,
     SizedQuestion,
     reply_of,
     task_of,

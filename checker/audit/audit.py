@@ -9,14 +9,13 @@ from acked.checker.audit.advice import Advice, Adviser, Open, Recommendation, re
 from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.faults import Faults
 from acked.checker.audit.gather import Given, Remark
+from acked.checker.audit.joint import OnDecided, Searches
 from acked.checker.audit.keys import ReleaseNumber
 from acked.checker.audit.questions import (
     QUESTIONS,
     Assumptions,
     AuditQuestion,
     AuditVerdict,
-    OnDecided,
-    Searches,
     SizedQuestion,
     reply_of,
     task_of,
@@ -26,7 +25,7 @@ from acked.checker.audit.release import Deployment
 from acked.checker.audit.settings import Configuration, RefusedByKafka, configure
 from acked.checker.audit.transactional import Asked, Clients, TransactionAnswer, answers_of, tasks_of
 from acked.checker.batch.cache import ResultCache
-from acked.checker.batch.local import BatchLimits
+from acked.checker.batch.local import Runner
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 
 
@@ -34,9 +33,10 @@ from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 class Answer:
     """The answer to one question under one kind of faults, in one context.
 
-    `task` is what was searched and `outcome` what was found (None: `failure` says why); `replicas` is the topic's number, of
-    which a search may take fewer. `decides` is false of what was asked besides. `advice` is None where none was asked for, or
-    none is needed. `elsewhere` are the answers in the other contexts that may be meant.
+    `task` is what was searched, perhaps with more than the question needs, and `outcome` what was found (None: `failure` says
+    why); `replicas` is the topic's number, of which a search may take fewer. `decides` is false of what was asked besides.
+    `advice` is None where none was asked for, or none is needed. `elsewhere` are the answers in the other contexts that may
+    be meant.
     """
 
     question: SizedQuestion
@@ -150,15 +150,15 @@ class _Plan:
 class Auditor:
     """Answers the questions about one configuration, asking no search twice.
 
-    `others` are further contexts that may be meant. Several audits may share their `searches`, which then hold for limits,
-    cache and progress.
+    `others` are further contexts that may be meant. Several audits may share their `searches`, which then count, and not
+    `runner`, `cache` and `on_decided`.
     """
 
     given: Given
     release: ReleaseNumber
     plane: str | None = None
     assumed: Assumptions = field(default_factory=Assumptions)
-    limits: BatchLimits | None = None
+    runner: Runner | None = None
     cache: ResultCache | None = None
     on_decided: OnDecided = lambda done, total: None
     others: Sequence[Deployment] = ()
@@ -180,7 +180,7 @@ class Auditor:
 
         `everywhere` are the questions that are asked of the other contexts too, by default all.
         """
-        searches = self.searches or Searches(self.limits, self.cache, self.on_decided)
+        searches = self.searches or Searches(self.runner, self.cache, self.on_decided)
         everywhere = _everywhere(asked, everywhere)
         plan = self._plan(asked, everywhere)
         configuration, context = plan.configuration, plan.context
@@ -194,7 +194,7 @@ class Auditor:
                 item.question,
                 item.faults,
                 where,
-                task,
+                found.task,
                 found.outcome,
                 found.failure,
                 replicas,

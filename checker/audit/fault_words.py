@@ -87,6 +87,11 @@ BESIDES: tuple[FaultWords, ...] = (
 WORDS = {item.name: item for item in (*CRASHES, *BESIDES)}
 
 
+def legend_of(items: Iterable[FaultWords]) -> str:
+    """`none: nothing that crashes; clean: processes that die`."""
+    return "; ".join(f"{item.name}: {item.brief}" for item in items)
+
+
 def names_of(items: Iterable[FaultWords]) -> str:
     """`none, clean, lossy`."""
     return ", ".join(item.name for item in items)

@@ -1,20 +1,18 @@
 """The five questions of an audit as searches of `partition`.
 
-The questions, under what they are asked, what of a configuration a search takes, and asking no search twice.
+The questions, under what they are asked, and what of a configuration a search takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import Enum, unique
 
 from acked.checker.audit import keys
 from acked.checker.audit.fault_words import ZOMBIES
 from acked.checker.audit.faults import BEFORE_KIP_380, CrashKind, Faults
 from acked.checker.audit.settings import Configuration
-from acked.checker.batch.cache import ResultCache
-from acked.checker.batch.local import Answered, BatchLimits, answer_all
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.result import Verdict
 from acked.checker.spec.question_text import QuestionText
@@ -235,31 +233,3 @@ def _as_one(constants: dict[str, int]) -> dict[str, int]:
     }
     same[settings.in_flight_refused.name] = settings.in_flight_refused.default
     return constants | {name: value for name, value in same.items() if value is not None}
-
-
-# -- asking -------------------------------------------------------------------------------------------------------------
-
-OnDecided = Callable[[int, int], None]
-"""Told how many searches are done, of how many."""
-
-
-@dataclass
-class Searches:
-    """Decides searches, none of them twice."""
-
-    limits: BatchLimits | None = None
-    cache: ResultCache | None = None
-    on_decided: OnDecided = lambda done, total: None
-    _known: dict[Task, Answered] = field(default_factory=dict, init=False)
-
-    def decide(self, tasks: Iterable[Task | None]) -> None:
-        """Searches those that are not known yet; the first are begun first."""
-        wanted = [task for task in dict.fromkeys(tasks) if task is not None and task not in self._known]
-        if not wanted:
-            return
-        for done, answered in enumerate(answer_all(wanted, self.limits, self.cache), 1):
-            self._known[wanted[answered.task]] = answered
-            self.on_decided(done, len(wanted))
-
-    def __getitem__(self, task: Task) -> Answered:
-        return self._known[task]

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import Enum, unique
 
 from acked.checker.audit import keys
+from acked.checker.audit.joint import Decided
 from acked.checker.audit.questions import AuditVerdict, reply_of
 from acked.checker.audit.settings import Configuration
-from acked.checker.batch.local import Answered
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.checker.spec.question_text import QuestionText
 from acked.model.transactions import settings
@@ -147,7 +147,7 @@ def tasks_of(configuration: Configuration, max_states: int) -> list[tuple[Asked,
 
 
 def answers_of(
-    tasks: Sequence[tuple[Asked, Clients, Task]], found: Callable[[Task], Answered]
+    tasks: Sequence[tuple[Asked, Clients, Task]], found: Callable[[Task], Decided]
 ) -> tuple[TransactionAnswer, ...]:
     """The answers, once the searches are done."""
     return tuple(

@@ -14,6 +14,7 @@ from itertools import combinations
 
 from acked.checker.audit import keys
 from acked.checker.audit.faults import Faults
+from acked.checker.audit.joint import Searches
 from acked.checker.audit.keys import ReleaseNumber
 from acked.checker.audit.questions import (
     NEVER_ASKED,
@@ -21,7 +22,6 @@ from acked.checker.audit.questions import (
     Assumptions,
     AuditQuestion,
     AuditVerdict,
-    Searches,
     SizedQuestion,
     reply_of,
     task_of,

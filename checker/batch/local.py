@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.outcome import Outcome, Task
@@ -90,11 +91,42 @@ class BatchLimits:
 
     def run(self, tasks: Sequence[Task]) -> Iterator[Reply]:
         """Has processes search, which end with the last task; a process that dies is replaced."""
-        open_cache()  # If it must not be used, that is reported here, and not by every process.
-        jobs = min(self.jobs, len(tasks))
-        with ProcessPool(Limits(jobs, float("inf"), 2 * self.memory + ROOM_FOR_CODE), SEARCH) as pool:
+        with self.pool(min(self.jobs, len(tasks))) as pool:
             pool.load(Setup(self.memory))
             yield from pool.run(tasks)
+
+    def pool(self, jobs: int) -> ProcessPool:
+        """So many processes, not started."""
+        open_cache()  # If it must not be used, that is reported here, and not by every process.
+        return ProcessPool(Limits(jobs, float("inf"), 2 * self.memory + ROOM_FOR_CODE), SEARCH)
+
+
+class KeptProcesses:
+    """The processes of `BatchLimits`, kept from one batch to the next for a `with` block; started when one is needed first.
+
+    For those who ask again and again, each time by what they have heard: a process takes longer to start than small searches.
+    """
+
+    def __init__(self, limits: BatchLimits) -> None:
+        self._limits = limits
+        self._pool: ProcessPool | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.__exit__(kind, error, traceback)
+            self._pool = None
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[Reply]:
+        """See `Runner`."""
+        if self._pool is None:
+            self._pool = self._limits.pool(self._limits.jobs).__enter__()
+            self._pool.load(Setup(self._limits.memory))
+        yield from self._pool.run(tasks)
 
 
 def answer_all(

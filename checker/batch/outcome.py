@@ -17,8 +17,10 @@ from acked.checker.question.question import Probe, Question
 from acked.checker.question.result import ActionCount, Result, Run, StopReason, Verdict, Words
 from acked.checker.question.vacuity import vacuity_probes
 from acked.checker.spec.question_text import QuestionText
+from acked.checker.spec.resolve import protocol_named
 from acked.checker.spec.spec import Spec
 from acked.invariants.property import Kind, Property
+from acked.model.language.domain import Plain
 from acked.model.language.protocol import Instance
 
 
@@ -35,7 +37,8 @@ class Probing(Enum):
 class Task:
     """A question to be searched in another process: its text, and how to search it.
 
-    `every_property` has the search go on after a violation, `max_depth` and `max_states` bound it.
+    `every_property` has the search go on after a violation, with `until_decided` only while a property is not violated yet;
+    `max_depth` and `max_states` bound it.
     """
 
     asked: QuestionText
@@ -43,6 +46,7 @@ class Task:
     probing: Probing = Probing.NOTHING
     max_depth: int | None = None
     max_states: int | None = None
+    until_decided: bool = False
 
     @classmethod
     def of(cls, spec: Spec, probing: Probing = Probing.NOTHING) -> Task:
@@ -66,10 +70,20 @@ class Task:
 
         return self.asked.question(probes=probes)
 
+    def told(self, broken: FoundViolation) -> tuple[Question, Run]:
+        """The question about one violated property with its run, of which no other actions are traced: to tell it."""
+        protocol = protocol_named(self.asked.protocol)
+        (violated,) = (item for item in self.asked.resolved(protocol) if item.name == broken.property)
+        instance = Instance(protocol, dict(self.asked.constants), frozenset(self.asked.drop), is_lazy=True)
+        actions = tuple(instance.fired(name, arguments) for name, arguments in broken.fired)
+        return Question(instance, (violated,)), Run(broken.states, actions, broken.loop)
+
     @property
     def policy(self) -> StopPolicy:
         """When the search stops."""
-        return StopPolicy.EVERY_PROPERTY if self.every_property else StopPolicy.FIRST_VIOLATION
+        if not self.every_property:
+            return StopPolicy.FIRST_VIOLATION
+        return StopPolicy.UNTIL_DECIDED if self.until_decided else StopPolicy.EVERY_PROPERTY
 
     def document(self) -> dict[str, Any]:
         """As JSON."""
@@ -78,13 +92,17 @@ class Task:
 
 @dataclass(frozen=True)
 class FoundViolation:
-    """A violated property and its canonical shortest run: packed states, and numbers of the instance's actions."""
+    """A violated property and its canonical shortest run: packed states, and numbers of the instance's actions.
+
+    `fired` are the same actions by name, with their arguments, so that a run can be told without tracing all others.
+    """
 
     property: str
     kind: Kind
     states: tuple[Words, ...]
     steps: tuple[int, ...]
     loop: int | None = None
+    fired: tuple[tuple[str, Mapping[str, Plain]], ...] = ()
 
     @builtins.property  # the field of that name hides the decorator here
     def trace_length(self) -> int:
@@ -123,6 +141,7 @@ class Outcome:
                 item.run.states,
                 tuple(number[id(step)] for step in item.run.actions),
                 item.run.loop,
+                tuple((step.action.name, dict(step.arguments)) for step in item.run.actions),
             )
             for item in result.violations
         )
@@ -172,6 +191,7 @@ def to_document(outcome: Outcome) -> dict[str, Any]:
                 "states": [list(words) for words in item.states],
                 "steps": list(item.steps),
                 "loop": item.loop,
+                "fired": [[name, dict(arguments)] for name, arguments in item.fired],
             }
             for item in outcome.violations
         ],
@@ -198,6 +218,7 @@ def from_document(document: Mapping[str, Any]) -> Outcome:
                 tuple(tuple(map(int, words)) for words in item["states"]),
                 tuple(map(int, item["steps"])),
                 None if item["loop"] is None else int(item["loop"]),
+                tuple((str(name), dict(arguments)) for name, arguments in item["fired"]),
             )
             for item in document["violations"]
         ),

@@ -83,15 +83,17 @@ def easiest_of(
     effort: Callable[[ActionInstance], Effort],
     bounds: Bounds | None = None,
     observer: Observer | None = None,
+    max_states: int | None = None,
 ) -> Easiest:
     """The easiest of all shortest runs that break the property of a violation.
 
-    `TooMany` if all of them together have more steps than can be compared. Symmetry is not used: renamed runs are told
-    differently.
+    `TooMany` if all of them together have more steps than can be compared, or lie among more than `max_states`. Symmetry is
+    not used: renamed runs are told differently.
     """
     given = bounds or Bounds()
     plain = Question(question.instance, (violation.property,))
-    search = LocalSearch(plain, Bounds(given.workers, given.memory), observer=observer, keeps_states=True)
+    within = Bounds(given.workers, given.memory, None, max_states)
+    search = LocalSearch(plain, within, observer=observer, keeps_states=True)
     result = search.run()
     if not result.violations or len(result.violations[0].run.states) != len(violation.run.states):
         raise TooMany("the shortest runs do not fit into memory; leave --easiest out, or give more --memory")

@@ -29,6 +29,7 @@ class StopPolicy(Enum):
 
     FIRST_VIOLATION = "report the shortest violation"
     EVERY_PROPERTY = "go on, and report one shortest violation of every property"
+    UNTIL_DECIDED = "the same, but end as soon as every property is violated"
 
 
 _ALL_SEEN = (StopReason.COMPLETE, StopReason.BUDGET)
@@ -233,6 +234,8 @@ class Ledger:
             if least.action is not None and self._may_tie(least) and not is_last and not self._at_max_depth:
                 self._tie = (self._counts, least)
                 return True
+            return self._stop(StopReason.VIOLATION)
+        if self.policy is StopPolicy.UNTIL_DECIDED and len(self.findings) == len(self.question.properties):
             return self._stop(StopReason.VIOLATION)
         if is_last:
             self._counts = self._counts.plus(report.enabled, report.new)

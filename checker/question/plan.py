@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.errors import ModelError
@@ -46,7 +47,7 @@ class KernelPlan:
         if any(check.bit > MAX_CHECK_BIT for check in self.step_checks):
             raise ModelError(f"more than {MAX_CHECK_BIT} step properties are asked at once; ask them in several specs")
 
-    @property
+    @cached_property
     def lane_bits(self) -> int:
         """The width of a lane: 8, 16, 32 or 64 bits, signed."""
         nodes = evaluation_order([*(item.guard for item in self.instance.actions), *self.state_violations])

@@ -257,16 +257,23 @@ class Instance:
     def counterpart(self, step: ActionInstance) -> ActionInstance | None:
         """Another instance's action instance as this one has it, by name and arguments; None if it has no such one."""
         if step.label not in self._counterparts:
-            self._counterparts[step.label] = self._bound(step)
+            self._counterparts[step.label] = self._bound(step.action.name, step.arguments)
         return self._counterparts[step.label]
 
-    def _bound(self, step: ActionInstance) -> ActionInstance | None:
-        rule = self._rules.get(step.action.name)
-        if rule is None or (parameters := rule.parameters()).keys() != step.arguments.keys():
+    def fired(self, name: str, arguments: Mapping[str, Plain]) -> ActionInstance:
+        """The instance of an action with these arguments, alone traced; `ModelError` if there is none."""
+        made = self._bound(name, arguments)
+        if made is None:
+            raise ModelError(f"{self.protocol.name} has no action {name} with {dict(arguments)} under these constants")
+        return made
+
+    def _bound(self, name: str, arguments: Mapping[str, Plain]) -> ActionInstance | None:
+        rule = self._rules.get(name)
+        if rule is None or (parameters := rule.parameters()).keys() != arguments.keys():
             return None
         with active(self._context()):
             try:
-                codes = [domain.from_plain(step.arguments[name], self.constants) for name, domain in parameters.items()]
+                codes = [domain.from_plain(arguments[name], self.constants) for name, domain in parameters.items()]
             except ModelError:
                 return None  # A value beyond the bounds of this instance.
         return self._trace_binding(rule, parameters, codes)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acked.checker.audit.audit import Answer, Audit
 from acked.checker.audit.clusters.several import Audited
 from acked.checker.audit.questions import AuditQuestion, AuditVerdict
-from acked.checker.question.result import Counterexample
+from acked.checker.bounds import Bounds
+from acked.checker.diagnosis.easiest import TooMany, easiest_of
+from acked.checker.question.result import Counterexample, Violation
 from acked.checker.spec.resolve import property_named
 from acked.model.partition.protocol import partition
 from acked.reports.audit.document import Document
 from acked.reports.audit.transactional import page_name, transaction_run
 from acked.reports.pages.page import render, trace_data
+from acked.reports.pictures.effort import effort_of
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ def story_pages(audited: Sequence[Audited], document: Document) -> Iterator[Stor
             asked, faults = answer.question.asked.value, answer.faults.name
             of = f"group-{number}-" if "groups" in document else ""
             name = f"{of}{asked}-{faults.replace(',', '-')}.html"
-            yield StoryPage(name, render(trace_data(counterexample(answer)), packed=True), number, asked, faults)
+            yield StoryPage(name, render(trace_data(easiest_counterexample(answer)), packed=True), number, asked, faults)
         yield from _transaction_pages(one.audit, number, f"group-{number}-" if "groups" in document else "")
 
 
@@ -57,6 +60,26 @@ def counterexample(answer: Answer) -> Counterexample:
     question = answer.task.question()
     title = f"{answer.question.text} {answer.context.words}, {answer.faults.name}"
     return Counterexample(title, question, answer.story.run(question), property_named(partition, answer.story.property))
+
+
+MAX_STATES = 2_000_000
+"""States among which an easiest run is looked for; brokers are told apart there, so they are some times as many."""
+
+
+def easiest_counterexample(answer: Answer) -> Counterexample:
+    """Of all shortest runs that show a yes the one that is easiest to follow, or the first where there are too many."""
+    found = counterexample(answer)
+    assert found.property is not None
+    violation, effort = Violation(found.property, found.run), effort_of(found.question.instance)
+    try:
+        easiest = easiest_of(found.question, violation, effort, Bounds(1, _MEMORY), max_states=MAX_STATES)
+    except TooMany:
+        return found
+    return replace(found, run=easiest.violation.run)
+
+
+_MEMORY = 1 << 30
+"""Bytes of states for that."""
 
 
 def worst_counterexample(audited: Sequence[Audited], required: Sequence[AuditQuestion]) -> Counterexample | None:

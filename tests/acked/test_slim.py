@@ -85,6 +85,13 @@ def test_the_slim_file_asks_for_the_versions_that_acked_asks_for() -> None:
     assert not re.search(r"https?:|--(index|extra|find|trusted)", SLIM.read_text())
 
 
+def test_the_file_for_clusters_asks_for_what_the_extra_asks_for() -> None:
+    lines = (CHECKOUT / "constraints" / "cluster.txt").read_text().splitlines()
+    wanted = {line for line in lines if line and not line.startswith("#")}
+    extra = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["cluster"]
+    assert wanted == {item for item in extra if not item.startswith("kazoo")}, "an audit asks no ZooKeeper"
+
+
 def stages() -> dict[str, list[str]]:
     """The instructions of every stage of the container file, by its name."""
     found: dict[str, list[str]] = {}
@@ -104,7 +111,7 @@ def copied() -> set[str]:
 
 
 def test_the_container_is_slim_unless_the_full_one_is_asked_for() -> None:
-    assert list(stages()) == ["wheel", "full", "slim"], "the last one is built unless --target names another"
+    assert list(stages()) == ["wheel", "full", "cluster", "slim"], "the last one is built unless --target names another"
     commands = {
         name: [part.strip() for line in lines if line.startswith("RUN") for part in line.removeprefix("RUN").split("&&")]
         for name, lines in stages().items()
@@ -113,13 +120,19 @@ def test_the_container_is_slim_unless_the_full_one_is_asked_for() -> None:
     assert commands == {
         "wheel": ["pip wheel --no-cache-dir --no-deps --wheel-dir /wheel ."],
         "full": ["pip install --no-cache-dir /wheel/*.whl", user],
+        "cluster": [
+            "pip install --no-cache-dir --no-deps -r /constraints/slim.txt",
+            "pip install --no-cache-dir -r /constraints/cluster.txt",
+            "pip install --no-cache-dir --no-deps /wheel/*.whl",
+            user,
+        ],
         "slim": [
             "pip install --no-cache-dir --no-deps -r /constraints/slim.txt",
             "pip install --no-cache-dir --no-deps /wheel/*.whl",
             user,
         ],
     }
-    for name in ("full", "slim"):
+    for name in ("full", "cluster", "slim"):
         assert stages()[name][-3:] == ["USER 1000", "WORKDIR /work", 'ENTRYPOINT ["acked"]']
 
 

@@ -9,7 +9,8 @@ from acked.checker.audit import keys
 from acked.checker.audit.audit import Answer, Audit
 from acked.checker.audit.entry import CONTROLLERS_UNREAD, OPTION, Scope, SettingEntry
 from acked.checker.audit.gather import Given
-from acked.checker.audit.questions import AuditQuestion, AuditVerdict, Searches, reply_of, task_of
+from acked.checker.audit.joint import Searches
+from acked.checker.audit.questions import AuditQuestion, AuditVerdict, reply_of, task_of
 from acked.checker.audit.settings import configure
 
 _FOR_ALL = "(dynamic for all brokers)"

@@ -62,11 +62,12 @@ class LiveBroker:
 
 @dataclass(frozen=True)
 class LivePartition:
-    """A partition as it is now."""
+    """A partition as it is now; `eligible` are the leaders that may be elected beside the ISR (KIP-966), as far as known."""
 
     number: int
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
+    eligible: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,7 @@ def _of_topic(cluster: LiveCluster, topic: LiveTopic, brokers: Mapping[int, Live
     for partition in topic.partitions:
         if len(partition.isr) < len(partition.replicas):
             now = f"partition {partition.number} has {_ids(partition.isr)} of {_ids(partition.replicas)}"
+            now += f" (eligible to lead besides: {_ids(partition.eligible)})" if partition.eligible else ""
             yield entry(SHORT_ISR, now)
         named = [rack for replica in partition.replicas if (rack := brokers[replica].rack) is not None]
         if len(set(named)) < len(named):

@@ -9,20 +9,19 @@ from acked.checker.audit import keys
 from acked.checker.audit.audit import Answer, Audit, Auditor
 from acked.checker.audit.clusters.controllers import hinges_of
 from acked.checker.audit.clusters.topics import TopicGroup
+from acked.checker.audit.joint import OnDecided, Searches
 from acked.checker.audit.keys import ReleaseNumber
 from acked.checker.audit.questions import (
     Assumptions,
     AuditQuestion,
     AuditVerdict,
-    OnDecided,
-    Searches,
     worst_of,
 )
 from acked.checker.audit.release import Contexts, contexts
 from acked.checker.audit.settings import RefusedByKafka
 from acked.checker.audit.upgrade import Upgrade, ask_upgrade, check_upgrade
 from acked.checker.batch.cache import ResultCache
-from acked.checker.batch.local import BatchLimits
+from acked.checker.batch.local import Runner
 from acked.checker.errors import ConfigurationError
 
 
@@ -59,7 +58,7 @@ class Asked:
     advise: bool = True
     version: str | None = None
     plane: str | None = None
-    limits: BatchLimits | None = None
+    runner: Runner | None = None
     cache: ResultCache | None = None
     on_decided: OnDecided = field(default=lambda done, total: None)
     upgrade_to: ReleaseNumber | None = None
@@ -67,7 +66,7 @@ class Asked:
 
 def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
     """Every group's audit, the worst first; the only one's errors are raised, those of one of several are told beside it."""
-    searches = Searches(asked.limits, asked.cache, asked.on_decided)
+    searches = Searches(asked.runner, asked.cache, asked.on_decided)
     prepared: list[tuple[TopicGroup, Contexts | None, Auditor | None, str]] = []
     for group in groups:
         if group.refusal:
@@ -75,7 +74,7 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
             continue
         try:
             found = contexts(group.given, asked.version, asked.plane)
-            auditor = Auditor(group.given, found.first.release, found.first.plane, asked.assumed, asked.limits, asked.cache,
+            auditor = Auditor(group.given, found.first.release, found.first.plane, asked.assumed, asked.runner, asked.cache,
                               others=found.others, searches=searches)  # fmt: skip
             _check(auditor, found, asked)
             if asked.upgrade_to is not None:

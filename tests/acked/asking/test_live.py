@@ -239,6 +239,18 @@ def test_a_clients_properties_are_taken_over_and_programs_are_not_run(tmp_path: 
         assert "hidden" not in str(refused.value)
 
 
+@pytest.mark.parametrize(("said", "plain"), [
+    ("sasl_ssl://kafka:9093/1: SASL authentication error: Authentication failed (after 5ms in state AUTH_REQ)",
+     "SASL authentication error: Authentication failed"),
+    ("ssl://kafka:9093/bootstrap: SSL handshake failed: error:0A000086:SSL routines::certificate verify failed: no issuer "
+     "(after 3ms in state SSL_HANDSHAKE, 1 identical error(s) suppressed)",
+     "SSL handshake failed: certificate verify failed: no issuer"),
+    ("Failed to resolve 'kafka:9092'", "Failed to resolve 'kafka:9092'"),
+])  # fmt: skip
+def test_what_the_client_library_met_is_told_in_its_words_alone(said: str, plain: str) -> None:
+    assert live._plain(said) == plain
+
+
 # -- real brokers ---------------------------------------------------------------------------------------------------------
 
 TOPICS: dict[str, tuple[int, dict[str, str]]] = {

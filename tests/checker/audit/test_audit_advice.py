@@ -32,7 +32,7 @@ def given_of(**values: str) -> Given:
 def audit_of(
     version: str, asked: tuple[AuditQuestion, ...] = tuple(AuditQuestion), crashes: CrashKind = CrashKind.CLEAN, **values: str
 ) -> Audit:
-    return Auditor(given_of(**values), release(version), assumed=Assumptions((Faults(crashes),)), limits=LIMITS).run(asked)
+    return Auditor(given_of(**values), release(version), assumed=Assumptions((Faults(crashes),)), runner=LIMITS).run(asked)
 
 
 def advice_of(answer: Answer) -> tuple[Advice, SettingsChange]:
@@ -134,7 +134,7 @@ def test_follower_reads_vanish_to_3_4_and_an_upgrade_or_reading_from_the_leader_
 
 
 def test_without_advice_nothing_is_said_about_causes() -> None:
-    auditor = Auditor(given_of(factor="1", least="1"), release("3.6"), limits=LIMITS)
+    auditor = Auditor(given_of(factor="1", least="1"), release("3.6"), runner=LIMITS)
     audit = auditor.run((WRITES,), advise=False)
     assert audit.of(WRITES).reply is AuditVerdict.YES
     assert audit.of(WRITES).advice is None

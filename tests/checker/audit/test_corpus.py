@@ -142,7 +142,7 @@ def test_a_file_has_the_answers_of_the_same_settings_as_plain_properties(name: s
     answers = []
     for path in (CORPUS / name, tmp_path / "plain.properties"):
         factor = [] if "factor" in plain else [SettingEntry(REPLICATION_FACTOR, "2", "--set", 0)]
-        auditor = Auditor(gather(read_all([path]), overrides=factor), release("3.9"), limits=BatchLimits(1, 1 << 28))
+        auditor = Auditor(gather(read_all([path]), overrides=factor), release("3.9"), runner=BatchLimits(1, 1 << 28))
         audit = auditor.run((AuditQuestion.LOSS, AuditQuestion.WRITES), advise=False)
         replies = [(one.faults, one.reply, one.story and one.story.trace_length) for one in audit.answers]
         answers.append(replies)

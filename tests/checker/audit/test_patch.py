@@ -71,12 +71,12 @@ def test_one_change_serves_every_required_answer_and_is_checked(tmp_path: Path) 
     given = gather(read_all([path]))
     limits = BatchLimits(1, 1 << 28)
     required = (AuditQuestion.LOSS, AuditQuestion.DUPLICATES)
-    audit = Auditor(given, release("4.1"), assumed=Assumptions(), limits=limits).run(required)
+    audit = Auditor(given, release("4.1"), assumed=Assumptions(), runner=limits).run(required)
     assert audit.recommended is not None
     assert dict(audit.recommended.settings) == {"acks": "all", "enable.idempotence": "true"}
     assert any("latency" in cost for cost in audit.recommended.costs)
     write_patches(patched(given, audit.recommended.settings), tmp_path / "out")
     mended = gather(read_all([tmp_path / "out" / "p.properties"]))
-    again = Auditor(mended, release("4.1"), assumed=Assumptions(), limits=limits).run(required, advise=False)
+    again = Auditor(mended, release("4.1"), assumed=Assumptions(), runner=limits).run(required, advise=False)
     assert again.worst(required) is AuditVerdict.NO
     assert audit.worst(required) is AuditVerdict.YES

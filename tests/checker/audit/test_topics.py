@@ -74,7 +74,7 @@ def test_one_topic_that_cannot_be_asked_about_leaves_the_others_their_answers_an
     more = [SettingEntry("replication.factor", "9", "t", 1, Scope.TOPIC, "huge")]
     groups = groups_of(recognise([*entries(LISTED), *more]))
     required = (AuditQuestion.LOSS,)
-    asked = Asked(required, required, Assumptions(), False, "4.1", limits=BatchLimits(1, 1 << 28))
+    asked = Asked(required, required, Assumptions(), False, "4.1", runner=BatchLimits(1, 1 << 28))
     audited = audit_groups(groups, asked)
     found = {one.group.topics[0]: one.worst(required) for one in audited}
     assert found == {"orders": AuditVerdict.NO, "logs": AuditVerdict.NO, "huge": AuditVerdict.UNDECIDED}

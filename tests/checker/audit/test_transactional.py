@@ -8,7 +8,8 @@ from acked.checker.audit import keys
 from acked.checker.audit.audit import Auditor
 from acked.checker.audit.entry import OPTION, SettingEntry
 from acked.checker.audit.gather import Given, gather
-from acked.checker.audit.questions import AuditQuestion, AuditVerdict, Searches
+from acked.checker.audit.joint import Searches
+from acked.checker.audit.questions import AuditQuestion, AuditVerdict
 from acked.checker.audit.settings import Configuration, configure
 from acked.checker.audit.transactional import (
     Clients,

@@ -7,8 +7,9 @@ import pytest
 from acked.checker.audit.entry import OPTION, SettingEntry
 from acked.checker.audit.faults import CrashKind, Faults
 from acked.checker.audit.gather import recognise, settle
+from acked.checker.audit.joint import Searches
 from acked.checker.audit.keys import release
-from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict, Searches
+from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.checker.audit.settings import configure
 from acked.checker.audit.upgrade import Stage, Upgrade, ask_upgrade
 from acked.checker.batch.local import BatchLimits
