@@ -99,6 +99,9 @@ moves = Constant(
 moved_to = Constant(
     "moved_to", 0, 5, "how many replicas the assignment has that is asked for; 0: any number (only with reassignment)", 0
 )
+moved_in = Constant(
+    "moved_in", 0, 5, "how many brokers the assignment adds that is asked for; 0: any number (only with reassignment)", 0
+)
 late_answers = switch(
     "late_answers",
     "one answer that tells a follower to truncate may be late while leadership changes (only with truncation = \"diverging "
@@ -329,6 +332,7 @@ CIRCUMSTANCES: tuple[Constant, ...] = (
     reassignment,
     moves,
     moved_to,
+    moved_in,
     late_answers,
     epoch_cache,
     producer_restarts,
