@@ -96,12 +96,8 @@ reassignment = switch(
 moves = Constant(
     "moves", 0, 3, "how often another assignment may be asked for; 0: any number of times (only with reassignment)", 1
 )
-moved_to = Constant(
-    "moved_to", 0, 5, "how many replicas the assignment has that is asked for; 0: any number (only with reassignment)", 0
-)
-moved_in = Constant(
-    "moved_in", 0, 5, "how many brokers the assignment adds that is asked for; 0: any number (only with reassignment)", 0
-)
+moved_to = Constant("moved_to", 0, 5, "replicas of the assignment asked for; 0: any number (only with reassignment)", 0)
+moved_in = Constant("moved_in", 0, 5, "brokers that it adds, of which 0 is any number (only with reassignment)", 0)
 late_answers = switch(
     "late_answers",
     "one answer that tells a follower to truncate may be late while leadership changes (only with truncation = \"diverging "

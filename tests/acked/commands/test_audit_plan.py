@@ -58,7 +58,7 @@ def test_a_cancellation_with_unclean_elections_loses_records_and_every_form_tell
     assert len(told["cancelled"]["steps"]) < len(told["moving"]["steps"])
     text = StringIO()
     print_plan(open_console(text, width=200), document)
-    for shown in (text.getvalue(), plan_markdown(document), plan_page(document)):
+    for shown in (text.getvalue(), plan_markdown(document).replace("\\", ""), plan_page(document)):
         assert "acknowledged records can be lost while move 1 runs (faults: none,moves)" in shown
         assert "the operator cancels the reassignment; no old replica is in sync" in shown
         assert "logs-0 (1 → 3,4)" in shown
