@@ -118,9 +118,15 @@ class Wanted:
     trace_out: Path | None
     prove_it: bool
     upgrade_to: str | None
+    plan: Path | None
 
     def check(self, form: str) -> None:
         """Refuses forms and options that do not go with what is wanted."""
+        besides = {"--ask": self.ask not in (ALL, LOSS), "--require": self.require != LOSS, "--fix": self.fix,
+                   "--pages": self.pages, "--baseline": self.baseline, "--show-settings": self.show_settings,
+                   "--prove-it": self.prove_it, "--upgrade-to": self.upgrade_to}  # fmt: skip
+        if self.plan is not None and (name := next((name for name, given in besides.items() if given), None)):
+            raise click.UsageError(f"--plan asks what a reassignment can lose, and nothing else; leave {name} out")
         if self.upgrade_to is not None and (form not in ("text", "markdown", "json") or self.show_settings):
             raise click.UsageError("--upgrade-to is text, Markdown or JSON, and goes without --show-settings")
         if self.prove_it and (form not in ("text", "json") or self.show_settings):
@@ -228,6 +234,9 @@ _asks = collects(
     upgrade_to=option("--upgrade-to", metavar="V",
                       help="Ask the same while brokers are upgraded to this release and afterwards: which answers change, "
                       "by which rule, and whether one is worse in between."),
+    plan=option("--plan", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+                help="Ask whether a reassignment can lose records: what kafka-reassign-partitions --execute takes, or "
+                "--generate prints; FILE... or the cluster say where partitions are now."),
     prove_it=option("--prove-it", is_flag=True, help="Play the story of a yes on a throw-away cluster of your release, with "
                     "your settings (text or JSON)."),
 )  # fmt: skip
@@ -296,7 +305,7 @@ def audit(
     from acked.checker.batch.local import KeptProcesses
     from acked.commands.auditing.written import read_before, since, write_fixes, write_pages, write_trace
 
-    if not files and not cluster.overrides and cluster.bootstrap is None:
+    if not files and not cluster.overrides and cluster.bootstrap is None and wanted.plan is None:
         raise click.UsageError("Missing argument 'FILE...'.")
     questions, required = wanted.questions, wanted.required
     wanted.check(output.form)
@@ -304,6 +313,13 @@ def audit(
         if path is not None:
             check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
+    if wanted.plan is not None:
+        from acked.commands.auditing.planned import PlanRequest, audit_plan
+
+        request = PlanRequest(wanted.plan, cluster.version, cluster.control_plane, cluster.entities,
+                              cluster.bootstrap is not None, output, out, wanted.trace_out)  # fmt: skip
+        is_bounded = assumed.max_states is not None
+        return audit_plan(request, lambda: cluster.recognised(files), assumptions, is_bounded, batch, batch.cache())
     before = None if wanted.baseline is None else read_before(wanted.baseline)
     found = cluster.recognised(files)
     if wanted.show_settings:

@@ -32,6 +32,9 @@ SHORT_ISR = "replicas in sync now"
 SHARED_RACK = "racks now"
 """A partition of which several replicas stand in one rack, in words."""
 
+ASSIGNED = "replicas now"
+"""A partition's number and its replicas; whoever asks about a plan of reassignment compares it with that."""
+
 NOW = {
     SHORT_ISR: ("short-isr", "has fewer replicas in sync than replicas now"),
     SHARED_RACK: ("shared-rack", "has replicas that share a rack"),
@@ -47,7 +50,7 @@ UNREAD_LEADER = "may not be read if it leads"
 CONTROLLERS_UNREAD = "controllers-unread"
 """The rule of the remark that controllers of their own (KRaft) have settings that brokers cannot tell."""
 
-BESIDE = frozenset({NODES, DESCRIBED, LISTED, IMPORTED, UNREAD, UNREAD_LEADER, *NOW})
+BESIDE = frozenset({NODES, DESCRIBED, LISTED, IMPORTED, UNREAD, UNREAD_LEADER, ASSIGNED, *NOW})
 """What readers note besides settings."""
 
 INSTEAD = "write the settings as properties (min.insync.replicas=2), one a line, or as JSON"
@@ -103,3 +106,30 @@ class SettingEntry:
         if not self.instead_of:
             return self.where
         return f"{self.where}, instead of {' and '.join(f'{old.value} ({old.where})' for old in self.instead_of)}"
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """The replicas of a partition, as they are or as a plan wants them; with `is_moving` they are being changed already."""
+
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+    is_moving: bool = False
+
+    @property
+    def name(self) -> str:
+        """`orders-0`."""
+        return f"{self.topic}-{self.partition}"
+
+    def entry(self, file: str, line: int, said_by: str = "") -> SettingEntry:
+        """Beside settings, for whoever asks about a plan of reassignment."""
+        moving = " moving" if self.is_moving else ""
+        value = f"{self.partition} {','.join(map(str, self.replicas))}{moving}"
+        return SettingEntry(ASSIGNED, value, file, line, Scope.TOPIC, self.topic, said_by=said_by)
+
+    @classmethod
+    def of(cls, entry: SettingEntry) -> Assigned:
+        """The same back."""
+        partition, replicas, *moving = entry.value.split(" ")
+        return cls(str(entry.entity), int(partition), tuple(map(int, replicas.split(","))), bool(moving))

@@ -1,4 +1,4 @@
-"""Moving leadership without a crash, by the means that the release has."""
+"""Moving leadership without a crash, by the means that the release has, and the start of a reassignment."""
 
 from __future__ import annotations
 
@@ -29,10 +29,7 @@ def move_leadership(cluster: Cluster, topic: str, order: Sequence[int], seconds:
         with zookeeper_state(cluster.addresses.zookeeper) as state:
             state.move_leadership(topic, order, seconds)
         return
-    with cluster.admin() as ask:
-        error = ask.reassign(topic, order)
-        if error:
-            raise SystemFailure(f"the controller does not reorder the replicas of {topic}: error {error}")
+    reassign(cluster, topic, order)
 
     def is_reordered() -> bool:
         with cluster.admin() as ask:
@@ -44,3 +41,11 @@ def move_leadership(cluster: Cluster, topic: str, order: Sequence[int], seconds:
         error = ask.elect_preferred(topic)
     if error not in (0, _ELECTION_NOT_NEEDED):
         raise SystemFailure(f"the controller does not elect broker {order[0]} for {topic}: error {error}")
+
+
+def reassign(cluster: Cluster, topic: str, replicas: Sequence[int]) -> None:
+    """Asks the controller for other replicas, or for another order of them; it may complete that at once, or later."""
+    with cluster.admin() as ask:
+        error = ask.reassign(topic, replicas)
+    if error:
+        raise SystemFailure(f"the controller does not take the replicas {list(replicas)} of {topic}: error {error}")

@@ -40,6 +40,8 @@ def _of_controller(state: State, seen: Seen, with_eligible: bool) -> list[Pair]:
         ("the leader", _or_nobody(controller["leader"]), _or_nobody(None if found.leader < 0 else found.leader)),
         ("the ISR", sorted(controller["isr"]), sorted(found.isr)),
     ]
+    if "replicas" in controller:  # With a reassignment: those that are being added or removed are among them.
+        pairs.append(("the set of replicas", sorted(controller["replicas"]), sorted(found.replicas)))
     if with_eligible and "elr" in controller and found.eligible is not None:
         pairs.append(("the set of eligible leaders", sorted(controller["elr"]), sorted(found.eligible)))
     return pairs

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
-from acked.cluster.nodes.leadership import move_leadership
+from acked.cluster.nodes.leadership import move_leadership, reassign
 from acked.cluster.playing.compare import value_of
 from acked.cluster.playing.gates import Gates, close
 from acked.cluster.playing.hearing import agrees, cuts_nothing, error_of, is_up_to_date, pair_of
@@ -445,6 +445,10 @@ class Driver:
     def _move_leadership(self, step: ScriptStep) -> None:
         move_leadership(self.cluster, self.stage.topic, step.order, self.seconds)
 
+    def _reassign(self, step: ScriptStep) -> None:
+        target = set(step.arguments["target"])
+        reassign(self.cluster, self.stage.topic, [broker for broker in self.script.order if broker in target])
+
     def _truth(self) -> PartitionView:
         found = self.stage.seen().partition
         assert found is not None
@@ -484,6 +488,7 @@ _STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
     "ElectLeader": Driver._elect,
     "ElectUncleanly": Driver._elect,
     "MoveLeadership": Driver._move_leadership,
+    "Reassign": Driver._reassign,
 }
 ACTIONS = _STEPS.keys()
 """The actions of the model that have a driver step."""

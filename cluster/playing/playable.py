@@ -54,10 +54,10 @@ NOT_PLAYED: Mapping[str, str] = {
     "ChangeConfiguration": "no step of the driver sets a topic's configuration",
     **dict.fromkeys(
         (
-            *("Reassign", "CancelMove", "CancelMoveUncleanly", "DeleteReplica"),
+            *("CancelMove", "CancelMoveUncleanly", "DeleteReplica"),
             *("ReassignInZookeeper", "CancelInZookeeper", "CompleteInZookeeper", "RemoveFromIsr"),
         ),
-        "no step of the driver changes the assignment, and brokers hear of it together with everything else",
+        "of reassignments the driver has the start alone, with KRaft; brokers hear of the rest together with everything else",
     ),
     **dict.fromkeys(
         (

@@ -85,8 +85,8 @@ def has_written(s: State, c: Candidate, where: Bool) -> None:
     send(s, c, where)
 
 
-def hear_of_isr(s: State) -> None:
-    """A leader has changed the ISR in its leader epoch: every controller that knows this epoch hears of it at once.
+def hear_of_isr(s: State, changed: Bool) -> None:
+    """Where a leader has `changed` the ISR in its leader epoch, every controller that knows this epoch hears of it at once.
 
     What is on its way already stays as it was sent. To whom it matters is the leader.
     """
@@ -95,7 +95,7 @@ def hear_of_isr(s: State) -> None:
 
     def hear(c: Candidate) -> None:
         mine, node = s.believer[c], s.controller
-        same = mine.active & (mine.leader == node.leader) & (mine.leader_epoch == node.leader_epoch)
+        same = changed & mine.active & (mine.leader == node.leader) & (mine.leader_epoch == node.leader_epoch)
         mine.isr = ite(same & ~mine.due.contains(mine.leader), node.isr, mine.isr)
 
     for_each(Candidate, hear)

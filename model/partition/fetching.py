@@ -308,7 +308,7 @@ def leader_learns(s: State, leader: Replica, follower: Replica, advance: Advance
         known, committed = s.broker[leader].isr, s.controller.isr
         s.broker[leader].isr = ite(joins, known.add(follower), known)
         commit_isr(s, ite(joins, committed.add(follower), committed))
-        hear_of_isr(s)
+        hear_of_isr(s, joins)
     advance(s, leader)
 
 

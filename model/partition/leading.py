@@ -207,7 +207,7 @@ def write_smaller_isr(s: State, leader: Replica, followers: SetValue[Replica], a
     require_too_slow(s, leader, followers)
     commit_isr(s, s.broker[leader].isr - followers)
     s.broker[leader].isr = s.controller.isr
-    hear_of_isr(s)
+    hear_of_isr(s, truth(True))
     advance(s, leader)
 
 
@@ -287,7 +287,7 @@ def commit_alter_partition(s: State, leader: Replica) -> None:
     shrinks, epoch = ~(s.controller.isr - broker.pending).is_empty, s.controller.leader_epoch
     commit_isr(s, broker.pending)
     broker.outdated = True
-    hear_of_isr(s)
+    hear_of_isr(s, truth(True))
     if alter_bumps_epoch.on:
         # A reassignment that ends in the same record has taken the epoch already.
         take_epoch(s, shrinks & (s.controller.leader_epoch == epoch) if reassignment.on else shrinks)

@@ -20,6 +20,7 @@ from acked.model.partition.fetching import drop_late_answer, resign
 from acked.model.partition.messages import NOT_A_REPLICA
 from acked.model.partition.settings import (
     counts_moves,
+    moved_in,
     moved_to,
     moves_again,
     moves_in_one_record,
@@ -64,6 +65,8 @@ def require_another(s: State, target: SetValue[Replica]) -> None:
     require("somebody is to be a replica", ~target.is_empty)
     if moved_to.value:
         require("as many replicas as asked about", target.size == moved_to)
+    if moved_in.value:
+        require("as many added as asked about", (target - s.controller.replicas).size == moved_in)
     if counts_moves.value:
         require("another move may be asked for", s.moves_left > 0)
         s.moves_left = s.moves_left - 1

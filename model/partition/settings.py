@@ -96,9 +96,8 @@ reassignment = switch(
 moves = Constant(
     "moves", 0, 3, "how often another assignment may be asked for; 0: any number of times (only with reassignment)", 1
 )
-moved_to = Constant(
-    "moved_to", 0, 5, "how many replicas the assignment has that is asked for; 0: any number (only with reassignment)", 0
-)
+moved_to = Constant("moved_to", 0, 5, "replicas of the assignment asked for; 0: any number (only with reassignment)", 0)
+moved_in = Constant("moved_in", 0, 5, "brokers that it adds, of which 0 is any number (only with reassignment)", 0)
 late_answers = switch(
     "late_answers",
     "answers to fetches, one to each follower, may be on their way while leadership changes, with what the leader had before",
@@ -319,8 +318,8 @@ CONFIGURED: tuple[Constant, ...] = (
 )  # fmt: skip
 CIRCUMSTANCES: tuple[Constant, ...] = (
     consumer, offset_queries, crashes, lossy_crashes, kills, empty_disks, unnoticed_restarts, config_changes,
-    directories_move, zombies, leadership_moves, reassignment, moves, moved_to, late_answers, late_reads, epoch_cache,
-    producer_restarts, *several.CIRCUMSTANCES,
+    directories_move, zombies, leadership_moves, reassignment, moves, moved_to, moved_in, late_answers, late_reads,
+    epoch_cache, producer_restarts, *several.CIRCUMSTANCES,
 )  # fmt: skip
 RULES: tuple[Constant, ...] = (
     truncation, fetch_fencing, truncation_fencing, truncate_under_same_leader, epoch_known_at_election,

@@ -18,6 +18,7 @@ from acked.checker.audit.entry import (
     STATED,
     UNREAD,
     UNREAD_LEADER,
+    Assigned,
     Scope,
     SettingEntry,
 )
@@ -178,6 +179,7 @@ def _of_topic(cluster: LiveCluster, topic: LiveTopic, brokers: Mapping[int, Live
     for number in dict.fromkeys(len(partition.replicas) for partition in topic.partitions):
         yield entry(REPLICATION_FACTOR, str(number))
     for partition in topic.partitions:
+        yield Assigned(topic.name, partition.number, partition.replicas).entry(address, 0, said)
         if len(partition.isr) < len(partition.replicas):
             now = f"partition {partition.number} has {_ids(partition.isr)} of {_ids(partition.replicas)}"
             now += f" (eligible to lead besides: {_ids(partition.eligible)})" if partition.eligible else ""

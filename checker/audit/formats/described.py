@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from acked.checker.audit import keys
-from acked.checker.audit.entry import LISTED, REPLICATION_FACTOR, SHORT_ISR, Scope, SettingEntry
+from acked.checker.audit.entry import LISTED, REPLICATION_FACTOR, SHORT_ISR, Assigned, Scope, SettingEntry
 from acked.checker.audit.names import DECIDING, meant, named_within
 from acked.checker.errors import SpecUnreadable
 
@@ -27,6 +27,9 @@ _PARTITION_LINE = re.compile(
     r"^\s+Topic:\s*(?P<name>\S+)\s.*?\bPartition:\s*(?P<number>\d+)\s.*?\bReplicas:\s*(?P<replicas>[\d,]+)\s+"
     r"Isr:\s*(?P<isr>[\d,]*)(?=\s|$)"
 )
+_MOVING = re.compile(r"\b(?:Adding|Removing) Replicas:\s*\d")
+"""What kafka-topics says of a partition that is being moved, from 2.5 on; where none is, nothing follows the colon."""
+
 _OWN_LINE = re.compile(r"^(?!\s+Topic:.*\bPartition:).*[=:]")
 """A line that could be a setting: not one of a partition."""
 DESCRIBED_FORM = re.compile(
@@ -53,9 +56,13 @@ def described_entries(name: str, text: str) -> Iterator[SettingEntry]:
             yield SettingEntry(REPLICATION_FACTOR, topic["factor"], name, number, Scope.TOPIC, entity)
             for key, value in pairs_in(topic["configs"] or ""):
                 yield SettingEntry(key, value, name, number, Scope.TOPIC, entity)
-        elif (partition := _PARTITION_LINE.match(line)) and len(_ids(partition["isr"])) < len(_ids(partition["replicas"])):
-            said = f"partition {partition['number']} has {partition['isr'] or 'none'} of {partition['replicas']}"
-            yield SettingEntry(SHORT_ISR, said, name, number, Scope.TOPIC, partition["name"])
+        elif partition := _PARTITION_LINE.match(line):
+            replicas = tuple(map(int, _ids(partition["replicas"])))
+            now = Assigned(partition["name"], int(partition["number"]), replicas, bool(_MOVING.search(line)))
+            yield now.entry(name, number)
+            if len(_ids(partition["isr"])) < len(replicas):
+                said = f"partition {partition['number']} has {partition['isr'] or 'none'} of {partition['replicas']}"
+                yield SettingEntry(SHORT_ISR, said, name, number, Scope.TOPIC, partition["name"])
         elif feature := _FEATURE_LINE.match(line):
             if feature["name"] in (keys.METADATA_VERSION, keys.ELR):
                 yield SettingEntry(feature["name"], feature["level"], name, number, Scope.BROKER)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
-from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, Scope, SettingEntry
+from acked.checker.audit.entry import ASSIGNED, IMAGE, REPLICATION_FACTOR, Assigned, Scope, SettingEntry
 from acked.checker.audit.formats.images import release_of_image
 from acked.checker.audit.names import DECIDING, MAX_UNKNOWN, meant, named_within
 from acked.checker.errors import SpecUnreadable
@@ -31,7 +32,7 @@ def json_entries(name: str, text: str) -> list[SettingEntry]:
     said: dict[tuple[Scope | None, str | None, str], SettingEntry] = {}
     for entry in found:
         before = said.setdefault((entry.scope, entry.entity, entry.key), entry)
-        if before.value != entry.value and entry.key != REPLICATION_FACTOR:
+        if before.value != entry.value and entry.key not in (REPLICATION_FACTOR, ASSIGNED):
             # JSON has no order that would make the later one count.
             raise SpecUnreadable(
                 f"{name} sets {entry.key} to {before.value} at line {before.line} and to {entry.value} at line {entry.line}; "
@@ -42,6 +43,10 @@ def json_entries(name: str, text: str) -> list[SettingEntry]:
 
 _CONTAINERS = ("configs", "config", "data", "partitions", "properties")
 _NO_SETTINGS = ("topic", "topic_name", "topicName", "version", "partition", "log_dirs", "kind", "metadata")
+
+
+def _are_ids(value: object) -> TypeGuard[list[int]]:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, int) for item in value)
 
 
 def _setting_within(node: object) -> str | None:
@@ -92,7 +97,11 @@ class _Json:
         if topic is not None:
             scope, entity = Scope.TOPIC, topic
         for key, value in node.items():
-            yield from self._member(key, value, scope, entity)
+            found = list(self._member(key, value, scope, entity))
+            yield from found
+            partition = node.get("partition")
+            if key == "replicas" and topic is not None and isinstance(partition, int) and _are_ids(value):
+                yield Assigned(topic, partition, tuple(value)).entry(self._name, found[0].line)
 
     def _member(self, key: str, value: object, scope: Scope | None, entity: str | None) -> Iterator[SettingEntry]:
         section = next((item for item in Scope if key.lower().removesuffix("s") == item.value), None)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acked.checker.audit.audit import Answer
-from acked.checker.audit.entry import Scope, SettingEntry
+from acked.checker.audit.entry import ASSIGNED, Scope, SettingEntry
 from acked.checker.audit.faults import CrashKind, Faults, read_faults
 from acked.checker.audit.gather import gather
 from acked.checker.audit.keys import KEYS, release
@@ -111,7 +111,8 @@ def test_json_is_read_by_section_with_lines() -> None:
 def test_the_assignment_that_kafka_reassign_partitions_takes_says_how_many_replicas_there_are(tmp_path: Path) -> None:
     file = tmp_path / "move.json"
     file.write_text(json.dumps({"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2, 3]}]}))
-    assert [(entry.key, entry.value, entry.entity) for entry in read_settings(file)] == [("replication.factor", "3", "t")]
+    found = [(entry.key, entry.value, entry.entity) for entry in read_settings(file)]
+    assert found == [("replication.factor", "3", "t"), (ASSIGNED, "0 1,2,3", "t")]
 
 
 HOSTILE: dict[str, tuple[bytes, str]] = {

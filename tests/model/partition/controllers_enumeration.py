@@ -23,6 +23,7 @@ class Rules:
     max_leader_epoch: int = 0
     max_controller_epoch: int = 0
     crashes: bool = False
+    unnoticed_restarts: bool = False
     leadership_moves: bool = False
     unclean_election: bool = False
     elected_at_once: bool = True
@@ -32,7 +33,7 @@ class Rules:
 
 @dataclass
 class Broker:
-    """A broker: `epoch` and `follows` are what it was told last, `office` is there while it leads."""
+    """A broker: `epoch` and `follows` are what it was told last; a leader knows where in its log it `began` to lead."""
 
     up: bool = True
     log: list[int] = field(default_factory=list)
@@ -42,6 +43,7 @@ class Broker:
     isr: frozenset[int] = frozenset()
     ends: dict[int, int] = field(default_factory=dict)
     heard: int | None = 0
+    began: int = 0
 
 
 @dataclass
@@ -128,7 +130,7 @@ class World:
     def forget(self, b: int) -> None:
         mine = self.brokers[b]
         mine.epoch = mine.follows = mine.heard = None
-        mine.isr, mine.ends = frozenset(), {}
+        mine.isr, mine.ends, mine.began = frozenset(), {}, 0
         if self.rules.requests_name_incarnation:
             for known in filter(None, self.controllers):
                 known.owed -= {b}
@@ -199,6 +201,11 @@ def of_brokers(world: World) -> Iterator[World]:
                 known.live |= {b}
                 known.owed |= {b} if s.has_news(known, b) else set()
             yield s
+        for hw in range(mine.hw + 1) if rules.unnoticed_restarts and mine.up and b in world.isr else ():
+            s = deepcopy(world)
+            s.forget(b)
+            s.brokers[b].hw = hw
+            yield s
         for hw in range(mine.hw + 1) if rules.crashes and mine.up else ():
             if world.may_elect or not _takes_epoch(world, b):
                 s = deepcopy(world)
@@ -262,10 +269,8 @@ def note(s: World, follower: int, leader: int) -> None:
     """The leader knows how far the follower is, and takes it into the ISR if it is far enough."""
     mine, end = s.brokers[leader], len(s.brokers[follower].log)
     mine.ends[follower] = end
-    starts = [at for at, epoch in enumerate(mine.log) if epoch == mine.epoch]
-    start = starts[0] if starts else len(mine.log)
     writes = s.in_office(leader) and mine.isr == s.isr
-    if follower not in mine.isr and end >= mine.hw and end >= start and writes:
+    if follower not in mine.isr and end >= mine.hw and end >= mine.began and writes:
         mine.isr |= {follower}
         s.isr |= {follower}
         s.leader_wrote()
@@ -381,6 +386,7 @@ def requests(world: World, c: int, known: Controller) -> Iterator[World]:
             if there.epoch is None or there.epoch < known.leader_epoch:
                 mine.epoch, mine.follows = known.leader_epoch, known.leader
                 mine.isr, mine.ends = (known.isr if known.leader == b else frozenset()), {}
+                mine.began = len(mine.log) if known.leader == b else 0
                 if known.leader == b:
                     s.advance(b)
         yield s
@@ -402,7 +408,7 @@ def frozen(s: World) -> tuple[object, ...]:
     brokers = tuple(
         (
             b.up, tuple(leads[e] for e in b.log), b.hw, None if b.epoch is None else leads[b.epoch], b.follows, b.isr,
-            tuple(sorted(b.ends.items())), None if b.heard is None else rules[b.heard],
+            tuple(sorted(b.ends.items())), None if b.heard is None else rules[b.heard], b.began,
         )
         for b in s.brokers
     )  # fmt: skip
@@ -421,8 +427,8 @@ def thawed(rules: Rules, value: tuple[object, ...]) -> World:
     brokers, controllers, store, sent = value
     leader, leader_epoch, isr, holder, newest, writer = store  # type: ignore[misc]
     made = [
-        Broker(up, list(log), hw, epoch, follows, own, dict(ends), heard)
-        for up, log, hw, epoch, follows, own, ends, heard in brokers  # type: ignore[attr-defined]
+        Broker(up, list(log), hw, epoch, follows, own, dict(ends), heard, began)
+        for up, log, hw, epoch, follows, own, ends, heard, began in brokers  # type: ignore[attr-defined]
     ]
     known = [item and Controller(*item) for item in controllers]  # type: ignore[attr-defined, misc]
     return World(rules, made, known, leader, leader_epoch, isr, holder, newest, writer or 0, bool(sent))

@@ -108,8 +108,13 @@ def answer(rules: Rules) -> tuple[int, dict[str, int]]:
     return found.distinct_states, {item.property.name: item.trace_length - 1 for item in found.violations}
 
 
-QUICK = [Rules(max_controller_epoch=1)]
+UNNOTICED: dict[str, bool] = {"crashes": True, "unnoticed_restarts": True, "requests_name_incarnation": False}
+QUICK = [
+    Rules(max_controller_epoch=1),
+    Rules(max_controller_epoch=1, max_leader_epoch=1, candidates=1, **UNNOTICED),
+]
 MORE = [
+    Rules(max_controller_epoch=1, max_leader_epoch=1, **UNNOTICED),
     Rules(crashes=True, candidates=1),
     Rules(),
     Rules(elected_at_once=False, old_controllers_refused=False, requests_name_incarnation=False),

@@ -1,0 +1,1 @@
+"""Plans of reassignment: what kafka-reassign-partitions is told, and whether it can lose data."""
