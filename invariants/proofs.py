@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
-from acked.invariants.partition.lemmas import PARTITION_LEMMAS, RECORDS_ASCEND
+from acked.invariants.partition.lemmas import MACHINE_LEMMAS, PARTITION_LEMMAS, RECORDS_ASCEND
+from acked.invariants.partition.lemmas_words import one_machine_dies
 from acked.invariants.partition.properties import PROPERTIES as PARTITION_PROPERTIES
 from acked.invariants.property import Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
@@ -71,7 +72,7 @@ class Argument:
     `clauses` are kept by every action, those at the bottom first; `promises` follow from them. `goals` are what it is all
     for, by name. `afterwards` names clauses that the proofs of later ones may use as they are after a step. On the `small`
     instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the lemma sets, below
-    `invariants/`. It says nothing of the switches in `uncovered`, which say why.
+    `invariants/`. It says nothing of the switches in `uncovered`, which say why, nor of sizes that are not at least `least`.
     """
 
     clauses: tuple[Property, ...]
@@ -81,12 +82,14 @@ class Argument:
     cores: str
     afterwards: tuple[str, ...] = ()
     uncovered: Mapping[str, str] = field(default_factory=dict)
+    least: Mapping[str, int] = field(default_factory=dict)
 
 
 _ISR_GOALS = ("WeakIsr", "StrongIsr")
 
 _FAMILY_SIZES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 _PARTITION_SIZES = ("replicas", "log_size", "records", "max_leader_epoch", "min_insync_replicas", "in_flight")
+_PARTITION_SMALL = ((2, 1, 1, 2, 1, 5), (2, 2, 2, 3, 2, 5), (3, 1, 1, 3, 1, 5), (3, 1, 1, 3, 2, 5))
 
 _PARTITION_GOALS = ("AckedRecordsSurvive", "AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr")
 _IDEMPOTENCE_GOALS = ("NoDuplicates", "NoReordering")
@@ -103,17 +106,23 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
     Without switches it is the argument of what every setting has in common.
     """
     if protocol.state is PartitionState:
-        given = {item.name: item.default for item in protocol.constants} | dict(switches or {})
+        asked = switches or {}
+        given = {
+            item.name: item.read(asked[item.name]) if item.name in asked else item.default or 0
+            for item in protocol.constants
+        }
         is_idempotent = bool(given[idempotence.name] and given[sequence_check.name])
         is_one_producer = is_idempotent and not given[producer_restarts.name]
         goals = (*_PARTITION_GOALS, *(_IDEMPOTENCE_GOALS if is_one_producer else ()))
         # Epochs by rank have no place where elections are bounded by an unknown number.
         lemmas = tuple(item for item in PARTITION_LEMMAS if item is not EPOCHS_ARE_DENSE)
+        dies = bool(one_machine_dies.make(given))
+        small = ((2, 1, 1, 2, 2, 5), (3, 1, 1, 3, 2, 5)) if dies else _PARTITION_SMALL
         return Argument(
-            (*lemmas, RECORDS_ASCEND) if is_idempotent else lemmas,
+            (*lemmas, *(MACHINE_LEMMAS if dies else ()), *((RECORDS_ASCEND,) if is_idempotent else ())),
             tuple(item for item in PARTITION_PROPERTIES if item.name in goals),
             goals,
-            _instances(_PARTITION_SIZES, (2, 1, 1, 2, 1, 5), (2, 2, 2, 3, 2, 5), (3, 1, 1, 3, 1, 5), (3, 1, 1, 3, 2, 5)),
+            _instances(_PARTITION_SIZES, *small),
             "partition/partition_cores.json",
             ("HwInEpoch", "CommitQuorum"),
             {
@@ -121,6 +130,7 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
                 empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
                 "controllers": "its lemmas take what the controller has committed for what brokers hear",
             },
+            {"replicas": 2, "min_insync_replicas": 2} if dies else {},
         )
     if protocol.state is ReplicationState:
         return Argument(

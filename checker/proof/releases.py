@@ -67,7 +67,7 @@ class FaultClass(Enum):
     OUTSIDE = "whoever crashes and cannot be elected loses any part of its log"
     SESSIONS = "brokers crash and keep their logs, or lose their session and do not know"
     MOVES = "brokers crash and keep their logs, and leadership moves while the leader lives"
-    MACHINE = "one machine dies and its broker loses what was not flushed; min.insync.replicas=2"
+    MACHINE = "one machine dies and its broker loses what was not flushed; at least 2 replicas and min.insync.replicas of 2"
 
     @property
     def constants(self) -> dict[str, int]:
