@@ -203,10 +203,14 @@ def has_induction(
     return lemmas_for(protocol, properties, constants) is not None or PROTOCOLS.get(protocol.name) is not protocol
 
 
-def all_lemmas(protocol: Protocol) -> tuple[Property, ...]:
-    """Every lemma that can be read in a protocol's state; whether they hold of it is for a proof to say."""
+def all_lemmas(protocol: Protocol, constants: Mapping[str, int] | None = None) -> tuple[Property, ...]:
+    """Every lemma that can be read in a protocol's state; whether they hold of it is for a proof to say.
+
+    Those of `partition` where one machine may die are among them if the constants say that one may.
+    """
     if protocol.state is PartitionState:
-        return PARTITION_LEMMAS
+        dies = constants is not None and one_machine_dies.make(constants)
+        return (*PARTITION_LEMMAS, *MACHINE_LEMMAS) if dies else PARTITION_LEMMAS
     if protocol.state is TransactionsState:
         return TRANSACTIONS_LEMMAS
     return KIP320_LEMMAS if protocol.state is ReplicationState else ()
