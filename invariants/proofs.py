@@ -19,7 +19,14 @@ from acked.invariants.transactions.lemmas import TRANSACTIONS_LEMMAS
 from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS_PROPERTIES
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
-from acked.model.partition.settings import empty_disks, idempotence, producer_restarts, reassignment, sequence_check
+from acked.model.partition.settings import (
+    empty_disks,
+    idempotence,
+    producer_restarts,
+    reassignment,
+    sequence_check,
+    truncates_by_request,
+)
 from acked.model.partition.state import State as PartitionState
 from acked.model.replication.state import State as ReplicationState
 from acked.model.transactions.settings import TV2
@@ -73,6 +80,7 @@ class Argument:
     for, by name. `afterwards` names clauses that the proofs of later ones may use as they are after a step. On the `small`
     instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the lemma sets, below
     `invariants/`. It says nothing of the switches in `uncovered`, which say why, nor of sizes that are not at least `least`.
+    Actions in `never` cannot happen, and it says why: that none of their steps is seen leaves nothing out.
     """
 
     clauses: tuple[Property, ...]
@@ -83,6 +91,7 @@ class Argument:
     afterwards: tuple[str, ...] = ()
     uncovered: Mapping[str, str] = field(default_factory=dict)
     least: Mapping[str, int] = field(default_factory=dict)
+    never: Mapping[str, str] = field(default_factory=dict)
 
 
 _ISR_GOALS = ("WeakIsr", "StrongIsr")
@@ -131,6 +140,7 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
                 "controllers": "its lemmas take what the controller has committed for what brokers hear",
             },
             {"replicas": 2, "min_insync_replicas": 2} if dies else {},
+            {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
         )
     if protocol.state is ReplicationState:
         return Argument(

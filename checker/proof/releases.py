@@ -10,7 +10,7 @@ Every cell has acks=all, clean elections, and a producer that retries, is idempo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 from typing import Any
 
@@ -31,6 +31,7 @@ from acked.checker.processes import Limits
 from acked.checker.solver.lemma_sets import CoreFile, shipped_sets
 from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.spec import Spec, load_spec
+from acked.invariants.proofs import argument_of
 from acked.model.language.context import Constant
 from acked.model.partition import settings
 from acked.model.partition.protocol import partition
@@ -297,10 +298,13 @@ def prove_cell(
         subject = f"{' '.join(release)}: {done}: {result.subject}: {result.clause}"
         work.tell(subject, result.verdict.value, result.seconds)
 
-    proof = prove_all_constants(partition, work.limits, options, (), tell, switches_of(release, *faults))
+    switches = switches_of(release, *faults)
+    proof = prove_all_constants(partition, work.limits, options, (), tell, switches)
     if proof.interrupted:
         raise KeyboardInterrupt
-    return proof
+    argument = argument_of(partition, switches)
+    never = {} if argument is None else argument.never
+    return replace(proof, vacuous=tuple(name for name in proof.vacuous if name not in never))
 
 
 def _of_proof(
