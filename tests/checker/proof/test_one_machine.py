@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from acked.checker.allconstants.obligations import Obligations
+from acked.checker.allconstants.proof import AllConstantsOptions, _task
 from acked.checker.allconstants.prover import Prover
 from acked.checker.bounds import Bounds
 from acked.checker.processes import Limits
@@ -17,6 +19,7 @@ from acked.checker.proof.releases import FaultClass, switches_of
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
+from acked.checker.solver.lemma_sets import Core, CoreFile
 from acked.invariants.catalogue import properties_of
 from acked.invariants.partition.lemmas import MACHINE_LEMMAS, PARTITION_LEMMAS
 from acked.invariants.proofs import argument_of
@@ -117,3 +120,13 @@ def test_what_is_said_of_sizes_is_true_of_them() -> None:
     compared = Comparison(read, instance(2, **PLAIN, max_leader_epoch=2))
     assert compared.facts > 50
     assert len(compared.walk(8)) > 50
+
+
+def test_a_set_of_other_switches_is_asked_with_the_lemmas_that_there_are() -> None:
+    """A name that is no lemma here would count as a lemma that is not kept, and what was proved with it as open."""
+    named = {"key": "Crash|HwInLog", "subject": "Crash", "clause": "HwInLog"}
+    item: Any = SimpleNamespace(**named, may_use=True, afterwards={"HwInEpoch'": 0})
+    asked: Any = SimpleNamespace(all=[item], clauses={"HwInLog": 0})
+    known = CoreFile("", {item.key: Core(("HwInLog", "LeadersAreTrue", "HwInEpoch'"), 3)})
+    task = _task(0, asked, known, AllConstantsOptions())
+    assert (task.lemmas, task.way) == (("HwInLog", "HwInEpoch'"), 3)
