@@ -160,7 +160,7 @@ def prove(
     lemmas = lemmas_for(protocol, question.properties, question.instance.constants)
     if depth is not None or not has_induction(protocol, question.properties, question.instance.constants):
         return check_bounded(question, Bound(DEFAULT_DEPTH if depth is None else depth), limits, observer)
-    used = all_lemmas(protocol) if lemmas is None else lemmas
+    used = all_lemmas(protocol, question.instance.constants) if lemmas is None else lemmas
     return prove_by_induction(question, used, limits, InductionOptions(every_claim=True), observer)
 
 

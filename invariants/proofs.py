@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
-from acked.invariants.partition.lemmas import PARTITION_LEMMAS, RECORDS_ASCEND
+from acked.invariants.partition.lemmas import MACHINE_LEMMAS, PARTITION_LEMMAS, RECORDS_ASCEND
+from acked.invariants.partition.lemmas_words import one_machine_dies
 from acked.invariants.partition.properties import PROPERTIES as PARTITION_PROPERTIES
 from acked.invariants.property import Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
@@ -18,7 +19,14 @@ from acked.invariants.transactions.lemmas import TRANSACTIONS_LEMMAS
 from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS_PROPERTIES
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
-from acked.model.partition.settings import empty_disks, idempotence, producer_restarts, reassignment, sequence_check
+from acked.model.partition.settings import (
+    empty_disks,
+    idempotence,
+    producer_restarts,
+    reassignment,
+    sequence_check,
+    truncates_by_request,
+)
 from acked.model.partition.state import State as PartitionState
 from acked.model.replication.state import State as ReplicationState
 from acked.model.transactions.settings import TV2
@@ -71,7 +79,8 @@ class Argument:
     `clauses` are kept by every action, those at the bottom first; `promises` follow from them. `goals` are what it is all
     for, by name. `afterwards` names clauses that the proofs of later ones may use as they are after a step. On the `small`
     instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the lemma sets, below
-    `invariants/`. It says nothing of the switches in `uncovered`, which say why.
+    `invariants/`. It says nothing of the switches in `uncovered`, which say why, nor of sizes that are not at least `least`.
+    Actions in `never` cannot happen, and it says why: that none of their steps is seen leaves nothing out.
     """
 
     clauses: tuple[Property, ...]
@@ -81,12 +90,15 @@ class Argument:
     cores: str
     afterwards: tuple[str, ...] = ()
     uncovered: Mapping[str, str] = field(default_factory=dict)
+    least: Mapping[str, int] = field(default_factory=dict)
+    never: Mapping[str, str] = field(default_factory=dict)
 
 
 _ISR_GOALS = ("WeakIsr", "StrongIsr")
 
 _FAMILY_SIZES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 _PARTITION_SIZES = ("replicas", "log_size", "records", "max_leader_epoch", "min_insync_replicas", "in_flight")
+_PARTITION_SMALL = ((2, 1, 1, 2, 1, 5), (2, 2, 2, 3, 2, 5), (3, 1, 1, 3, 1, 5), (3, 1, 1, 3, 2, 5))
 
 _PARTITION_GOALS = ("AckedRecordsSurvive", "AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr")
 _IDEMPOTENCE_GOALS = ("NoDuplicates", "NoReordering")
@@ -103,17 +115,23 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
     Without switches it is the argument of what every setting has in common.
     """
     if protocol.state is PartitionState:
-        given = {item.name: item.default for item in protocol.constants} | dict(switches or {})
+        asked = switches or {}
+        given = {
+            item.name: item.read(asked[item.name]) if item.name in asked else item.default or 0
+            for item in protocol.constants
+        }
         is_idempotent = bool(given[idempotence.name] and given[sequence_check.name])
         is_one_producer = is_idempotent and not given[producer_restarts.name]
         goals = (*_PARTITION_GOALS, *(_IDEMPOTENCE_GOALS if is_one_producer else ()))
         # Epochs by rank have no place where elections are bounded by an unknown number.
         lemmas = tuple(item for item in PARTITION_LEMMAS if item is not EPOCHS_ARE_DENSE)
+        dies = bool(one_machine_dies.make(given))
+        small = ((2, 1, 1, 2, 2, 5), (3, 1, 1, 3, 2, 5)) if dies else _PARTITION_SMALL
         return Argument(
-            (*lemmas, RECORDS_ASCEND) if is_idempotent else lemmas,
+            (*lemmas, *(MACHINE_LEMMAS if dies else ()), *((RECORDS_ASCEND,) if is_idempotent else ())),
             tuple(item for item in PARTITION_PROPERTIES if item.name in goals),
             goals,
-            _instances(_PARTITION_SIZES, (2, 1, 1, 2, 1, 5), (2, 2, 2, 3, 2, 5), (3, 1, 1, 3, 1, 5), (3, 1, 1, 3, 2, 5)),
+            _instances(_PARTITION_SIZES, *small),
             "partition/partition_cores.json",
             ("HwInEpoch", "CommitQuorum"),
             {
@@ -121,6 +139,8 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
                 empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
                 "controllers": "its lemmas take what the controller has committed for what brokers hear",
             },
+            {"replicas": 2, "min_insync_replicas": 2} if dies else {},
+            {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
         )
     if protocol.state is ReplicationState:
         return Argument(
@@ -193,10 +213,14 @@ def has_induction(
     return lemmas_for(protocol, properties, constants) is not None or PROTOCOLS.get(protocol.name) is not protocol
 
 
-def all_lemmas(protocol: Protocol) -> tuple[Property, ...]:
-    """Every lemma that can be read in a protocol's state; whether they hold of it is for a proof to say."""
+def all_lemmas(protocol: Protocol, constants: Mapping[str, int] | None = None) -> tuple[Property, ...]:
+    """Every lemma that can be read in a protocol's state; whether they hold of it is for a proof to say.
+
+    Those of `partition` where one machine may die are among them if the constants say that one may.
+    """
     if protocol.state is PartitionState:
-        return PARTITION_LEMMAS
+        dies = constants is not None and one_machine_dies.make(constants)
+        return (*PARTITION_LEMMAS, *MACHINE_LEMMAS) if dies else PARTITION_LEMMAS
     if protocol.state is TransactionsState:
         return TRANSACTIONS_LEMMAS
     return KIP320_LEMMAS if protocol.state is ReplicationState else ()

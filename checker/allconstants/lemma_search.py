@@ -51,9 +51,11 @@ class CoreSearch:
         self._ranges = tuple(name for name in self._obligations.clauses if name.startswith("Domain("))
 
     def find(
-        self, obligation: GeneralObligation, suspect: bool = False, near: Iterable[Core] = ()
+        self, obligation: GeneralObligation, suspect: bool = False, near: Iterable[Core] = (), known: Core | None = None
     ) -> Core | StepCounterexample | None:
-        """Lemmas with which z3 proves the obligation, a counterexample on a small instance, or None; sets `near` it first.
+        """Lemmas with which z3 proves the obligation, a counterexample on a small instance, or None.
+
+        Tried first: the set `known` of it, with which it was proved under other rules, in all ways; and sets `near` it.
 
         A query that the limit in seconds cuts short ends the search: `OutOfTime`. There are dozens more like it.
         A suspect obligation is first tried on the smallest instance: a refutation takes a moment, a vain proof does not.
@@ -64,8 +66,9 @@ class CoreSearch:
             found = self._instance(0).lemmas_of_step(obligation.subject, obligation.clause)
             if isinstance(found, StepCounterexample):
                 return found
-        for given in near:
-            if (reduced := self._with(obligation, given)) is not None:
+        first = ((known, self._effort),) if known is not None and known.lemmas else ()
+        for given, effort in (*first, *((item, self._effort // 4) for item in near)):
+            if (reduced := self._with(obligation, given, effort)) is not None:
                 return reduced
         is_clause = obligation.clause in self._obligations.clauses
         own = (obligation.clause,) if is_clause and obligation.clause not in self._ranges else ()
@@ -96,13 +99,13 @@ class CoreSearch:
                 return core
         return self._attempt(obligation, everything, self._effort)
 
-    def _with(self, obligation: GeneralObligation, core: Core) -> Core | None:
+    def _with(self, obligation: GeneralObligation, core: Core, effort: int) -> Core | None:
         """What is left of a lemma set that may do, in the way that is known for it or in others; None if it does not."""
         known = {*self._obligations.clauses, *obligation.afterwards}
         lemmas = tuple(name for name in core.lemmas if name in known)
         for way in dict.fromkeys((core.way, *SEARCH_WAYS)):
             tried = Core(lemmas, way)
-            if self._prover.effort(obligation, tried, self._effort // 4) is not None:
+            if self._prover.effort(obligation, tried, effort) is not None:
                 return self._least(obligation, tried, self._effort)
         return None
 
@@ -201,4 +204,5 @@ class LemmaProcess:
             if way is not None:
                 return Core(lemmas, way)
         # Where a set is known that does not suffice, the rules or the lemmas are others than it was found for.
-        return self._search.find(obligation, task.suspect or task.lemmas is not None, task.near) if task.search else None
+        known = None if task.lemmas is None else Core(task.lemmas, task.way)
+        return self._search.find(obligation, task.suspect or known is not None, task.near, known) if task.search else None

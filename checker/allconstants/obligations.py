@@ -73,7 +73,7 @@ class Obligations:
         self.protocol = protocol
         self.argument = argument
         self.drop = tuple(drop)
-        self.reading = Reading(protocol, self.drop, constants)
+        self.reading = Reading(protocol, self.drop, constants, argument.least)
         self.switches: Mapping[str, int] = self.reading.switches
         self._questions = Questions(self.reading)
         self._at: dict[str, Callable[[FunctionStore], Term]] = dict(self.reading.domains())

@@ -287,7 +287,7 @@ def _decided(
     pool.load(FirstOrderProblem(asked.protocol.name, asked.drop, tuple(asked.switches.items())))
 
     def decide(numbers: Sequence[int]) -> Iterator[tuple[int, ObligationResult]]:
-        for reply in pool.run([_task(number, asked.all[number], known, options) for number in numbers]):
+        for reply in pool.run([_task(number, asked, known, options) for number in numbers]):
             if not isinstance(reply, Note):
                 number = numbers[reply.task]
                 yield number, _result(asked.all[number], reply.reason if isinstance(reply, Lost) else reply.value)
@@ -337,8 +337,13 @@ def _is_new(known: CoreFile, item: ObligationResult) -> bool:
     return item.key not in known.cores or known.cores[item.key].lemmas != item.lemmas
 
 
-def _task(number: int, item: GeneralObligation, known: CoreFile, options: AllConstantsOptions) -> ObligationTask:
+def _task(number: int, asked: Obligations, known: CoreFile, options: AllConstantsOptions) -> ObligationTask:
+    item = asked.all[number]
     core = known.cores.get(item.key) if item.may_use else Core()
+    if core is not None:
+        # Under other switches there may be other lemmas; what is not one here would count as one that is not kept.
+        named = {*asked.clauses, *item.afterwards}
+        core = Core(tuple(name for name in core.lemmas if name in named), core.way)
     smt2 = None if options.smt2 is None else str(options.smt2 / text_name(number, item.subject, item.clause))
     lemmas, way = (None, 0) if core is None else (core.lemmas, core.way)
     # Where sets are known of the protocol and not of this obligation, it had none when they were found.

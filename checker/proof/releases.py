@@ -10,7 +10,7 @@ Every cell has acks=all, clean elections, and a producer that retries, is idempo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 from typing import Any
 
@@ -31,8 +31,10 @@ from acked.checker.processes import Limits
 from acked.checker.solver.lemma_sets import CoreFile, shipped_sets
 from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.spec import Spec, load_spec
+from acked.invariants.proofs import argument_of
 from acked.model.language.context import Constant
 from acked.model.partition import settings
+from acked.model.partition.idempotence import MAX_IN_FLIGHT, MAX_IN_FLIGHT_AT_FIRST
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import CIRCUMSTANCES, CLEAN_CRASHES, LOSSY_CRASHES, LOSSY_OUTSIDE_ISR, NO_CRASHES, RULES
 from acked.model.partition.versions import KRAFT, LATEST, ZOOKEEPER
@@ -67,7 +69,7 @@ class FaultClass(Enum):
     OUTSIDE = "whoever crashes and cannot be elected loses any part of its log"
     SESSIONS = "brokers crash and keep their logs, or lose their session and do not know"
     MOVES = "brokers crash and keep their logs, and leadership moves while the leader lives"
-    MACHINE = "one machine dies and its broker loses what was not flushed; min.insync.replicas=2"
+    MACHINE = "one machine dies and its broker loses what was not flushed; at least 2 replicas and min.insync.replicas of 2"
 
     @property
     def constants(self) -> dict[str, int]:
@@ -216,9 +218,10 @@ def fill_table(releases: Sequence[Release], faults: Sequence[FaultClass], work: 
         # What is known to be lost there needs no attempt at a proof; of the other promises nothing is known to break.
         cells |= _refuted_cells([(release, fault, Kept.ACKED) for fault in faults for release in releases], work)
         known = shipped_sets(partition)
-        for release in reversed(releases):
-            # Lemma sets ship for the newest rules; what one release needs besides may do for the one before.
-            for promises in ((Kept.ACKED,), (Kept.ONCE, Kept.ORDER)):
+        # What rests on few lemmas first.
+        for promises in ((Kept.ONCE, Kept.ORDER), (Kept.ACKED,)):
+            for release in reversed(releases):
+                # Lemma sets ship for the newest rules; what one release needs besides may do for the one before.
                 known = prove_promises(release, faults, promises, cells, work, known)
         left = [at for at, cell in cells.items() if cell.verdict is ReleaseVerdict.OPEN and at[2] is not Kept.ACKED]
         cells |= _refuted_cells(left, work)
@@ -297,10 +300,13 @@ def prove_cell(
         subject = f"{' '.join(release)}: {done}: {result.subject}: {result.clause}"
         work.tell(subject, result.verdict.value, result.seconds)
 
-    proof = prove_all_constants(partition, work.limits, options, (), tell, switches_of(release, *faults))
+    switches = switches_of(release, *faults)
+    proof = prove_all_constants(partition, work.limits, options, (), tell, switches)
     if proof.interrupted:
         raise KeyboardInterrupt
-    return proof
+    argument = argument_of(partition, switches)
+    never = {} if argument is None else argument.never
+    return replace(proof, vacuous=tuple(name for name in proof.vacuous if name not in never))
 
 
 def _of_proof(
@@ -364,7 +370,7 @@ def questions_of(release: Release, faults: FaultClass, promise: Kept) -> list[tu
         is_bug = promise is Kept.ACKED
         if is_bug and not _is_within(spec, item.changes, rules, faults):
             continue
-        changes = {**PRODUCER, **item.changes} if is_bug else {**PRODUCER, **_beyond(spec, faults)}
+        changes = {**PRODUCER, **item.changes} if is_bug else {**PRODUCER, **_beyond(spec, faults), **_allowed(spec, rules)}
         task = Task(_asked(spec, release, changes), max_states=MOST_STATES)
         made.append((task, Refutation(spec.name, release, _shown(spec, changes), "", 0)))
     return made
@@ -398,6 +404,13 @@ def _beyond(spec: Spec, faults: FaultClass) -> dict[str, int]:
     """What goes wrong in the cell and not in the spec."""
     wanted = {**faults.constants, **({"min_insync_replicas": 2} if faults is FaultClass.MACHINE else {})}
     return {name: value for name, value in wanted.items() if spec.constants[name] != value}
+
+
+def _allowed(spec: Spec, rules: Mapping[str, int]) -> dict[str, int]:
+    """As many requests in flight as the release's idempotent producer may have."""
+    most = MAX_IN_FLIGHT if rules[settings.five_in_flight.name] else MAX_IN_FLIGHT_AT_FIRST
+    name = settings.in_flight.name
+    return {name: most} if spec.constants[name] > most else {}
 
 
 def _shown(spec: Spec, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from acked.invariants.partition import lemmas_basis as basis
 from acked.invariants.partition import lemmas_commits as commits
+from acked.invariants.partition import lemmas_machines as machines
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE, leader_has_epoch
 from acked.invariants.property import Kind, Property
 
@@ -58,6 +59,13 @@ PARTITION_LEMMAS: tuple[Property, ...] = (
     ),
 )
 """Those at the bottom first; with the lemma of KIP-320's proof that each comes from, if any."""
+
+MACHINE_LEMMAS: tuple[Property, ...] = (
+    _lemma("LeadersAreTrue", machines.leaders_are_true, "who acts as leader is the controller's", "no zombies, no moves"),
+    _lemma("KilledAreEligible", machines.killed_are_eligible, "whose machine died is down and eligible", "KIP-966"),
+    _lemma("SomebodyIsLeft", machines.somebody_is_left, "two may be elected, or one after a machine died", "KIP-966"),
+)
+"""What it takes besides where one machine may die, an in-sync replica's too."""
 
 RECORDS_ASCEND = _lemma(
     "RecordsAscend", basis.records_ascend, "records of a producer id are in a log once and in order", "KIP-98"

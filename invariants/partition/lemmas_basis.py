@@ -172,8 +172,9 @@ def epochs_ascend(s: State) -> Bool:
 def truncated_follower(s: State) -> Bool:
     """Where truncation is a request (to 2.7): who has truncated in its leader's epoch holds nothing that the leader lacks.
 
-    And nobody has, in an epoch that its leader has not taken up. From 2.8 on the leader compares epochs at each fetch
-    instead. Without it FetchNothingNew breaks KnownEndIsHeld (2, 1, 1, Kafka 2.7).
+    And nobody has, in an epoch that its leader has not taken up; who has yet to truncate does not lead, and is not behind its
+    own last record. From 2.8 on the leader compares epochs at each fetch instead. Without it FetchNothingNew breaks
+    KnownEndIsHeld (2, 1, 1, Kafka 2.7).
     """
     if not truncates_by_request.value:
         return truth(True)
@@ -186,7 +187,13 @@ def truncated_follower(s: State) -> Bool:
         is_newest = s.broker[f].leader_epoch == s.controller.leader_epoch
         return implies(is_told, within) & implies(is_vacant & is_newest, s.broker[f].truncating)
 
-    return every(Replica, lambda a: every(Replica, lambda f: has(a, f)))
+    def may_truncate(r: Replica) -> Bool:
+        log, known = s.log[r], s.broker[r].leader_epoch
+        # The leader knows the epoch that it is asked for, so it answers with an offset.
+        is_known = log.is_empty | (log.last.epoch <= known.value)
+        return implies(s.broker[r].truncating, ~presumes_leadership(s, r) & is_known)
+
+    return every(Replica, may_truncate) & every(Replica, lambda a: every(Replica, lambda f: has(a, f)))
 
 
 def records_ascend(s: State) -> Bool:

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from acked.model.language.context import Computed
 from acked.model.language.quantify import abbreviated, every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import enough_in_sync, in_one_epoch, presumes_leadership
 from acked.model.partition.settings import (
+    LOSSY_CRASHES,
     alter_bumps_epoch,
+    crashes,
+    dies_uncleanly,
     eligible_leader_replicas,
+    kills,
+    lossy_crashes,
     reelection_forgets_ends,
     shrink_bumps_epoch,
     strict_min_isr,
@@ -28,6 +34,20 @@ def epochs_run_ahead() -> bool:
     return (shrink_bumps_epoch.on or alter_bumps_epoch.on) and not reelection_forgets_ends.on
 
 
+one_machine_dies = Computed(
+    lambda given: int(
+        given[crashes.name] == LOSSY_CRASHES
+        and given[lossy_crashes.name] == 1
+        and not given[kills.name]
+        and bool(dies_uncleanly.make(given))
+    )
+)
+"""Whether one machine may die, an in-sync replica's too, and its broker tells by registering again (KIP-966).
+
+Processes are not killed: a broker that died without its machine would be struck off the eligible leaders as well.
+"""
+
+
 def leads_in_newest_epoch(s: State, r: Replica) -> Bool:
     """r presumes leadership in the newest leader epoch."""
     return presumes_leadership(s, r) & (s.broker[r].leader_epoch == s.controller.leader_epoch)
@@ -36,10 +56,14 @@ def leads_in_newest_epoch(s: State, r: Replica) -> Bool:
 def is_electable(s: State, r: Replica) -> Bool:
     """A clean election may choose r, once alive: it is in the ISR, or with KIP-966 an eligible leader replica.
 
-    While the ISR is empty the last leader is one of them: it is elected if none is left.
+    While the ISR is empty the last leader is one of them: it is elected if none is left. An eligible leader whose machine
+    died is none of them: it is down, and no eligible leader once it is back.
     """
     chosen = s.controller.isr.contains(r)
-    if eligible_leader_replicas.on:
+    if one_machine_dies.value:
+        chosen |= s.controller.elr.contains(r) & ~s.killed.contains(r)
+        chosen |= s.controller.isr.is_empty & s.controller.elr.is_empty & (s.controller.last_leader == r)
+    elif eligible_leader_replicas.on:
         chosen |= s.controller.elr.contains(r)
         chosen |= s.controller.isr.is_empty & (s.controller.last_leader == r)
     return abbreviated(chosen)

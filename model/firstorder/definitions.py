@@ -37,13 +37,28 @@ def measure(
 ) -> Term:
     """Whether the size of a set reaches a threshold, which is above 0: a new truth value, and what is said of it.
 
-    The facts speak of the symbol applied to the variables; that an empty set does not reach the threshold is another.
+    The facts speak of the symbol applied to the variables; that an empty set does not reach the threshold is another, and
+    that a set of one does not, if the threshold is known to be above 1.
     """
     term = logic.apply(symbol, map(logic.bound, variables))
     somebody = logic.some(relation.sort, relation.sort.name, relation.member)
-    axioms = tuple(logic.closed(fact, variables) for fact in (*facts, logic.or_(logic.not_(term), somebody)))
+    known = [*facts, logic.or_(logic.not_(term), somebody)]
+    if logic.thresholds[threshold] > 1:
+        known.append(logic.or_(logic.not_(term), _two_members(logic, relation)))
+    axioms = tuple(logic.closed(fact, variables) for fact in known)
     logic.measures[symbol] = Measure(symbol, variables, relation, threshold, axioms)
     return term
+
+
+def _two_members(logic: Logic, relation: Relation) -> Term:
+    """Some two are in the set. Said without "whoever is looked at, somebody else is", for that never ends for a solver."""
+    sort = relation.sort
+
+    def beside(x: Term) -> Term:
+        another = logic.some(sort, sort.name, lambda y: logic.and_(relation.member(y), logic.not_(logic.eq(x, y))))
+        return logic.and_(relation.member(x), another)
+
+    return logic.some(sort, sort.name, beside)
 
 
 def extreme(

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from acked.model.firstorder.definitions import measure
@@ -73,17 +74,24 @@ class Step:
 class Reading:
     """A protocol for all sizes at once; `drop` names (action, label) guard clauses to leave out.
 
-    `constants` are those that are not sizes, all that have no default. `ModelError` for a clause that there is not.
+    `constants` are those that are not sizes, all that have no default. `least` are sizes that are not to be as small as the
+    protocol has them; no threshold falls where a size grows. `ModelError` for a clause that there is not.
     """
 
     def __init__(
-        self, protocol: Protocol, drop: Iterable[tuple[str, str]] = (), constants: Mapping[str, object] | None = None
+        self,
+        protocol: Protocol,
+        drop: Iterable[tuple[str, str]] = (),
+        constants: Mapping[str, object] | None = None,
+        least: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self.protocol = protocol
-        self.logic = Logic(protocol.thresholds)
-        self.sizes: dict[str, Term] = {name: self.logic.apply(Symbol(name, (), INT)) for name in protocol.sizes}
-        self.logic.positive |= {self.sizes[name] for name, least in protocol.sizes.items() if least > 0}
+        self.least: Mapping[str, int] = {**protocol.sizes, **least}
         self.switches = self._settled(constants or {})
+        smallest = {**self.switches, **self.least}
+        self.logic = Logic({threshold: max(resolve(threshold, smallest), 1) for threshold in protocol.thresholds})
+        self.sizes: dict[str, Term] = {name: self.logic.apply(Symbol(name, (), INT)) for name in protocol.sizes}
+        self.logic.positive |= {self.sizes[name] for name, least in self.least.items() if least > 0}
         self.constants: dict[str, Code] = {**self.switches, **self.sizes}
         self._meaning = FirstOrder(self.logic, self.constants)
         self.families: dict[Key, Family] = {
@@ -110,7 +118,7 @@ class Reading:
     def constants_in_range(self) -> Term:
         """That no size is below its least value; there is no greatest."""
         logic = self.logic
-        return logic.all(logic.le(logic.int(least), self.sizes[name]) for name, least in self.protocol.sizes.items())
+        return logic.all(logic.le(logic.int(least), self.sizes[name]) for name, least in self.least.items())
 
     def state_term(self, predicate: Callable[[Any], Bool], store: FunctionStore | None = None) -> Term:
         """A predicate over one state: the one before a step if not said otherwise."""

@@ -12,9 +12,10 @@ or, not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, unique
+from types import MappingProxyType
 from typing import Any, NoReturn, TypeAlias, cast
 
 from acked.model.formulas.connectives import Connective, Connectives, evaluation_order
@@ -216,11 +217,11 @@ _Bool: TypeAlias = bool  # `Logic` has a method of this name.
 class Logic(Connectives[Term]):
     """Makes and interns terms, folding what is decided.
 
-    `thresholds` are what sizes of sets are compared with, `positive` constants that are never 0, `everything` the set of all
-    ids of a sort, which is one, so that it is as large wherever it stands; `abbreviations` go by `definitions.abbreviated`.
+    `thresholds` are what sizes of sets are compared with, and how low each may be; `positive` constants that are never 0,
+    `everything` the set of all ids of a sort, one set, so as large wherever it stands; for `abbreviations` see `definitions`.
     """
 
-    def __init__(self, thresholds: tuple[Hashable, ...] = ()) -> None:
+    def __init__(self, thresholds: Mapping[Hashable, int] = MappingProxyType({})) -> None:
         self._variables = self._fresh = 0
         self.thresholds = thresholds
         self.positive: set[Term] = set()

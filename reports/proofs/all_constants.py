@@ -72,7 +72,7 @@ def print_subject(
     drop: Sequence[tuple[str, str]],
 ) -> None:
     """What a proof for all constants is about."""
-    put_paragraph(console, f"{protocol.name}, {_any_number_of(protocol)}", "bold underline")
+    put_paragraph(console, f"{protocol.name}, {_any_number_of(protocol, switches)}", "bold underline")
     put_paragraph(console, f"promises: {', '.join(goals)}", "dim")
     if shown := _setting(protocol, switches):
         put_paragraph(console, f"under {shown}", "dim")
@@ -80,11 +80,14 @@ def print_subject(
         put_paragraph(console, "without " + "; ".join(f"{action}: {label}" for action, label in drop), "dim")
 
 
-def _any_number_of(protocol: Protocol) -> str:
+def _any_number_of(protocol: Protocol, switches: Mapping[str, int]) -> str:
     """For which sizes the proof is."""
     text = "for any number of brokers, offsets, records and leader epochs"
     others = [name for name in protocol.sizes if name in ("min_insync_replicas", "in_flight")]
-    return f"{text}, and any {' and '.join(others)}" if others else text
+    argument = argument_of(protocol, switches)
+    least = {} if argument is None else argument.least
+    bounds = f"; at least {', '.join(f'{number} {name}' for name, number in least.items())}" if least else ""
+    return (f"{text}, and any {' and '.join(others)}" if others else text) + bounds
 
 
 def _setting(protocol: Protocol, switches: Mapping[str, int]) -> str:

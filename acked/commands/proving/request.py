@@ -141,13 +141,14 @@ class ProofOptions:
         """The lemmas for the spec's properties, or all of its protocol, except those of --without."""
         from acked.invariants.proofs import all_lemmas, lemmas_for
 
-        known = [item.name for item in all_lemmas(spec.protocol)]
+        every = all_lemmas(spec.protocol, spec.constants)
+        known = [item.name for item in every]
         for name in self.without:
             if name not in known:
                 choices = ", ".join(known) or "none"
                 raise ConfigurationError(f"--without: {spec.protocol.name} has no lemma {name!r}; its lemmas: {choices}")
         used = lemmas_for(spec.protocol, spec.properties, spec.constants)
-        return [item for item in (all_lemmas(spec.protocol) if used is None else used) if item.name not in self.without]
+        return [item for item in (every if used is None else used) if item.name not in self.without]
 
 
 def make_query_folder(folder: Path | None) -> None:
