@@ -34,7 +34,7 @@ from acked.checker.spec.spec import Spec, load_spec
 from acked.invariants.proofs import argument_of
 from acked.model.language.context import Constant
 from acked.model.partition import settings
-from acked.model.partition.idempotence import MAX_IN_FLIGHT, MAX_IN_FLIGHT_AT_FIRST
+from acked.model.partition.conflicts import MAX_IN_FLIGHT, MAX_IN_FLIGHT_AT_FIRST
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import CIRCUMSTANCES, CLEAN_CRASHES, LOSSY_CRASHES, LOSSY_OUTSIDE_ISR, NO_CRASHES, RULES
 from acked.model.partition.versions import KRAFT, LATEST, ZOOKEEPER

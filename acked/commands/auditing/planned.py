@@ -54,10 +54,11 @@ def audit_plan(
 ) -> int:
     """Asks about a plan, tells the answers, and returns the exit code; `is_bounded`: the user says how many states."""
     from acked.checker.audit.entry import Scope
+    from acked.checker.audit.joint import Searches
     from acked.checker.audit.moves.ask import MOST_STATES, MoveAuditor
     from acked.checker.audit.moves.plan import read_plan
     from acked.checker.audit.moves.shapes import Moves, described_with, moves_of
-    from acked.checker.audit.questions import Searches
+    from acked.checker.batch.local import KeptProcesses
     from acked.reports.audit.moves import plan_document, worst_move
 
     request.check()
@@ -67,8 +68,8 @@ def audit_plan(
     if request.is_live and not any(entry.scope is Scope.PRODUCER for entry in known.known):
         moves = Moves(tuple(one for group in moves.groups for one in group.by_producer()), moves.unchanged)
     assumed = assumptions if is_bounded else replace(assumptions, max_states=MOST_STATES)
-    with request.output.batch_progress("searches") as progress:
-        searches = Searches(batch.limits, cache, progress)
+    with request.output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:
+        searches = Searches(runner, cache, progress)
         audit = MoveAuditor(assumed, searches, request.version, request.plane).run(plan.file, moves)
     document = plan_document(audit)
     _show(document, request)

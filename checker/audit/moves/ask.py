@@ -11,6 +11,7 @@ from enum import Enum, unique
 
 from acked.checker.audit import keys
 from acked.checker.audit.faults import Faults
+from acked.checker.audit.joint import Searches
 from acked.checker.audit.moves.shapes import MoveGroup, Moves, MoveShape
 from acked.checker.audit.questions import (
     FEW_BROKERS,
@@ -18,7 +19,6 @@ from acked.checker.audit.questions import (
     Assumptions,
     AuditQuestion,
     AuditVerdict,
-    Searches,
     reply_of,
     task_of,
     worst_of,
