@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from acked.checker.bounds import Bounds, give_way
 from acked.checker.errors import SystemFailure
+from acked.checker.native.compact import CompactShard, compact_lines, compact_team
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, load_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import Shard, address, alone, make_room, team
@@ -135,10 +136,16 @@ class LocalSearch:
         self.question.refuse_asymmetry()
         LOCAL.check(self.question, is_stored=self._stored is not None)
         plan, workers = self.question.plan, self.bounds.workers
-        kernel, shape = load_kernel(plan), shape_of(plan)
-        self._kernel = kernel
+        shape = shape_of(plan)
+        # Only what asks for the whole graph needs every state where it can be found by a number.
+        needs_states = self._keeps_states or bool(self.question.graph_properties)
+        self._lines = None if needs_states else compact_lines(shape, workers, self.bounds.memory)
+        kernel = self._kernel = load_kernel(plan, self._lines.kind if self._lines is not None else None)
         try:
-            self.shards = team(shape, kernel, workers, self.bounds.memory)
+            if self._lines is None:
+                self.shards = team(shape, kernel, workers, self.bounds.memory)
+            else:
+                self.shards = [*compact_team(shape, kernel, workers, self.bounds.memory, self._lines)]
         except (OSError, ValueError, OverflowError) as error:
             raise SystemFailure(
                 f"cannot reserve address space for {workers} workers and {self.bounds.memory} bytes of states ({error}); "
@@ -185,6 +192,8 @@ class LocalSearch:
             self._levels.append(list(zip(begins, ends, strict=True)))
             for shard in self.shards:
                 shard.begin_level()
+            for shard in self.shards:
+                shard.set_limit()
             is_expanded = self._expand_level(begins, ends)
             report = self._report(begins, ends, is_expanded)
             goes_on = self.ledger.commit(report)
@@ -226,8 +235,15 @@ class LocalSearch:
                 self._each(lambda worker, shard: shard.inspect(done[worker], ends[worker]))  # noqa: B023
                 return False
             if not is_deferred:
+                self._release(done)
                 self._report_progress(sum(ends) - sum(done))
         return True
+
+    def _release(self, done: Sequence[int]) -> None:
+        """Gives the memory of expanded states back, unless they have yet to be written."""
+        if self._recorder is None or self._recorder.is_done:
+            for shard, end in zip(self.shards, done, strict=True):
+                shard.release(end)
 
     def _make_room_for_deferred(self) -> None:
         """Makes room for the candidates that workers deferred, or has them find that there is none."""
@@ -245,7 +261,7 @@ class LocalSearch:
             return
         if self._optimized_kernel is None:
             if self.ledger.generated_states > TIER_UP_RATIO * self._kernel.size:
-                self._optimized_kernel = self._compiler.submit(compile_optimized, self.question.plan)
+                self._optimized_kernel = self._compiler.submit(compile_optimized, self.question.plan, self._lines.kind if self._lines is not None else None)
         elif self._optimized_kernel.done():
             self._kernel = Kernel(self._optimized_kernel.result())
             for shard in self.shards:
@@ -331,7 +347,13 @@ class LocalSearch:
                 )
             return edge
         ranges = self._levels[depth - 1]
-        found = self._each(lambda worker, shard: shard.find_source(*ranges[worker], target))
+
+        def find(worker: int, shard: Shard) -> tuple[Words, int] | None:
+            if isinstance(shard, CompactShard):
+                return shard.find_source(0, shard.collect(depth), target)
+            return shard.find_source(*ranges[worker], target)
+
+        found = self._each(find)
         return min(edge for edge in found if edge is not None)
 
 

@@ -1,0 +1,206 @@
+"""The memory of a search that keeps no states but those of two levels, and what each worker has of it.
+
+`CompactMemory`, the table without states of all workers, and `CompactShard`, what one worker works with.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import threading
+from collections.abc import Sequence
+
+from acked.checker.native import slots
+from acked.checker.native.compile import Kernel, load_loops
+from acked.checker.native.lines import Kind, Lines, first_lines, lines_for
+from acked.checker.native.quotient import LINE, PAD
+from acked.checker.native.shape import Shape
+from acked.checker.native.shard import Memory, Shard, address
+from acked.checker.question.plan import BATCH
+
+LINE_BYTES = 8 * LINE
+LOAD_NUMERATOR, LOAD_DENOMINATOR = 3, 4
+"""How full a table may be before it grows."""
+DOUBLE_UNTIL = 1 << 18
+"""Lines of a part: smaller ones double."""
+STEPS = ((3, 2), (5, 4), (9, 8))
+"""Factors by which larger parts grow; the later ones where there is no memory for more."""
+_PAGE = 2 << 20
+_ANY = (1 << 64) - 1
+
+
+class CompactMemory(Memory):
+    """A table without states, which grows as a whole from layout to layout, within a budget of bytes for it and two levels.
+
+    Raises OSError, ValueError or OverflowError where the system has no address space for it.
+    """
+
+    def __init__(self, shape: Shape, workers: int, memory: int, lines: Lines) -> None:
+        self.shape, self.memory = shape, memory
+        self._layouts: list[Lines | None] = [lines]
+        self._lock = threading.Lock()
+        self._loops: dict[Kind, Kernel] = {}
+        self.level_begins, self.level_ends = [0] * workers, [0] * workers
+        most = memory // LINE_BYTES * 6
+        super().__init__(shape.words, workers, most, most)
+        self._reserve_table(max(memory // LINE_BYTES // workers, lines.lines))
+        self.first_buckets = lines.lines
+
+    def table_bytes(self, lines: Lines) -> int:
+        """Bytes of a table of such parts, and of what growing it takes."""
+        return (lines.lines + PAD) * (LINE_BYTES + 1) * self.workers
+
+    def limit(self, lines: Lines) -> int:
+        """How many states such a table may have, while the level at hand is expanded: by load, and by memory."""
+        by_load = lines.slots * self.workers // LOAD_DENOMINATOR * LOAD_NUMERATOR
+        spare = (self.memory - self.table_bytes(lines)) // (8 * self.words)
+        return min(by_load, sum(self.level_begins) + max(spare, 0))
+
+    def layout_after(self, generation: int, level: int) -> Lines | None:
+        """The layout that follows a generation's; None if there is no memory for a larger one."""
+        with self._lock:
+            if generation + 1 == len(self._layouts):
+                found = self._larger(generation, level)
+                if found is None:
+                    return None
+                self._layouts.append(found)
+            return self._layouts[generation + 1]
+
+    def _larger(self, generation: int, level: int) -> Lines | None:
+        now = self._layouts[generation]
+        assert now is not None
+        lines = now.lines
+        steps = ((2, 1), *STEPS) if lines < DOUBLE_UNTIL else STEPS
+        for up, down in steps:
+            found = lines_for(self.shape.word_bits, lines * up // down, level + 1)
+            if found is None or found.lines > self.buckets:
+                continue
+            if self.limit(found) > self.limit(now) or (level > now.levels and self.limit(found) == self.limit(now)):
+                return found
+        return None
+
+    def loops(self, kind: Kind) -> Kernel:
+        """The loops for tables of a kind."""
+        with self._lock:
+            if kind not in self._loops:
+                self._loops[kind] = load_loops(self.words, kind)
+            return self._loops[kind]
+
+
+class CompactShard(Shard):
+    """What one worker found on the last two levels, its part of the table, and what it works with; see `compact_team`."""
+
+    def __init__(self, shape: Shape, kernel: Kernel, memory: CompactMemory, worker: int, lines: Lines) -> None:
+        self._memory, self._worker = memory, worker
+        self._generation = 0
+        self._released = 0
+        super().__init__(shape, kernel, memory, worker)
+        self.context[slots.DEFERS] = 1
+        self.context[slots.LEVEL] = 1
+        self.context[slots.REST_BITS] = sum(shape.word_bits[1:])
+        self.context[slots.SPLIT] = shape.word_bits[1] if len(shape.word_bits) > 1 else 0
+        self._adopt(lines)
+
+    def _adopt(self, lines: Lines) -> None:
+        self._lines = lines
+        self.context[slots.BUCKETS] = lines.lines
+        self.context[slots.SHARE] = lines.share
+        self.context[slots.LEVEL_BITS] = lines.level_bits
+        self.context[slots.DISPLACEMENT_BITS] = lines.displacement_bits
+        self._collect = self._loops.function("collect", 4)
+        self.set_limit()
+
+    def set_limit(self) -> None:
+        """Says how many states fit into the table before it must grow; anew on every level."""
+        limit = self._memory.limit(self._lines)
+        self.context[slots.LIMIT] = limit
+        self.context[slots.MAX_STATES] = limit if self._next() is None else _ANY
+
+    def _next(self) -> Lines | None:
+        return self._memory.layout_after(self._generation, self.context[slots.LEVEL])
+
+    @property
+    def at_memory_limit(self) -> bool:
+        """Whether there is no memory for a larger table."""
+        return self._next() is None and not self.is_too_deep
+
+    @property
+    def is_too_deep(self) -> bool:
+        """Whether the table cannot tell the level of what is found now from others."""
+        return int(self.context[slots.LEVEL]) > self._lines.levels
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of its part of the table, and of its states of two levels."""
+        return LINE_BYTES * (self._lines.lines + PAD) + 8 * self.words * (self.count - self._memory.level_begins[self._worker])
+
+    def begin_level(self) -> None:
+        """States found from now on belong to the next level; counters and violations start anew."""
+        super().begin_level()
+        self._memory.level_begins[self._worker] = self._memory.level_ends[self._worker]
+        self._memory.level_ends[self._worker] = self.count
+        self.context[slots.LEVEL] += 1
+        if self.is_too_deep:
+            self._visited.shared[slots.NEEDS_GROWTH] = 1
+
+    def grow(self) -> None:
+        """Gives this worker's part of the table its next layout; only while no shard is at work, and every shard must do it."""
+        lines = self._next()
+        self._visited.shared[slots.NEEDS_GROWTH] = 0
+        if lines is None:
+            self.context[slots.STATUS] = slots.FULL
+            return
+        values = {
+            slots.NEXT_BUCKETS: lines.lines,
+            slots.NEXT_SLOTS: lines.kind.slots,
+            slots.NEXT_FIELDS: lines.kind.fields,
+            slots.NEXT_FIELD_BITS: lines.kind.field_bits,
+            slots.NEXT_SHARE: lines.share,
+            slots.NEXT_LEVEL_BITS: lines.level_bits,
+            slots.NEXT_DISPLACEMENT_BITS: lines.displacement_bits,
+        }
+        for slot, value in values.items():
+            self.context[slot] = value
+        if not self._grow(address(self.context)):
+            return
+        if lines.kind != self._lines.kind:
+            self._bind(self._memory.loops(lines.kind))
+        self._generation += 1
+        self._adopt(lines)
+
+    def release(self, end: int) -> None:
+        """Gives the memory of the states before `end` back."""
+        upto = end * self.words * 8 // _PAGE * _PAGE
+        if upto > self._released:
+            begin = address(self.states) + self._released
+            # The first page of a worker may be the last one's of another.
+            begin = -(-begin // _PAGE) * _PAGE
+            if address(self.states) + upto > begin:
+                _give_back(begin, (address(self.states) + upto - begin) // _PAGE * _PAGE)
+            self._released = upto
+
+    def collect(self, level: int) -> int:
+        """Lists the states of a level, the first counted 1, in place of those of the last levels; how many there are.
+
+        Only when the search is over.
+        """
+        return self._collect(address(self.context), level, address(self.states), self._visited.room)
+
+
+def _give_back(begin: int, size: int) -> None:
+    if size > 0 and hasattr(mmap, "MADV_DONTNEED"):
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(size), ctypes.c_int(mmap.MADV_DONTNEED))
+
+
+def compact_lines(shape: Shape, workers: int, memory: int) -> Lines | None:
+    """The layout of the table that a search of such states begins with; None if it had better keep them."""
+    lines = first_lines(shape.word_bits)
+    if lines is None or (lines.lines + PAD) * LINE_BYTES * workers * 4 + 8 * shape.words * BATCH * workers > memory:
+        return None
+    return lines
+
+
+def compact_team(shape: Shape, kernel: Kernel, workers: int, memory: int, lines: Lines) -> Sequence[CompactShard]:
+    """What so many workers of one search work with, within a budget of bytes for all; the kernel has the loops of `lines`."""
+    shared = CompactMemory(shape, workers, memory, lines)
+    return [CompactShard(shape, kernel, shared, worker, lines) for worker in range(workers)]
