@@ -12,10 +12,11 @@ from collections.abc import Sequence
 
 from acked.checker.native import slots
 from acked.checker.native.compile import Kernel, load_loops
-from acked.checker.native.lines import Kind, Lines, first_lines, lines_for
-from acked.checker.native.quotient import LINE, PAD
+from acked.checker.native.lines import KINDS, LineKind, Lines, first_lines, lines_for
+from acked.checker.native.quotient import LINE
 from acked.checker.native.shape import Shape
 from acked.checker.native.shard import Memory, Shard, address
+from acked.checker.native.table import PAD
 from acked.checker.question.plan import BATCH
 
 LINE_BYTES = 8 * LINE
@@ -23,8 +24,11 @@ LOAD_NUMERATOR, LOAD_DENOMINATOR = 3, 4
 """How full a table may be before it grows."""
 DOUBLE_UNTIL = 1 << 18
 """Lines of a part: smaller ones double."""
-STEPS = ((3, 2), (5, 4), (9, 8))
-"""Factors by which larger parts grow; the later ones where there is no memory for more."""
+STEPS = ((2, 1), (1, 2)), ((3, 2), (3, 4)), ((9, 8), (7, 8))
+"""Factors by which a part grows, and of all memory the share that a table of the new size may take at most for it."""
+MOST_LINES = 1 << 31
+"""More lines no table has: the number of one has fewer bits than half a hash, and there is address space for all states."""
+MOST_SLOTS = max(kind.slots for kind in KINDS)
 _PAGE = 2 << 20
 _ANY = (1 << 64) - 1
 
@@ -37,49 +41,56 @@ class CompactMemory(Memory):
 
     def __init__(self, shape: Shape, workers: int, memory: int, lines: Lines) -> None:
         self.shape, self.memory = shape, memory
-        self._layouts: list[Lines | None] = [lines]
+        self._layouts = [lines]
         self._lock = threading.Lock()
-        self._loops: dict[Kind, Kernel] = {}
+        self._loops: dict[LineKind, Kernel] = {}
         self.level_begins, self.level_ends = [0] * workers, [0] * workers
-        most = memory // LINE_BYTES * 6
-        super().__init__(shape.words, workers, most, most)
-        self._reserve_table(max(memory // LINE_BYTES // workers, lines.lines))
+        most = min(memory // LINE_BYTES, MOST_LINES)
+        super().__init__(shape.words, workers, most * MOST_SLOTS, most * MOST_SLOTS)
+        self._reserve_table(max(most // workers, lines.lines))
         self.first_buckets = lines.lines
 
-    def table_bytes(self, lines: Lines) -> int:
-        """Bytes of a table of such parts, and of what growing it takes."""
-        return (lines.lines + PAD) * (LINE_BYTES + 1) * self.workers
+    def _bytes_of(self, lines: int) -> int:
+        """Bytes of a table of parts of so many lines, and of what growing it takes."""
+        return (lines + PAD) * (LINE_BYTES + 1) * self.workers
 
     def limit(self, lines: Lines) -> int:
         """How many states such a table may have, while the level at hand is expanded: by load, and by memory."""
         by_load = lines.slots * self.workers // LOAD_DENOMINATOR * LOAD_NUMERATOR
-        spare = (self.memory - self.table_bytes(lines)) // (8 * self.words)
+        spare = (self.memory - self._bytes_of(lines.lines)) // (8 * self.words)
         return min(by_load, sum(self.level_begins) + max(spare, 0))
 
     def layout_after(self, generation: int, level: int) -> Lines | None:
         """The layout that follows a generation's; None if there is no memory for a larger one."""
         with self._lock:
             if generation + 1 == len(self._layouts):
-                found = self._larger(generation, level)
+                found = self.larger(self._layouts[generation], level)
                 if found is None:
                     return None
                 self._layouts.append(found)
             return self._layouts[generation + 1]
 
-    def _larger(self, generation: int, level: int) -> Lines | None:
-        now = self._layouts[generation]
-        assert now is not None
-        lines = now.lines
-        steps = ((2, 1), *STEPS) if lines < DOUBLE_UNTIL else STEPS
-        for up, down in steps:
-            found = lines_for(self.shape.word_bits, lines * up // down, level + 1)
-            if found is None or found.lines > self.buckets:
-                continue
-            if self.limit(found) > self.limit(now) or (level > now.levels and self.limit(found) == self.limit(now)):
-                return found
-        return None
+    def larger(self, now: Lines, level: int) -> Lines | None:
+        """A layout for more states, or for more levels if these are too few for the one that is filled now; None if there is
+        no memory for one.
 
-    def loops(self, kind: Kind) -> Kernel:
+        Sizes follow each other in one order, whenever they are taken: if the states of a level fit must not depend on when a
+        worker happened to need room.
+        """
+        found = lines_for(self.shape.word_bits, self._size_after(now.lines), level + 1)
+        if found is None or found.lines > self.buckets:
+            return None
+        gained = self.limit(found) - self.limit(now)
+        return found if gained > 0 or (gained == 0 and level > now.levels) else None
+
+    def _size_after(self, lines: int) -> int:
+        for (up, down), (share, whole) in STEPS:
+            size = lines * up // down
+            if self._bytes_of(size) * whole <= self.memory * share and (up < 2 * down or lines < DOUBLE_UNTIL):
+                return size
+        return lines + lines // 16 + 1
+
+    def loops(self, kind: LineKind) -> Kernel:
         """The loops for tables of a kind."""
         with self._lock:
             if kind not in self._loops:
@@ -114,15 +125,15 @@ class CompactShard(Shard):
         """Says how many states fit into the table before it must grow; anew on every level."""
         limit = self._memory.limit(self._lines)
         self.context[slots.LIMIT] = limit
-        self.context[slots.MAX_STATES] = limit if self._next() is None else _ANY
+        self.context[slots.MAX_STATES] = limit if self._larger() is None else _ANY
 
-    def _next(self) -> Lines | None:
-        return self._memory.layout_after(self._generation, self.context[slots.LEVEL])
+    def _larger(self) -> Lines | None:
+        return self._memory.larger(self._lines, self.context[slots.LEVEL])
 
     @property
     def at_memory_limit(self) -> bool:
         """Whether there is no memory for a larger table."""
-        return self._next() is None and not self.is_too_deep
+        return self._larger() is None and not self.is_too_deep
 
     @property
     def is_too_deep(self) -> bool:
@@ -132,7 +143,9 @@ class CompactShard(Shard):
     @property
     def memory_bytes(self) -> int:
         """Bytes of its part of the table, and of its states of two levels."""
-        return LINE_BYTES * (self._lines.lines + PAD) + 8 * self.words * (self.count - self._memory.level_begins[self._worker])
+        return LINE_BYTES * (self._lines.lines + PAD) + 8 * self.words * (
+            self.count - self._memory.level_begins[self._worker]
+        )
 
     def begin_level(self) -> None:
         """States found from now on belong to the next level; counters and violations start anew."""
@@ -145,7 +158,7 @@ class CompactShard(Shard):
 
     def grow(self) -> None:
         """Gives this worker's part of the table its next layout; only while no shard is at work, and every shard must do it."""
-        lines = self._next()
+        lines = self._memory.layout_after(self._generation, self.context[slots.LEVEL])
         self._visited.shared[slots.NEEDS_GROWTH] = 0
         if lines is None:
             self.context[slots.STATUS] = slots.FULL

@@ -23,7 +23,7 @@ import llvmlite.binding as llvm
 from acked.checker.cache import NotOurs, open_cache
 from acked.checker.native import kernel, language, loops, quotient, slots, table, translator
 from acked.checker.native.kernel import fire_ir, optimized_ir, vector_ir
-from acked.checker.native.lines import Kind
+from acked.checker.native.lines import LineKind
 from acked.checker.question import orbits, symmetry
 from acked.checker.question.plan import KernelPlan
 
@@ -64,7 +64,7 @@ def processor() -> str:
     return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 
 
-def literals(words: int, kind: Kind | None = None) -> dict[str, int]:
+def literals(words: int, kind: LineKind | None = None) -> dict[str, int]:
     """The constants that the loops are compiled with: for a table of this kind, or with states."""
     return {"W": words, **(kind.literals if kind is not None else {})}
 
@@ -103,7 +103,7 @@ def kernel_key(plan: KernelPlan) -> str:
     return hashlib.sha256("\n".join([*parts, str(literals(plan.instance.schema.words))]).encode()).hexdigest()
 
 
-def compile_kernel(plan: KernelPlan, kind: Kind | None = None) -> ObjectCode:
+def compile_kernel(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
     """Object code of the kernel, from the cache if it is there; the optimized tier if that is there.
 
     With the loops for a table without states of this kind, or for one with states.
@@ -119,24 +119,24 @@ def compile_kernel(plan: KernelPlan, kind: Kind | None = None) -> ObjectCode:
     return ObjectCode(processor(), (vector, fire, _loops(plan.instance.schema.words, kind)))
 
 
-def compile_optimized(plan: KernelPlan, kind: Kind | None = None) -> ObjectCode:
+def compile_optimized(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
     """The optimized tier, which takes up to some seconds to compile and makes up for it in a long search; cached too."""
     name = f"{kernel_key(plan)}-optimized"
     return _with_loops(plan, _cached(name, lambda: _emit(optimized_ir(plan), _CODEGEN_LESS, None)), kind)
 
 
-def _with_loops(plan: KernelPlan, kernel: bytes, kind: Kind | None) -> ObjectCode:
+def _with_loops(plan: KernelPlan, kernel: bytes, kind: LineKind | None) -> ObjectCode:
     return ObjectCode(processor(), (kernel, _loops(plan.instance.schema.words, kind)), is_optimized=True)
 
 
-def _loops(words: int, kind: Kind | None) -> bytes:
+def _loops(words: int, kind: LineKind | None) -> bytes:
     constants = literals(words, kind)
     functions = loops.FUNCTIONS if kind is None else loops.QUOTIENT_FUNCTIONS
     key = hashlib.sha256(f"{_source_hash()} {llvmlite.__version__} {processor()} {constants}".encode()).hexdigest()
     return _cached(f"{key}-loops", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
 
 
-def load_loops(words: int, kind: Kind) -> Kernel:
+def load_loops(words: int, kind: LineKind) -> Kernel:
     """The loops alone, for a table without states of another kind."""
     return Kernel(ObjectCode(processor(), (_loops(words, kind),)))
 
@@ -185,7 +185,7 @@ class Kernel:
         return prototype(self.address(name))
 
 
-def load_kernel(plan: KernelPlan, kind: Kind | None = None) -> Kernel:
+def load_kernel(plan: KernelPlan, kind: LineKind | None = None) -> Kernel:
     """Compiles (or takes from the cache) and loads."""
     return Kernel(compile_kernel(plan, kind))
 

@@ -24,7 +24,7 @@ LEVEL_BITS, MOST_LEVEL_BITS = 8, 24
 
 
 @dataclass(frozen=True)
-class Kind:
+class LineKind:
     """What the code of a table is compiled for: slots of a line, fields in each of its other words, bits of a field."""
 
     slots: int
@@ -37,14 +37,14 @@ class Kind:
         return {"LINE_SLOTS": self.slots, "FIELDS": self.fields, "FIELD_BITS": self.field_bits}
 
 
-KINDS = (Kind(6, 3, 21), Kind(5, 2, 32), Kind(4, 1, 64))
+KINDS = (LineKind(6, 3, 21), LineKind(5, 2, 32), LineKind(4, 1, 64))
 
 
 @dataclass(frozen=True)
 class Lines:
     """The layout of one part of a table: its kind, how many lines it has, and the bits of levels and of displacements."""
 
-    kind: Kind
+    kind: LineKind
     lines: int
     level_bits: int
     displacement_bits: int

@@ -25,6 +25,7 @@ from acked.checker.native.language import (
     unrolled,
 )
 from acked.checker.native.slots import (
+    BOOKED,
     BROKEN,
     BUCKETS,
     COUNT,
@@ -59,7 +60,6 @@ from acked.checker.native.slots import (
     WORKERS,
     W,
 )
-from acked.checker.native.slots import BOOKED
 from acked.checker.native.table import (
     MANY,
     PAD,

@@ -16,7 +16,8 @@ from acked.checker.bounds import Bounds, give_way
 from acked.checker.errors import SystemFailure
 from acked.checker.native.compact import CompactShard, compact_lines, compact_team
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, load_kernel
-from acked.checker.native.shape import shape_of
+from acked.checker.native.lines import LineKind
+from acked.checker.native.shape import Shape, shape_of
 from acked.checker.native.shard import Shard, address, alone, make_room, team
 from acked.checker.observer import Observer, Progress
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
@@ -74,8 +75,10 @@ class LocalSearch:
         self._stored_levels = len(stored.reports) if stored is not None else 0
         self._recorder: Recorder | None = None
         self._walker: Walker | None = None
+        self._has_all_levels = False
         self._levels: list[list[tuple[int, int]]] = []
         self._started = 0.0
+        self._kind: LineKind | None = None
         self._optimized_kernel: Future[ObjectCode] | None = None
 
     def run(self) -> Result:
@@ -137,15 +140,8 @@ class LocalSearch:
         LOCAL.check(self.question, is_stored=self._stored is not None)
         plan, workers = self.question.plan, self.bounds.workers
         shape = shape_of(plan)
-        # Only what asks for the whole graph needs every state where it can be found by a number.
-        needs_states = self._keeps_states or bool(self.question.graph_properties)
-        self._lines = None if needs_states else compact_lines(shape, workers, self.bounds.memory)
-        kernel = self._kernel = load_kernel(plan, self._lines.kind if self._lines is not None else None)
         try:
-            if self._lines is None:
-                self.shards = team(shape, kernel, workers, self.bounds.memory)
-            else:
-                self.shards = [*compact_team(shape, kernel, workers, self.bounds.memory, self._lines)]
+            self._reserve(shape, workers)
         except (OSError, ValueError, OverflowError) as error:
             raise SystemFailure(
                 f"cannot reserve address space for {workers} workers and {self.bounds.memory} bytes of states ({error}); "
@@ -153,7 +149,22 @@ class LocalSearch:
             ) from None
         if self._stored is not None:
             self._recorder = Recorder(self._stored, shape, workers)
-            self._walker = Walker(shape, kernel, self._recorder.codecs[0])
+
+    def _reserve(self, shape: Shape, workers: int) -> None:
+        """Takes a table without states, unless what is asked needs every state where a number finds it."""
+        plan, memory = self.question.plan, self.bounds.memory
+        needs_states = self._keeps_states or bool(self.question.graph_properties)
+        lines = None if needs_states else compact_lines(shape, workers, memory)
+        if lines is not None:
+            self._kind = lines.kind
+            self._kernel = load_kernel(plan, lines.kind)
+            try:
+                self.shards = [*compact_team(shape, self._kernel, workers, memory, lines)]
+                return
+            except (OSError, ValueError, OverflowError):
+                self._kind = None  # It reserves more address space than it uses; the other may still find enough.
+        self._kernel = load_kernel(plan)
+        self.shards = team(shape, self._kernel, workers, memory)
 
     # -- levels ---------------------------------------------------------------------------------------------------
 
@@ -175,13 +186,13 @@ class LocalSearch:
                 self.ledger.abandon(StopReason.MEMORY)
                 return None
             self._levels = levels[:-1]
-            self._walker = None  # All levels are in memory, where steps back are faster.
+            self._has_all_levels = True  # in memory, where steps back are faster
             return [begin for begin, _ in levels[-1]]
         if not make_room(self.shards, len(self.question.initial)):
             self.ledger.abandon(StopReason.MEMORY)
             return None
         self.shards[0].insert(self.question.initial)
-        self._walker = None
+        self._has_all_levels = True
         return [0] * len(self.shards)
 
     def _search(self, begins: list[int]) -> None:
@@ -261,7 +272,7 @@ class LocalSearch:
             return
         if self._optimized_kernel is None:
             if self.ledger.generated_states > TIER_UP_RATIO * self._kernel.size:
-                self._optimized_kernel = self._compiler.submit(compile_optimized, self.question.plan, self._lines.kind if self._lines is not None else None)
+                self._optimized_kernel = self._compiler.submit(compile_optimized, self.question.plan, self._kind)
         elif self._optimized_kernel.done():
             self._kernel = Kernel(self._optimized_kernel.result())
             for shard in self.shards:
@@ -339,7 +350,10 @@ class LocalSearch:
 
     def _source(self, depth: int, target: Words) -> tuple[Words, int]:
         """The least (state of level `depth`, action) that leads to `target`."""
-        if self._walker is not None and self._stored is not None:
+        if not self._has_all_levels and self._stored is not None and self._recorder is not None:
+            if self._walker is None:
+                plan = self.question.plan
+                self._walker = Walker(shape_of(plan), load_kernel(plan), self._recorder.codecs[0])
             edge = self._walker.source_in(self._stored.path / "levels", depth, self._stored.files_of(depth), target)
             if edge is None:
                 raise SystemFailure(
