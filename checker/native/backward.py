@@ -136,7 +136,8 @@ def list_missing(
 
 
 FUNCTIONS = (
-    hash_rest, hash_state, differ, fill_group, deal, represent, evaluate, batches, fired, list_violating, list_bad_steps, list_sources,
+    hash_rest, hash_state, differ,
+    fill_group, deal, represent, evaluate, batches, fired, list_violating, list_bad_steps, list_sources,
     fill_slots, keep_steps, is_kept, list_missing,
 )  # fmt: skip
 """Everything that is translated, callees first."""

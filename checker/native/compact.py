@@ -143,9 +143,8 @@ class CompactShard(Shard):
     @property
     def memory_bytes(self) -> int:
         """Bytes of its part of the table, and of its states of two levels."""
-        return LINE_BYTES * (self._lines.lines + PAD) + 8 * self.words * (
-            self.count - self._memory.level_begins[self._worker]
-        )
+        states = self.count - self._memory.level_begins[self._worker]
+        return LINE_BYTES * (self._lines.lines + PAD) + 8 * self.words * states
 
     def begin_level(self) -> None:
         """States found from now on belong to the next level; counters and violations start anew."""
@@ -157,7 +156,7 @@ class CompactShard(Shard):
             self._visited.shared[slots.NEEDS_GROWTH] = 1
 
     def grow(self) -> None:
-        """Gives this worker's part of the table its next layout; only while no shard is at work, and every shard must do it."""
+        """Gives this worker's part of the table its next layout, while no shard is at work; every shard must do it."""
         lines = self._memory.layout_after(self._generation, self.context[slots.LEVEL])
         self._visited.shared[slots.NEEDS_GROWTH] = 0
         if lines is None:

@@ -87,7 +87,8 @@ def _emit_here(ir: str, codegen: int, passes: int | None) -> bytes:
 
 @cache
 def _source_hash() -> str:
-    modules = (kernel, loops, quotient, table, slots, language, translator, orbits, symmetry, sys.modules[KernelPlan.__module__])
+    plan = sys.modules[KernelPlan.__module__]
+    modules = (kernel, loops, quotient, table, slots, language, translator, orbits, symmetry, plan)
     sources = [Path(module.__file__ or "").read_bytes() for module in modules]
     return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()
 

@@ -179,7 +179,7 @@ def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
 
 
 FUNCTIONS = (
-    hash_rest, hash_state, owner_of, copy_state, put_record, get_record, count_buckets, group, read_records, read_parcels, keep_owned,
-    deal_candidates, book, expand_apart,
+    hash_rest, hash_state, owner_of, copy_state, put_record, get_record, count_buckets, group, read_records, read_parcels,
+    keep_owned, deal_candidates, book, expand_apart,
 )  # fmt: skip
 """Everything that is translated, callees first."""

@@ -72,7 +72,7 @@ from acked.checker.question.plan import BATCH
 
 
 def insert_out(context: P64, begin: U64, n: U64) -> U64:
-    """Inserts the candidates begin..n-1 of OUT; 1 if all are in. What there is no room for is deferred, if growth is the caller's."""
+    """Inserts the candidates begin..n-1 of OUT; 1 if all are in. If growth is the caller's, what has no room is deferred."""
     done = insert(context, p64(context[OUT]), p16(context[ACTS]), begin, n)
     if done == n:
         return 1

@@ -420,8 +420,8 @@ def grow(context: P64) -> U64:
 
 
 FUNCTIONS = (
-    hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, word_of, top_of, rest_of,
-    upper_of, look_for_line, field_of, awaited_field, level_in, take, enter, absorb, insert, offset_in, rest_in, upper_in,
-    tag_in, restore, collect, place, move, grow,
+    hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, word_of,
+    top_of, rest_of, upper_of, look_for_line, field_of, awaited_field, level_in, take, enter, absorb, insert, offset_in,
+    rest_in, upper_in, tag_in, restore, collect, place, move, grow,
 )  # fmt: skip
 """Everything that is translated, callees first."""
