@@ -294,9 +294,10 @@ def receive(context: P64, candidates: P64, acts: P16, n: U64) -> U64:
         m = minimum(BATCH, n - i)
         batch = at(candidates, i * W)
         hash_all(batch, p64(context[HASHES]), m)
-        if insert(context, batch, at(acts, i), 0, m) < m:
+        done = insert(context, batch, at(acts, i), 0, m)
+        i += done
+        if done < m:
             return i
-        i += m
     return n
 
 

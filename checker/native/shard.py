@@ -108,6 +108,15 @@ class Visited(Memory):
         self.first_buckets = FIRST_BUCKETS if self.buckets > 2 * FIRST_BUCKETS else self.buckets
 
 
+class Scratch(Memory):
+    """Room for so many states of one worker, and no table."""
+
+    def __init__(self, words: int, states: int) -> None:
+        super().__init__(words, 1, states, states)
+        self.first_buckets = 0
+        self._reserve_table(0)
+
+
 class Shard:
     """What one worker found, in order of discovery, and what it works with; see `team` and `alone`."""
 
@@ -247,6 +256,36 @@ class Shard:
         if self._receive(address(self.context), address(words), address(actions), len(states)) != len(states):
             raise SystemFailure("the initial states do not fit; use more --memory")
 
+    @property
+    def loops(self) -> Kernel:
+        """The engine of the loops that it works with."""
+        return self._loops
+
+    def receive_alone(self, states: int, actions: int, count: int) -> bool:
+        """Inserts what actions led to, at two addresses, while no other shard is at work; False if the budget is reached."""
+        done = 0
+        while True:
+            done += self._receive(address(self.context), states + 8 * self.words * done, actions + 2 * done, count - done)
+            if done == count:
+                return True
+            if not self._make_room_alone():
+                return False
+
+    def settle_alone(self) -> bool:
+        """Inserts what was deferred, making room for it while no other shard is at work; False if the budget is reached."""
+        while self.needs_growth:
+            if not self._make_room_alone():
+                return False
+            self._insert_deferred(address(self.context))
+        return not self.is_full
+
+    def _make_room_alone(self) -> bool:
+        if self.at_memory_limit:
+            self.context[slots.STATUS] = slots.FULL
+        else:
+            self.grow()
+        return not self.is_full and not self.is_broken
+
     def take(self, states: int, count: int) -> bool:
         """Inserts states that stand at an address, of an earlier level; False if there is no room, see `make_room`."""
         actions = numbers([0] * (count // 4 + 1))
@@ -316,6 +355,11 @@ def team(shape: Shape, kernel: Kernel, workers: int, memory: int) -> list[Shard]
     """What so many workers of one search work with, within a budget of bytes for all; errors as `Visited`."""
     visited = Visited(shape.words, workers, memory)
     return [Shard(shape, kernel, visited, worker) for worker in range(workers)]
+
+
+def scratch(shape: Shape, kernel: Kernel, states: int) -> Shard:
+    """What one worker works with that looks at up to so many states at a time, and inserts none; errors as `Visited`."""
+    return Shard(shape, kernel, Scratch(shape.words, states), 0)
 
 
 def make_room(shards: Sequence[Shard], states: int) -> bool:

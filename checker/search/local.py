@@ -353,7 +353,7 @@ class LocalSearch:
         if not self._has_all_levels and self._stored is not None and self._recorder is not None:
             if self._walker is None:
                 plan = self.question.plan
-                self._walker = Walker(shape_of(plan), load_kernel(plan), self._recorder.codecs[0])
+                self._walker = Walker(shape_of(plan), self._kernel, self._recorder.codecs[0])
             edge = self._walker.source_in(self._stored.path / "levels", depth, self._stored.files_of(depth), target)
             if edge is None:
                 raise SystemFailure(
