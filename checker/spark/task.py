@@ -284,7 +284,8 @@ class Worker:
                     if not self._settle():
                         is_expanded = False
                         break
-                    if at < stop and not is_deferred:  # A box might not hold another batch's worst case; only the native code decides that.
+                    if at < stop and not is_deferred:
+                        # A box might not hold another batch's worst case; only the native code decides that.
                         self._flush(file, sent)
                     self._look_up()
                 if not is_expanded:
