@@ -1,27 +1,28 @@
 """The memory of a search that keeps no states but those of two levels, and what each worker has of it.
 
-`CompactMemory`, the table without states of all workers, and `CompactShard`, what one worker works with.
+`CompactMemory`, the table without states of all workers; `CompactShard`, what one worker works with; and `without_states`,
+how a search whose memory is full goes on with them.
 """
 
 from __future__ import annotations
 
 import ctypes
-import mmap
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from acked.checker.errors import SystemFailure
 from acked.checker.native import slots
 from acked.checker.native.compile import Kernel, load_loops
 from acked.checker.native.lines import KINDS, LineKind, Lines, first_lines, lines_for
 from acked.checker.native.quotient import LINE
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import Memory, Shard, address
+from acked.checker.native.shard import PAGE, Memory, Shard, address, give_back
 from acked.checker.native.table import PAD
 from acked.checker.question.plan import BATCH
 
 LINE_BYTES = 8 * LINE
-LOAD_NUMERATOR, LOAD_DENOMINATOR = 3, 4
-"""How full a table may be before it grows."""
+LOAD_NUMERATOR, LOAD_DENOMINATOR = 17, 20
+"""How full a table may be before it grows: fuller than is quickest, for it is there where memory is short."""
 DOUBLE_UNTIL = 1 << 18
 """Lines of a part: smaller ones double."""
 STEPS = ((2, 1), (1, 2)), ((3, 2), (3, 4)), ((9, 8), (7, 8))
@@ -29,8 +30,14 @@ STEPS = ((2, 1), (1, 2)), ((3, 2), (3, 4)), ((9, 8), (7, 8))
 MOST_LINES = 1 << 31
 """More lines no table has: the number of one has fewer bits than half a hash, and there is address space for all states."""
 MOST_SLOTS = max(kind.slots for kind in KINDS)
-_PAGE = 2 << 20
 _ANY = (1 << 64) - 1
+MOVED = 1 << 18
+"""States that a worker moves before old memory is given back."""
+WORTH = 1.1
+"""How many times the states it has a search must have room for without them, to be worth going on so."""
+
+Each = Callable[[Callable[[int], bool], int], Sequence[bool]]
+"""Has work done for every worker, so many, at once."""
 
 
 class CompactMemory(Memory):
@@ -90,6 +97,14 @@ class CompactMemory(Memory):
                 return size
         return lines + lines // 16 + 1
 
+    def most(self, lines: Lines) -> int:
+        """How many states fit in all, if the table grows from this layout as far as there is memory."""
+        found = self.limit(lines)
+        while (following := self.larger(lines, 1)) is not None:
+            lines = following
+            found = self.limit(lines)
+        return found
+
     def loops(self, kind: LineKind) -> Kernel:
         """The loops for tables of a kind."""
         with self._lock:
@@ -104,12 +119,13 @@ class CompactShard(Shard):
     def __init__(self, shape: Shape, kernel: Kernel, memory: CompactMemory, worker: int, lines: Lines) -> None:
         self._memory, self._worker = memory, worker
         self._generation = 0
-        self._released = 0
+        self._passed = 0  # states that it found and that do not stand in its array any more
         super().__init__(shape, kernel, memory, worker)
         self.context[slots.DEFERS] = 1
         self.context[slots.LEVEL] = 1
         self.context[slots.REST_BITS] = sum(shape.word_bits[1:])
         self.context[slots.SPLIT] = shape.word_bits[1] if len(shape.word_bits) > 1 else 0
+        self._released = -(-address(self.states) // PAGE) * PAGE
         self._adopt(lines)
 
     def _adopt(self, lines: Lines) -> None:
@@ -143,14 +159,14 @@ class CompactShard(Shard):
     @property
     def memory_bytes(self) -> int:
         """Bytes of its part of the table, and of its states of two levels."""
-        states = self.count - self._memory.level_begins[self._worker]
+        states = self.found - self._memory.level_begins[self._worker]
         return LINE_BYTES * (self._lines.lines + PAD) + 8 * self.words * states
 
     def begin_level(self) -> None:
         """States found from now on belong to the next level; counters and violations start anew."""
         super().begin_level()
         self._memory.level_begins[self._worker] = self._memory.level_ends[self._worker]
-        self._memory.level_ends[self._worker] = self.count
+        self._memory.level_ends[self._worker] = self.found
         self.context[slots.LEVEL] += 1
         if self.is_too_deep:
             self._visited.shared[slots.NEEDS_GROWTH] = 1
@@ -180,16 +196,41 @@ class CompactShard(Shard):
         self._generation += 1
         self._adopt(lines)
 
+    @property
+    def found(self) -> int:
+        """How many states it found."""
+        return self._passed + self.count
+
     def release(self, end: int) -> None:
         """Gives the memory of the states before `end` back."""
-        upto = end * self.words * 8 // _PAGE * _PAGE
-        if upto > self._released:
-            begin = address(self.states) + self._released
-            # The first page of a worker may be the last one's of another.
-            begin = -(-begin // _PAGE) * _PAGE
-            if address(self.states) + upto > begin:
-                _give_back(begin, (address(self.states) + upto - begin) // _PAGE * _PAGE)
-            self._released = upto
+        self._released = give_back(self._released, address(self.states) + end * self.words * 8)
+
+    def at_level(self, level: int) -> None:
+        """States inserted from now on are of this level."""
+        self.context[slots.LEVEL] = level
+        self.set_limit()
+
+    def pass_over(self) -> None:
+        """Forgets where the states in its array are; the table has them."""
+        self._passed += self.count
+        self.context[slots.COUNT] = 0
+
+    def take_over(self, other: Shard, level_begin: int, level_end: int) -> None:
+        """Goes on with what another shard has counted, found violated and deferred on a level, of which this shard has the
+        states; of all that both found, the level is from `level_begin` to `level_end`."""
+        self._memory.level_begins[self._worker], self._memory.level_ends[self._worker] = level_begin, level_end
+        for mine, its in (
+            (self.enabled, other.enabled),
+            (self.new, other.new),
+            (self._best_states, other._best_states),
+            (self._best_steps, other._best_steps),
+        ):
+            ctypes.memmove(mine, its, ctypes.sizeof(its))
+        end = other.context[slots.DEFERRED_END]
+        self.context[slots.DEFERRED], self.context[slots.DEFERRED_END] = other.context[slots.DEFERRED], end
+        for slot, size in ((slots.OUT, 8 * self.words), (slots.ACTS, 2), (slots.HASHES, 8)):
+            ctypes.memmove(self._scratch[slot], other._scratch[slot], end * size)
+        self.set_limit()
 
     def collect(self, level: int) -> int:
         """Lists the states of a level, the first counted 1, in place of those of the last levels; how many there are.
@@ -197,11 +238,6 @@ class CompactShard(Shard):
         Only when the search is over.
         """
         return self._collect(address(self.context), level, address(self.states), self._visited.room)
-
-
-def _give_back(begin: int, size: int) -> None:
-    if size > 0 and hasattr(mmap, "MADV_DONTNEED"):
-        ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(size), ctypes.c_int(mmap.MADV_DONTNEED))
 
 
 def compact_lines(shape: Shape, workers: int, memory: int) -> Lines | None:
@@ -216,3 +252,82 @@ def compact_team(shape: Shape, kernel: Kernel, workers: int, memory: int, lines:
     """What so many workers of one search work with, within a budget of bytes for all; the kernel has the loops of `lines`."""
     shared = CompactMemory(shape, workers, memory, lines)
     return [CompactShard(shape, kernel, shared, worker, lines) for worker in range(workers)]
+
+
+def _grow(shards: Sequence[CompactShard]) -> None:
+    for shard in shards:
+        shard.grow()
+    if any(shard.is_full or shard.is_broken for shard in shards):
+        raise SystemFailure("memory is full, and going on without states takes more than there is; use more --memory")
+
+
+Range = tuple[int, int]
+"""Where states of a shard begin and end."""
+
+
+def without_states(
+    old: Sequence[Shard],
+    shape: Shape,
+    kernel: Kernel,
+    memory: int,
+    levels: Sequence[Sequence[Range]],
+    done: Sequence[int],
+    each: Each,
+) -> Sequence[CompactShard] | None:
+    """Moves what shards with states have found into as many without; None, and nothing moved, if that would not help.
+
+    `levels` is where the states of every level are, the last one that which is expanded, up to `done`; behind it are those of
+    the next level. The new shards have the states of both from 0 on: what is not expanded yet, and then the next level's.
+    """
+    lines = compact_lines(shape, len(old), memory)
+    if lines is None:
+        return None
+    shared = CompactMemory(shape, len(old), memory, lines)
+    shared.level_begins = [begin for begin, _ in levels[-1]]
+    if shared.most(lines) < sum(shard.count for shard in old) * WORTH:
+        return None
+    for shard in old:
+        shard.forget_table()
+    new = [CompactShard(shape, kernel, shared, worker, lines) for worker in range(len(old))]
+    freed = [-(-address(shard.states) // PAGE) * PAGE for shard in old]
+    for level, ranges in enumerate(levels, start=1):
+        is_last = level == len(levels)
+        _move(old, new, level, [(begin, at if is_last else end) for (begin, end), at in zip(ranges, done, strict=True)],
+              freed, each)  # fmt: skip
+    _move(old, new, len(levels), [(at, end) for (_, end), at in zip(levels[-1], done, strict=True)], None, each)
+    following = [(end, shard.count) for (_, end), shard in zip(levels[-1], old, strict=True)]
+    _move(old, new, len(levels) + 1, following, None, each)
+    for shard, other, (begin, end) in zip(new, old, levels[-1], strict=True):
+        shard.take_over(other, begin, end)
+    return new
+
+
+def _move(
+    old: Sequence[Shard],
+    new: Sequence[CompactShard],
+    level: int,
+    ranges: Sequence[Range],
+    freed: list[int] | None,
+    each: Each,
+) -> None:
+    """Inserts ranges of old shards' states, of a level, into the new ones; with `freed`, neither array keeps them."""
+    at = [begin for begin, _ in ranges]
+    for shard in new:
+        shard.at_level(level)
+    while new[0].is_too_deep:
+        _grow(new)
+    while any(here < end for here, (_, end) in zip(at, ranges, strict=True)):
+        sizes = [min(MOVED, end - here) for here, (_, end) in zip(at, ranges, strict=True)]
+        while new[0].free < sum(sizes):
+            _grow(new)
+
+        def move(worker: int) -> bool:
+            return new[worker].take(address(old[worker].states) + 8 * old[worker].words * at[worker], sizes[worker])  # noqa: B023
+
+        if not all(each(move, len(new))):
+            raise SystemFailure("the table of visited states could not be rearranged; please report this with the spec")
+        at = [here + size for here, size in zip(at, sizes, strict=True)]
+        if freed is not None:
+            for worker, shard in enumerate(new):
+                shard.pass_over()
+                freed[worker] = give_back(freed[worker], address(old[worker].states) + 8 * old[worker].words * at[worker])

@@ -19,7 +19,7 @@ from acked.checker.question.plan import BATCH
 # the bytes in that box. CHOSEN is scratch: for every worker the numbers of this batch's candidates that belong to it.
 SHARD, BUCKETS, OWNERS, WORKER, WORKERS, BOXES, FILLED, BOX_BYTES, CHOSEN, WORST = range(10)
 # Functions of the search's loops.
-EVALUATE, NOTE_STATES, FIRE_ALL, HASH_ALL, INSERT_OUT = range(10, 15)
+EVALUATE, NOTE_STATES, FIRE_ALL, HASH_ALL, INSERT = range(10, 15)
 # The system's clock and what it is asked for, memory for its answer (seconds, nanoseconds), what it showed last, and
 # nanoseconds spent so far.
 CLOCK, MONOTONIC, MOMENT, NOW, ELSEWHERE, IN_KERNEL, IN_ROUTING, IN_TABLE = range(15, 23)
@@ -152,10 +152,7 @@ def book(exchange: P64, slot: U64) -> None:
 
 
 def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
-    """Checks and expands states begin..end-1 of an array; returns where it stopped: a box may overflow, or there is no room.
-
-    What has no room is deferred, if growth is the caller's, or else does not fit into memory.
-    """
+    """Checks and expands states begin..end-1 of an array; returns where it stopped: a box may overflow, or memory is full."""
     context = p64(exchange[SHARD])
     filled = p64(exchange[FILLED])
     i = begin
@@ -173,11 +170,11 @@ def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
         call(exchange[HASH_ALL], p64(context[OUT]), p64(context[HASHES]), m)
         m = deal_candidates(exchange, m)
         book(exchange, IN_ROUTING)
-        are_in = call(exchange[INSERT_OUT], context, 0, m)
+        inserted = call(exchange[INSERT], context, p64(context[OUT]), p16(context[ACTS]), 0, m)
         book(exchange, IN_TABLE)
-        i += n
-        if are_in == 0:
+        if inserted < m:
             return i
+        i += n
     return i
 
 

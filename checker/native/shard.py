@@ -21,7 +21,7 @@ from acked.checker.question.result import Words
 
 FIRST_BUCKETS = 1 << 9
 RING_WORDS = max(table.RING + 1, (quotient.RING + 1) * quotient.RING_WORDS)
-_PAGE = 2 << 20
+PAGE = 2 << 20
 _NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
@@ -40,6 +40,20 @@ def reserve(count: int, huge: bool = False) -> ctypes.Array[ctypes.c_uint64]:
         except OSError:
             pass  # A kernel without huge pages is only slower.
     return (ctypes.c_uint64 * max(count, 1)).from_buffer(region)
+
+
+def give_back(begin: int, end: int) -> int:
+    """Gives memory from one address, where a page begins, to another back, as far as pages are whole; how far that is."""
+    upto = end // PAGE * PAGE
+    if upto <= begin:
+        return begin
+    _forget(begin, upto - begin)
+    return upto
+
+
+def _forget(begin: int, size: int) -> None:
+    if hasattr(mmap, "MADV_DONTNEED"):
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(size), ctypes.c_int(mmap.MADV_DONTNEED))
 
 
 def address(array: ctypes.Array[ctypes.c_uint64]) -> int:
@@ -82,13 +96,19 @@ class Memory(ABC):
     def _reserve_table(self, lines: int) -> None:
         """Address space for parts of so many lines, with their padding."""
         self.buckets = lines
-        self.stride = -(-8 * table.SLOTS * (lines + table.PAD + 1) // _PAGE) * _PAGE
+        self.stride = -(-8 * table.SLOTS * (lines + table.PAD + 1) // PAGE) * PAGE
         self.table = reserve(self.stride // 8 * self.workers, huge=True)
 
     @property
     def apart(self) -> int:
         """How many states after one worker's first the next worker's first stands."""
         return self.room + BATCH
+
+
+def states_for(words: int, workers: int, memory: int) -> int:
+    """How many states a budget of bytes allows: one costs its words, and 8 bytes a slot at the greatest load."""
+    per_state = 8 * words + 8 * table.LOAD_DENOMINATOR / table.LOAD_NUMERATOR
+    return min(max(int((memory - 8 * table.SLOTS * table.PAD * workers) / per_state), 1), table.INDEX_MASK - BATCH)
 
 
 class Visited(Memory):
@@ -98,10 +118,7 @@ class Visited(Memory):
     """
 
     def __init__(self, words: int, workers: int, memory: int) -> None:
-        # A state costs its words, and 8 bytes a slot at the greatest load.
-        per_state = 8 * words + 8 * table.LOAD_DENOMINATOR / table.LOAD_NUMERATOR
-        affordable = max(int((memory - 8 * table.SLOTS * table.PAD * workers) / per_state), 1)
-        max_states = min(affordable, table.INDEX_MASK - BATCH)
+        max_states = states_for(words, workers, memory)
         super().__init__(words, workers, max_states, min(max_states, table.INDEX_MASK // workers - BATCH))
         entries = max_states * table.LOAD_DENOMINATOR // table.LOAD_NUMERATOR
         self._reserve_table(entries // table.SLOTS // workers + 2)
@@ -216,6 +233,20 @@ class Shard:
         return int(self.context[slots.COUNT])
 
     @property
+    def found(self) -> int:
+        """How many states it found."""
+        return self.count
+
+    def defer(self) -> None:
+        """Leaves it to the caller to make the table larger, see `needs_growth`, though it works alone."""
+        self.context[slots.DEFERS] = 1
+
+    def forget_table(self) -> None:
+        """Gives the memory of its part of the table back; nothing can be looked up or inserted any more."""
+        begin = address(self._visited.table) + self._visited.stride * self.context[slots.WORKER]
+        give_back(-(-begin // PAGE) * PAGE, begin + self._visited.stride)
+
+    @property
     def is_full(self) -> bool:
         """Whether the memory budget stopped the last call."""
         return bool(self.context[slots.STATUS] == slots.FULL)
@@ -255,36 +286,6 @@ class Shard:
         actions = numbers([0] * len(states))  # kept in a variable: an address does not keep its array alive
         if self._receive(address(self.context), address(words), address(actions), len(states)) != len(states):
             raise SystemFailure("the initial states do not fit; use more --memory")
-
-    @property
-    def loops(self) -> Kernel:
-        """The engine of the loops that it works with."""
-        return self._loops
-
-    def receive_alone(self, states: int, actions: int, count: int) -> bool:
-        """Inserts what actions led to, at two addresses, while no other shard is at work; False if the budget is reached."""
-        done = 0
-        while True:
-            done += self._receive(address(self.context), states + 8 * self.words * done, actions + 2 * done, count - done)
-            if done == count:
-                return True
-            if not self._make_room_alone():
-                return False
-
-    def settle_alone(self) -> bool:
-        """Inserts what was deferred, making room for it while no other shard is at work; False if the budget is reached."""
-        while self.needs_growth:
-            if not self._make_room_alone():
-                return False
-            self._insert_deferred(address(self.context))
-        return not self.is_full
-
-    def _make_room_alone(self) -> bool:
-        if self.at_memory_limit:
-            self.context[slots.STATUS] = slots.FULL
-        else:
-            self.grow()
-        return not self.is_full and not self.is_broken
 
     def take(self, states: int, count: int) -> bool:
         """Inserts states that stand at an address, of an earlier level; False if there is no room, see `make_room`."""

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from acked.checker.bounds import Bounds, give_way
 from acked.checker.errors import SystemFailure
-from acked.checker.native.compact import CompactShard, compact_lines, compact_team
+from acked.checker.native.compact import CompactShard, compact_lines, compact_team, without_states
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, load_kernel
 from acked.checker.native.lines import LineKind
 from acked.checker.native.shape import Shape, shape_of
-from acked.checker.native.shard import Shard, address, alone, make_room, team
+from acked.checker.native.shard import Shard, address, alone, make_room, states_for, team
 from acked.checker.observer import Observer, Progress
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
@@ -141,7 +141,7 @@ class LocalSearch:
         plan, workers = self.question.plan, self.bounds.workers
         shape = shape_of(plan)
         try:
-            self._reserve(shape, workers)
+            self._reserve(shape)
         except (OSError, ValueError, OverflowError) as error:
             raise SystemFailure(
                 f"cannot reserve address space for {workers} workers and {self.bounds.memory} bytes of states ({error}); "
@@ -150,21 +150,28 @@ class LocalSearch:
         if self._stored is not None:
             self._recorder = Recorder(self._stored, shape, workers)
 
-    def _reserve(self, shape: Shape, workers: int) -> None:
-        """Takes a table without states, unless what is asked needs every state where a number finds it."""
-        plan, memory = self.question.plan, self.bounds.memory
-        needs_states = self._keeps_states or bool(self.question.graph_properties)
-        lines = None if needs_states else compact_lines(shape, workers, memory)
-        if lines is not None:
-            self._kind = lines.kind
-            self._kernel = load_kernel(plan, lines.kind)
-            try:
+    def _reserve(self, shape: Shape) -> None:
+        """Takes a table with states, unless what is stored would not fit into it."""
+        plan, memory, workers = self.question.plan, self.bounds.memory, self.bounds.workers
+        stored = self._stored
+        levels = range(1, stored.known_levels + 1) if stored is not None and stored.commits else ()
+        known = sum(file.states for level in levels if stored is not None for file in stored.files_of(level))
+        if known > states_for(shape.words, workers, memory) and self._may_forget:
+            lines = compact_lines(shape, workers, memory)
+            if lines is not None:
+                self._kind = lines.kind
+                self._kernel = load_kernel(plan, lines.kind)
                 self.shards = [*compact_team(shape, self._kernel, workers, memory, lines)]
                 return
-            except (OSError, ValueError, OverflowError):
-                self._kind = None  # It reserves more address space than it uses; the other may still find enough.
         self._kernel = load_kernel(plan)
         self.shards = team(shape, self._kernel, workers, memory)
+        for shard in self.shards:
+            shard.defer()
+
+    @property
+    def _may_forget(self) -> bool:
+        """Whether what is asked needs no state once its level is expanded."""
+        return not self._keeps_states and not self.question.graph_properties
 
     # -- levels ---------------------------------------------------------------------------------------------------
 
@@ -205,7 +212,7 @@ class LocalSearch:
                 shard.begin_level()
             for shard in self.shards:
                 shard.set_limit()
-            is_expanded = self._expand_level(begins, ends)
+            is_expanded, begins, ends = self._expand_level(begins, ends)
             report = self._report(begins, ends, is_expanded)
             goes_on = self.ledger.commit(report)
             if is_expanded:
@@ -227,8 +234,12 @@ class LocalSearch:
                 ],
             )
 
-    def _expand_level(self, begins: Sequence[int], ends: Sequence[int]) -> bool:
-        """Expands a level; False if the memory budget is reached: all its states are checked, not all successors known."""
+    def _expand_level(self, begins: list[int], ends: list[int]) -> tuple[bool, list[int], list[int]]:
+        """Expands a level; False if the memory budget is reached: all its states are checked, not all successors known.
+
+        And where the level begins and ends in every shard, which changes where states are given up (a level that was moved
+        begins before 0).
+        """
         done = list(begins)
         is_deferred = False
         while is_deferred or any(at < end for at, end in zip(done, ends, strict=True)):
@@ -238,17 +249,41 @@ class LocalSearch:
             is_deferred = self.shards[0].needs_growth
             if is_deferred:
                 self._make_room_for_deferred()
+                if self._may_forget and any(shard.is_full for shard in self.shards) and self._forget_states(done):
+                    begins = [begin - at for begin, at in zip(begins, done, strict=True)]
+                    ends = [end - at for end, at in zip(ends, done, strict=True)]
+                    done = [0] * len(done)
             if any(shard.is_broken for shard in self.shards):
                 raise SystemFailure(
                     "the table of visited states could not be rearranged; please report this with the spec"
                 )
             if any(shard.is_full for shard in self.shards):
                 self._each(lambda worker, shard: shard.inspect(done[worker], ends[worker]))  # noqa: B023
-                return False
+                return False, begins, ends
             if not is_deferred:
                 self._release(done)
                 self._report_progress(sum(ends) - sum(done))
+        return True, begins, ends
+
+    def _forget_states(self, done: Sequence[int]) -> bool:
+        """Goes on without the states of expanded levels, which takes half the memory, if it is full; False if it does not
+        help, or they have been given up already."""
+        shape = shape_of(self.question.plan)
+        lines = compact_lines(shape, len(self.shards), self.bounds.memory)
+        if lines is None or isinstance(self.shards[0], CompactShard):
+            return False
+        if self._recorder is not None:
+            self._recorder.wait()  # What it has yet to write must stay where it is.
+        self.observer.phase("going on without the states of expanded levels")
+        kernel = load_kernel(self.question.plan, lines.kind)
+        new = without_states(self.shards, shape, kernel, self.bounds.memory, self._levels, done, self._at_once)
+        if new is None:
+            return False
+        self._kind, self._kernel, self.shards = lines.kind, kernel, [*new]
         return True
+
+    def _at_once(self, work: Callable[[int], bool], workers: int) -> list[bool]:
+        return list(self._pool.map(work, range(workers)))
 
     def _release(self, done: Sequence[int]) -> None:
         """Gives the memory of expanded states back, unless they have yet to be written."""
@@ -299,7 +334,7 @@ class LocalSearch:
         self.observer.progress(
             Progress(
                 depth=self.ledger.depth + 1,
-                distinct_states=sum(shard.count for shard in self.shards),
+                distinct_states=sum(shard.found for shard in self.shards),
                 generated_states=self.ledger.generated_states + fired,
                 frontier=frontier,
                 seconds=time.perf_counter() - self._started,

@@ -24,7 +24,6 @@ from typing import Any, ClassVar
 from acked.checker.bounds import Bounds
 from acked.checker.errors import SystemFailure
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, portable_code
-from acked.checker.native.lines import first_lines
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import address, numbers
 from acked.checker.observer import Observer, Progress
@@ -143,12 +142,10 @@ class SparkSearch:
         SPARK.check(self.question, is_stored=True)
         plan = self.question.plan
         self._shape = shape_of(plan)
-        first = first_lines(self._shape.word_bits)
-        kind = first.kind if first is not None else None
-        self._code: ObjectCode = compile_optimized(plan, kind)
+        self._code: ObjectCode = compile_optimized(plan)
         self._moves = exchange_code(self._shape)
         # Executors of one machine have its processor.
-        self._portable = None if self.driver.settings.is_local else portable_code(plan, kind)
+        self._portable = None if self.driver.settings.is_local else portable_code(plan)
         self._codec = StateCodec(self._shape, self.stored.buckets, Kernel(self._moves))
         self.stored.agree_on_layout(self._codec)
         if not self.stored.commits:

@@ -29,11 +29,9 @@ from typing import IO
 from acked.checker.bounds import default_memory
 from acked.checker.errors import AckedError, SystemFailure
 from acked.checker.native import exchange
-from acked.checker.native.compact import compact_team
 from acked.checker.native.compile import Kernel, ObjectCode, PortableCode, compile_portable, processor
-from acked.checker.native.lines import first_lines
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import Shard, address, alone, make_room, numbers, reserve
+from acked.checker.native.shard import address, alone, numbers, reserve
 from acked.checker.question.ledger import LevelReport
 from acked.checker.question.plan import BATCH
 from acked.checker.store.level_file import (
@@ -179,12 +177,7 @@ class Worker:
             raise SystemFailure("this executor runs another version of acked than the driver; install the same on both")
         memory = plan.memory if plan.memory is not None else default_memory() // neighbours
         try:
-            self.shard: Shard
-            lines = first_lines(shape.word_bits)
-            if lines is None:
-                self.shard = alone(shape, kernel, memory)
-            else:
-                [self.shard] = compact_team(shape, kernel, 1, memory, lines)
+            self.shard = alone(shape, kernel, memory)
         except (OSError, ValueError, OverflowError) as error:
             raise SystemFailure(f"an executor cannot reserve {memory} bytes of states ({error}); use less --memory") from None
         self._set_up_exchange(shape, kernel)
@@ -217,7 +210,7 @@ class Worker:
             exchange.NOTE_STATES: kernel.address("note_states"),
             exchange.FIRE_ALL: kernel.address("fire_all"),
             exchange.HASH_ALL: kernel.address("hash_all"),
-            exchange.INSERT_OUT: kernel.address("insert_out"),
+            exchange.INSERT: kernel.address("insert"),
             exchange.CLOCK: ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p).value or 0,
             exchange.MONOTONIC: time.CLOCK_MONOTONIC,
             exchange.MOMENT: address(self._moment),
@@ -230,6 +223,7 @@ class Worker:
         most = box // self.parcel + 1
         self._arrived = numbers_like(most * shape.words)
         self._acts = numbers_like(most // 4 + 1)
+        self._receive = kernel.function("receive", 4)
 
     # -- the search -------------------------------------------------------------------------------------------------
 
@@ -249,21 +243,17 @@ class Worker:
             self._wait_for(self.home / "commits" / f"{level:05}.json")
             if (self.meeting / "stop").exists():
                 return
-            self.shard.release(end)
             begin, level = end, level + 1
 
     def _load(self) -> int:
         wanted = [owner == self.worker for owner in self.owners]
         begin = 0
         for level, files in enumerate(self.plan.levels, start=1):
-            if level > 1:
-                self.shard.begin_level()
-                self.shard.set_limit()
             begin = self.shard.count
             for file in files:
                 for records in self.codec.read(self.home / "levels" / file.name, level, file, wanted):
                     states = self.codec.unpack(records)
-                    if not (make_room([self.shard], records.count) and self.shard.take(address(states), records.count)):
+                    if not self.shard.take(address(states), records.count):
                         return begin
                 self._look_up()
         return begin
@@ -271,25 +261,22 @@ class Worker:
     def _expand(self, level: int, begin: int, end: int) -> bool:
         """Expands the level's own states and sends what others own; False if memory is full."""
         sent: list[list[list[int]]] = [[] for _ in range(self.plan.workers)]
-        is_expanded = self._settle()
+        is_expanded = True
         path = self.meeting / f"{level:05}-{self.worker}.parcels"
         try:
             with open(path, "wb", buffering=0) as file:
                 at = begin
-                while is_expanded and at < end:
+                while at < end:
                     stop = min(at + CHUNK, end)
                     at = self._expand_apart(address(self._slots), address(self.shard.states), at, stop)
                     self.timing.start()  # The native code books its own time.
-                    is_deferred = self.shard.needs_growth
-                    if not self._settle():
+                    if self.shard.is_full:
+                        self.shard.inspect(at, end)
                         is_expanded = False
                         break
-                    if at < stop and not is_deferred:
-                        # A box might not hold another batch's worst case; only the native code decides that.
+                    if at < stop:  # A box might not hold another batch's worst case; only the native code decides that.
                         self._flush(file, sent)
                     self._look_up()
-                if not is_expanded:
-                    self.shard.inspect(at, end)
                 self._flush(file, sent)
         except OSError as error:
             raise cannot_write(path, error) from None
@@ -297,12 +284,6 @@ class Worker:
         _announce(self.meeting / f"sent-{level:05}-{self.worker}", {"segments": sent})
         self._refuse_broken()
         return is_expanded
-
-    def _settle(self) -> bool:
-        """Makes room for what was deferred, and takes the loops of the table as it is then; False if memory is full."""
-        has_room = self.shard.settle_alone()
-        self._slots[exchange.INSERT_OUT] = self.shard.loops.address("insert_out")
-        return has_room
 
     def _flush(self, file: IO[bytes], sent: list[list[list[int]]]) -> None:
         for other, size in enumerate(list(self._filled)):
@@ -338,11 +319,11 @@ class Worker:
         self.timing.add("receiving")
         count = size // self.parcel
         self._read_parcels(bytes_address(data), count, address(self._arrived), address(self._acts))
-        is_in = self.shard.receive_alone(address(self._arrived), address(self._acts), count)
+        done = self._receive(address(self.shard.context), address(self._arrived), address(self._acts), count)
         self._refuse_broken()
         self.timing.parcels += count
         self.timing.add("inserting")
-        return is_in
+        return done == count
 
     def _finish(self, level: int, begin: int, end: int, is_expanded: bool) -> None:
         """Writes this worker's part of the next level and reports what this one held."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -74,6 +75,11 @@ class Recorder:
     def is_done(self) -> bool:
         """Whether everything given is written, so that no states need to stay where they are."""
         return self._given == self._written
+
+    def wait(self) -> None:
+        """Waits until everything given is written, or writing has failed."""
+        while not self.is_done and self._error is None:
+            time.sleep(0.01)
 
     def check(self) -> None:
         """Raises what went wrong in the thread."""

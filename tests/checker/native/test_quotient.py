@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from acked.checker.bounds import Bounds
-from acked.checker.native import compact, lines, slots
+from acked.checker.native import compact, lines, shard, slots
 from acked.checker.native.compact import CompactShard, compact_lines, compact_team
 from acked.checker.native.compile import Kernel, load_kernel
 from acked.checker.native.lines import LineKind, first_lines, lines_for
 from acked.checker.native.shape import shape_of
-from acked.checker.native.shard import address, make_room, numbers
+from acked.checker.native.shard import address, make_room, numbers, states_for
+from acked.checker.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Words
 from acked.checker.search import local
 from acked.checker.search.local import LocalSearch, search
+from acked.checker.store.run_directory import RunDirectory
+from acked.invariants.property import Property
 from tests.checker.toys import always, answer, ask, counters
 
 MEMORY = 1 << 28
+
+
+@pytest.fixture
+def _keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches without states from the beginning, as if what is stored would not fit."""
+    monkeypatch.setattr(local, "states_for", lambda *_: -1)
+
+
 SHAPES = [(1, 1 << 20), (1, 1 << 62), (5, 1 << 14), (2, 1 << 40), (3, 1 << 33), (65, 4), (6, 1 << 20)]
 """Counters, and how many values each has: one word to three, few bits beyond the first and many, the second word full."""
 
@@ -48,9 +61,9 @@ def insert(shards: Sequence[CompactShard], states: Sequence[Words], worker: int)
 def states_on(shards: Sequence[CompactShard], level: int) -> list[Words]:
     """What the table has on a level; the arrays of states are used for it."""
     found = []
-    for shard in shards:
-        count = shard.collect(level)
-        found += [tuple(shard.states[at * shard.words : (at + 1) * shard.words]) for at in range(count)]
+    for one in shards:
+        count = one.collect(level)
+        found += [tuple(one.states[at * one.words : (at + 1) * one.words]) for at in range(count)]
     return found
 
 
@@ -82,9 +95,9 @@ def test_what_goes_in_comes_out_whole_on_its_level(count: int, values: int, work
             chance.shuffle(part)
             insert(shards, part, worker)
         kept.append(fresh)
-        for shard in shards:
-            shard.begin_level()
-    assert sum(shard.count for shard in shards) == len(states), "what was there was not inserted again"
+        for one in shards:
+            one.begin_level()
+    assert sum(one.count for one in shards) == len(states), "what was there was not inserted again"
     for level, expected in enumerate(kept, start=1):
         assert sorted(states_on(shards, level)) == sorted(expected)
     assert states_on(shards, 6) == []
@@ -137,6 +150,7 @@ def test_line_and_offset_tell_the_hash_for_every_number_of_lines() -> None:
             assert ((home << 7) + (offset << share) + count - 1) // count == tag
 
 
+@pytest.mark.usefixtures("_keeps_none")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_search_deeper_than_levels_have_bits_gets_a_layout_with_more(
     workers: int, monkeypatch: pytest.MonkeyPatch
@@ -150,6 +164,7 @@ def test_a_search_deeper_than_levels_have_bits_gets_a_layout_with_more(
     assert first_lines((10,)) != lines_for((10,), 512, 256)
 
 
+@pytest.mark.usefixtures("_keeps_none")
 def test_a_search_too_deep_for_any_layout_says_that_it_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "KINDS", (LineKind(6, 3, 15),))
     result = search(ask(counters(1, 700), always("Short", lambda s: s.n0 <= 700)), Bounds(1, MEMORY))
@@ -164,15 +179,17 @@ def test_states_too_wide_for_remainders_are_kept_themselves() -> None:
     assert first_lines((64, 1, 1, 1)) is None
 
 
+@pytest.mark.usefixtures("_keeps_none")
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_both_tables_have_the_same_answers(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     sums = always("Sum", lambda s: (s.n0 + s.n1 + s.n2 + s.n3 + s.n4) < 17)
     without = answer(search(ask(counters(5, 7), sums), Bounds(workers, MEMORY)))
-    monkeypatch.setattr(local, "compact_lines", lambda *_: None)
+    monkeypatch.setattr(local, "states_for", states_for)
     assert answer(search(ask(counters(5, 7), sums), Bounds(workers, MEMORY))) == without
 
 
+@pytest.mark.usefixtures("_keeps_none")
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 5])
 def test_whether_a_level_fits_does_not_depend_on_who_was_first(workers: int) -> None:
@@ -189,10 +206,12 @@ def test_whether_a_level_fits_does_not_depend_on_who_was_first(workers: int) -> 
     assert depths[0] < depths[-1] == len(whole)
 
 
+@pytest.mark.usefixtures("_keeps_none")
 def test_expanded_states_give_their_memory_back(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[tuple[int, int]] = []
-    monkeypatch.setattr(compact, "_give_back", lambda begin, size: given.append((begin, size)))
-    monkeypatch.setattr(compact, "_PAGE", 4096)
+    monkeypatch.setattr(shard, "_forget", lambda begin, size: given.append((begin, size)))
+    monkeypatch.setattr(shard, "PAGE", 4096)
+    monkeypatch.setattr(compact, "PAGE", 4096)
     run = LocalSearch(ask(counters(6, 6), always("Small", lambda s: s.n0 <= 6)), Bounds(1, MEMORY))
     result = run.run()
     assert sum(size for _, size in given) > 8 * result.distinct_states - 3 * 4096 - 8 * max(result.level_sizes) * 2
@@ -208,5 +227,67 @@ def test_a_worker_that_finds_a_slot_taken_looks_again() -> None:
     for at in range(0, len(states), 2):
         for worker in (0, 1):
             insert(shards, states[at : at + 2], worker)
-    assert sum(shard.count for shard in shards) == len(states)
+    assert sum(one.count for one in shards) == len(states)
     assert shards[0].context[slots.LEVEL] == 1
+
+
+# -- searches whose memory is full -------------------------------------------------------------------------------------
+
+
+def budget(question: Question, share: float, workers: int) -> int:
+    """Bytes in which about so many of a question's states fit with a table that keeps them."""
+    states = search(question, Bounds(1, MEMORY)).distinct_states
+    memory = 1 << 16
+    while states_for(question.instance.schema.words, workers, memory) < share * states:
+        memory += 1 << 16
+    return memory
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("share", [0.85, 0.95])
+def test_a_search_whose_memory_is_full_goes_on_without_states(workers: int, share: float) -> None:
+    for question in (ask(counters(6, 8), always("Small", lambda s: s.n0 <= 8)), ask(counters(5, 13), every_sum(60))):
+        whole = search(question, Bounds(workers, MEMORY))
+        listener = Phases()
+        part = search(question, Bounds(workers, budget(question, share, workers)), observer=listener)
+        assert answer(part) == answer(whole)
+        assert listener.phases.count("going on without the states of expanded levels") == 1
+
+
+@pytest.mark.slow
+def test_it_goes_on_only_if_that_helps_and_the_question_lets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = ask(counters(6, 8), always("Small", lambda s: s.n0 <= 8))
+    memory = budget(question, 0.85, 1)
+    kept = LocalSearch(question, Bounds(1, memory), keeps_states=True).run()
+    assert kept.stopped is StopReason.MEMORY
+    monkeypatch.setattr(compact, "WORTH", 100.0)
+    assert answer(search(question, Bounds(1, memory))) == answer(kept)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_went_on_without_states_is_recorded_and_taken_up_again(workers: int, tmp_path: Path) -> None:
+    question = ask(counters(6, 8), always("Small", lambda s: s.n0 <= 8))
+    whole = search(question, Bounds(workers, MEMORY))
+    bounds = Bounds(workers, budget(question, 0.85, workers))
+    with RunDirectory.create(tmp_path / "run", question) as run:
+        assert search(question, replace(bounds, max_depth=40), stored=run).depth == 40
+    with RunDirectory.open(tmp_path / "run", question) as run:
+        again = search(question, bounds, stored=run)
+    assert (again.stored_levels, answer(again)) == (40, answer(whole))
+
+
+def every_sum(most: int) -> Property:
+    """A sum of five counters that is too great in the end."""
+    return always("Sum", lambda s: (s.n0 + s.n1 + s.n2 + s.n3 + s.n4) < most)
+
+
+class Phases(Observer):
+    """What a search says that it does."""
+
+    def __init__(self) -> None:
+        self.phases: list[str] = []
+
+    def phase(self, name: str) -> None:
+        self.phases.append(name)

@@ -134,7 +134,7 @@ def test_tasks_whose_memory_is_full_leave_an_answer_and_a_run_that_goes_on(drive
         return ask(counters(5, 5), always("Any", lambda s: s.n0 >= 0))
 
     with RunDirectory.create(tmp_path / "run", make()) as run:
-        small = SparkSearch(make(), run, driver, bounds=SparkBounds(memory=72_000)).run()
+        small = SparkSearch(make(), run, driver, bounds=SparkBounds(memory=50_000)).run()
     assert small.stopped is StopReason.MEMORY
     assert 1 < small.depth < 26
     with RunDirectory.open(tmp_path / "run", make()) as run:
@@ -301,7 +301,7 @@ def test_code_for_another_processor_is_compiled_anew_from_its_text(
     from acked.checker.spark import driver as spark
 
     compile_optimized = spark.compile_optimized
-    monkeypatch.setattr(spark, "compile_optimized", lambda *of: replace(compile_optimized(*of), processor="another"))
+    monkeypatch.setattr(spark, "compile_optimized", lambda plan: replace(compile_optimized(plan), processor="another"))
     with pytest.raises(SystemFailure, match="processor"):
         over_spark(driver, spec("kip101"), tmp_path)
     monkeypatch.setattr(driver, "settings", replace(driver.settings, master="spark://127.0.0.1:1"))
