@@ -21,8 +21,6 @@ from acked.checker.native.table import PAD
 from acked.checker.question.plan import BATCH
 
 LINE_BYTES = 8 * LINE
-LOAD_NUMERATOR, LOAD_DENOMINATOR = 17, 20
-"""How full a table may be before it grows: fuller than is quickest, for it is there where memory is short."""
 DOUBLE_UNTIL = 1 << 18
 """Lines of a part: smaller ones double."""
 STEPS = ((2, 1), (1, 2)), ((3, 2), (3, 4)), ((9, 8), (7, 8))
@@ -36,7 +34,7 @@ MOVED = 1 << 18
 WORTH = 1.1
 """How many times the states it has a search must have room for without them, to be worth going on so."""
 
-Each = Callable[[Callable[[int], bool], int], Sequence[bool]]
+Each = Callable[[Callable[[int], int], int], Sequence[int]]
 """Has work done for every worker, so many, at once."""
 
 
@@ -63,7 +61,7 @@ class CompactMemory(Memory):
 
     def limit(self, lines: Lines) -> int:
         """How many states such a table may have, while the level at hand is expanded: by load, and by memory."""
-        by_load = lines.slots * self.workers // LOAD_DENOMINATOR * LOAD_NUMERATOR
+        by_load = lines.slots * self.workers // 100 * lines.percent
         spare = (self.memory - self._bytes_of(lines.lines)) // (8 * self.words)
         return min(by_load, sum(self.level_begins) + max(spare, 0))
 
@@ -84,9 +82,12 @@ class CompactMemory(Memory):
         Sizes follow each other in one order, whenever they are taken: if the states of a level fit must not depend on when a
         worker happened to need room.
         """
-        found = lines_for(self.shape.word_bits, self._size_after(now.lines), level + 1)
-        if found is None or found.lines > self.buckets:
-            return None
+        size, found = now.lines, None
+        while found is None:
+            size = self._size_after(size)
+            if size > self.buckets:
+                return None
+            found = lines_for(self.shape.word_bits, size, level + 1)
         gained = self.limit(found) - self.limit(now)
         return found if gained > 0 or (gained == 0 and level > now.levels) else None
 
@@ -97,10 +98,10 @@ class CompactMemory(Memory):
                 return size
         return lines + lines // 16 + 1
 
-    def most(self, lines: Lines) -> int:
+    def most(self, lines: Lines, level: int) -> int:
         """How many states fit in all, if the table grows from this layout as far as there is memory."""
         found = self.limit(lines)
-        while (following := self.larger(lines, 1)) is not None:
+        while (following := self.larger(lines, level)) is not None:
             lines = following
             found = self.limit(lines)
         return found
@@ -284,7 +285,7 @@ def without_states(
         return None
     shared = CompactMemory(shape, len(old), memory, lines)
     shared.level_begins = [begin for begin, _ in levels[-1]]
-    if shared.most(lines) < sum(shard.count for shard in old) * WORTH:
+    if shared.most(lines, len(levels) + 1) < sum(shard.count for shard in old) * WORTH:
         return None
     for shard in old:
         shard.forget_table()
@@ -321,12 +322,13 @@ def _move(
         while new[0].free < sum(sizes):
             _grow(new)
 
-        def move(worker: int) -> bool:
-            return new[worker].take(address(old[worker].states) + 8 * old[worker].words * at[worker], sizes[worker])  # noqa: B023
+        def move(worker: int) -> int:
+            return new[worker].accept(address(old[worker].states) + 8 * old[worker].words * at[worker], sizes[worker])  # noqa: B023
 
-        if not all(each(move, len(new))):
-            raise SystemFailure("the table of visited states could not be rearranged; please report this with the spec")
-        at = [here + size for here, size in zip(at, sizes, strict=True)]
+        moved = each(move, len(new))
+        if list(moved) != sizes:
+            _grow(new)  # There is room, but too far from where it is wanted.
+        at = [here + done for here, done in zip(at, moved, strict=True)]
         if freed is not None:
             for worker, shard in enumerate(new):
                 shard.pass_over()

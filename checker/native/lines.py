@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from math import log
 
 from acked.checker.native.quotient import LOW_BITS
 
@@ -16,9 +18,12 @@ MOST_REST_BITS = 127
 """More bits beyond its first word a state may not have to be kept without itself."""
 FIRST_LINES, MOST_FIRST_LINES = 1 << 9, 1 << 17
 """Lines of a new part: as few as a layout allows, and where the first would take more memory than this, none is used."""
-MANY_LINES = 1 << 18
-DISPLACEMENT_BITS, FEW_DISPLACEMENT_BITS = 7, 5
-"""How far from its line an entry may stand, in bits: in any table, and in one of at most MANY_LINES."""
+DISPLACEMENT_BITS, FEWEST_DISPLACEMENT_BITS = 8, 5
+"""How far from its line an entry may stand, in bits, and how few they may be in a small part."""
+SMALL_LINES = {5: 1 << 17, 6: 1 << 18, 7: 1 << 19}
+"""Parts of fewer lines do with so many bits of displacement."""
+FAR_ENOUGH = {5: 22, 6: 22, 7: 23, 8: 30}
+"""How rare entries are that stand further than so many bits can tell: one in exp(this) at most."""
 LEVEL_BITS, MOST_LEVEL_BITS = 8, 24
 """Fewest and most bits of a level."""
 
@@ -60,9 +65,25 @@ class Lines:
         return self.lines * self.kind.slots
 
     @property
+    def percent(self) -> int:
+        """How full the part may be before it grows."""
+        return _percent(self.kind.slots, self.displacement_bits)
+
+    @property
     def levels(self) -> int:
         """Levels that can be told apart, from 1 on."""
         return (1 << self.level_bits) - 1
+
+
+@cache
+def _percent(slots: int, displacement_bits: int) -> int:
+    """How full a table may be, in percent.
+
+    Entries stand where there was room when they came, so as far from their line as runs of full lines are long. At a load of
+    a, one in exp(k (a - 1 - ln a)) runs has k slots and more (Knuth, The Art of Computer Programming 3, 6.4; Pittel 1987).
+    """
+    rare = FAR_ENOUGH[displacement_bits] / (slots << displacement_bits)
+    return next(percent for percent in range(99, 0, -1) if percent / 100 - 1 - log(percent / 100) >= rare)
 
 
 def bits_beyond(word_bits: Sequence[int]) -> int:
@@ -79,9 +100,8 @@ def lines_for(word_bits: Sequence[int], lines: int, levels: int) -> Lines | None
     for kind in KINDS:
         share = lines.bit_length() - 1
         room = kind.field_bits - max(rest + HASH_HALF - share - LOW_BITS, 0)
-        displacement = DISPLACEMENT_BITS
-        if lines < MANY_LINES:
-            displacement = max(min(DISPLACEMENT_BITS, room - LEVEL_BITS), FEW_DISPLACEMENT_BITS)
+        fewest = next((bits for bits, small in SMALL_LINES.items() if lines < small), DISPLACEMENT_BITS)
+        displacement = max(min(DISPLACEMENT_BITS, room - max(LEVEL_BITS, levels.bit_length())), fewest)
         level = min(room - displacement, MOST_LEVEL_BITS)
         if level >= LEVEL_BITS and (1 << level) - 1 >= levels:
             return Lines(kind, lines, level, displacement)

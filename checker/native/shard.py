@@ -289,8 +289,12 @@ class Shard:
 
     def take(self, states: int, count: int) -> bool:
         """Inserts states that stand at an address, of an earlier level; False if there is no room, see `make_room`."""
+        return self.accept(states, count) == count
+
+    def accept(self, states: int, count: int) -> int:
+        """As `take`; how many are in."""
         actions = numbers([0] * (count // 4 + 1))
-        return self._receive(address(self.context), states, address(actions), count) == count
+        return self._receive(address(self.context), states, address(actions), count)
 
     def expand(self, begin: int, end: int) -> int:
         """Checks and expands states begin..end-1, helped by the others and helping; where it stopped (room, or budget)."""

@@ -282,7 +282,7 @@ class LocalSearch:
         self._kind, self._kernel, self.shards = lines.kind, kernel, [*new]
         return True
 
-    def _at_once(self, work: Callable[[int], bool], workers: int) -> list[bool]:
+    def _at_once(self, work: Callable[[int], int], workers: int) -> list[int]:
         return list(self._pool.map(work, range(workers)))
 
     def _release(self, done: Sequence[int]) -> None:

@@ -166,7 +166,7 @@ def test_a_search_deeper_than_levels_have_bits_gets_a_layout_with_more(
 
 @pytest.mark.usefixtures("_keeps_none")
 def test_a_search_too_deep_for_any_layout_says_that_it_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "KINDS", (LineKind(6, 3, 15),))
+    monkeypatch.setattr(lines, "KINDS", (LineKind(6, 3, 13),))
     result = search(ask(counters(1, 700), always("Short", lambda s: s.n0 <= 700)), Bounds(1, MEMORY))
     assert result.stopped is StopReason.MEMORY
     assert result.level_sizes == (1,) * result.depth
@@ -231,6 +231,9 @@ def test_a_worker_that_finds_a_slot_taken_looks_again() -> None:
     assert shards[0].context[slots.LEVEL] == 1
 
 
+TOP = (1 << 33) - 1
+
+
 # -- searches whose memory is full -------------------------------------------------------------------------------------
 
 
@@ -247,12 +250,22 @@ def budget(question: Question, share: float, workers: int) -> int:
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("share", [0.85, 0.95])
 def test_a_search_whose_memory_is_full_goes_on_without_states(workers: int, share: float) -> None:
-    for question in (ask(counters(6, 8), always("Small", lambda s: s.n0 <= 8)), ask(counters(5, 13), every_sum(60))):
+    small = ask(counters(6, 8), always("Small", lambda s: s.n0 <= 8))
+    for question in (small, ask(counters(5, 13), every_sum(60))):
         whole = search(question, Bounds(workers, MEMORY))
         listener = Phases()
         part = search(question, Bounds(workers, budget(question, share, workers)), observer=listener)
         assert answer(part) == answer(whole)
         assert listener.phases.count("going on without the states of expanded levels") == 1
+
+
+@pytest.mark.slow
+def test_wide_and_deep_states_need_a_larger_table_to_go_on() -> None:
+    question = ask(counters(3, TOP, start=TOP - 110), always("Small", lambda s: s.n0 <= TOP))
+    part = search(question, Bounds(1, budget(question, 0.95, 1)))
+    assert answer(part) == answer(search(question, Bounds(1, MEMORY)))
+    assert part.depth == 331
+    assert part.memory_bytes < 32 * part.distinct_states
 
 
 @pytest.mark.slow
