@@ -29,8 +29,9 @@ enabled, not actions times states. `batches` and `fired` are this sequence for e
 
 The table without states
 ------------------------
-A search that asks only which states can be reached and how they break something keeps no states but those of two levels
-(`compact.py`; a level's memory is given back while it is expanded). Its table is a *quotient table* (Cleary: Compact hash
+A search whose memory is full, and that asks only which states can be reached and how they break something, goes on with no
+states but those of two levels (`compact.py`; a level's memory is given back while it is expanded), and so has room for nearly
+twice as many. It is slower than with states: that is why it does not begin so. Its table is a *quotient table* (Cleary: Compact hash
 tables using bidirectional linear probing, IEEE Transactions on Computers, 1984): the place of an entry tells a part of the
 state, and the entry has the rest. `hash_state` is a bijection of the first word, given the others, so a state is its hash and
 its other words. The upper half of the hash, times the number of lines, is a line and an *offset* in it; an entry has the
