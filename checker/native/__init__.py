@@ -4,11 +4,11 @@ Two kinds of code
 -----------------
 What depends on the protocol is made from its expressions (`kernel.py`): `unpack`, `guards`, and one `fire_k` per action
 instance. What does not is written once, in a subset of Python that is translated to the same LLVM IR (`language.py` has the
-subset, `translator.py` the translation): the visited set (`table.py`), the loops of a search (`loops.py`), of traces and
-differences (`backward.py`), of random runs (`walks.py`), and of searches over several processes (`exchange.py`). The only
-literal that these are compiled with is W, the number of 64-bit words of a packed state. Code is compiled in two tiers: a
-quick one, with which every search begins, and an optimized one, which takes up to some seconds and is made while a long
-search goes on (`compile.py`).
+subset, `translator.py` the translation): the visited sets (`table.py`, `quotient.py`), the loops of a search (`loops.py`),
+of traces and differences (`backward.py`), of random runs (`walks.py`), and of searches over several processes
+(`exchange.py`). The only literals that these are compiled with are W, the number of 64-bit words of a packed state, and the
+layout of a line. Code is compiled in two tiers: a quick one, with which every search begins, and an optimized one, which
+takes up to some seconds and is made while a long search goes on (`compile.py`).
 
 The way of a batch
 ------------------
@@ -27,9 +27,39 @@ worker's, and:
 A row of guards is read as bits and not state by state because most actions are enabled in few states: a batch costs what is
 enabled, not actions times states. `batches` and `fired` are this sequence for every loop that is not the search itself.
 
-The table
----------
-All workers look into one hash table (Laarman, van de Pol, Weber: Boosting multi-core reachability performance with shared
+The table without states
+------------------------
+A search whose memory is full, and that asks only which states can be reached and how they break something, goes on with no
+states but those of two levels (`compact.py`; a level's memory is given back while it is expanded), and so has room for nearly
+twice as many. It is slower than with states: that is why it does not begin so. Its table is a *quotient table* (Cleary: Compact hash
+tables using bidirectional linear probing, IEEE Transactions on Computers, 1984): the place of an entry tells a part of the
+state, and the entry has the rest. `hash_state` is a bijection of the first word, given the others, so a state is its hash and
+its other words. The upper half of the hash, times the number of lines, is a line and an *offset* in it; an entry has the
+offset, the lower half of the hash, the other words, the *displacement* (how many lines from its own it stands), and the
+*level* it was found on. `lines.py` has which bits these are. These hold at every moment:
+
+- *Exact.* Line, offset and the rest give the state back (`restore`), so entries that agree are of one state; nothing is
+  compared that might be the same of two. No state is ever read to decide.
+- *An entry never moves or leaves* while workers are at it.
+- *First room.* An entry stands in the first free slot of the first line with room from its own on. A lookup ends at the
+  first line with a free slot.
+- *The word before the field.* An entry is a word, whose lowest bit is one, and a field of other words of the line, whose
+  level is never zero. A worker takes a slot by a compare and swap of the word, from nothing, and then adds the field. Whoever
+  finds an equal word waits until there is a level, which the worker that took the slot is about to write: nobody waits for
+  one that waits. Words that differ are of different states, whatever their fields will be. So two workers with one state
+  want the same slot, the processor gives it to one, and the other finds that word: nothing is lost or doubled.
+
+The whole table gets its next layout in place, while nobody looks anything up: from the end, every entry is taken out,
+given back its hash, and put where that belongs among more lines. The more lines, the fewer bits an entry needs, and the more
+slots a line may have. Traces are walked back by levels: `collect` lists the states of one from the table.
+
+`absorb` reads the lines of a block of candidates and tells those that are known by no branch, because whether a state is new
+is as good as random; the others are then looked for one by one.
+
+The table with states
+---------------------
+What asks for the graph of all states needs them by number, and states too wide for a slot are better kept apart. All workers
+look into one hash table (Laarman, van de Pol, Weber: Boosting multi-core reachability performance with shared
 hash tables, FMCAD 2010). It has as many parts as there are workers, and the hash says in which part a state is looked for.
 A part is an array of buckets of eight 64-bit slots, a cache line each. A slot is 0 or `tag << 32 | index + 1`: the 32 upper
 bits of the hash, and where the state stands among all workers' states. These hold at every moment:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from acked.checker.native.language import P64, U64, at, copy, p16, p64
 from acked.checker.native.loops import batches, deal, evaluate, fill_group, fired, represent
 from acked.checker.native.slots import ACTIONS, FLAGS, LIST, OUT, ROWS, STATES, W
-from acked.checker.native.table import differ, hash_state
+from acked.checker.native.table import differ, hash_rest, hash_state
 from acked.checker.question.plan import BATCH
 
 
@@ -136,7 +136,8 @@ def list_missing(
 
 
 FUNCTIONS = (
-    hash_state, differ, fill_group, deal, represent, evaluate, batches, fired, list_violating, list_bad_steps, list_sources,
+    hash_rest, hash_state, differ,
+    fill_group, deal, represent, evaluate, batches, fired, list_violating, list_bad_steps, list_sources,
     fill_slots, keep_steps, is_kept, list_missing,
 )  # fmt: skip
 """Everything that is translated, callees first."""

@@ -21,8 +21,9 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from acked.checker.cache import NotOurs, open_cache
-from acked.checker.native import kernel, language, loops, slots, table, translator
+from acked.checker.native import kernel, language, loops, quotient, slots, table, translator
 from acked.checker.native.kernel import fire_ir, optimized_ir, vector_ir
+from acked.checker.native.lines import LineKind
 from acked.checker.question import orbits, symmetry
 from acked.checker.question.plan import KernelPlan
 
@@ -63,9 +64,9 @@ def processor() -> str:
     return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 
 
-def literals(plan: KernelPlan) -> dict[str, int]:
-    """The constants that the loops are compiled with."""
-    return {"W": plan.instance.schema.words}
+def literals(words: int, kind: LineKind | None = None) -> dict[str, int]:
+    """The constants that the loops are compiled with: for a table of this kind, or with states."""
+    return {"W": words, **(kind.literals if kind is not None else {})}
 
 
 def _emit(ir: str, codegen: int, passes: int | None) -> bytes:
@@ -86,7 +87,8 @@ def _emit_here(ir: str, codegen: int, passes: int | None) -> bytes:
 
 @cache
 def _source_hash() -> str:
-    modules = (kernel, loops, table, slots, language, translator, orbits, symmetry, sys.modules[KernelPlan.__module__])
+    plan = sys.modules[KernelPlan.__module__]
+    modules = (kernel, loops, quotient, table, slots, language, translator, orbits, symmetry, plan)
     sources = [Path(module.__file__ or "").read_bytes() for module in modules]
     return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()
 
@@ -99,35 +101,45 @@ def kernel_key(plan: KernelPlan) -> str:
     parts = [plan.instance.fingerprint(expressions), str(checks), _source_hash(), llvm_version, processor()]
     if plan.is_symmetric:
         parts += [symmetry.signature(plan.instance, sort) for sort in plan.instance.protocol.symmetric]
-    return hashlib.sha256("\n".join([*parts, str(literals(plan))]).encode()).hexdigest()
+    return hashlib.sha256("\n".join([*parts, str(literals(plan.instance.schema.words))]).encode()).hexdigest()
 
 
-def compile_kernel(plan: KernelPlan) -> ObjectCode:
-    """Object code of the kernel, from the cache if it is there; the optimized tier if that is there."""
+def compile_kernel(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
+    """Object code of the kernel, from the cache if it is there; the optimized tier if that is there.
+
+    With the loops for a table without states of this kind, or for one with states.
+    """
     key = kernel_key(plan)
     optimized = _from_cache(f"{key}-optimized")
     if optimized is not None:
-        return _with_loops(plan, optimized)
+        return _with_loops(plan, optimized, kind)
     # The vector code is one long basic block that needs no IR passes; the successors of single states gain nothing from
     # codegen optimisation; the loops are written with variables in memory and need the whole pipeline.
     vector = _cached(f"{key}-vector", lambda: _emit(vector_ir(plan), _CODEGEN_GOOD, None))
     fire = _cached(f"{key}-fire", lambda: _emit(fire_ir(plan), _CODEGEN_FAST, None))
-    return ObjectCode(processor(), (vector, fire, _loops(plan)))
+    return ObjectCode(processor(), (vector, fire, _loops(plan.instance.schema.words, kind)))
 
 
-def compile_optimized(plan: KernelPlan) -> ObjectCode:
+def compile_optimized(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
     """The optimized tier, which takes up to some seconds to compile and makes up for it in a long search; cached too."""
     name = f"{kernel_key(plan)}-optimized"
-    return _with_loops(plan, _cached(name, lambda: _emit(optimized_ir(plan), _CODEGEN_LESS, None)))
+    return _with_loops(plan, _cached(name, lambda: _emit(optimized_ir(plan), _CODEGEN_LESS, None)), kind)
 
 
-def _with_loops(plan: KernelPlan, kernel: bytes) -> ObjectCode:
-    return ObjectCode(processor(), (kernel, _loops(plan)), is_optimized=True)
+def _with_loops(plan: KernelPlan, kernel: bytes, kind: LineKind | None) -> ObjectCode:
+    return ObjectCode(processor(), (kernel, _loops(plan.instance.schema.words, kind)), is_optimized=True)
 
 
-def _loops(plan: KernelPlan) -> bytes:
-    key = hashlib.sha256(f"{_source_hash()} {llvmlite.__version__} {processor()} {literals(plan)}".encode()).hexdigest()
-    return _cached(f"{key}-loops", lambda: _emit(translator.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2))
+def _loops(words: int, kind: LineKind | None) -> bytes:
+    constants = literals(words, kind)
+    functions = loops.FUNCTIONS if kind is None else loops.QUOTIENT_FUNCTIONS
+    key = hashlib.sha256(f"{_source_hash()} {llvmlite.__version__} {processor()} {constants}".encode()).hexdigest()
+    return _cached(f"{key}-loops", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
+
+
+def load_loops(words: int, kind: LineKind) -> Kernel:
+    """The loops alone, for a table without states of another kind."""
+    return Kernel(ObjectCode(processor(), (_loops(words, kind),)))
 
 
 def _from_cache(name: str) -> bytes | None:
@@ -174,9 +186,9 @@ class Kernel:
         return prototype(self.address(name))
 
 
-def load_kernel(plan: KernelPlan) -> Kernel:
+def load_kernel(plan: KernelPlan, kind: LineKind | None = None) -> Kernel:
     """Compiles (or takes from the cache) and loads."""
-    return Kernel(compile_kernel(plan))
+    return Kernel(compile_kernel(plan, kind))
 
 
 def compile_functions(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> bytes:
@@ -195,12 +207,14 @@ class PortableCode:
     parts: tuple[tuple[str, int, int | None], ...]
 
 
-def portable_code(plan: KernelPlan) -> PortableCode:
-    """The optimized kernel of a plan as text."""
+def portable_code(plan: KernelPlan, kind: LineKind | None = None) -> PortableCode:
+    """The optimized kernel of a plan as text, with the loops for a table without states of this kind, or one with states."""
+    constants = literals(plan.instance.schema.words, kind)
+    functions = loops.FUNCTIONS if kind is None else loops.QUOTIENT_FUNCTIONS
     return PortableCode(
         (
             (optimized_ir(plan), _CODEGEN_LESS, None),
-            (translator.translate(loops.FUNCTIONS, literals(plan)), _CODEGEN_GOOD, 2),
+            (translator.translate(functions, constants), _CODEGEN_GOOD, 2),
         )
     )
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from acked.checker.native.language import P8, P16, P64, U64, at, call, minimum, p8, p16, p64, unrolled
 from acked.checker.native.slots import ACTS, HASHES, OUT
-from acked.checker.native.table import copy_state, hash_state, owner_of
+from acked.checker.native.table import copy_state, hash_rest, hash_state, owner_of
 from acked.checker.question.plan import BATCH
 
 # Slots of a worker's exchange: its shard, the owner of every bucket, and for every worker the box of what is sent to it and
@@ -179,7 +179,7 @@ def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
 
 
 FUNCTIONS = (
-    hash_state, owner_of, copy_state, put_record, get_record, count_buckets, group, read_records, read_parcels, keep_owned,
-    deal_candidates, book, expand_apart,
+    hash_rest, hash_state, owner_of, copy_state, put_record, get_record, count_buckets, group, read_records, read_parcels,
+    keep_owned, deal_candidates, book, expand_apart,
 )  # fmt: skip
 """Everything that is translated, callees first."""

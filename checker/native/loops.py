@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acked.checker.native import table
+from acked.checker.native import quotient, table
 from acked.checker.native.kernel import FIRE_GROUP
 from acked.checker.native.language import (
     P16,
@@ -39,6 +39,7 @@ from acked.checker.native.slots import (
     COLUMNS,
     DEFERRED,
     DEFERRED_END,
+    DEFERS,
     ENABLED,
     FIRES,
     FLAGS,
@@ -71,11 +72,11 @@ from acked.checker.question.plan import BATCH
 
 
 def insert_out(context: P64, begin: U64, n: U64) -> U64:
-    """Inserts the candidates begin..n-1 of OUT; 1 if all are in. What several workers have no room for is deferred."""
+    """Inserts the candidates begin..n-1 of OUT; 1 if all are in. If growth is the caller's, what has no room is deferred."""
     done = insert(context, p64(context[OUT]), p16(context[ACTS]), begin, n)
     if done == n:
         return 1
-    if context[WORKERS] > 1:
+    if context[DEFERS]:
         context[DEFERRED] = done
         context[DEFERRED_END] = n
         store_release(p64(context[SHARED]), NEEDS_GROWTH, 1)
@@ -293,9 +294,10 @@ def receive(context: P64, candidates: P64, acts: P16, n: U64) -> U64:
         m = minimum(BATCH, n - i)
         batch = at(candidates, i * W)
         hash_all(batch, p64(context[HASHES]), m)
-        if insert(context, batch, at(acts, i), 0, m) < m:
+        done = insert(context, batch, at(acts, i), 0, m)
+        i += done
+        if done < m:
             return i
-        i += m
     return n
 
 
@@ -337,10 +339,15 @@ def link(context: P64, begin: U64, end: U64, edges: P64, acts: P16, verdicts: P6
     return total
 
 
-FUNCTIONS = (
-    *table.FUNCTIONS,
+COMMON = (
     insert_out, insert_deferred, fill_group, deal, note_states, note_source, note_steps, represent, fire_all,
     evaluate, batches, fired, receive, offer_of, claim, claim_any, expand_batch, expand_shares, expand, inspect,
-    find_source, link,
+    find_source,
 )  # fmt: skip
-"""Everything that is translated, callees first."""
+"""What is the same for both kinds of table."""
+
+FUNCTIONS = (*table.FUNCTIONS, *COMMON, link)
+"""Everything that is translated for a table with states, callees first."""
+
+QUOTIENT_FUNCTIONS = (*quotient.FUNCTIONS, *COMMON)
+"""Everything that is translated for a table without states, callees first."""

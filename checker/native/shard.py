@@ -8,10 +8,11 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
+from abc import ABC
 from collections.abc import Iterable, Sequence
 
 from acked.checker.errors import SystemFailure
-from acked.checker.native import slots, table
+from acked.checker.native import quotient, slots, table
 from acked.checker.native.compile import Kernel
 from acked.checker.native.kernel import FIRE_GROUP
 from acked.checker.native.shape import Shape
@@ -19,7 +20,8 @@ from acked.checker.question.plan import BATCH
 from acked.checker.question.result import Words
 
 FIRST_BUCKETS = 1 << 9
-_PAGE = 2 << 20
+RING_WORDS = max(table.RING + 1, (quotient.RING + 1) * quotient.RING_WORDS)
+PAGE = 2 << 20
 _NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
@@ -40,32 +42,43 @@ def reserve(count: int, huge: bool = False) -> ctypes.Array[ctypes.c_uint64]:
     return (ctypes.c_uint64 * max(count, 1)).from_buffer(region)
 
 
+def give_back(begin: int, end: int) -> int:
+    """Gives memory from one address, where a page begins, to another back, as far as pages are whole; how far that is."""
+    upto = end // PAGE * PAGE
+    if upto <= begin:
+        return begin
+    _forget(begin, upto - begin)
+    return upto
+
+
+def _forget(begin: int, size: int) -> None:
+    if hasattr(mmap, "MADV_DONTNEED"):
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(size), ctypes.c_int(mmap.MADV_DONTNEED))
+
+
 def address(array: ctypes.Array[ctypes.c_uint64]) -> int:
     """Where an array's memory begins."""
     return ctypes.addressof(array)
 
 
-class Visited:
-    """The states of all workers, and the table that finds them, within a budget of bytes.
+class Memory(ABC):
+    """What all workers of a search share: the table, and an array of states for each of them.
 
     Every worker has address space for all the states that the budget allows, in case it finds them all. Where there is too
-    little address space, or more than 4 × 10^9 / workers states are allowed, one that finds far more than its share may be
-    short.
+    little address space, one that finds far more than its share may be short.
 
-    Raises OSError, ValueError or OverflowError where the system has no address space for them.
+    `buckets` is how many lines of the table a worker's part may get, `first_buckets` how many it has at first, `stride` how
+    many bytes apart the parts stand.
     """
 
-    def __init__(self, words: int, workers: int, memory: int) -> None:
+    table: ctypes.Array[ctypes.c_uint64]
+    buckets: int
+    first_buckets: int
+    stride: int
+
+    def __init__(self, words: int, workers: int, max_states: int, room: int) -> None:
         self.words, self.workers = words, workers
-        # A state costs its words, and 8 bytes a slot at the greatest load.
-        per_state = 8 * words + 8 * table.LOAD_DENOMINATOR / table.LOAD_NUMERATOR
-        affordable = max(int((memory - 8 * table.SLOTS * table.PAD * workers) / per_state), 1)
-        self.max_states = min(affordable, table.INDEX_MASK - BATCH)
-        entries = self.max_states * table.LOAD_DENOMINATOR // table.LOAD_NUMERATOR
-        self.buckets = entries // table.SLOTS // workers + 2
-        self.stride = -(-8 * table.SLOTS * (self.buckets + table.PAD + 1) // _PAGE) * _PAGE
-        self.table = reserve(self.stride // 8 * workers, huge=True)
-        self.room = min(self.max_states, table.INDEX_MASK // workers - BATCH)
+        self.max_states, self.room = max_states, room
         try:
             self.states = self._reserve_states()
         except (OSError, ValueError, OverflowError):
@@ -80,16 +93,51 @@ class Visited:
     def _reserve_states(self) -> ctypes.Array[ctypes.c_uint64]:
         return reserve((self.room + BATCH) * self.workers * self.words, huge=True)
 
+    def _reserve_table(self, lines: int) -> None:
+        """Address space for parts of so many lines, with their padding."""
+        self.buckets = lines
+        self.stride = -(-8 * table.SLOTS * (lines + table.PAD + 1) // PAGE) * PAGE
+        self.table = reserve(self.stride // 8 * self.workers, huge=True)
+
     @property
     def apart(self) -> int:
         """How many states after one worker's first the next worker's first stands."""
         return self.room + BATCH
 
 
+def states_for(words: int, workers: int, memory: int) -> int:
+    """How many states a budget of bytes allows: one costs its words, and 8 bytes a slot at the greatest load."""
+    per_state = 8 * words + 8 * table.LOAD_DENOMINATOR / table.LOAD_NUMERATOR
+    return min(max(int((memory - 8 * table.SLOTS * table.PAD * workers) / per_state), 1), table.INDEX_MASK - BATCH)
+
+
+class Visited(Memory):
+    """The states of all workers, and the table that finds them, within a budget of bytes.
+
+    No more than 4 × 10^9 states. Raises OSError, ValueError or OverflowError where the system has no address space for them.
+    """
+
+    def __init__(self, words: int, workers: int, memory: int) -> None:
+        max_states = states_for(words, workers, memory)
+        super().__init__(words, workers, max_states, min(max_states, table.INDEX_MASK // workers - BATCH))
+        entries = max_states * table.LOAD_DENOMINATOR // table.LOAD_NUMERATOR
+        self._reserve_table(entries // table.SLOTS // workers + 2)
+        self.first_buckets = FIRST_BUCKETS if self.buckets > 2 * FIRST_BUCKETS else self.buckets
+
+
+class Scratch(Memory):
+    """Room for so many states of one worker, and no table."""
+
+    def __init__(self, words: int, states: int) -> None:
+        super().__init__(words, 1, states, states)
+        self.first_buckets = 0
+        self._reserve_table(0)
+
+
 class Shard:
     """What one worker found, in order of discovery, and what it works with; see `team` and `alone`."""
 
-    def __init__(self, shape: Shape, kernel: Kernel, visited: Visited, worker: int) -> None:
+    def __init__(self, shape: Shape, kernel: Kernel, visited: Memory, worker: int) -> None:
         self.words = shape.words
         self._properties = shape.properties
         self._checks = shape.checks
@@ -107,8 +155,8 @@ class Shard:
             slots.HASHES: reserve(worst),
             slots.FLAGS: reserve(BATCH + FIRE_GROUP),
             slots.SPARE: reserve(table.SPARE_SLOTS),
-            slots.SEEN: reserve(table.RING + 1),
-            slots.HOMES: reserve(table.RING + 1),
+            slots.SEEN: reserve(RING_WORDS),
+            slots.HOMES: reserve(RING_WORDS),
             slots.FILL: reserve((visited.buckets + table.PAD) // 8 + 2),
         }
         self._fires = numbers(kernel.address(f"fire_{k}") for k in range(actions))
@@ -124,16 +172,22 @@ class Shard:
         self._offer[slots.OFFER_STATES] = address(self.states)
         self.context = reserve(slots.CONTEXT_SLOTS)
         self._fill_context(shape, kernel, visited, worker)
-        self._kernel = kernel  # whose code the functions below are
-        self._expand = kernel.function("expand", 3)
-        self._inspect = kernel.function("inspect", 3)
-        self._receive = kernel.function("receive", 4)
-        self._grow = kernel.function("grow", 1)
-        self._insert_deferred = kernel.function("insert_deferred", 1)
-        self._find_source = kernel.function("find_source", 4)
-        self._link = kernel.function("link", 6)
+        self._bind(kernel)
 
-    def _fill_context(self, shape: Shape, kernel: Kernel, visited: Visited, worker: int) -> None:
+    def _bind(self, loops: Kernel) -> None:
+        """Takes the loops of an engine from now on."""
+        self._loops = loops  # whose code the functions below are
+        self._expand = loops.function("expand", 3)
+        self._inspect = loops.function("inspect", 3)
+        self._receive = loops.function("receive", 4)
+        self._grow = loops.function("grow", 1)
+        self._insert_deferred = loops.function("insert_deferred", 1)
+        self._find_source = loops.function("find_source", 4)
+        if isinstance(self._visited, Visited):
+            self._link = loops.function("link", 6)
+            loops.function("set_limit", 1)(address(self.context))
+
+    def _fill_context(self, shape: Shape, kernel: Kernel, visited: Memory, worker: int) -> None:
         workers = visited.workers
         values = {
             slots.STATES: address(self.states),
@@ -144,7 +198,7 @@ class Shard:
             slots.BASES: address(visited.bases),
             slots.TABLE: address(visited.table),
             slots.STRIDE: visited.stride,
-            slots.BUCKETS: FIRST_BUCKETS if visited.buckets > 2 * FIRST_BUCKETS else visited.buckets,
+            slots.BUCKETS: visited.first_buckets,
             slots.MAX_BUCKETS: visited.buckets,
             slots.MAX_STATES: visited.max_states,
             slots.WORKERS: workers,
@@ -169,7 +223,7 @@ class Shard:
         values.update({slot: address(array) for slot, array in self._scratch.items()})
         for slot, value in values.items():
             self.context[slot] = value
-        kernel.function("set_limit", 1)(address(self.context))
+        self.context[slots.DEFERS] = workers > 1
 
     # -- the search's calls ---------------------------------------------------------------------------------------
 
@@ -177,6 +231,20 @@ class Shard:
     def count(self) -> int:
         """How many states the shard holds."""
         return int(self.context[slots.COUNT])
+
+    @property
+    def found(self) -> int:
+        """How many states it found."""
+        return self.count
+
+    def defer(self) -> None:
+        """Leaves it to the caller to make the table larger, see `needs_growth`, though it works alone."""
+        self.context[slots.DEFERS] = 1
+
+    def forget_table(self) -> None:
+        """Gives the memory of its part of the table back; nothing can be looked up or inserted any more."""
+        begin = address(self._visited.table) + self._visited.stride * self.context[slots.WORKER]
+        give_back(-(-begin // PAGE) * PAGE, begin + self._visited.stride)
 
     @property
     def is_full(self) -> bool:
@@ -209,6 +277,9 @@ class Shard:
         for array in (self.enabled, self.new, self._best_states, self._best_steps):
             ctypes.memset(array, 0, ctypes.sizeof(array))
 
+    def set_limit(self) -> None:
+        """Says how many states fit into the table before it must grow, where that changes from level to level."""
+
     def insert(self, states: Sequence[Words]) -> None:
         """Inserts initial states."""
         words = numbers(word for state in states for word in state)
@@ -218,8 +289,12 @@ class Shard:
 
     def take(self, states: int, count: int) -> bool:
         """Inserts states that stand at an address, of an earlier level; False if there is no room, see `make_room`."""
+        return self.accept(states, count) == count
+
+    def accept(self, states: int, count: int) -> int:
+        """As `take`; how many are in."""
         actions = numbers([0] * (count // 4 + 1))
-        return self._receive(address(self.context), states, address(actions), count) == count
+        return self._receive(address(self.context), states, address(actions), count)
 
     def expand(self, begin: int, end: int) -> int:
         """Checks and expands states begin..end-1, helped by the others and helping; where it stopped (room, or budget)."""
@@ -264,6 +339,9 @@ class Shard:
         """Lists the steps from states begin..end-1 at three addresses; see `loops.link`."""
         return self._link(address(self.context), begin, end, edges, acts, verdicts)
 
+    def release(self, end: int) -> None:
+        """Says that the states before `end` are not needed any more; here they are."""
+
     def find_source(self, begin: int, end: int, target: Words) -> tuple[Words, int] | None:
         """The least (state, action) among states begin..end-1 whose successor is `target`."""
         ctypes.memset(self._best_source, 0, ctypes.sizeof(self._best_source))
@@ -282,6 +360,11 @@ def team(shape: Shape, kernel: Kernel, workers: int, memory: int) -> list[Shard]
     """What so many workers of one search work with, within a budget of bytes for all; errors as `Visited`."""
     visited = Visited(shape.words, workers, memory)
     return [Shard(shape, kernel, visited, worker) for worker in range(workers)]
+
+
+def scratch(shape: Shape, kernel: Kernel, states: int) -> Shard:
+    """What one worker works with that looks at up to so many states at a time, and inserts none; errors as `Visited`."""
+    return Shard(shape, kernel, Scratch(shape.words, states), 0)
 
 
 def make_room(shards: Sequence[Shard], states: int) -> bool:

@@ -23,7 +23,13 @@ UNPACK, GUARDS, FIRES, ENABLED, NEW, BEST_STATES, BEST_STEPS, BEST_SOURCE = rang
 ACTIONS, PROPERTIES, BLOCK = range(39, 42)
 # Code that replaces states by the representatives of their orbits, in groups of GROUP; 0 without symmetry.
 REPRESENT = 42
-CONTEXT_SLOTS = 43
+# Whether a worker leaves it to its caller to make the table larger, and defers what it has no room for.
+DEFERS = 43
+# A table without states: the level of what is inserted now, what the bits of a slot are, and what they will be after growth.
+# REST_BITS are those of a state beyond its first word, of which its second has SPLIT.
+LEVEL, REST_BITS, SPLIT, SHARE, LEVEL_BITS, DISPLACEMENT_BITS = range(44, 50)
+NEXT_BUCKETS, NEXT_SLOTS, NEXT_FIELDS, NEXT_FIELD_BITS, NEXT_SHARE, NEXT_LEVEL_BITS, NEXT_DISPLACEMENT_BITS = range(50, 57)
+CONTEXT_SLOTS = 57
 GROUP = 8
 
 # What a worker offers to be expanded, by itself or by others; OFFERS is the address of all workers' offers, two lines each.
@@ -44,3 +50,6 @@ RUNNING, FULL, BROKEN = range(3)
 
 # The literal that the loops are compiled with, the number of words in a state; the value here only names it.
 W = 1
+
+# Literals of a layout of lines (`lines.py`): the slots of a line, the fields in each of its other words, and their bits.
+LINE_SLOTS = FIELDS = FIELD_BITS = 1

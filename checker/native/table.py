@@ -31,6 +31,7 @@ from acked.checker.native.slots import (
     BROKEN,
     BUCKETS,
     COUNT,
+    DEFERS,
     FILL,
     FINDER,
     FIRST,
@@ -78,15 +79,30 @@ DOUBLE_UNTIL = 1 << 19
 """Smaller parts double; larger ones grow by half, which keeps the memory per state between 26 and 31 bytes at W=2."""
 
 MIX_0, MIX_1, MIX_2 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F
+UNMIX_0, UNMIX_1 = (pow(factor, -1, 1 << 64) for factor in (MIX_0, MIX_1))
+"""Multiplying by these undoes multiplying by MIX_0 and by MIX_1."""
+
+
+def hash_rest(words: P64) -> U64:
+    """A mix of all words but the first."""
+    h = MIX_2
+    for w in unrolled(W - 1):
+        x = (h ^ words[w + 1]) + MIX_1
+        h = (x * MIX_2) ^ high_product(x, MIX_2)
+    return h
 
 
 def hash_state(words: P64) -> U64:
-    """A well-mixed 64-bit hash; the search stays exact whatever its quality."""
-    h = MIX_0
-    for w in unrolled(W):
-        x = (h ^ words[w]) + MIX_1
-        h = (x * MIX_2) ^ high_product(x, MIX_2)
-    return h * MIX_0 ^ (h >> 32)
+    """A well-mixed 64-bit hash, from which and the other words the first can be had back (`unhashed`)."""
+    x = (words[0] + hash_rest(words)) * MIX_0
+    y = (x ^ (x >> 32)) * MIX_1
+    return y ^ (y >> 29)
+
+
+def unhashed(h: U64, rest: U64) -> U64:
+    """The first word of the state of this hash whose other words mix to `rest`."""
+    y = (h ^ (h >> 29) ^ (h >> 58)) * UNMIX_1
+    return (y ^ (y >> 32)) * UNMIX_0 - rest
 
 
 def owner_of(h: U64, parts: U64) -> U64:
@@ -354,13 +370,13 @@ def insert(context: P64, candidates: P64, acts: P16, done: U64, n: U64) -> U64:
         spared = before + m - context[COUNT]
         fetch_add(shared, BOOKED, 0 - spared)
         if done < n and (m == 0 or spared != 0):
-            if context[WORKERS] > 1 or grow(context) == 0:
+            if context[DEFERS] or grow(context) == 0:
                 return done
     return done
 
 
 FUNCTIONS = (
-    hash_state, owner_of, number_of, home_of, hash_all, differ, less, copy_state, take_slot, look_for_home,
+    hash_rest, hash_state, owner_of, number_of, home_of, hash_all, differ, less, copy_state, take_slot, look_for_home,
     look_at_home, confirm, absorb, find_state, place, set_limit, grow, reserve_room, insert,
 )  # fmt: skip
 """Everything that is translated, callees first."""

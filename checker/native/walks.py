@@ -18,7 +18,7 @@ from acked.checker.native.slots import (
     PROPERTIES,
     ROWS,
 )
-from acked.checker.native.table import hash_state
+from acked.checker.native.table import hash_rest, hash_state
 from acked.checker.question.plan import BATCH
 
 # The literal that the loops are compiled with; the value here only names it.
@@ -155,5 +155,5 @@ def walk_on(context: P64, walk: P64, n: U64, depth: U64) -> U64:
     return t
 
 
-FUNCTIONS = (hash_state, fill_group, deal, mixed, evaluate, judge, choose, take, walk_on)
+FUNCTIONS = (hash_rest, hash_state, fill_group, deal, mixed, evaluate, judge, choose, take, walk_on)
 """Everything that is translated, callees first."""

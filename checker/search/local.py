@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from acked.checker.bounds import Bounds, give_way
 from acked.checker.errors import SystemFailure
+from acked.checker.native.compact import CompactShard, compact_lines, compact_team, without_states
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, load_kernel
-from acked.checker.native.shape import shape_of
-from acked.checker.native.shard import Shard, address, alone, make_room, team
+from acked.checker.native.lines import LineKind
+from acked.checker.native.shape import Shape, shape_of
+from acked.checker.native.shard import Shard, address, alone, make_room, states_for, team
 from acked.checker.observer import Observer, Progress
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
@@ -73,8 +75,10 @@ class LocalSearch:
         self._stored_levels = len(stored.reports) if stored is not None else 0
         self._recorder: Recorder | None = None
         self._walker: Walker | None = None
+        self._has_all_levels = False
         self._levels: list[list[tuple[int, int]]] = []
         self._started = 0.0
+        self._kind: LineKind | None = None
         self._optimized_kernel: Future[ObjectCode] | None = None
 
     def run(self) -> Result:
@@ -135,10 +139,9 @@ class LocalSearch:
         self.question.refuse_asymmetry()
         LOCAL.check(self.question, is_stored=self._stored is not None)
         plan, workers = self.question.plan, self.bounds.workers
-        kernel, shape = load_kernel(plan), shape_of(plan)
-        self._kernel = kernel
+        shape = shape_of(plan)
         try:
-            self.shards = team(shape, kernel, workers, self.bounds.memory)
+            self._reserve(shape)
         except (OSError, ValueError, OverflowError) as error:
             raise SystemFailure(
                 f"cannot reserve address space for {workers} workers and {self.bounds.memory} bytes of states ({error}); "
@@ -146,7 +149,29 @@ class LocalSearch:
             ) from None
         if self._stored is not None:
             self._recorder = Recorder(self._stored, shape, workers)
-            self._walker = Walker(shape, kernel, self._recorder.codecs[0])
+
+    def _reserve(self, shape: Shape) -> None:
+        """Takes a table with states, unless what is stored would not fit into it."""
+        plan, memory, workers = self.question.plan, self.bounds.memory, self.bounds.workers
+        stored = self._stored
+        levels = range(1, stored.known_levels + 1) if stored is not None and stored.commits else ()
+        known = sum(file.states for level in levels if stored is not None for file in stored.files_of(level))
+        if known > states_for(shape.words, workers, memory) and self._may_forget:
+            lines = compact_lines(shape, workers, memory)
+            if lines is not None:
+                self._kind = lines.kind
+                self._kernel = load_kernel(plan, lines.kind)
+                self.shards = [*compact_team(shape, self._kernel, workers, memory, lines)]
+                return
+        self._kernel = load_kernel(plan)
+        self.shards = team(shape, self._kernel, workers, memory)
+        for shard in self.shards:
+            shard.defer()
+
+    @property
+    def _may_forget(self) -> bool:
+        """Whether what is asked needs no state once its level is expanded."""
+        return not self._keeps_states and not self.question.graph_properties
 
     # -- levels ---------------------------------------------------------------------------------------------------
 
@@ -168,13 +193,13 @@ class LocalSearch:
                 self.ledger.abandon(StopReason.MEMORY)
                 return None
             self._levels = levels[:-1]
-            self._walker = None  # All levels are in memory, where steps back are faster.
+            self._has_all_levels = True  # in memory, where steps back are faster
             return [begin for begin, _ in levels[-1]]
         if not make_room(self.shards, len(self.question.initial)):
             self.ledger.abandon(StopReason.MEMORY)
             return None
         self.shards[0].insert(self.question.initial)
-        self._walker = None
+        self._has_all_levels = True
         return [0] * len(self.shards)
 
     def _search(self, begins: list[int]) -> None:
@@ -185,7 +210,9 @@ class LocalSearch:
             self._levels.append(list(zip(begins, ends, strict=True)))
             for shard in self.shards:
                 shard.begin_level()
-            is_expanded = self._expand_level(begins, ends)
+            for shard in self.shards:
+                shard.set_limit()
+            is_expanded, begins, ends = self._expand_level(begins, ends)
             report = self._report(begins, ends, is_expanded)
             goes_on = self.ledger.commit(report)
             if is_expanded:
@@ -207,8 +234,12 @@ class LocalSearch:
                 ],
             )
 
-    def _expand_level(self, begins: Sequence[int], ends: Sequence[int]) -> bool:
-        """Expands a level; False if the memory budget is reached: all its states are checked, not all successors known."""
+    def _expand_level(self, begins: list[int], ends: list[int]) -> tuple[bool, list[int], list[int]]:
+        """Expands a level; False if the memory budget is reached: all its states are checked, not all successors known.
+
+        And where the level begins and ends in every shard, which changes where states are given up (a level that was moved
+        begins before 0).
+        """
         done = list(begins)
         is_deferred = False
         while is_deferred or any(at < end for at, end in zip(done, ends, strict=True)):
@@ -218,16 +249,47 @@ class LocalSearch:
             is_deferred = self.shards[0].needs_growth
             if is_deferred:
                 self._make_room_for_deferred()
+                if self._may_forget and any(shard.is_full for shard in self.shards) and self._forget_states(done):
+                    begins = [begin - at for begin, at in zip(begins, done, strict=True)]
+                    ends = [end - at for end, at in zip(ends, done, strict=True)]
+                    done = [0] * len(done)
             if any(shard.is_broken for shard in self.shards):
                 raise SystemFailure(
                     "the table of visited states could not be rearranged; please report this with the spec"
                 )
             if any(shard.is_full for shard in self.shards):
                 self._each(lambda worker, shard: shard.inspect(done[worker], ends[worker]))  # noqa: B023
-                return False
+                return False, begins, ends
             if not is_deferred:
+                self._release(done)
                 self._report_progress(sum(ends) - sum(done))
+        return True, begins, ends
+
+    def _forget_states(self, done: Sequence[int]) -> bool:
+        """Goes on without the states of expanded levels, which takes half the memory, if it is full; False if it does not
+        help, or they have been given up already."""
+        shape = shape_of(self.question.plan)
+        lines = compact_lines(shape, len(self.shards), self.bounds.memory)
+        if lines is None or isinstance(self.shards[0], CompactShard):
+            return False
+        if self._recorder is not None:
+            self._recorder.wait()  # What it has yet to write must stay where it is.
+        self.observer.phase("going on without the states of expanded levels")
+        kernel = load_kernel(self.question.plan, lines.kind)
+        new = without_states(self.shards, shape, kernel, self.bounds.memory, self._levels, done, self._at_once)
+        if new is None:
+            return False
+        self._kind, self._kernel, self.shards = lines.kind, kernel, [*new]
         return True
+
+    def _at_once(self, work: Callable[[int], int], workers: int) -> list[int]:
+        return list(self._pool.map(work, range(workers)))
+
+    def _release(self, done: Sequence[int]) -> None:
+        """Gives the memory of expanded states back, unless they have yet to be written."""
+        if self._recorder is None or self._recorder.is_done:
+            for shard, end in zip(self.shards, done, strict=True):
+                shard.release(end)
 
     def _make_room_for_deferred(self) -> None:
         """Makes room for the candidates that workers deferred, or has them find that there is none."""
@@ -245,7 +307,7 @@ class LocalSearch:
             return
         if self._optimized_kernel is None:
             if self.ledger.generated_states > TIER_UP_RATIO * self._kernel.size:
-                self._optimized_kernel = self._compiler.submit(compile_optimized, self.question.plan)
+                self._optimized_kernel = self._compiler.submit(compile_optimized, self.question.plan, self._kind)
         elif self._optimized_kernel.done():
             self._kernel = Kernel(self._optimized_kernel.result())
             for shard in self.shards:
@@ -272,7 +334,7 @@ class LocalSearch:
         self.observer.progress(
             Progress(
                 depth=self.ledger.depth + 1,
-                distinct_states=sum(shard.count for shard in self.shards),
+                distinct_states=sum(shard.found for shard in self.shards),
                 generated_states=self.ledger.generated_states + fired,
                 frontier=frontier,
                 seconds=time.perf_counter() - self._started,
@@ -323,7 +385,10 @@ class LocalSearch:
 
     def _source(self, depth: int, target: Words) -> tuple[Words, int]:
         """The least (state of level `depth`, action) that leads to `target`."""
-        if self._walker is not None and self._stored is not None:
+        if not self._has_all_levels and self._stored is not None and self._recorder is not None:
+            if self._walker is None:
+                plan = self.question.plan
+                self._walker = Walker(shape_of(plan), self._kernel, self._recorder.codecs[0])
             edge = self._walker.source_in(self._stored.path / "levels", depth, self._stored.files_of(depth), target)
             if edge is None:
                 raise SystemFailure(
@@ -331,7 +396,13 @@ class LocalSearch:
                 )
             return edge
         ranges = self._levels[depth - 1]
-        found = self._each(lambda worker, shard: shard.find_source(*ranges[worker], target))
+
+        def find(worker: int, shard: Shard) -> tuple[Words, int] | None:
+            if isinstance(shard, CompactShard):
+                return shard.find_source(0, shard.collect(depth), target)
+            return shard.find_source(*ranges[worker], target)
+
+        found = self._each(find)
         return min(edge for edge in found if edge is not None)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -40,6 +41,7 @@ class Recorder:
         self._attempt = run.new_attempt()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._error: BaseException | None = None
+        self._given = self._written = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
 
@@ -66,7 +68,18 @@ class Recorder:
     def record(self, report: LevelReport | None, parts: Sequence[Part]) -> None:
         """Has a step committed: what expanding a level found, and where the states of the next one are."""
         self.check()
+        self._given += 1
         self._jobs.put((report, parts))
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything given is written, so that no states need to stay where they are."""
+        return self._given == self._written
+
+    def wait(self) -> None:
+        """Waits until everything given is written, or writing has failed."""
+        while not self.is_done and self._error is None:
+            time.sleep(0.01)
 
     def check(self) -> None:
         """Raises what went wrong in the thread."""
@@ -85,6 +98,7 @@ class Recorder:
                 if self._error is None:
                     try:
                         self._write(pool, *job)
+                        self._written += 1
                     except BaseException as error:  # raised again by `check`, in the thread of the search
                         self._error = error
 
@@ -106,6 +120,11 @@ def load_levels(
     """Puts every stored level into the shards; by level and shard where its states stand. None if memory is too small."""
     ranges = []
     for level in range(1, run.known_levels + 1):
+        if level > 1:
+            for shard in shards:
+                shard.begin_level()
+            for shard in shards:
+                shard.set_limit()
         begins = [shard.count for shard in shards]
         if not make_room(shards, sum(file.states for file in run.files_of(level))):
             return None

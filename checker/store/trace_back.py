@@ -13,7 +13,7 @@ from pathlib import Path
 from acked.checker.errors import SystemFailure
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import address, alone
+from acked.checker.native.shard import address, scratch
 from acked.checker.question.ledger import Finding
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation, Words
@@ -86,8 +86,7 @@ class Walker:
 
     def __init__(self, shape: Shape, kernel: Kernel, codec: StateCodec) -> None:
         self.codec = codec
-        # Memory for a block and a table that stays empty.
-        self._shard = alone(shape, kernel, BLOCK_STATES * 8 * (shape.words + 2))
+        self._shard = scratch(shape, kernel, BLOCK_STATES)
 
     def source_in(self, folder: Path, level: int, files: Iterable[LevelFile], target: Words) -> Edge | None:
         """The least (state, action) among the states of these files of a level that leads to `target`."""

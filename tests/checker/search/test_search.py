@@ -25,6 +25,12 @@ from tests.checker.toys import always, answer, ask, counters, every_step, travel
 MEMORY = 1 << 28
 
 
+@pytest.fixture
+def _keeps_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table with states, though these could do without."""
+    monkeypatch.setattr(local, "compact_lines", lambda *_: None)
+
+
 def grid(count: int, top: int) -> Question:
     """`count` counters up to `top`: (top + 1) ** count states."""
     return ask(counters(count, top), always("Small", lambda s: s.n0 <= top))
@@ -129,6 +135,7 @@ def test_a_violation_is_found_though_the_memory_budget_is_nearly_spent() -> None
 # -- the visited set ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("_keeps_states")
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("buckets", [1, 2, 3, 5])
 def test_a_table_that_grows_many_times_forgets_and_repeats_nothing(
@@ -149,6 +156,7 @@ def test_a_table_of_millions_forgets_and_repeats_nothing(workers: int) -> None:
     assert result.generated_states == 1 + 7 * 9 * 10**6
 
 
+@pytest.mark.usefixtures("_keeps_states")
 def test_a_table_that_grows_until_the_budget_is_reached_gives_whole_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = search(grid(6, 6), Bounds(1, MEMORY)).level_sizes
     monkeypatch.setattr(shard, "FIRST_BUCKETS", 1)
@@ -309,6 +317,7 @@ def bytes_for(question: Question, states: int, workers: int) -> int:
     return states * per_state + 8 * table.SLOTS * table.PAD * workers + 1
 
 
+@pytest.mark.usefixtures("_keeps_states")
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 3, 5, 16])
 @pytest.mark.parametrize("buckets", [1, 512])
