@@ -30,13 +30,13 @@ enabled, not actions times states. `batches` and `fired` are this sequence for e
 The table without states
 ------------------------
 A search whose memory is full, and that asks only which states can be reached and how they break something, goes on with no
-states but those of two levels (`compact.py`; a level's memory is given back while it is expanded), and so has room for nearly
-twice as many. It is slower than with states: that is why it does not begin so. Its table is a *quotient table* (Cleary: Compact hash
-tables using bidirectional linear probing, IEEE Transactions on Computers, 1984): the place of an entry tells a part of the
-state, and the entry has the rest. `hash_state` is a bijection of the first word, given the others, so a state is its hash and
-its other words. The upper half of the hash, times the number of lines, is a line and an *offset* in it; an entry has the
-offset, the lower half of the hash, the other words, the *displacement* (how many lines from its own it stands), and the
-*level* it was found on. `lines.py` has which bits these are. These hold at every moment:
+states but those of two levels (`compact.py`; a level's memory is given back while it is expanded), and so has room for
+nearly twice as many. It is slower than with states: that is why it does not begin so. Its table is a *quotient table*
+(Cleary: Compact hash tables using bidirectional linear probing, IEEE Transactions on Computers, 1984): the place of an
+entry tells a part of the state, and the entry has the rest. `hash_state` is a bijection of the first word, given the
+others, so a state is its hash and its other words. The upper half of the hash, times the number of lines, is a line and an
+*offset* in it; an entry has the offset, the lower half of the hash, the other words, the *displacement* (how many lines
+from its own it stands), and the *level* it was found on. `lines.py` has which bits these are. These hold at every moment:
 
 - *Exact.* Line, offset and the rest give the state back (`restore`), so entries that agree are of one state; nothing is
   compared that might be the same of two. No state is ever read to decide.
