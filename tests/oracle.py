@@ -166,10 +166,13 @@ def explore(space: Space, policy: StopPolicy) -> Answer:
         depth = length - 1 if isinstance(culprits[0], Step) else length
         sizes, generated, actions = space.counts(depth, depth - 1)
         return Answer(StopReason.VIOLATION, sizes, generated, actions, (space.trace(position, culprits),))
+    traces = tuple(space.trace(position, culprits) for _, position, culprits in found)
+    if policy is StopPolicy.UNTIL_DECIDED and 0 < len(found) == len(space.question.properties):
+        depth = max(length - isinstance(culprits[0], Step) for length, _, culprits in found)
+        return Answer(StopReason.VIOLATION, *space.counts(depth, depth - 1), traces)
     depth = len(space.levels)
     sizes, generated, actions = space.counts(depth, depth if space.is_complete else depth - 1)
     stopped = StopReason.COMPLETE if space.is_complete else StopReason.MAX_DEPTH
-    traces = tuple(space.trace(position, culprits) for _, position, culprits in found)
     return Answer(stopped, sizes, generated, actions, traces)
 
 

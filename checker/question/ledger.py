@@ -235,7 +235,8 @@ class Ledger:
                 self._tie = (self._counts, least)
                 return True
             return self._stop(StopReason.VIOLATION)
-        if self.policy is StopPolicy.UNTIL_DECIDED and len(self.findings) == len(self.question.properties):
+        is_decided = 0 < len(self.findings) == len(self.question.properties)
+        if is_decided and self.policy is StopPolicy.UNTIL_DECIDED:
             return self._stop(StopReason.VIOLATION)
         if is_last:
             self._counts = self._counts.plus(report.enabled, report.new)

@@ -73,7 +73,7 @@ def oracle(question: Question) -> tuple[Space, int | None]:
 
 
 def assert_engines_agree(question: Question) -> tuple[Space, Answer]:
-    """The native search of both policies, of one and two workers, by short and by long searches' code, equals the oracle."""
+    """The native search of every policy, of one and two workers, by short and by long searches' code, equals the oracle."""
     space, max_depth = oracle(question)
     # A bounded search may look one level ahead to break a tie, which the oracle's bounded space does not hold.
     policies = list(StopPolicy) if max_depth is None else [StopPolicy.EVERY_PROPERTY]
