@@ -187,7 +187,7 @@ def test_commands_that_run_many_searches_refuse_masters_that_are_none(command: t
 def test_auto_hands_over_to_a_cluster_when_memory_is_full(tmp_path: Path) -> None:
     with cluster(tmp_path) as machines:
         handed = check(
-            "kip320", "--memory", "14MB", "-w", "1", "--master", machines.master, "--conf", "spark.executor.memory=512m",
+            "kip320", "--memory", "10MB", "-w", "1", "--master", machines.master, "--conf", "spark.executor.memory=512m",
             TMPDIR=str(tmp_path),
         )  # fmt: skip
     assert same(handed) == same(check("kip320"))
