@@ -28,7 +28,6 @@ STEPS = ((2, 1), (1, 2)), ((3, 2), (3, 4)), ((9, 8), (7, 8))
 MOST_LINES = 1 << 31
 """More lines no table has: the number of one has fewer bits than half a hash, and there is address space for all states."""
 MOST_SLOTS = max(kind.slots for kind in KINDS)
-_ANY = (1 << 64) - 1
 MOVED = 1 << 18
 """States that a worker moves before old memory is given back."""
 WORTH = 1.1
@@ -142,7 +141,7 @@ class CompactShard(Shard):
         """Says how many states fit into the table before it must grow; anew on every level."""
         limit = self._memory.limit(self._lines)
         self.context[slots.LIMIT] = limit
-        self.context[slots.MAX_STATES] = limit if self._larger() is None else _ANY
+        self.context[slots.MAX_STATES] = limit if self._larger() is None else slots.NOWHERE
 
     def _larger(self) -> Lines | None:
         return self._memory.larger(self._lines, self.context[slots.LEVEL])
@@ -271,6 +270,7 @@ def without_states(
     shape: Shape,
     kernel: Kernel,
     memory: int,
+    lines: Lines,
     levels: Sequence[Sequence[Range]],
     done: Sequence[int],
     each: Each,
@@ -280,9 +280,6 @@ def without_states(
     `levels` is where the states of every level are, the last one that which is expanded, up to `done`; behind it are those of
     the next level. The new shards have the states of both from 0 on: what is not expanded yet, and then the next level's.
     """
-    lines = compact_lines(shape, len(old), memory)
-    if lines is None:
-        return None
     shared = CompactMemory(shape, len(old), memory, lines)
     shared.level_begins = [begin for begin, _ in levels[-1]]
     if shared.most(lines, len(levels) + 1) < sum(shard.count for shard in old) * WORTH:

@@ -207,14 +207,12 @@ class PortableCode:
     parts: tuple[tuple[str, int, int | None], ...]
 
 
-def portable_code(plan: KernelPlan, kind: LineKind | None = None) -> PortableCode:
-    """The optimized kernel of a plan as text, with the loops for a table without states of this kind, or one with states."""
-    constants = literals(plan.instance.schema.words, kind)
-    functions = loops.FUNCTIONS if kind is None else loops.QUOTIENT_FUNCTIONS
+def portable_code(plan: KernelPlan) -> PortableCode:
+    """The optimized kernel of a plan as text."""
     return PortableCode(
         (
             (optimized_ir(plan), _CODEGEN_LESS, None),
-            (translator.translate(functions, constants), _CODEGEN_GOOD, 2),
+            (translator.translate(loops.FUNCTIONS, literals(plan.instance.schema.words)), _CODEGEN_GOOD, 2),
         )
     )
 

@@ -92,11 +92,6 @@ def match_bucket(slots: P64, shift: U64, tag: U64) -> U64:
     _only_native(slots, shift, tag)
 
 
-def match_line(line: P64, slots: U64, low: U64) -> U64:
-    """Of a line's first `slots` words, a literal: bit k of the result if word k is `low`, bit 8 + k if it is zero."""
-    _only_native(line, slots, low)
-
-
 def copy(target: P64, source: P64, count: U64) -> None:
     """Copies `count` 64-bit numbers; the two must not overlap."""
     _only_native(target, source, count)

@@ -16,7 +16,7 @@ from acked.checker.native.language import (
     compare_and_swap,
     fetch_add,
     load_acquire,
-    match_line,
+    match_bucket,
     minimum,
     p8,
     p64,
@@ -25,7 +25,6 @@ from acked.checker.native.language import (
     unrolled,
 )
 from acked.checker.native.slots import (
-    BOOKED,
     BROKEN,
     BUCKETS,
     COUNT,
@@ -33,7 +32,6 @@ from acked.checker.native.slots import (
     FIELD_BITS,
     FIELDS,
     FILL,
-    HASHES,
     HOMES,
     LEVEL,
     LEVEL_BITS,
@@ -46,10 +44,10 @@ from acked.checker.native.slots import (
     NEXT_LEVEL_BITS,
     NEXT_SHARE,
     NEXT_SLOTS,
+    NOWHERE,
     REST_BITS,
     SEEN,
     SHARE,
-    SHARED,
     SPARE,
     SPLIT,
     STATES,
@@ -61,7 +59,6 @@ from acked.checker.native.slots import (
     W,
 )
 from acked.checker.native.table import (
-    MANY,
     PAD,
     SPARE_SLOTS,
     copy_state,
@@ -69,6 +66,7 @@ from acked.checker.native.table import (
     hash_all,
     hash_rest,
     hash_state,
+    insert,
     less,
     owner_of,
     reserve_room,
@@ -145,6 +143,11 @@ def look_for_line(context: P64, candidate: P64, h: U64, t: U64) -> None:
     ring[2] = top << (context[LEVEL_BITS] + context[DISPLACEMENT_BITS])
 
 
+def match_line(line: P64, word: U64) -> U64:
+    """Of a line's slots: bit k of the result if the word of slot k is this one, bit 8 + k if it is free."""
+    return match_bucket(line, 0, word) & (((1 << LINE_SLOTS) - 1) * 257)
+
+
 def field_of(line: P64, k: U64) -> U64:
     """The field of a slot, and above it bits of others."""
     return line[LINE_SLOTS + k // FIELDS] >> (k % FIELDS * FIELD_BITS)
@@ -186,14 +189,14 @@ def take(line: P64, k: U64, word: U64, field: U64, workers: U64) -> U64:
 def enter(context: P64, mine: P64, candidate: P64, count: U64, limit: U64) -> U64:
     """Looks for a candidate from its line on, and inserts it if it is new.
 
-    The level it was found on; 0 if it is new; NOWHERE (all ones) if it is new and there is no room.
+    The level it was found on; 0 if it is new; NOWHERE if it is new and there is no room.
     """
     level_bits = context[LEVEL_BITS]
     line = p64(mine[0])
     wanted = mine[2]
     passed = 0
     while passed >> context[DISPLACEMENT_BITS] == 0:
-        found = match_line(line, LINE_SLOTS, mine[1])
+        found = match_line(line, mine[1])
         seen = level_in(line, found, wanted, level_bits)
         if seen != 0:
             return seen
@@ -203,11 +206,11 @@ def enter(context: P64, mine: P64, candidate: P64, count: U64, limit: U64) -> U6
             wanted += 1 << level_bits
             line = at(line, LINE)
         elif count >= limit:
-            return 0xFFFFFFFFFFFFFFFF
+            return NOWHERE
         elif take(line, trailing_zeros(free), mine[1], wanted | context[LEVEL], context[WORKERS]):
             copy_state(at(p64(context[STATES]), count * W), candidate)
             return 0
-    return 0xFFFFFFFFFFFFFFFF
+    return NOWHERE
 
 
 def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: U64) -> U64:
@@ -236,7 +239,7 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
                 look_for_line(context, at(candidates, (t + FAR) * W), hashes[t + FAR], t + FAR)
             mine = at(ring, (t & RING) * RING_WORDS)
             line = p64(mine[0])
-            found = match_line(line, LINE_SLOTS, mine[1])
+            found = match_line(line, mine[1])
             k = trailing_zeros(found) if found & 255 else 0
             field = field_of(line, k)
             seen = field & level_mask
@@ -250,7 +253,7 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
         for i in range(left):
             t = pending[i]
             seen = enter(context, at(ring, (t & RING) * RING_WORDS), at(candidates, t * W), count, limit)
-            if seen == 0xFFFFFFFFFFFFFFFF:
+            if seen == NOWHERE:
                 # Those behind it are asked again, and counted then.
                 for late in range(t + 1, end):
                     new[acts[late]] -= ring[(late & RING) * RING_WORDS + 3]
@@ -261,21 +264,6 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
         begin = end
     context[COUNT] = count
     return n
-
-
-def insert(context: P64, candidates: P64, acts: P16, done: U64, n: U64) -> U64:
-    """Inserts candidates done..n-1, whose hashes stand in HASHES; returns how many are done, not all where it must grow."""
-    hashes = p64(context[HASHES])
-    shared = p64(context[SHARED])
-    while done < n:
-        before = context[COUNT]
-        m = reserve_room(context, minimum(n - done, MANY))
-        done += absorb(context, at(candidates, done * W), at(hashes, done), at(acts, done), n - done, m)
-        spared = before + m - context[COUNT]
-        fetch_add(shared, BOOKED, 0 - spared)
-        if done < n and (m == 0 or spared != 0):
-            return done
-    return done
 
 
 # -- the way back from an entry -----------------------------------------------------------------------------------------
@@ -377,10 +365,10 @@ def move(context: P64, table: P64, fill: P8, b: U64, word: U64, field: U64, spar
     next_word = word_of(word >> 32, rest, offset, rest_bits)
     next_top = top_of(rest, upper_in(rest_bits, top), offset, rest_bits)
     if product >> 32 > b:
-        return spared if place(context, table, fill, product >> 32, next_word, next_top, level) else 0xFFFFFFFFFFFFFFFF
+        return spared if place(context, table, fill, product >> 32, next_word, next_top, level) else NOWHERE
     # Lines up to this one may still hold entries that have not moved: only near the start, for a few.
     if (spared + 1) * SPARE_WORDS > SPARE_SLOTS:
-        return 0xFFFFFFFFFFFFFFFF
+        return NOWHERE
     aside = at(p64(context[SPARE]), spared * SPARE_WORDS)
     aside[0] = product >> 32
     aside[1] = next_word
@@ -408,7 +396,7 @@ def grow(context: P64) -> U64:
         for slot in unrolled(LINE_SLOTS):
             if old[slot] != 0:
                 spared = move(context, table, fill, b, old[slot], field_of(old, slot) & field_mask, spared)
-                if spared == 0xFFFFFFFFFFFFFFFF:
+                if spared == NOWHERE:
                     context[STATUS] = BROKEN
                     return 0
     for k in range(spared):
@@ -421,7 +409,7 @@ def grow(context: P64) -> U64:
 
 FUNCTIONS = (
     hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, word_of,
-    top_of, rest_of, upper_of, look_for_line, field_of, awaited_field, level_in, take, enter, absorb, insert, offset_in,
-    rest_in, upper_in, tag_in, restore, collect, place, move, grow,
+    top_of, rest_of, upper_of, look_for_line, match_line, field_of, awaited_field, level_in, take, enter, absorb, insert,
+    offset_in, rest_in, upper_in, tag_in, restore, collect, place, move, grow,
 )  # fmt: skip
 """Everything that is translated, callees first."""

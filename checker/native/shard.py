@@ -367,6 +367,14 @@ def scratch(shape: Shape, kernel: Kernel, states: int) -> Shard:
     return Shard(shape, kernel, Scratch(shape.words, states), 0)
 
 
+def begin_level(shards: Sequence[Shard]) -> None:
+    """States that any of them finds from now on belong to the next level; counters and violations start anew."""
+    for shard in shards:
+        shard.begin_level()
+    for shard in shards:
+        shard.set_limit()
+
+
 def make_room(shards: Sequence[Shard], states: int) -> bool:
     """Has the table grow until so many more states fit, while no shard is at work; False if the budget is too small."""
     while shards[0].free < states:

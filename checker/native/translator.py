@@ -442,8 +442,6 @@ class _Translator:
             return _Value("0", "U64")
         if name == "match_bucket":
             return self._match_bucket(*texts)
-        if name == "match_line":
-            return self._match_line(*texts)
         if name == "trailing_zeros":
             return self._let(f"call i64 @llvm.cttz.i64(i64 {texts[0]}, i1 false)", "U64")
         if name == "minimum":
@@ -472,20 +470,6 @@ class _Translator:
             packed = self._let(f"bitcast {bits} {mask} to i8", "U64").text
             masks.append(self._let(f"zext i8 {packed} to i64", "U64").text)
         free = self._let(f"shl i64 {self._let(f'xor i64 {masks[1]}, 255', 'U64').text}, 8", "U64").text
-        return self._let(f"or i64 {masks[0]}, {free}", "U64")
-
-    def _match_line(self, line: str, slots: str, low: str) -> _Value:
-        wide, bits = "<8 x i64>", "<8 x i1>"
-        loaded = self._let(f"load {wide}, ptr {line}, align 64", "U64").text
-        single = self._let(f"insertelement {wide} poison, i64 {low}, i64 0", "U64").text
-        wanted = self._let(f"shufflevector {wide} {single}, {wide} poison, <8 x i32> zeroinitializer", "U64").text
-        masks = []
-        for operand in (wanted, "zeroinitializer"):
-            same = self._let(f"icmp eq {wide} {loaded}, {operand}", "Bool").text
-            packed = self._let(f"bitcast {bits} {same} to i8", "U64").text
-            wider = self._let(f"zext i8 {packed} to i64", "U64").text
-            masks.append(self._let(f"and i64 {wider}, {(1 << int(slots)) - 1}", "U64").text)
-        free = self._let(f"shl i64 {masks[1]}, 8", "U64").text
         return self._let(f"or i64 {masks[0]}, {free}", "U64")
 
     @staticmethod

@@ -18,7 +18,7 @@ from acked.checker.native.compact import CompactShard, compact_lines, compact_te
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, load_kernel
 from acked.checker.native.lines import LineKind
 from acked.checker.native.shape import Shape, shape_of
-from acked.checker.native.shard import Shard, address, alone, make_room, states_for, team
+from acked.checker.native.shard import Shard, address, alone, begin_level, make_room, states_for, team
 from acked.checker.observer import Observer, Progress
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
@@ -208,10 +208,7 @@ class LocalSearch:
         while True:
             ends = [shard.count for shard in self.shards]
             self._levels.append(list(zip(begins, ends, strict=True)))
-            for shard in self.shards:
-                shard.begin_level()
-            for shard in self.shards:
-                shard.set_limit()
+            begin_level(self.shards)
             is_expanded, begins, ends = self._expand_level(begins, ends)
             report = self._report(begins, ends, is_expanded)
             goes_on = self.ledger.commit(report)
@@ -268,15 +265,17 @@ class LocalSearch:
     def _forget_states(self, done: Sequence[int]) -> bool:
         """Goes on without the states of expanded levels, which takes half the memory, if it is full; False if it does not
         help, or they have been given up already."""
+        if isinstance(self.shards[0], CompactShard):
+            return False
         shape = shape_of(self.question.plan)
         lines = compact_lines(shape, len(self.shards), self.bounds.memory)
-        if lines is None or isinstance(self.shards[0], CompactShard):
+        if lines is None:
             return False
         if self._recorder is not None:
             self._recorder.wait()  # What it has yet to write must stay where it is.
         self.observer.phase("going on without the states of expanded levels")
         kernel = load_kernel(self.question.plan, lines.kind)
-        new = without_states(self.shards, shape, kernel, self.bounds.memory, self._levels, done, self._at_once)
+        new = without_states(self.shards, shape, kernel, self.bounds.memory, lines, self._levels, done, self._at_once)
         if new is None:
             return False
         self._kind, self._kernel, self.shards = lines.kind, kernel, [*new]

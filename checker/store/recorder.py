@@ -16,7 +16,7 @@ from typing import Self
 from acked.checker.bounds import give_way
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import Shard, address, make_room
+from acked.checker.native.shard import Shard, address, begin_level, make_room
 from acked.checker.question.ledger import LevelReport
 from acked.checker.store.level_file import LevelFile, StateCodec, exchange_code
 from acked.checker.store.run_directory import RunDirectory
@@ -121,11 +121,10 @@ def load_levels(
     ranges = []
     for level in range(1, run.known_levels + 1):
         if level > 1:
-            for shard in shards:
-                shard.begin_level()
-            for shard in shards:
-                shard.set_limit()
+            begin_level(shards)
         begins = [shard.count for shard in shards]
+        for shard, begin in zip(shards, begins, strict=True):
+            shard.release(begin)  # Only of the last level the states themselves are needed.
         if not make_room(shards, sum(file.states for file in run.files_of(level))):
             return None
         work = [pool.submit(_load, run, codec, shard, level, len(shards), at)
