@@ -59,30 +59,21 @@ class Connection:
     def ask(self, api: int, values: Mapping[str, object]) -> Any:
         """A request and its answer's body, in kio's form."""
         with optional_packages():
+            from acked.cluster.wire.client import read_exactly
             from acked.cluster.wire.codec import Unreadable, read_response, response_correlation, write_request
 
         self._number += 1
         try:
             self._socket.sendall(write_request(api, _VERSIONS[api], self._number, values))
-            size = int.from_bytes(self._exactly(4), "big")
+            size = int.from_bytes(read_exactly(self._socket, 4), "big")
             if size > MAX_ANSWER:
                 raise Unavailable(f"an answer of {size:,} bytes")
-            answer = self._exactly(size)
+            answer = read_exactly(self._socket, size)
             if response_correlation(answer) != self._number:
                 raise Unavailable("the answer to another request")
             return read_response(api, _VERSIONS[api], answer)
         except (OSError, Unreadable) as error:
             raise Unavailable(str(error)) from None
-
-    def _exactly(self, size: int) -> bytes:
-        parts: list[bytes] = []
-        while size > 0:
-            part = self._socket.recv(min(size, 1 << 20))
-            if not part:
-                raise Unavailable("the connection is closed")
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
 
     # -- who asks -------------------------------------------------------------------------------------------------------
 

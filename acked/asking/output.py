@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,18 @@ def put_text(text: str, out: Path | None, what: str) -> None:
     from acked.checker.files import write_text
 
     write_text(out, text, what)
+
+
+def put_drawn(draw: Callable[[Console], object], out: Path | None, what: str) -> None:
+    """What is drawn on a console, on the terminal's or, 120 columns wide, as the text of a file; `what` as in `put_text`."""
+    from acked.reports.console import open_console
+
+    if out is None:
+        draw(open_console(sys.stdout))
+        return
+    stream = StringIO()
+    draw(open_console(stream, width=120))
+    put_text(stream.getvalue(), out, what)
 
 
 def make_folder(folder: Path) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from functools import cached_property
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from acked.asking.options import FORMAT, OUT, QUIET, BatchOptions, KeyValue, collects, option, searches_many
-from acked.asking.output import Output, json_text, put_text, say
+from acked.asking.output import Output, json_text, put_drawn, put_text, say
 from acked.checker.audit.fault_words import BESIDES, CRASHES, legend_of
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable
@@ -410,17 +409,14 @@ def _prove(
 def _show_settings(given: Given, form: str, out: Path | None) -> int:
     """Tells what was read, and that nothing was decided is no failure."""
     from acked.reports.audit.listing import print_settings, settings_document
-    from acked.reports.console import open_console
 
     if form not in ("text", "json"):
         raise click.UsageError(f"--show-settings is text or JSON, and --format says {form}; leave one out")
     document = settings_document(given)
-    if form == "text" and out is None:
-        print_settings(open_console(sys.stdout), document)
-        return ExitCode.HOLDS
-    stream = StringIO()
-    print_settings(open_console(stream, width=120), document)
-    put_text(json_text(document) if form == "json" else stream.getvalue(), out, "settings")
+    if form == "json":
+        put_text(json_text(document), out, "settings")
+    else:
+        put_drawn(lambda console: print_settings(console, document), out, "settings")
     return ExitCode.HOLDS
 
 
@@ -447,15 +443,9 @@ def _show(document: dict[str, Any], form: str, out: Path | None, files: list[str
     if form == "text":
         from acked.reports.audit.terminal import print_audit
         from acked.reports.audit.topics import print_topics
-        from acked.reports.console import open_console
 
         shown = print_topics if "groups" in document else print_audit
-        if out is None:
-            shown(open_console(sys.stdout), document)
-            return
-        stream = StringIO()
-        shown(open_console(stream, width=120), document)
-        put_text(stream.getvalue(), out, "audit")
+        put_drawn(lambda console: shown(console, document), out, "audit")
         return
     put_text(_rendered(document, form, files), out, "audit")
 

@@ -24,6 +24,18 @@ FOLLOWERS_SERVE = (2, 4)
 _FETCH_WITH_RACK = 11
 
 
+def read_exactly(connection: socket.socket, size: int) -> bytes:
+    """So many bytes; ConnectionError if the other side closes before."""
+    parts: list[bytes] = []
+    while size:
+        part = connection.recv(min(size, 1 << 20))
+        if not part:
+            raise ConnectionError("it closed the connection")
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
 class BrokerGone(SystemFailure):
     """A broker that does not answer: nobody listens, it closed the connection, or the time is over."""
 
@@ -141,7 +153,7 @@ class Client:
     def receive(self, api: Api, version: int) -> Any:
         """The next answer's body, in kio's form."""
         try:
-            payload = self._exactly(frame_length(self._exactly(4)))
+            payload = read_exactly(self._socket, frame_length(read_exactly(self._socket, 4)))
         except OSError as error:
             raise BrokerGone(f"{self.address[0]}:{self.address[1]} does not answer: {error}") from None
         if response_correlation(payload) != self._correlation:
@@ -151,16 +163,6 @@ class Client:
     def ask(self, api: Api, values: Values, version: int | None = None) -> Any:
         """A request and its answer."""
         return self.receive(api, self.send(api, values, version))
-
-    def _exactly(self, size: int) -> bytes:
-        parts: list[bytes] = []
-        while size:
-            part = self._socket.recv(min(size, 1 << 20))
-            if not part:
-                raise ConnectionError("it closed the connection")
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
 
     # -- producing --------------------------------------------------------------------------------------------------------
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.output import Output, TraceFile, json_text, put_text, say
+from acked.asking.output import Output, TraceFile, json_text, put_drawn, put_text, say
 from acked.checker.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -83,16 +81,10 @@ def audit_plan(
 
 def _show(document: dict[str, object], request: PlanRequest) -> None:
     from acked.reports.audit.moves import plan_markdown, plan_page, print_plan
-    from acked.reports.console import open_console
 
     form, out = request.output.form, request.out
     if form == "text":
-        if out is None:
-            print_plan(open_console(sys.stdout), document)
-            return
-        stream = StringIO()
-        print_plan(open_console(stream, width=120), document)
-        put_text(stream.getvalue(), out, "audit")
+        put_drawn(lambda console: print_plan(console, document), out, "audit")
         return
     text = json_text(document) if form == "json" else (plan_markdown if form == "markdown" else plan_page)(document)
     put_text(text, out, "audit")
