@@ -82,3 +82,5 @@ class Bounds:
     """Levels after which the search ends, the initial state being the first."""
     max_states: int | None = None
     """Distinct states after which the search ends."""
+    beyond_memory: bool = False
+    """Whether a search with a run directory goes on there when memory is full."""

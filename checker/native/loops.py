@@ -47,6 +47,7 @@ from acked.checker.native.slots import (
     GUARDS,
     HASHES,
     LIST,
+    LOG_STEPS,
     NEEDS_GROWTH,
     NOWHERE,
     OFFER_CLOSED,
@@ -74,6 +75,8 @@ from acked.checker.question.plan import BATCH
 def insert_out(context: P64, begin: U64, n: U64) -> U64:
     """Inserts the candidates begin..n-1 of OUT; 1 if all are in. If growth is the caller's, what has no room is deferred."""
     done = insert(context, p64(context[OUT]), p16(context[ACTS]), begin, n)
+    if context[LOG_STEPS] != 0:
+        call(context[LOG_STEPS], context, begin, done)
     if done == n:
         return 1
     if context[DEFERS]:

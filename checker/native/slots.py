@@ -29,7 +29,9 @@ DEFERS = 43
 # REST_BITS are those of a state beyond its first word, of which its second has SPLIT.
 LEVEL, REST_BITS, SPLIT, SHARE, LEVEL_BITS, DISPLACEMENT_BITS = range(44, 50)
 NEXT_BUCKETS, NEXT_SLOTS, NEXT_FIELDS, NEXT_FIELD_BITS, NEXT_SHARE, NEXT_LEVEL_BITS, NEXT_DISPLACEMENT_BITS = range(50, 57)
-CONTEXT_SLOTS = 57
+# While duplicates are decided later: the code that logs the candidates of a batch, 0 if none does; the log, and its entries.
+LOG_STEPS, LOG, LOGGED = range(57, 60)
+CONTEXT_SLOTS = 60
 GROUP = 8
 
 # What a worker offers to be expanded, by itself or by others; OFFERS is the address of all workers' offers, two lines each.

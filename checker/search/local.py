@@ -7,9 +7,9 @@ initial state.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from acked.checker.bounds import Bounds, give_way
@@ -24,6 +24,7 @@ from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words
+from acked.checker.search.delayed import DelayedSearch
 from acked.checker.store.recorder import Recorder, load_levels
 from acked.checker.store.run_directory import RunDirectory
 from acked.checker.store.trace_back import Walker, shortest_run
@@ -52,8 +53,9 @@ T = TypeVar("T")
 class LocalSearch:
     """One exhaustive search in this process; `run` may be called once.
 
-    With a run directory, completed levels are written there; if it has some already, the search continues after them. With
-    `keeps_states`, the shards still hold what was visited when `run` has returned.
+    With a run directory, completed levels are written there; if it has some already, the search continues after them, and
+    if the bounds say so it goes on there when memory is full. With `keeps_states`, the shards still hold what was visited
+    when `run` has returned.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class LocalSearch:
         self._started = 0.0
         self._kind: LineKind | None = None
         self._optimized_kernel: Future[ObjectCode] | None = None
+        self._delayed: DelayedSearch | None = None
 
     def run(self) -> Result:
         """Searches until the space, a bound, a violation or Ctrl-C ends it."""
@@ -122,6 +125,9 @@ class LocalSearch:
         except KeyboardInterrupt:
             notes = self.ledger.interrupt()
         memory = sum(shard.memory_bytes for shard in self.shards)
+        if self._delayed is not None:
+            memory = max(memory, self._delayed.most_bytes)
+            notes = [*notes, self._told_beyond()]
         if not self._keeps_states:
             self.shards.clear()  # gigabytes, perhaps, that a search after this one in the same process wants to have
         return self.ledger.result(
@@ -140,15 +146,20 @@ class LocalSearch:
         LOCAL.check(self.question, is_stored=self._stored is not None)
         plan, workers = self.question.plan, self.bounds.workers
         shape = shape_of(plan)
-        try:
+        with self._refusing_too_much():
             self._reserve(shape)
-        except (OSError, ValueError, OverflowError) as error:
-            raise SystemFailure(
-                f"cannot reserve address space for {workers} workers and {self.bounds.memory} bytes of states ({error}); "
-                "use fewer --workers or less --memory"
-            ) from None
         if self._stored is not None:
             self._recorder = Recorder(self._stored, shape, workers)
+
+    @contextmanager
+    def _refusing_too_much(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError, OverflowError) as error:
+            raise SystemFailure(
+                f"cannot reserve address space for {self.bounds.workers} workers and {self.bounds.memory} bytes of states "
+                f"({error}); use fewer --workers or less --memory"
+            ) from None
 
     def _reserve(self, shape: Shape) -> None:
         """Takes a table with states, unless what is stored would not fit into it."""
@@ -189,6 +200,8 @@ class LocalSearch:
                     stored.verify(self._recorder.codecs[0])
                     return None
             levels = load_levels(stored, self._recorder.codecs, self.shards, self._pool)
+            if levels is None and self._goes_beyond:
+                return []
             if levels is None:
                 self.ledger.abandon(StopReason.MEMORY)
                 return None
@@ -205,11 +218,13 @@ class LocalSearch:
     def _search(self, begins: list[int]) -> None:
         if self._stored is not None and not self._stored.commits:
             self._record(None, begins)
-        while True:
+        while begins:
             ends = [shard.count for shard in self.shards]
             self._levels.append(list(zip(begins, ends, strict=True)))
             begin_level(self.shards)
             is_expanded, begins, ends = self._expand_level(begins, ends)
+            if not is_expanded and self._goes_beyond:
+                break
             report = self._report(begins, ends, is_expanded)
             goes_on = self.ledger.commit(report)
             if is_expanded:
@@ -218,6 +233,48 @@ class LocalSearch:
                 return
             self._tier_up()
             begins = ends
+        self._search_beyond()
+
+    @property
+    def _goes_beyond(self) -> bool:
+        """Whether the search goes on in the run directory when memory is full."""
+        return self.bounds.beyond_memory and self._stored is not None
+
+    def _search_beyond(self) -> None:
+        """Goes on from the last level that is stored, see `DelayedSearch`."""
+        assert self._stored is not None
+        assert self._recorder is not None
+        self._recorder.wait()
+        self._recorder.check()
+        self.observer.phase("going on with the visited states on disk")
+        self.shards, self._has_all_levels = [], False
+        plan, memory = self.question.plan, self.bounds.memory
+        if self._kind is not None:
+            self._kernel, self._kind, self._optimized_kernel = load_kernel(plan), None, None
+        with self._refusing_too_much():
+            self._delayed = DelayedSearch(
+                shape_of(plan), self._kernel, self._stored, self._recorder.codecs, self._pool, memory, self._tell_beyond
+            )
+        self.shards = [*self._delayed.shards]
+        while True:
+            report, files = self._delayed.expand()
+            goes_on = self.ledger.commit(report)
+            self._stored.commit(report, files)
+            if not goes_on:
+                return
+            self._tier_up()
+
+    def _tell_beyond(self, frontier: int) -> None:
+        assert self._stored is not None
+        self._tell(sum(file.states for commit in self._stored.commits for file in commit.files), frontier)
+
+    def _told_beyond(self) -> str:
+        assert self._stored is not None
+        assert self._delayed is not None
+        return (
+            f"memory was full at level {self._delayed.first_level}; from there the visited states were on disk, "
+            f"{self._stored.stored_bytes / 1e6:,.0f} MB in all"
+        )
 
     def _record(self, report: LevelReport | None, begins: Sequence[int]) -> None:
         """Has a completed step written, and the states found since with it."""
@@ -255,7 +312,8 @@ class LocalSearch:
                     "the table of visited states could not be rearranged; please report this with the spec"
                 )
             if any(shard.is_full for shard in self.shards):
-                self._each(lambda worker, shard: shard.inspect(done[worker], ends[worker]))  # noqa: B023
+                if not self._goes_beyond:
+                    self._each(lambda worker, shard: shard.inspect(done[worker], ends[worker]))  # noqa: B023
                 return False, begins, ends
             if not is_deferred:
                 self._release(done)
@@ -329,11 +387,14 @@ class LocalSearch:
         )
 
     def _report_progress(self, frontier: int) -> None:
+        self._tell(sum(shard.found for shard in self.shards), frontier)
+
+    def _tell(self, distinct_states: int, frontier: int) -> None:
         fired = sum(sum(shard.enabled) for shard in self.shards)
         self.observer.progress(
             Progress(
                 depth=self.ledger.depth + 1,
-                distinct_states=sum(shard.found for shard in self.shards),
+                distinct_states=distinct_states,
                 generated_states=self.ledger.generated_states + fired,
                 frontier=frontier,
                 seconds=time.perf_counter() - self._started,

@@ -199,8 +199,12 @@ class StateCodec:
     def unpack(self, records: Records) -> Numbers:
         """The states of some records, as words."""
         states = numbers_like(records.count * self.words)
-        self._read(bytes_address(records.data), records.count, address(states))
+        self.unpack_to(records, address(states))
         return states
+
+    def unpack_to(self, records: Records, states: int) -> None:
+        """Writes the states of some records to an address."""
+        self._read(bytes_address(records.data), records.count, states)
 
     def keep_owned(self, states: Numbers, count: int, workers: int, worker: int) -> int:
         """Moves the states of one of several local workers to the front; how many there are."""
