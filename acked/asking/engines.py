@@ -38,6 +38,7 @@ class EngineOptions:
     master: str | None = None
     run_dir: Path | None = None
     resume: Path | None = None
+    disk: Path | None = None
     buckets: int | None = None
     conf: tuple[tuple[str, str], ...] = ()
     memory: int | None = None
@@ -54,10 +55,14 @@ class EngineOptions:
             raise ConfigurationError("--workers is for the local search; Spark's slots are chosen by --master, e.g. local[2]")
         if self.run_dir is not None and self.resume is not None:
             raise ConfigurationError("--run-dir begins a run and --resume continues one; give one of them")
+        if self.disk is not None and (self.run_dir is not None or self.resume is not None):
+            raise ConfigurationError("--disk begins a run and continues it, so leave --run-dir and --resume out")
+        if self.disk is not None and uses_spark:
+            raise ConfigurationError("--disk is for one machine, and Spark for several; leave --disk or --master out")
         if self.buckets is not None and self.resume is not None:
             raise ConfigurationError("--buckets is fixed when a run begins; leave it out with --resume")
-        if self.buckets is not None and not uses_spark and self.run_dir is None:
-            raise ConfigurationError("--buckets is for runs that are stored; add --run-dir or --engine spark")
+        if self.buckets is not None and not uses_spark and self.run_dir is None and self.disk is None:
+            raise ConfigurationError("--buckets is for runs that are stored; add --run-dir, --disk or --engine spark")
         if twice := repeated(name for name, _ in self.conf):
             raise ConfigurationError(f"--conf {', '.join(twice)} is given twice; give each once")
         if uses_spark:
@@ -88,7 +93,7 @@ class EngineOptions:
     @property
     def keeps(self) -> Path | None:
         """The run directory that stays."""
-        return self.run_dir or self.resume
+        return self.run_dir or self.resume or self.disk
 
 
 def _local(options: EngineOptions) -> Engine[RunDirectory]:
@@ -121,6 +126,7 @@ def answer(
     supports = engine.capabilities
     is_stored = supports.storage is Storage.REQUIRED or options.keeps is not None or options.hands_over
     supports.check(question, is_stored)
+    bounds = replace(bounds, beyond_memory=options.disk is not None)
     with _run_directory(question, options) if is_stored else nullcontext() as stored:
         result = engine.search(question, bounds, policy, observer, stored)
         if result.stopped is not StopReason.MEMORY or not options.hands_over:
@@ -169,13 +175,16 @@ def spark_driver(settings: SparkSettings, folder: Path | None = None) -> Iterato
 def _run_directory(question: Question, options: EngineOptions) -> Iterator[RunDirectory]:
     from acked.checker.store.run_directory import DEFAULT_BUCKETS, RunDirectory
 
-    if options.resume is not None:
-        with RunDirectory.open(options.resume, question) as stored:
+    goes_on = options.disk is not None and (options.disk / "run.json").exists()
+    if goes_on and options.buckets is not None:
+        raise ConfigurationError(f"{options.disk} holds a run, whose --buckets were fixed when it began; leave them out")
+    if options.keeps is not None and (goes_on or options.resume is not None):
+        with RunDirectory.open(options.keeps, question) as stored:
             yield stored
         return
     buckets = DEFAULT_BUCKETS if options.buckets is None else options.buckets
-    if options.run_dir is not None:
-        with RunDirectory.create(options.run_dir, question, buckets) as stored:
+    if options.keeps is not None:
+        with RunDirectory.create(options.keeps, question, buckets) as stored:
             yield stored
         return
     try:
@@ -199,13 +208,20 @@ def _with_resume_hint(result: Result, options: EngineOptions) -> Result:
     if result.stopped is StopReason.MEMORY:
         spark = f"--engine spark --master {options.master or 'spark://HOST:PORT'}"
         if place is not None:
-            hint = f"to continue over more machines: acked check {options.spec} --resume {place} {spark}"
+            hint = (
+                f"to continue on this disk: acked check {options.spec} --disk {place}; "
+                f"over more machines: acked check {options.spec} --resume {place} {spark}"
+            )
         elif ENGINES[result.engine](options).capabilities.is_distributed:
             hint = "give each task more --memory, or name a --master with more executors"
         else:
-            hint = f"to continue over Spark when memory is full: acked check {options.spec} --run-dir DIR --master spark://HOST:PORT"
+            hint = (
+                f"to go on when memory is full: acked check {options.spec} --disk DIR; over more machines: acked check "
+                f"{options.spec} --run-dir DIR --master spark://HOST:PORT"
+            )
     elif place is not None:
-        hint = f"to continue: acked check {options.spec} --resume {place}"
+        option = "--disk" if options.disk is not None else "--resume"
+        hint = f"to continue: acked check {options.spec} {option} {place}"
     else:
         return result
     return replace(result, notes=(*result.notes, hint))

@@ -50,6 +50,9 @@ _chooses_engine = collects(
                    help="Keep every completed level in this new folder, for --resume."),
     resume=option("--resume", type=click.Path(path_type=Path), metavar="DIR",
                   help="Go on after the completed levels of a run directory."),
+    disk=option("--disk", type=click.Path(path_type=Path), metavar="DIR",
+                help="Go on in this folder when memory is full: slower, but as far as the disk reaches. The same command "
+                     "continues a run that was stopped."),
     buckets=option("--buckets", type=int, help="Parts into which a stored search divides the states; default: 64."),
     conf=option("--conf", type=KeyValue("spark.executor.memory=2g"), multiple=True,
                 help="A setting for Spark, e.g. spark.executor.memory=2g."),

@@ -5,10 +5,11 @@ Two kinds of code
 What depends on the protocol is made from its expressions (`kernel.py`): `unpack`, `guards`, and one `fire_k` per action
 instance. What does not is written once, in a subset of Python that is translated to the same LLVM IR (`language.py` has the
 subset, `translator.py` the translation): the visited sets (`table.py`, `quotient.py`), the loops of a search (`loops.py`),
-of traces and differences (`backward.py`), of random runs (`walks.py`), and of searches over several processes
-(`exchange.py`). The only literals that these are compiled with are W, the number of 64-bit words of a packed state, and the
-layout of a line. Code is compiled in two tiers: a quick one, with which every search begins, and an optimized one, which
-takes up to some seconds and is made while a long search goes on (`compile.py`).
+of traces and differences (`backward.py`), of random runs (`walks.py`), of searches over several processes (`exchange.py`),
+and of those whose visited states are on disk (`delayed.py`). The only literals that these are compiled with are W, the
+number of 64-bit words of a packed state, the bytes of one in a file, and the layout of a line. Code is compiled in two
+tiers: a quick one, with which every search begins, and an optimized one, which takes up to some seconds and is made while a
+long search goes on (`compile.py`).
 
 The way of a batch
 ------------------

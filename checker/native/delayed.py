@@ -16,8 +16,8 @@ a state stands on disk once.
 
 from __future__ import annotations
 
-from acked.checker.native.language import P8, P16, P64, U64, at, minimum, p16, p64, prefetch
 from acked.checker.native.exchange import get_record
+from acked.checker.native.language import P8, P16, P64, U64, at, minimum, p16, p64, prefetch
 from acked.checker.native.quotient import RING, RING_WORDS
 from acked.checker.native.slots import (
     ACTS,

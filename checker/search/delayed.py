@@ -32,6 +32,8 @@ from acked.checker.store.run_directory import RunDirectory
 CALLS = 2048
 """A worker expands so many states at once that their candidates take about this part of memory, in bytes a state."""
 LEAST_CALL = 1 << 10
+LEAST_CANDIDATES = 256
+"""With memory for fewer, all that was visited would be read for each."""
 
 T = TypeVar("T")
 Blocks = Iterator[tuple[Records, int]]
@@ -63,6 +65,8 @@ class DelayedSearch:
         code = compile_functions(delayed.FUNCTIONS, constants_of(shape))
         loops = Kernel(ObjectCode(processor(), (code,)))
         self.shards = candidate_team(shape, kernel, loops, workers, memory, self._call)
+        if self.shards[0].most_candidates < LEAST_CANDIDATES:
+            raise SystemFailure(f"{memory:,} bytes are too few to go on with the states on disk; use more --memory")
         self._marks, self._sieve = marks_for(self.shards), sieve_for(self.shards)
         # Whole batches of states are unpacked, even beyond the last state.
         self._blocks = [reserve((BLOCK_STATES + BATCH) * shape.words) for _ in range(workers)]
@@ -73,6 +77,7 @@ class DelayedSearch:
         self._ends = threading.Event()
         self.first_level = run.known_levels
         self.most_bytes = 0
+        self._settled = 0
 
     def use_kernel(self, kernel: Kernel) -> None:
         """Makes successors with another kernel of the same plan from now on."""
@@ -160,17 +165,15 @@ class DelayedSearch:
     def _settle(self, level: int) -> None:
         """Decides which candidates are new, writes them, and forgets all."""
         if self._candidates == 0:
-            if self.shards[0].needs_growth:
-                raise SystemFailure("one batch of candidates has no room in memory; use more --memory")
             return
         marks = address(self._marks)
         self.most_bytes = max(self.most_bytes, self._bytes)
         self._pass_by(self._visited(level))
         for shard in self.shards:
             shard.count_steps(marks, address(self._new))
-        begin = len(self._files)
-        files = self._each(lambda worker: self._write_new(worker, level + 1, begin + worker))
+        files = self._each(lambda worker: self._write_new(worker, level + 1))
         self._files += [file for file in files if file is not None]
+        self._settled += 1
         for shard in self.shards:
             shard.clear(marks)
 
@@ -204,11 +207,12 @@ class DelayedSearch:
         self._each(mark)
         ctypes.memset(sieve, 0, bits // 8)
 
-    def _write_new(self, worker: int, level: int, number: int) -> LevelFile | None:
+    def _write_new(self, worker: int, level: int) -> LevelFile | None:
         shard = self.shards[worker]
         count = shard.keep_unmarked(address(self._marks))
         if count == 0:
             return None
+        number = self._settled * len(self.shards) + worker
         path = self._run.path / "levels" / f"{level:05}-{self._attempt}-{number}.states"
         return self._codecs[worker].write(path, level, address(shard.states), count)
 

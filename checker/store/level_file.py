@@ -235,10 +235,10 @@ def write_all(file: BinaryIO, parts: Sequence[bytes | memoryview]) -> int:
 
 def damaged(path: Path, what: str) -> DamagedFile:
     """The sentence about a file that cannot be trusted."""
-    return DamagedFile(f"{path} {what}; this run cannot be resumed; start over in another --run-dir")
+    return DamagedFile(f"{path} {what}; this run cannot be resumed; start over in another folder")
 
 
 def cannot_write(path: Path, error: OSError) -> SystemFailure:
     """The sentence about a file that cannot be written."""
-    return SystemFailure(f"cannot write {path}: {error.strerror}; make room, or choose another --run-dir")
+    return SystemFailure(f"cannot write {path}: {error.strerror}; make room, or choose another folder")
 

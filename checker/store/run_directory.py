@@ -68,7 +68,7 @@ class RunDirectory:
         if not 1 <= buckets <= MAX_BUCKETS:
             raise ConfigurationError(f"{buckets} buckets are requested; choose from 1 to {MAX_BUCKETS:,}")
         if (path / "run.json").exists():
-            raise ConfigurationError(f"{path} already holds a run; resume it with --resume {path}, or name another --run-dir")
+            raise ConfigurationError(f"{path} already holds a run; resume it with --resume {path}, or name another folder")
         try:
             path.mkdir(parents=True, exist_ok=True)
             if any(path.iterdir()):
@@ -152,7 +152,7 @@ class RunDirectory:
             )
         elif self.layout != codec.fingerprint:
             raise SystemFailure(
-                f"{self.path / 'run.json'} describes files of another version of acked; start over in another --run-dir"
+                f"{self.path / 'run.json'} describes files of another version of acked; start over in another folder"
             )
 
     def commit_path(self, number: int) -> Path:
@@ -237,20 +237,20 @@ def refuse_another_question(path: Path, stored: Mapping[str, object], asked: Map
         if stored.get(key) != asked.get(key) and not (is_older and key == "reach"):
             raise ConfigurationError(
                 f"{path} is about {_described(key, stored.get(key))}, and the spec about {_described(key, asked.get(key))}; "
-                "resume it with its own spec, or start over in another --run-dir"
+                "resume it with its own spec, or start over in another folder"
             )
     if stored.get("symmetry", False) != asked["symmetry"]:
         how = "with" if stored.get("symmetry") else "without"
-        raise ConfigurationError(f"{path} was started {how} symmetry; resume it {how} it, or start over in another --run-dir")
+        raise ConfigurationError(f"{path} was started {how} symmetry; resume it {how} it, or start over in another folder")
     if is_older:
         raise ConfigurationError(
             f"{path} was started with an older version of acked, whose rules cannot be compared with those of this version; "
-            "resume it with that version, or start over in another --run-dir"
+            "resume it with that version, or start over in another folder"
         )
     if stored.get("fingerprint") != asked["fingerprint"]:
         raise ConfigurationError(
             f"{path} was started with another version of the rules of {asked['protocol']} or of its properties, so its "
-            "states may not be reachable now; start over in another --run-dir"
+            "states may not be reachable now; start over in another folder"
         )
 
 

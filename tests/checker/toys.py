@@ -28,10 +28,10 @@ class Whereabouts(Struct):
     place = field(Place)
 
 
-def counters(count: int, top: int, start: int = 0) -> Protocol:
+def counters(count: int, top: int, start: int = 0, falls: bool = False) -> Protocol:
     """So many counters from `start` to `top`, each of which any step may raise by one.
 
-    There are (top - start + 1) ** count states in count * (top - start) + 1 levels.
+    There are (top - start + 1) ** count states in count * (top - start) + 1 levels, also if one at the top `falls` back.
     """
     names = [f"n{i}" for i in range(count)]
     state = type("State", (Struct,), {name: field(Between(Number, 0, top)) for name in names})
@@ -47,9 +47,14 @@ def counters(count: int, top: int, start: int = 0) -> Protocol:
             require("below the top", getattr(s, name) < top)
             setattr(s, name, getattr(s, name) + 1)
 
-        raise_one.__name__ = f"raise_{name}"
-        raise_one.__signature__ = _ONLY_THE_STATE  # type: ignore[attr-defined]
-        protocol.action()(raise_one)
+        def fall(s: Any, name: str = name) -> None:
+            require("at the top", getattr(s, name) == top)
+            setattr(s, name, start)
+
+        for action in (raise_one, fall)[: 1 + falls]:
+            action.__name__ = f"{action.__name__.removesuffix('_one')}_{name}"
+            action.__signature__ = _ONLY_THE_STATE  # type: ignore[attr-defined]
+            protocol.action()(action)
     return protocol
 
 

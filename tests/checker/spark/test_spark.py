@@ -278,7 +278,7 @@ def test_a_run_directory_that_becomes_unwritable_is_one_sentence(driver: SparkDr
             folder.rename(run.path / "moved")
             folder.write_text("in the way")
 
-        with pytest.raises(SystemFailure, match=r"cannot write .*levels.*: .*; make room, or choose another --run-dir"):
+        with pytest.raises(SystemFailure, match=r"cannot write .*levels.*: .*; make room, or choose another folder"):
             SparkSearch(question, run, driver, observer=At(5, act)).run()
 
 

@@ -135,7 +135,7 @@ def test_a_run_of_an_older_version_whose_rules_cannot_be_compared_is_refused_in_
     del about["identity"]["hashes"]
     about["identity"]["fingerprint"] = "0" * 64
     write_document(path, about)
-    with pytest.raises(ConfigurationError, match=r"an older version of acked, .*start over in another --run-dir"):
+    with pytest.raises(ConfigurationError, match=r"an older version of acked, .*start over in another folder"):
         RunDirectory.open(tmp_path / "run", question())
 
 
