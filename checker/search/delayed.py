@@ -43,7 +43,8 @@ Blocks = Iterator[tuple[Records, int]]
 class DelayedSearch:
     """Expands level after level of a run directory.
 
-    `first_level` is the first one so expanded, `most_bytes` the most that candidates and what is known of them took.
+    `first_level` is the first one so expanded, `most_bytes` the most that candidates and what is known of them took. Beside it
+    every worker has some megabytes for the blocks of files that it reads and writes.
 
     `tell` is called several times a second with the number of states of the level that are still to be expanded.
     """
@@ -78,11 +79,6 @@ class DelayedSearch:
         self.first_level = run.known_levels
         self.most_bytes = 0
         self._settled = 0
-
-    def use_kernel(self, kernel: Kernel) -> None:
-        """Makes successors with another kernel of the same plan from now on."""
-        for shard in self.shards:
-            shard.use_kernel(kernel)
 
     @property
     def _bytes(self) -> int:
@@ -154,11 +150,12 @@ class DelayedSearch:
 
     def _has_grown(self) -> bool:
         """Makes the table larger; False if the budget is reached."""
-        if not self.shards[0].at_memory_limit:
-            self._each(lambda worker: self.shards[worker].grow())
+        if self.shards[0].at_memory_limit:
+            return False
+        self._each(lambda worker: self.shards[worker].grow())
         if any(shard.is_broken for shard in self.shards):
             raise SystemFailure("the table of candidates could not be rearranged; please report this with the spec")
-        return not self.shards[0].at_memory_limit and not any(shard.is_full for shard in self.shards)
+        return not any(shard.is_full for shard in self.shards)
 
     # -- duplicates -------------------------------------------------------------------------------------------------
 
