@@ -43,8 +43,8 @@ Blocks = Iterator[tuple[Records, int]]
 class DelayedSearch:
     """Expands level after level of a run directory.
 
-    `first_level` is the first one so expanded, `most_bytes` the most that candidates and what is known of them took. Beside it
-    every worker has some megabytes for the blocks of files that it reads and writes.
+    `first_level` is the first one so expanded, `most_bytes` the most that candidates and what is known of them took. Beside
+    it every worker has some megabytes for the blocks of files that it reads and writes.
 
     `tell` is called several times a second with the number of states of the level that are still to be expanded.
     """
