@@ -13,9 +13,8 @@ SMALL_MEMORY = ("--memory", "2MB")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_search_beyond_memory_is_killed_and_the_same_command_goes_on(tmp_path: Path, workers: int) -> None:
-    arguments = (*LARGE, *SMALL_MEMORY, "-w", str(workers), "--disk", tmp_path / "run")
+def test_a_search_beyond_memory_is_killed_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    arguments = (*LARGE, *SMALL_MEMORY, "-w", "2", "--disk", tmp_path / "run")
     killed_at(18, tmp_path / "run", *arguments)
     on = check(*arguments)
     assert on["stored_levels"] >= 18
