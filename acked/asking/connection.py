@@ -59,7 +59,7 @@ class Connection:
     def ask(self, api: int, values: Mapping[str, object]) -> Any:
         """A request and its answer's body, in kio's form."""
         with optional_packages():
-            from acked.cluster.wire.client import read_exactly
+            from acked.checker.sockets import read_exactly
             from acked.cluster.wire.codec import Unreadable, read_response, response_correlation, write_request
 
         self._number += 1

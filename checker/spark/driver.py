@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import secrets
 import shutil
 import threading
 import time
@@ -46,6 +47,7 @@ far, but not less than the one and not more than the other. A short search is so
 LOOK_SECONDS = 0.5
 """How often Spark is asked, while the driver waits for tasks, whether it still has their slots."""
 
+SECRET_BYTES = 32
 LATE_EXECUTOR_SECONDS = 10.0
 """How long a search whose memory is full waits for executors that had not come when it began."""
 
@@ -234,6 +236,7 @@ class SparkSearch:
             workers=self.workers,
             memory=self._memory,
             levels=tuple(commit.files for commit in self.stored.commits),
+            secret=None if self.driver.settings.is_local else secrets.token_bytes(SECRET_BYTES),
         )
 
     def _level(self, job: _Job, meeting: Path) -> bool:

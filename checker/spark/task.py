@@ -6,6 +6,7 @@ ordinary task.
 Tasks meet through files of the run directory's `scratch/ATTEMPT` folder, which appear under their names in one step:
 
     ready-W            worker W has taken in the stored levels          begin      the driver: all have
+    address-W          where worker W listens, or
     L-W.parcels        what worker W found at level L for the others    sent-L-W   where in it whose parcels are
     done-L-W           worker W knows its part of level L + 1           stop       the driver: it is over
     failed-W           worker W cannot go on, and why
@@ -16,15 +17,14 @@ That level L is complete they see from its commit, which the driver writes. A wo
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import pickle
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import IO
 
 from acked.checker.bounds import default_memory
 from acked.checker.errors import AckedError, SystemFailure
@@ -34,11 +34,11 @@ from acked.checker.native.shape import Shape
 from acked.checker.native.shard import address, alone, numbers, reserve
 from acked.checker.question.ledger import LevelReport
 from acked.checker.question.plan import BATCH
+from acked.checker.spark.transfer import Abandoned, FileTransfer, SocketTransfer, Transfer, announce
 from acked.checker.store.level_file import (
     LevelFile,
     StateCodec,
     bytes_address,
-    cannot_write,
     constants_of,
     exchange_code,
     numbers_like,
@@ -51,10 +51,6 @@ CHUNK = 1 << 16
 BOX_ROOM = 1 << 20
 """Bytes of a box besides room for one batch's worst case."""
 POLL_SECONDS = 0.0004
-
-
-class Abandoned(Exception):
-    """The driver has stopped this attempt, or is gone."""
 
 
 class Orphaned(RuntimeError):
@@ -82,6 +78,8 @@ class TaskPlan:
     workers: int
     memory: int | None
     levels: tuple[tuple[LevelFile, ...], ...]
+    secret: bytes | None = field(default=None, repr=False)
+    """What tasks show each other that they know, if they meet through sockets; None if through files."""
 
 
 @dataclass
@@ -144,20 +142,27 @@ def run(payload: bytes, partition: Iterator[int]) -> Iterator[int]:
 
     context = BarrierTaskContext.get()
     assert context is not None
-    hosts = [info.address.partition(":")[0] for info in context.getTaskInfos()]
+    hosts = [info.address.rpartition(":")[0].strip("[]") for info in context.getTaskInfos()]
     worker = context.partitionId()
     plan: TaskPlan = pickle.loads(payload)
     for _ in partition:
         pass
     neighbours = hosts.count(hosts[worker])
     try:
-        Worker(plan, worker, neighbours).search()
+        search(plan, worker, neighbours, hosts[worker])
     except Abandoned:
         pass
     except (AckedError, MemoryError) as error:
         text = str(error) or "out of memory"
-        _announce(Path(plan.run) / "scratch" / plan.attempt / f"failed-{worker}", {"error": text})
+        announce(Path(plan.run) / "scratch" / plan.attempt / f"failed-{worker}", {"error": text})
     yield worker
+
+
+def search(plan: TaskPlan, number: int, neighbours: int, host: str) -> None:
+    """One task's part of a search, on a machine that it shares with its neighbours, itself counted."""
+    worker = Worker(plan, number, neighbours)
+    with closing(worker.transfer(host)) as transfer:
+        worker.search(transfer)
 
 
 class Worker:
@@ -225,14 +230,22 @@ class Worker:
         self._acts = numbers_like(most // 4 + 1)
         self._receive = kernel.function("receive", 4)
 
+    def transfer(self, host: str) -> Transfer:
+        """Its way to the other tasks."""
+        workers, secret = self.plan.workers, self.plan.secret
+        if secret is None:
+            return FileTransfer(self.meeting, self.worker, workers, self._wait_for)
+        return SocketTransfer(self.meeting, self.worker, workers, host, secret, self._wait_for, self._look_up)
+
     # -- the search -------------------------------------------------------------------------------------------------
 
-    def search(self) -> None:
+    def search(self, transfer: Transfer) -> None:
         """Takes in the stored levels and goes on level by level."""
+        self._transfer = transfer
         begin = self._load()
         level = len(self.plan.levels)
         self.timing.add("loading")
-        _announce(self.meeting / f"ready-{self.worker}", {"is_full": self.shard.is_full})
+        announce(self.meeting / f"ready-{self.worker}", {"is_full": self.shard.is_full})
         self._wait_for(self.meeting / "begin")
         self.timing.start()
         while True:
@@ -260,39 +273,30 @@ class Worker:
 
     def _expand(self, level: int, begin: int, end: int) -> bool:
         """Expands the level's own states and sends what others own; False if memory is full."""
-        sent: list[list[list[int]]] = [[] for _ in range(self.plan.workers)]
         is_expanded = True
-        path = self.meeting / f"{level:05}-{self.worker}.parcels"
-        try:
-            with open(path, "wb", buffering=0) as file:
-                at = begin
-                while at < end:
-                    stop = min(at + CHUNK, end)
-                    at = self._expand_apart(address(self._slots), address(self.shard.states), at, stop)
-                    self.timing.start()  # The native code books its own time.
-                    if self.shard.is_full:
-                        self.shard.inspect(at, end)
-                        is_expanded = False
-                        break
-                    if at < stop:  # A box might not hold another batch's worst case; only the native code decides that.
-                        self._flush(file, sent)
-                    self._look_up()
-                self._flush(file, sent)
-        except OSError as error:
-            raise cannot_write(path, error) from None
+        at = begin
+        while at < end:
+            stop = min(at + CHUNK, end)
+            at = self._expand_apart(address(self._slots), address(self.shard.states), at, stop)
+            self.timing.start()  # The native code books its own time.
+            if self.shard.is_full:
+                self.shard.inspect(at, end)
+                is_expanded = False
+                break
+            if at < stop:  # A box might not hold another batch's worst case; only the native code decides that.
+                self._flush(level)
+            self._look_up()
+        self._flush(level)
+        self._transfer.end(level)
         self.timing.add("sending")
-        _announce(self.meeting / f"sent-{level:05}-{self.worker}", {"segments": sent})
         self._refuse_broken()
         return is_expanded
 
-    def _flush(self, file: IO[bytes], sent: list[list[list[int]]]) -> None:
+    def _flush(self, level: int) -> None:
         for other, size in enumerate(list(self._filled)):
             if size:
-                sent[other].append([file.tell(), size])
                 begin = other * self._box_bytes
-                view = self._memory[begin : begin + size]
-                while len(view):
-                    view = view[file.write(view) :]
+                self._transfer.send(level, other, self._memory[begin : begin + size])
                 self.timing.bytes_sent += size
                 self._filled[other] = 0
         self.timing.add("sending")
@@ -301,23 +305,14 @@ class Worker:
         """Inserts what the others have sent, nearest neighbour first; False if memory is full."""
         workers = self.plan.workers
         for step in range(1, workers):
-            source = (self.worker + step) % workers
-            marker = self.meeting / f"sent-{level:05}-{source}"
-            self._wait_for(marker)
-            segments = json.loads(marker.read_bytes())["segments"][self.worker]
-            if not segments:
-                continue
-            with open(self.meeting / f"{level:05}-{source}.parcels", "rb", buffering=0) as file:
-                for offset, size in segments:
-                    if not self._insert(os.pread(file.fileno(), size, offset), size):
-                        return False
+            for data in self._transfer.received(level, (self.worker + step) % workers):
+                if not self._insert(data):
+                    return False
         return True
 
-    def _insert(self, data: bytes, size: int) -> bool:
-        if len(data) != size:
-            raise SystemFailure(f"a file in {self.meeting} is shorter than was sent; check the disk")
+    def _insert(self, data: bytes) -> bool:
         self.timing.add("receiving")
-        count = size // self.parcel
+        count = len(data) // self.parcel
         self._read_parcels(bytes_address(data), count, address(self._arrived), address(self._acts))
         done = self._receive(address(self.shard.context), address(self._arrived), address(self._acts), count)
         self._refuse_broken()
@@ -347,7 +342,7 @@ class Worker:
         self.timing.kernel, self.timing.routing, self.timing.settling = (
             self._slots[slot] / 1e9 for slot in (exchange.IN_KERNEL, exchange.IN_ROUTING, exchange.IN_TABLE)
         )
-        _announce(
+        announce(
             self.meeting / f"done-{level:05}-{self.worker}",
             {
                 "report": report_to_json(report),
@@ -356,11 +351,7 @@ class Worker:
                 "timing": self.timing.as_json(),
             },
         )
-        try:
-            # What was sent for the level before has been read by all.
-            os.unlink(self.meeting / f"{level - 1:05}-{self.worker}.parcels")
-        except OSError:
-            pass  # It was not sent in this attempt.
+        self._transfer.forget(level - 1)  # It has been read by all.
 
     # -- waiting ----------------------------------------------------------------------------------------------------
 
@@ -416,16 +407,3 @@ def packed(values: Sequence[int]) -> list[int]:
 def memory_of(array: ctypes.Array[ctypes.c_uint64]) -> memoryview:
     """The bytes of an array."""
     return memoryview((ctypes.c_char * ctypes.sizeof(array)).from_buffer(array)).cast("B")
-
-
-def _announce(path: Path, body: dict[str, object]) -> None:
-    """A small JSON file under its name in one step; an attempt that is over has no place for it."""
-    temporary = path.with_name(f".{path.name}")
-    try:
-        temporary.write_text(json.dumps(body), encoding="utf-8")
-        os.replace(temporary, path)
-    except FileNotFoundError:
-        raise Abandoned from None
-    except OSError as error:
-        raise cannot_write(path, error) from None
-

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from acked.checker.errors import SystemFailure
+from acked.checker.sockets import read_exactly
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.codec import Values, frame_length, read_response, response_correlation, write_request
 from acked.cluster.wire.records import Record, read_records, write_records
@@ -22,18 +23,6 @@ _NO_ERROR, _END = 0, -1
 FOLLOWERS_SERVE = (2, 4)
 """Since then followers answer consumers (KIP-392): those that ask in the version that names a rack."""
 _FETCH_WITH_RACK = 11
-
-
-def read_exactly(connection: socket.socket, size: int) -> bytes:
-    """So many bytes; ConnectionError if the other side closes before."""
-    parts: list[bytes] = []
-    while size:
-        part = connection.recv(min(size, 1 << 20))
-        if not part:
-            raise ConnectionError("it closed the connection")
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
 
 
 class BrokerGone(SystemFailure):

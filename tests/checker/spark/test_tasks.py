@@ -20,6 +20,9 @@ from acked.checker.store.run_directory import RunDirectory
 from tests.checker.toys import always, answer, ask, counters
 
 
+LOOPBACK = "127.0.0.1"
+
+
 @dataclass
 class Threads:
     """What `SparkSearch` asks of a `SparkDriver`; a task is a thread."""
@@ -49,15 +52,20 @@ class Threads:
 def work(payload: bytes, partition: Iterator[int]) -> None:
     """As `task.run`, without Spark's context."""
     try:
-        task.Worker(pickle.loads(payload), next(partition), 2).search()
+        task.search(pickle.loads(payload), next(partition), 2, LOOPBACK)
     except task.Abandoned:
         pass
 
 
+MASTERS = ["local[2]", f"spark://{LOOPBACK}:1"]
+"""One whose tasks meet through files, and one whose tasks meet through sockets."""
+
+
 @pytest.mark.timeout(30)
+@pytest.mark.parametrize("master", MASTERS)
 @pytest.mark.parametrize("room", [1 << 20, 100, 0])
 def test_however_little_room_a_box_has_the_search_ends_with_the_local_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, master: str
 ) -> None:
     """A box that is too full for another batch is emptied, however full that is; to go on without would be for ever."""
     monkeypatch.setattr(task, "BOX_ROOM", room)
@@ -74,7 +82,7 @@ def test_however_little_room_a_box_has_the_search_ends_with_the_local_answer(
     question = ask(counters(5, 9), always("Any", lambda s: s.n0 >= 0))
     expected = search(question, Bounds(workers=1, memory=1 << 26))
     with RunDirectory.create(tmp_path / "run", question, 7) as run:
-        result = SparkSearch(question, run, cast(SparkDriver, Threads())).run()
+        result = SparkSearch(question, run, cast(SparkDriver, Threads(SparkSettings(master)))).run()
     assert answer(result) == answer(expected)
     levels = 2 * len(result.level_sizes)
     assert flushed == levels if room == 1 << 20 else flushed > levels
