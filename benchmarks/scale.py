@@ -33,7 +33,9 @@ PROFILE = (
 
 # Assumed.
 SMALL_READ = 0.0005
-"""Seconds of one small read from a shared file system: a marker, or the start of a segment."""
+"""Seconds of one small read from a shared file system: what a task says of a level, which the driver reads."""
+SMALL_FRAME = 0.00002
+"""Seconds of the least that a task tells another on a level, by a connection that stands: that there is no more."""
 USABLE = 0.75
 """Of an executor's memory, what states may take."""
 
@@ -82,14 +84,13 @@ def simulate(states: float, machine: Machine) -> Run:
         sent, kept = level * GENERATED * PARCEL * away, level * RECORD
         seconds = {
             "processors": level / (RATE * tasks),
-            # What is sent is written to the shared folder and read from it; both cross the network.
-            "network": (2 * sent + kept) / (machine.network * 1e9 * executors) if executors > 1 else 0.0,
-            "shared storage": (2 * sent + kept) / (machine.storage * 1e9),
+            # What is sent goes from task to task; only what is kept goes to the shared folder.
+            "network": (sent + kept) / (machine.network * 1e9 * executors) if executors > 1 else 0.0,
+            "shared storage": kept / (machine.storage * 1e9),
         }
         slowest = max(seconds, key=lambda cause: seconds[cause])
         by_cause[slowest] += seconds[slowest]
-        # Every task looks at every other's marker and reads its segment.
-        by_cause["meetings"] += LEVEL + SMALL_READ * 2 * max(tasks - 2, 0)
+        by_cause["meetings"] += LEVEL + (SMALL_READ + SMALL_FRAME) * max(tasks - 2, 0)
         moved, stored = moved + sent, stored + kept
     return Run(states, executors, tasks, len(levels), moved, stored, sum(by_cause.values()), by_cause)
 

@@ -57,13 +57,16 @@ def kill_worker(machines: Cluster) -> None:
         kill(pid)
 
 
-def test_a_cluster_has_the_local_answer(driver: SparkDriver, tmp_path: Path) -> None:
+def test_a_cluster_has_the_local_answer_and_its_tasks_meet_through_sockets(driver: SparkDriver, tmp_path: Path) -> None:
     for name in ("kip320-3221", "kip101"):
-        question = spec(name)
+        question, met = spec(name), set[str]()
         with RunDirectory.create(tmp_path / name, question, 7) as run:
-            result = SparkSearch(question, run, driver).run()
+            looks = At(5, lambda: met.update(path.name for path in run.path.glob("scratch/*/*")))  # noqa: B023
+            result = SparkSearch(question, run, driver, observer=looks).run()
         assert answer(result) == answer(search(spec(name), BOUNDS))
         assert result.workers == 2
+        assert {"address-0", "address-1"} <= met
+        assert not any(name.endswith(".parcels") for name in met)
 
 
 @pytest.mark.parametrize("victims", [executors, pytest.param(daemons, marks=pytest.mark.long)])

@@ -19,7 +19,6 @@ from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.toys import always, answer, ask, counters
 
-
 LOOPBACK = "127.0.0.1"
 
 
