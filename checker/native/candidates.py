@@ -48,6 +48,11 @@ class CandidateShard(Shard):
         return self._visited.apart
 
     @property
+    def has_no_room(self) -> bool:
+        """Whether its own array is as good as full, which a larger table does not mend."""
+        return self.context[slots.ROOM] - self.context[slots.COUNT] < table.FEW
+
+    @property
     def most_candidates(self) -> int:
         """How many candidates all workers together may hold."""
         return self._visited.max_states

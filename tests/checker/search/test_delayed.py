@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from acked.checker.bounds import Bounds
 from acked.checker.errors import SystemFailure
 from acked.checker.native import candidates
+from acked.checker.native.shard import Visited
 from acked.checker.observer import Observer, Progress
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -130,6 +131,23 @@ def test_a_level_whose_candidates_have_no_room_together_is_settled_in_parts(
     on_disk(tmp_path / "run", wide(), ENOUGH, max_depth=3)
     assert answer(on_disk(tmp_path / "run", wide(), 200_000 * workers, workers)) == in_memory(wide())
     assert max(settled.count(level) for level in set(settled)) >= 3
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.usefixtures("_never_loads")
+def test_a_worker_whose_own_array_is_full_has_its_candidates_settled(
+    tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where there is little address space; the table could grow, and must not in some parts only."""
+
+    class Short(Visited):
+        def __init__(self, words: int, workers: int, memory: int) -> None:
+            super().__init__(words, workers, memory)
+            self.room = min(self.room, 200)
+
+    monkeypatch.setattr(candidates, "Visited", Short)
+    on_disk(tmp_path / "run", wide(), ENOUGH, max_depth=1)
+    assert answer(on_disk(tmp_path / "run", wide(), 2 << 20, workers)) == in_memory(wide())
 
 
 @pytest.mark.slow
