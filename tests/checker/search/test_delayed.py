@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from acked.checker.bounds import Bounds
-from acked.checker.errors import SystemFailure
+from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.native import candidates
 from acked.checker.native.shard import Visited
 from acked.checker.observer import Observer, Progress
@@ -107,6 +107,23 @@ def test_a_run_that_was_killed_goes_on_beyond_memory_or_in_it(tmp_path: Path, ke
     assert answer(on_disk(path, wide(), least_memory(2), 2)) == expected
     cut(path, keep)
     assert answer(on_disk(path, wide(), ENOUGH, 2)) == expected
+
+
+def test_a_run_that_was_killed_before_it_began_begins(tmp_path: Path) -> None:
+    """While it compiled, so that neither `run.json` nor a level was written."""
+    path = tmp_path / "run"
+    RunDirectory.create(path, wide(), 5).close()
+    (path / ".run.json.part").write_text("{")
+    assert answer(on_disk(path, wide(), least_memory(1))) == in_memory(wide())
+
+
+@pytest.mark.parametrize("foreign", ["notes.txt", "levels/notes.txt", "run.json.part"])
+def test_a_folder_with_something_else_in_it_is_no_place_for_a_run(tmp_path: Path, foreign: str) -> None:
+    RunDirectory.create(tmp_path / "run", wide(), 5).close()
+    (tmp_path / "run" / foreign).write_text("mine")
+    with pytest.raises(ConfigurationError, match="run is not empty; choose a new folder$"):
+        on_disk(tmp_path / "run", wide(), least_memory(1))
+    assert (tmp_path / "run" / foreign).read_text() == "mine"
 
 
 def test_bounds_end_it_and_the_next_run_goes_on(tmp_path: Path) -> None:
