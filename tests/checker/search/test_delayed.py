@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from acked.checker.bounds import Bounds
 from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.native import candidates
-from acked.checker.native.shard import Visited
+from acked.checker.native import delayed as native_delayed
+from acked.checker.native.shard import Visited, reserve
 from acked.checker.observer import Observer, Progress
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -121,7 +122,7 @@ def test_a_run_that_was_killed_before_it_began_begins(tmp_path: Path) -> None:
 def test_a_folder_with_something_else_in_it_is_no_place_for_a_run(tmp_path: Path, foreign: str) -> None:
     RunDirectory.create(tmp_path / "run", wide(), 5).close()
     (tmp_path / "run" / foreign).write_text("mine")
-    with pytest.raises(ConfigurationError, match="run is not empty; choose a new folder$"):
+    with pytest.raises(ConfigurationError, match=r"run is not empty; choose a new folder$"):
         on_disk(tmp_path / "run", wide(), least_memory(1))
     assert (tmp_path / "run" / foreign).read_text() == "mine"
 
@@ -165,6 +166,19 @@ def test_a_worker_whose_own_array_is_full_has_its_candidates_settled(
     monkeypatch.setattr(candidates, "Visited", Short)
     on_disk(tmp_path / "run", wide(), ENOUGH, max_depth=1)
     assert answer(on_disk(tmp_path / "run", wide(), 2 << 20, workers)) == in_memory(wide())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_log_has_room_for_what_was_deferred_and_a_call_that_expands_for_all(
+    tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing checks its bounds, and the budget is looked at between calls only."""
+    logs: list[int] = []
+    monkeypatch.setattr(candidates, "reserve", lambda count: (logs.append(8 * count), reserve(count))[1])
+    memory = least_memory(workers)
+    on_disk(tmp_path / "run", wide(), memory, workers, max_depth=14)
+    steps = SIDES * delayed.LEAST_CALL * (workers + 1)
+    assert min(logs[:workers]) > memory + 2 * native_delayed.LOG_PARTS * steps - 8
 
 
 @pytest.mark.slow
