@@ -33,8 +33,9 @@ class CandidateShard(Shard):
         self._note_candidates = loops.function("note_candidates", 4)
         self._count_steps = loops.function("count_steps", 4)
         self._keep_unmarked = loops.function("keep_unmarked", 3)
-        # A call that helps others may log what all of them expand, on top of what the budget allows.
-        self._log = reserve((memory + LOG_BYTES * visited.workers * most * max(shape.actions, 1)) // 8)
+        # On top of what the budget allows, a call may log what it deferred in the last one, and what all workers expand, if
+        # it helps them; nobody looks at the budget in between.
+        self._log = reserve((memory + LOG_BYTES * (visited.workers + 1) * most * max(shape.actions, 1)) // 8)
         self.context[slots.LOG] = address(self._log)
         self.context[slots.LOG_STEPS] = loops.address("log_steps")
 
@@ -46,6 +47,11 @@ class CandidateShard(Shard):
     def room(self) -> int:
         """How many numbers its candidates may have."""
         return self._visited.apart
+
+    @property
+    def has_no_room(self) -> bool:
+        """Whether its own array is as good as full, which a larger table does not mend."""
+        return self.context[slots.ROOM] - self.context[slots.COUNT] < table.FEW
 
     @property
     def most_candidates(self) -> int:

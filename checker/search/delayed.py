@@ -149,8 +149,11 @@ class DelayedSearch:
         return sum(sizes)
 
     def _has_grown(self) -> bool:
-        """Makes the table larger; False if the budget is reached."""
-        if self.shards[0].at_memory_limit:
+        """Makes the table larger; False if the budget is reached, or a worker's array is full.
+
+        All parts grow or none does: a part that stayed behind would be looked into where nothing of it stands.
+        """
+        if self.shards[0].at_memory_limit or any(shard.has_no_room for shard in self.shards):
             return False
         self._each(lambda worker: self.shards[worker].grow())
         if any(shard.is_broken for shard in self.shards):

@@ -44,7 +44,7 @@ both."""
 LOCAL = Capabilities(
     "local",
     Storage.OPTIONAL,
-    no_stored_graph_properties=Unsupported("in a stored run", "leave --run-dir, --resume and --master out"),
+    no_stored_graph_properties=Unsupported("in a stored run", "leave --run-dir, --resume, --disk and --master out"),
 )
 
 T = TypeVar("T")

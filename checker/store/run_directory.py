@@ -38,6 +38,8 @@ HASHES = "structural"
 """How the rules and what is looked for are hashed. In older directories, which do not say, by the order in which expressions
 were made."""
 DEFAULT_BUCKETS = 64
+PARTS = ("commits", "levels", "scratch")
+LOCK, ABOUT = "run.lock", "run.json"
 
 
 @dataclass(frozen=True)
@@ -64,21 +66,21 @@ class RunDirectory:
 
     @classmethod
     def create(cls, path: Path, question: Question, buckets: int = DEFAULT_BUCKETS) -> RunDirectory:
-        """A new run in a folder that is empty or does not exist yet."""
+        """A new run in a folder that does not exist yet, is empty, or has what a run leaves that ended before it began."""
         if not 1 <= buckets <= MAX_BUCKETS:
             raise ConfigurationError(f"{buckets} buckets are requested; choose from 1 to {MAX_BUCKETS:,}")
-        if (path / "run.json").exists():
+        if (path / ABOUT).exists():
             raise ConfigurationError(f"{path} already holds a run; resume it with --resume {path}, or name another folder")
         try:
             path.mkdir(parents=True, exist_ok=True)
-            if any(path.iterdir()):
-                raise ConfigurationError(f"{path} is not empty; choose a new folder for --run-dir")
-            for part in ("commits", "levels", "scratch"):
-                (path / part).mkdir()
+            if not _holds_nothing(path):
+                raise ConfigurationError(f"{path} is not empty; choose a new folder")
+            for part in PARTS:
+                (path / part).mkdir(exist_ok=True)
             run = cls(path, buckets, None, identity_of(question))
             run._take_lock()
         except FileExistsError:
-            raise ConfigurationError(f"{path} is a file; name a folder as --run-dir") from None
+            raise ConfigurationError(f"{path} is a file; name a folder") from None
         except OSError as error:
             raise cannot_write(path, error) from None
         return run
@@ -88,12 +90,12 @@ class RunDirectory:
         """An existing run of the same question; refused with a sentence if it is another's or damaged."""
         if not path.is_dir():
             raise SystemFailure(f"there is no run directory {path}; a search with --run-dir {path} would make it")
-        if not (path / "run.json").is_file():
+        if not (path / ABOUT).is_file():
             raise SystemFailure(f"{path} is not a run directory: {path / 'run.json'} is missing")
-        about = read_document(path / "run.json")
+        about = read_document(path / ABOUT)
         if about.get("format") != FORMAT:
             raise SystemFailure(f"{path / 'run.json'} is of format {about.get('format')!r}, and this acked reads {FORMAT}")
-        refuse_another_question(path / "run.json", about.get("identity", {}), identity_of(question))
+        refuse_another_question(path / ABOUT, about.get("identity", {}), identity_of(question))
         run = cls(path, int(about["buckets"]), about["layout"], about["identity"])
         try:
             run._take_lock()
@@ -120,7 +122,7 @@ class RunDirectory:
             self._lock = None
 
     def _take_lock(self) -> None:
-        lock = open(self.path / "run.lock", "ab")  # noqa: SIM115  (held until `close`)
+        lock = open(self.path / LOCK, "ab")  # noqa: SIM115  (held until `close`)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -147,7 +149,7 @@ class RunDirectory:
         if self.layout is None:
             self.layout = codec.fingerprint
             write_document(
-                self.path / "run.json",
+                self.path / ABOUT,
                 {"format": FORMAT, "identity": dict(self.identity), "buckets": self.buckets, "layout": self.layout},
             )
         elif self.layout != codec.fingerprint:
@@ -263,6 +265,15 @@ def _described(key: str, value: object) -> str:
         what = "dropped clauses" if key == "drop" else key
         return f"the {what} {', '.join(map(str, value))}" if value else f"no {what}"
     return f"{key} {value}"
+
+
+def _holds_nothing(path: Path) -> bool:
+    """Whether a folder is empty but for what is made before `run.json` is: empty folders, a lock, and its temporary file."""
+    for entry in path.iterdir():
+        is_part = entry.name in PARTS and entry.is_dir() and not any(entry.iterdir())
+        if not is_part and entry.name not in (LOCK, f".{ABOUT}.part"):
+            return False
+    return True
 
 
 # -- documents ------------------------------------------------------------------------------------------------------

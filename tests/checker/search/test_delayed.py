@@ -11,8 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from acked.checker.bounds import Bounds
-from acked.checker.errors import SystemFailure
+from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.native import candidates
+from acked.checker.native import delayed as native_delayed
+from acked.checker.native.shard import Visited, reserve
 from acked.checker.observer import Observer, Progress
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -108,6 +110,23 @@ def test_a_run_that_was_killed_goes_on_beyond_memory_or_in_it(tmp_path: Path, ke
     assert answer(on_disk(path, wide(), ENOUGH, 2)) == expected
 
 
+def test_a_run_that_was_killed_before_it_began_begins(tmp_path: Path) -> None:
+    """While it compiled, so that neither `run.json` nor a level was written."""
+    path = tmp_path / "run"
+    RunDirectory.create(path, wide(), 5).close()
+    (path / ".run.json.part").write_text("{")
+    assert answer(on_disk(path, wide(), least_memory(1))) == in_memory(wide())
+
+
+@pytest.mark.parametrize("foreign", ["notes.txt", "levels/notes.txt", "run.json.part"])
+def test_a_folder_with_something_else_in_it_is_no_place_for_a_run(tmp_path: Path, foreign: str) -> None:
+    RunDirectory.create(tmp_path / "run", wide(), 5).close()
+    (tmp_path / "run" / foreign).write_text("mine")
+    with pytest.raises(ConfigurationError, match=r"run is not empty; choose a new folder$"):
+        on_disk(tmp_path / "run", wide(), least_memory(1))
+    assert (tmp_path / "run" / foreign).read_text() == "mine"
+
+
 def test_bounds_end_it_and_the_next_run_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "run"
     assert on_disk(path, wide(), least_memory(1), max_depth=15).stopped is StopReason.MAX_DEPTH
@@ -130,6 +149,36 @@ def test_a_level_whose_candidates_have_no_room_together_is_settled_in_parts(
     on_disk(tmp_path / "run", wide(), ENOUGH, max_depth=3)
     assert answer(on_disk(tmp_path / "run", wide(), 200_000 * workers, workers)) == in_memory(wide())
     assert max(settled.count(level) for level in set(settled)) >= 3
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.usefixtures("_never_loads")
+def test_a_worker_whose_own_array_is_full_has_its_candidates_settled(
+    tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where there is little address space; the table could grow, and must not in some parts only."""
+
+    class Short(Visited):
+        def __init__(self, words: int, workers: int, memory: int) -> None:
+            super().__init__(words, workers, memory)
+            self.room = min(self.room, 200)
+
+    monkeypatch.setattr(candidates, "Visited", Short)
+    on_disk(tmp_path / "run", wide(), ENOUGH, max_depth=1)
+    assert answer(on_disk(tmp_path / "run", wide(), 2 << 20, workers)) == in_memory(wide())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_log_has_room_for_what_was_deferred_and_a_call_that_expands_for_all(
+    tmp_path: Path, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing checks its bounds, and the budget is looked at between calls only."""
+    logs: list[int] = []
+    monkeypatch.setattr(candidates, "reserve", lambda count: (logs.append(8 * count), reserve(count))[1])
+    memory = least_memory(workers)
+    on_disk(tmp_path / "run", wide(), memory, workers, max_depth=14)
+    steps = SIDES * delayed.LEAST_CALL * (workers + 1)
+    assert min(logs[:workers]) > memory + 2 * native_delayed.LOG_PARTS * steps - 8
 
 
 @pytest.mark.slow

@@ -56,7 +56,8 @@ def test_a_spec_that_makes_no_sense_is_refused(lines: str, said_of_it: str) -> N
     ("options", "said_of_it"),
     [
         (["--engine", "spark"], "not over Spark; use --engine local"),
-        (["--run-dir", "run"], "leave --run-dir, --resume and --master out"),
+        (["--run-dir", "run"], "leave --run-dir, --resume, --disk and --master out"),
+        (["--disk", "run"], "leave --run-dir, --resume, --disk and --master out"),
         (["--symmetry"], "leave symmetry out"),
     ],
 )

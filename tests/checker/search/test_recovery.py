@@ -222,5 +222,5 @@ def test_a_stored_run_is_refused(tmp_path: Path) -> None:
 def test_the_command_refuses_before_anything_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["check", str(SPECS / "kafka-19522.toml"), "--run-dir", str(tmp_path / "run")])
     assert code == 151
-    assert "leave --run-dir, --resume and --master out" in capsys.readouterr().err
+    assert "leave --run-dir, --resume, --disk and --master out" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
