@@ -272,7 +272,7 @@ class LocalSearch:
         assert self._stored is not None
         assert self._delayed is not None
         return (
-            f"memory was full at level {self._delayed.first_level}; from there the visited states were on disk, "
+            f"from level {self._delayed.first_level} on the visited states were on disk, "
             f"{self._stored.stored_bytes / 1e6:,.0f} MB in all"
         )
 
