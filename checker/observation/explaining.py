@@ -7,52 +7,14 @@ has none which clause forbids it, or what the line tells that is not so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from acked.checker.observation.describing import broker_in_words, code_in_words, controller_in_words
 from acked.checker.observation.events import Event, Says, shown
+from acked.checker.observation.moves import PASSED_OVER, Move, Told, Way, move
 from acked.checker.observation.subject import Subject
 from acked.model.concrete.program import State
 from acked.model.concrete.reading import Step
 from acked.model.language.domain import Plain
-
-Told = Callable[[State, State], str | None]
-"""What a line tells of the states before and after its steps: None if it is so, else what is not."""
-
-
-@dataclass(frozen=True)
-class Move:
-    """One step of the model: the action, the indices and truth values that are bound, and its numbers and sets as codes."""
-
-    action: str
-    bound: tuple[tuple[str, Plain], ...]
-    numbers: tuple[int, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """As other parts of acked write a step."""
-        return f"{self.action}({', '.join(f'{name}={value}' for name, value in self.bound)})"
-
-
-PASSED_OVER = "a leader epoch without a leader"
-"""What stands among steps where the controller gives nobody an epoch of its own.
-
-The model's controller counts only epochs in which somebody leads. Rules compare epochs and never count them, so a run with a
-number that nobody uses is one without, numbered otherwise.
-"""
-
-
-def move(action: str, *numbers: int, **bound: Plain) -> Move:
-    """A step by its action."""
-    return Move(action, tuple(bound.items()), numbers)
-
-
-@dataclass(frozen=True)
-class Way:
-    """How an event is explained: the steps in a row, none where it only shows what is so, and the state after them."""
-
-    moves: tuple[Move, ...]
-    after: State
 
 
 class Explainer:
@@ -97,6 +59,9 @@ class Explainer:
 
     def departing_ways(self, event: Event, answer: Event, state: State) -> Iterator[Way]:
         """Every way to explain that a leader notes a fetch, or its follower hears who leads, after an answer has departed."""
+        if answer.says is Says.TRUNCATES:
+            yield from self._departing_truncations(event, answer, state)
+            return
         follower, leader = self.subject.index[answer.by], self.subject.index.get(answer["leader"], -1)
         theirs, took = self.subject.at[leader], answer["leader_hw"]
         read = self._is(theirs.hw, took, "that the leader's HW was", took, before=True)
@@ -109,6 +74,19 @@ class Explainer:
             departs = move(action, answer["offset"] + answer["records"], follower=follower, leader=leader)
             for moves, told in plans:
                 yield from self._follow((departs, *moves), state, self._both(read, told))
+
+    def _departing_truncations(self, event: Event, truncates: Event, state: State) -> Iterator[Way]:
+        place = self.subject.at[self._me(truncates)]
+        departs = move("FetchDivergingLate", follower=self._me(truncates), leader=state[place.leader] - 1)
+        to = self._is(place.late_cut, 1 + truncates["to"], "that the log is cut to", truncates["to"])
+        for moves, told in list(self._plans[event.says](event, state)):
+            yield from self._follow((departs, *moves), state, self._both(to, self._carries(place.late_hw, truncates), told))
+
+    def is_told_to_truncate(self, broker: int, state: State) -> bool:
+        """Whether the broker's log diverges from its leader's, so that an answer may tell it to truncate."""
+        leader = state[self.subject.at[broker].leader] - 1
+        departs = move("FetchDivergingLate", follower=broker, leader=leader)
+        return leader not in (-1, broker) and self._take(departs, state) is not None
 
     def reasons(self, event: Event, state: State) -> tuple[str, ...]:
         """Why an event has no explanation in a state; empty if it has one."""
@@ -397,12 +375,29 @@ class Explainer:
         place = self.subject.at[me]
         told = self._is(place.end, event["to"], "that the log is cut to", event["to"])
         leader = state[place.leader] - 1
+        if leader >= 0 and event.get("leader") is not None:
+            follows = self._is(place.leader, 1 + self.subject.index.get(event["leader"], -1), "leader", event["leader"])
+            told = self._both(follows, told)
         if leader >= 0 and leader != me:
             if self.subject.concrete.has("TruncateByEpoch"):
                 yield (move("TruncateByEpoch", follower=me, leader=leader),), told
             if event["to"] < state[place.end]:
-                yield (move("FetchDiverging", follower=me, leader=leader),), told
+                took = told
+                if event.get("hw") is not None:
+                    took = self._both(told, self._is(place.hw, min(event["hw"], event["to"]), "HW", event["hw"]))
+                if state[place.late_cut]:
+                    late = self._carries(place.late_hw, event, before=True)
+                    yield (move("LateAnswerCounts", follower=me),), self._both(late, took)
+                read = self._carries(self.subject.at[leader].hw, event, before=True)
+                yield (move("FetchDiverging", follower=me, leader=leader),), self._both(read, took)
         yield (), told
+
+    def _carries(self, leaf: int, truncates: Event, before: bool = False) -> Told:
+        """That the answer that tells to truncate had this high watermark, which is told to 3.4.0 (KAFKA-14704)."""
+        carried = truncates.get("leader_hw")
+        if carried is None:
+            return lambda *_: None
+        return self._is(leaf, carried, "that the leader's HW was", carried, before)
 
     def _restarts(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         me = self._me(event)

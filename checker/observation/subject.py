@@ -65,6 +65,7 @@ class Places:
     known: tuple[int, ...]
     late_leader: int
     late_hw: int
+    late_cut: int
 
 
 class Subject:
@@ -118,6 +119,7 @@ class Subject:
             down=self._leaf("broker", r, "down"),
             late_leader=self._leaf("late", r, "leader"),
             late_hw=self._leaf("late", r, "hw"),
+            late_cut=self._leaf("late", r, "truncate_to"),
             known=tuple(self._leaf("known_end", r, other) for other in range(len(self.brokers))),
         )
 

@@ -14,9 +14,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from acked.checker.observation.events import CONTROLLER, Event, Says
-from acked.checker.observation.explaining import Explainer, Move, Way
+from acked.checker.observation.explaining import Explainer
+from acked.checker.observation.moves import Move, Way
 from acked.checker.observation.subject import Subject
 from acked.model.concrete.program import State
 
@@ -341,7 +343,38 @@ class Walk:
                 if self.state[self.subject.at[index].late_leader]:
                     yield from self._ways((number,), (event,), asked)
             asked = (*asked[:index], None, *asked[index + 1 :])
+            truncates = self._late_truncation(number, index) if event.says is not Says.RESTARTS else None
+            if truncates is not None:
+                ways = self.explainer.departing_ways(event, truncates, self.state)
+                departs = self._made(ways, (number,), (event,), asked)
+                now = self._ways((number,), (event,), asked)
+                yield from chain(now, departs) if self._leads_by(truncates, event) else chain(departs, now)
+                return
         yield from self._ways((number,), (event,), asked)
+
+    def _late_truncation(self, number: int, broker: int) -> Event | None:
+        """The line that a follower truncates, after it has heard of a leader epoch, if its former leader may have told it to.
+
+        Which fetch that was its leader does not print. None where answers of former epochs are dropped (KAFKA-18991).
+        """
+        if self._names_epoch or not self.explainer.is_told_to_truncate(broker, self.state):
+            return None
+        end = self.state[self.subject.at[broker].end]
+        for event in self._ahead(number):
+            if event.says is Says.TRUNCATES and event["to"] < end:
+                return event
+            if event.says in (Says.RESTARTS, Says.TAKES_ANSWER, Says.APPENDS):
+                return None
+        return None
+
+    def _leads_by(self, truncates: Event, heard: Event) -> bool:
+        """Whether the leader of whom a follower hears leads in that epoch before the follower truncates, by their times."""
+        leader = self.subject.index.get(truncates.get("leader", heard.get("leader")), -1)
+        if leader < 0 or self.state[self.subject.at[leader].epoch] > heard["epoch"]:
+            return True
+        lane = self._lanes[self._own[leader]]
+        ahead = lane.events[lane.taken :]
+        return any(e.says is Says.LEADS and e["epoch"] >= heard["epoch"] and e.at <= truncates.at for e in ahead)
 
     def _departs(self, follower: int, lanes: tuple[int, ...], event: Event, asked: Asked) -> Iterator[_Choice]:
         """The event together with the departure of the answer that the follower, by its lane, takes in a later epoch."""
@@ -355,20 +388,27 @@ class Walk:
         None where answers of former epochs are dropped (KAFKA-18991).
         """
         wanted = asked[self.subject.index[self._owners[number]]]
+        if wanted is None or self._names_epoch:
+            return None
+        for event in self._ahead(number):
+            if event.says is Says.RESTARTS:
+                return None
+            if event.says is Says.TAKES_ANSWER and event["leader"] == wanted[0]:
+                return event if event["offset"] == wanted[1] else None
+        return None
+
+    def _ahead(self, number: int) -> Iterator[Event]:
+        """The events of a lane after its head, as far ahead as lanes may be apart."""
         lane = self._lanes[number]
         head = lane.head()
-        if wanted is None or head is None or self._names_epoch:
-            return None
+        if head is None:
+            return
         at = lane.taken + 1
         while True:
-            for event in lane.events[at:]:
-                if event.says is Says.RESTARTS:
-                    return None
-                if event.says is Says.TAKES_ANSWER and event["leader"] == wanted[0]:
-                    return event if event["offset"] == wanted[1] else None
+            yield from lane.events[at:]
             at = len(lane.events)
             if self._next is None or self._next.at > head.at + self.slack.between:
-                return None
+                return
             self._read_until(self._next.at)
 
     def _ways(self, lanes: tuple[int, ...], events: tuple[Event, ...], asked: Asked) -> Iterator[_Choice]:

@@ -154,7 +154,7 @@ class Lines:
                 if tells is Tells.NOTHING:
                     return None
                 fields = {key: _value(key, value) for key, value in match.groupdict().items() if value is not None}
-                if tells is Tells.GOT:
+                if tells in (Tells.GOT, Tells.TRUNCATING):
                     fields["leader"] = int(NUMBERS.findall(message[message.find("leaderId=") :])[0])
                 return Fact(tells, at + int(ms), thread, fields, file, number, text)
         if logger in STRICT and self._is_unknown(message):

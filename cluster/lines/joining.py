@@ -139,9 +139,10 @@ class Joiner:
             if fact.tells is Tells.TOOK and (Tells.APPENDED in held or not self._takes_before_truncating()):
                 self._flush(thread)
         elif held and held[-1] is Tells.TOOK and fact.tells in (Tells.TRUNCATING, Tells.CUT):
-            # The model's follower leaves its high watermark alone there, and takes the leader's with the next answer.
-            got, thread.held = thread.held[0], []
-            self._emit(got, Says.TRUNCATES, {"to": fact.fields["to"]}, shown=fact)
+            got, took = thread.held[0].fields, thread.held[-1].fields
+            told = {"to": fact.fields["to"], "leader": got["leader"], "leader_hw": got["leader_hw"], **took}
+            self._emit(thread.held[0], Says.TRUNCATES, told, shown=fact)
+            thread.held = []
         elif held and held[0] is Tells.TRUNCATING and fact.tells is Tells.CUT:
             self._flush(thread)
         else:
@@ -213,7 +214,7 @@ class Joiner:
             case Tells.RAISED:
                 self._emit(first, Says.RAISES_HW, {"hw": first.fields["hw"], **self._cut()})
             case Tells.TRUNCATING | Tells.CUT:
-                self._emit(first, Says.TRUNCATES, {"to": first.fields["to"]})
+                self._emit(first, Says.TRUNCATES, first.fields)
             case Tells.ALTERED | Tells.CHANGED | Tells.REPLAYED:
                 self._change(held)
             case Tells.TOOK:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from acked.checker.observation.events import CONTROLLER, Event
-from acked.checker.observation.explaining import Move
+from acked.checker.observation.moves import Move
 from acked.checker.observation.validation import Verdict
 from acked.model.concrete.program import State
 from acked.reports.console import harmless

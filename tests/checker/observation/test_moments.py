@@ -18,9 +18,9 @@ def said(at: int, by: int, says: Says, **fields: Any) -> Event:
     return checked(Event(at, by, says, sets, "log", at, f"{by} {says.value}"))
 
 
-def verdict_of(isr: set[int], *events: Event, release: str = "4.1") -> Verdict:
+def verdict_of(isr: set[int], *events: Event, release: str = "4.1", **settings: object) -> Verdict:
     created = said(0, CONTROLLER, Says.CREATES, replicas={0, 1, 2}, isr=isr, leader=0, epoch=0)
-    return validate(Subject(release, [0, 1, 2]), created, events)
+    return validate(Subject(release, [0, 1, 2], settings), created, events)
 
 
 @pytest.mark.parametrize(("elected_in", "is_valid"), [(2, True), (1, False), (3, False)])
@@ -211,3 +211,89 @@ def test_a_follower_hears_who_leads_while_its_fetcher_appends_an_answer(appendin
         release="3.4.1",
     )
     assert found.is_valid == bool(appending)
+
+
+# -- answers that tell to truncate --------------------------------------------------------------------------------------
+
+
+def deposed(*events: Event) -> tuple[Event, ...]:
+    """Broker 0 has a record more than broker 1, which leads after it in epoch 1."""
+    return (
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1, 2}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(3, 0, Says.APPENDS, offset=0, next=1),
+        said(4, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=0),
+        said(5, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(6, 0, Says.APPENDS, offset=1, next=2),
+        said(10, CONTROLLER, Says.CHANGES, leader=1, epoch=1),
+        said(11, 1, Says.LEADS, epoch=1, offset=1, hw=0, isr={0, 1, 2}),
+        *events,
+    )
+
+
+SHRINKS = (
+    said(900, 1, Says.ASKS_TO_SHRINK, followers={0, 2}),
+    said(1_000, CONTROLLER, Says.COMMITS_ISR, leader=1, was={0, 1, 2}, isr={1}, epoch=2),
+)
+"""To 3.5 each removal from the ISR takes a leader epoch, of which the leader hears as of any other."""
+LEADS_ALONE = said(1_020, 1, Says.LEADS, epoch=2, offset=1, hw=0, isr={1}, raised=1)
+
+
+@pytest.mark.parametrize(
+    ("release", "told", "is_valid"),
+    [
+        ("3.3.2", {"leader_hw": 1, "hw": 1}, True),
+        ("3.3.2", {}, True),
+        ("3.3.2", {"leader_hw": 1, "hw": 0}, False),
+        ("3.3.2", {"leader_hw": 2, "hw": 2}, False),
+        ("3.3.2", {"leader_hw": 1, "hw": 1, "leader": 2}, False),
+        ("3.4.1", {"leader_hw": 1, "hw": 1}, False),
+        ("3.4.1", {}, False),
+    ],
+)
+def test_to_3_4_0_a_follower_takes_the_high_watermark_that_comes_with_the_news_that_logs_diverge(
+    release: str, told: dict[str, Any], is_valid: bool
+) -> None:
+    """By the line of the next leader epoch the follower's is 1, as its leader's was (KAFKA-14704)."""
+    events = deposed(
+        *SHRINKS,
+        LEADS_ALONE,
+        said(1_100, 0, Says.FOLLOWS, leader=1, epoch=2, offset=2, hw=0),
+        said(1_200, 0, Says.TRUNCATES, to=1, **{"leader": 1, **told}),
+        said(9_000, CONTROLLER, Says.CHANGES, leader=-1, epoch=3),
+        said(9_100, 0, Says.FOLLOWS, leader=-1, epoch=3, offset=1, hw=1),
+        said(9_500, CONTROLLER, Says.UNFENCES, broker=1),
+        said(9_900, CONTROLLER, Says.CHANGES, leader=1, epoch=4),
+        said(10_000, 0, Says.FOLLOWS, leader=1, epoch=4, offset=1, hw=1),
+    )
+    assert verdict_of({0, 1, 2}, *events, release=release).is_valid == is_valid
+
+
+@pytest.mark.parametrize(
+    ("release", "told", "names_epoch", "is_valid"),
+    [
+        ("3.3.2", {"leader_hw": 0, "hw": 0}, False, True),
+        ("3.3.2", {"leader_hw": 0, "hw": 1}, False, False),
+        ("3.5.1", {}, False, True),
+        ("3.5.1", {}, True, False),
+    ],
+)
+@pytest.mark.parametrize("heard", [True, False])
+def test_an_answer_of_the_former_epoch_truncates_in_the_next_one_where_releases_take_it(
+    heard: bool, release: str, told: dict[str, Any], names_epoch: bool, is_valid: bool
+) -> None:
+    """The leader's high watermark rises as it hears of the next epoch, or it dies before it hears of that."""
+    events = deposed(
+        said(20, 0, Says.FOLLOWS, leader=1, epoch=1, offset=2, hw=0),
+        *SHRINKS,
+        said(1_001, 0, Says.FOLLOWS, leader=1, epoch=2, offset=2, hw=0),
+        said(1_010, 0, Says.TRUNCATES, to=1, leader=1, **told),
+        LEADS_ALONE if heard else said(9_000, 1, Says.RESTARTS, hw=0, end=1),
+    )
+    found = verdict_of({0, 1, 2}, *events, release=release, answer_names_epoch=names_epoch)
+    if heard and release == "3.5.1":
+        assert found.is_valid  # Nothing tells it from an answer that came at once.
+        return
+    assert found.is_valid == is_valid
+    if is_valid:
+        assert (found.steps["FetchDivergingLate"], found.steps["LateAnswerCounts"]) == (1, 1)
