@@ -9,6 +9,7 @@ import pytest
 from acked.checker.observation.events import CONTROLLER, Event, Says, checked
 from acked.checker.observation.subject import Subject
 from acked.checker.observation.validation import Verdict, validate
+from acked.checker.observation.walking import Slack
 from acked.cluster.lines.recorded import Recording
 from tests.observations import OBSERVED
 
@@ -82,11 +83,15 @@ def test_a_broker_that_starts_again_may_lead_in_a_former_epoch_and_does_nothing_
     assert found.is_valid == is_valid
 
 
-def test_a_run_with_zookeeper_is_valid_from_its_files() -> None:
-    recording = Recording([str(OBSERVED / "zookeeper-2.8.2")], "exercise", 0)
+def verdict_on_files(folder: str, slack: Slack | None = None, **settings: object) -> Verdict:
+    recording = Recording([str(OBSERVED / folder)], "exercise", 0)
     begun = recording.begin()
-    subject = Subject(begun.releases[0], sorted(begun.created["replicas"]), begun.settings)
-    found = validate(subject, begun.created, recording.events())
+    subject = Subject(begun.releases[0], sorted(begun.created["replicas"]), {**begun.settings, **settings})
+    return validate(subject, begun.created, recording.events(), slack=slack)
+
+
+def test_a_run_with_zookeeper_is_valid_from_its_files() -> None:
+    found = verdict_on_files("zookeeper-2.8.2")
     assert found.is_valid, found.stuck or found.broken
     assert found.explained > 3_000
     steps = {"Crash", "Restart", "ElectLeader", "LoseSession", "RegainSession", "AskToExpand", "CommitAlterPartition"}
@@ -214,6 +219,18 @@ def test_a_follower_hears_who_leads_while_its_fetcher_appends_an_answer(appendin
 
 
 # -- answers that tell to truncate --------------------------------------------------------------------------------------
+
+
+def test_a_real_3_3_2_takes_the_high_watermark_that_comes_with_the_news_that_logs_diverge() -> None:
+    """A former leader's falls from 37 to 36 before it truncates from 38 to 37 (KAFKA-14704)."""
+    found = verdict_on_files("truncation-3.3.2")
+    assert found.is_valid, found.stuck or found.broken
+    assert found.steps["FetchDiverging"] == 1
+    mended = verdict_on_files("truncation-3.3.2", Slack(nodes=20), truncation_before_hw=True)
+    assert mended.stuck is not None
+    first, reasons = mended.stuck.open[0]
+    assert (first.says, first["leader_hw"], first["hw"], first["to"]) == (Says.TRUNCATES, 36, 36, 37)
+    assert "after FetchDiverging(follower 0, leader 1): the line says HW 36, and by the rules it is 37" in reasons
 
 
 def deposed(*events: Event) -> tuple[Event, ...]:
