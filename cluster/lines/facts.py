@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import re
 import sys
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from acked.checker.errors import SpecUnreadable
-from acked.cluster.lines.following import Following
+from acked.cluster.lines.following import ANOTHER, Following, readable
 from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells, first_word
 
 HEAD = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[.,](\d{3}) ([A-Z]+) +\[([^\]]*)\] (\S+) (.*)")
@@ -117,6 +116,9 @@ class Lines:
                     if text is None:
                         yield None
                         continue
+                    if text == ANOTHER:
+                        number = 0
+                        continue
                     number += 1
                     node.lines += 1
                     if node.number is None and (found := NODE.search(text)):
@@ -129,7 +131,9 @@ class Lines:
                         self._note_setting(node, text)
 
     def _opened(self, file: str, is_last: bool) -> AbstractContextManager[Iterable[str | None]]:
-        return self._following.opened(file) if self._following is not None and is_last else opened(file)
+        if self._following is None:
+            return opened(file)
+        return self._following.opened(file) if is_last else self._following.finished(file)
 
     def _fact(self, node: Node, file: str, number: int, text: str) -> Fact | None:
         head = HEAD.match(text)
@@ -209,16 +213,13 @@ def opened(file: str) -> Iterator[Iterable[str]]:
     if file == STDIN:
         yield sys.stdin
         return
-    try:
-        with (gzip.open if file.endswith(".gz") else open)(file, "rt", encoding="utf-8", errors="replace") as stream:
-            yield stream
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise SpecUnreadable(f"{file} cannot be read: {reason}") from error
+    opens = gzip.open if file.endswith(".gz") else open
+    with readable(file), opens(file, "rt", encoding="utf-8", errors="replace") as stream:
+        yield stream
 
 
 def files_of(paths: Sequence[str]) -> list[str]:
-    """The files that are meant, of a folder all below it that are called `log` or something with `.log`.
+    """The files that are meant, of a folder all below it that are called `log`, `log.1` and so on, or something with `.log`.
 
     `SpecUnreadable` where there is none.
 
@@ -229,7 +230,7 @@ def files_of(paths: Sequence[str]) -> list[str]:
         if path == STDIN or not Path(path).is_dir():
             found.append(path)
             continue
-        named = [*Path(path).rglob("*.log*"), *Path(path).rglob("log")]
+        named = [*Path(path).rglob("*.log*"), *Path(path).rglob("log"), *Path(path).rglob("log.[0-9]*")]
         inside = sorted(str(file) for file in named if file.is_file() and not SEGMENT.match(file.name))
         if not inside:
             raise SpecUnreadable(f"{path} has no log files: none in it has a name with .log")

@@ -49,7 +49,10 @@ class Recording:
         """`decided` are the records of the metadata log about the partition, in its order; `following`: files still grow."""
         self.name = f"{topic}-{partition}"
         self._lines = Lines(topic, partition, following=following)
-        self.nodes = nodes_of(files_of(paths))
+        files = files_of(paths)
+        if following is not None:
+            following.hold(files)
+        self.nodes = nodes_of(files)
         streams = [Joiner(node).events(self._lines.facts(node)) for node in self.nodes]
         self._merged: Iterator[Event] = (
             heapq.merge(*map(_told, streams), key=lambda event: event.at) if following is None else following.merged(streams)
