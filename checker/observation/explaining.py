@@ -439,6 +439,8 @@ class Explainer:
                 if away:
                     yield (election, *away), told
         if leader is None and was == isr:
+            for action in ("MoveDirectory", "ChangeConfiguration") if event.get("elr") == frozenset() else ():
+                yield (move(action),), told
             yield (), told
 
     def _lost(self, index: int, state: State) -> Move:

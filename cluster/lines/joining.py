@@ -58,6 +58,7 @@ class Joiner:
         self._started = False
         self._takes_first: bool | None = None
         self._end: int | None = None
+        self._was_there = False
         self._replicas: dict[str, Any] = {}
         self._last_answer: tuple[Fact, dict[str, Any]] | None = None
         self._is_cut = False
@@ -110,9 +111,10 @@ class Joiner:
             self._complete_answer(fact.fields["end"])
             return
         if fact.tells is Tells.LOADED:
-            if self._started and self._end is not None:
-                self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end})
-            self._started, self._end = False, None
+            if self._started and (self._end is not None or self._was_there):
+                # Where no log was found that was there before, the disk is another.
+                self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end or 0})
+            self._started, self._end, self._was_there = False, None, True
             return
         if fact.tells is Tells.PLACED:
             self._replicas = fact.fields  # ZooKeeper's controller says in its next line who leads.

@@ -245,6 +245,7 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(Tells.CREATED, (CONTROLLER,), rf"Created partition {_CREATED}", ("3.4.1",)),
     Wording(Tells.ALTERED, (CONTROLLER,), r"Node (?P<leader>\d+) has altered ISR for TP(?:\. | to )", BOTH),
     Wording(Tells.CHANGED, (CONTROLLER,), _CHANGE, BOTH),
+    Wording(Tells.CHANGED, (CONTROLLER,), rf"UNCLEAN {_CHANGE}", ("4.1.0",)),
     Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED_39, ("3.6.2", "3.9.1")),
     Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED, ("4.4.0",)),
     Wording(Tells.NOTHING, (CONTROLLER,), r"handleBrokerFenced: changing partition\(s\): ", BOTH),
