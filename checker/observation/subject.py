@@ -85,8 +85,9 @@ class Subject:
         profile = {name: item.value for name, item in partition.profile(self.rules, self._plane()).items()}
         given = {**profile, **CIRCUMSTANCES, **(settings or {}), "replicas": len(self.brokers), "log_size": 1}
         given["max_leader_epoch"] = 1
-        keeps_eligible = given["eligible_leader_replicas"]
-        given |= {"config_changes": keeps_eligible, "directories_move": keeps_eligible and not given["assignment_keeps_elr"]}
+        forgets = given["eligible_leader_replicas"]
+        given.setdefault("config_changes", forgets)
+        given.setdefault("directories_move", forgets and not given["assignment_keeps_elr"])
         try:
             self.concrete = Concrete(
                 partition, given, searched=(Offset,), beyond={"log_size": LARGEST, "max_leader_epoch": LARGEST}, unseen=UNSEEN

@@ -166,6 +166,23 @@ def test_a_broker_that_is_back_within_its_session_leaves_the_isr_when_the_contro
     assert found.tried < 2 * found.explained
 
 
+@pytest.mark.parametrize(("release", "is_valid"), [("4.1.0", True), ("4.3.1", False)])
+def test_a_new_directory_makes_the_controller_forget_eligible_leaders_to_4_2(release: str, is_valid: bool) -> None:
+    """As a real 4.1.0 does; from 4.3 an assignment keeps them, and min.insync.replicas was not set anew either."""
+    found = verdict_of(
+        {0, 1},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(1_000, CONTROLLER, Says.CHANGES, was={0, 1}, isr={0}, elr={1}, version=1),
+        said(2_000, CONTROLLER, Says.CHANGES, elr=set(), version=2),
+        release=release,
+        min_insync_replicas=2,
+        config_changes=False,
+    )
+    assert found.is_valid == is_valid
+    assert not is_valid or found.steps["MoveDirectory"] == 1
+
+
 # -- answers that are late --------------------------------------------------------------------------------------------
 
 
