@@ -45,3 +45,12 @@ class Way:
 
     moves: tuple[Move, ...]
     after: State
+
+
+def both(*parts: Told) -> Told:
+    """That all parts are so; else what the first is not that is not."""
+
+    def check(before: State, after: State) -> str | None:
+        return next((wrong for part in parts if (wrong := part(before, after)) is not None), None)
+
+    return check

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 
 from acked.checker.observation.events import CONTROLLER, Event, Says
 from acked.checker.observation.explaining import Explainer
+from acked.checker.observation.lanes import Lane
 from acked.checker.observation.moves import Move, Way
 from acked.checker.observation.subject import Subject
 from acked.model.concrete.program import State
@@ -45,31 +46,6 @@ LATELY = 20
 """Steps before a dead end that are told of."""
 AHEAD = 1_500
 """By how many ms events are read ahead of the earliest open one as long as all goes well."""
-
-
-@dataclass(slots=True)
-class _Lane:
-    """Events in an order that is certain; `taken` is the place of the next one, those before `settled` are not needed."""
-
-    events: list[Event] = field(default_factory=list)
-    taken: int = 0
-    settled: int = 0
-
-    def settle(self) -> None:
-        """The earliest event stays; what is not needed is dropped now and then."""
-        self.settled += 1
-        if self.settled > _KEPT:
-            del self.events[: self.settled]
-            self.taken -= self.settled
-            self.settled = 0
-
-    def head(self) -> Event | None:
-        """The next event, if it has been read."""
-        return self.events[self.taken] if self.taken < len(self.events) else None
-
-
-_KEPT = 1_000
-"""Events that a lane may keep beyond what is needed."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +115,7 @@ class Walk:
         self._source = iter(events)
         self._next: Event | None = next(self._source, None)
         self._numbers = self._lane_numbers()
-        self._lanes = [_Lane() for _ in self._numbers]
+        self._lanes = [Lane() for _ in self._numbers]
         self._own = [self._numbers[broker, None] for broker in subject.brokers]
         self._owners = [by for by, _ in self._numbers]
         self._names_epoch = bool(subject.concrete.constants["answer_names_epoch"])
@@ -448,6 +424,31 @@ class Walk:
         if answer is not None and answer.says in (Says.FOLLOWS, Says.LEADS):
             yield from self._departs(lane, (number,), noted, asked)
         yield from self._ways((number,), (noted,), asked)
+        if noted.get("hw") is None and noted.get("asks_to_add") is None:
+            yield from self._races(number, noted, lane, follower)
+
+    def _races(self, number: int, noted: Event, answers: int, follower: int) -> Iterator[_Choice]:
+        """A fetch, with another line of its leader that tells of the rise which is due to it."""
+        answer = self._lanes[answers].head()
+        before, after = self._asked[:follower], self._asked[follower + 1 :]
+        at_once = answer is not None and answer.says is Says.TAKES_ANSWER and _may_answer(noted, answer)
+        for place, other in ((place, lane.head()) for place, lane in enumerate(self._lanes)):
+            if other is None or place == number or other.by != noted.by or other.get("hw") is None:
+                continue
+            if other.says not in (Says.APPENDS, Says.NOTES_FETCH) or abs(other.at - noted.at) > self.slack.within:
+                continue
+            asked: Asked = (*before, (noted.by, noted["offset"]), *after)
+            if other.says is Says.NOTES_FETCH:
+                index = self.subject.index.get(other["follower"], -1)
+                if index < 0:
+                    continue
+                asked = (*asked[:index], (other.by, other["offset"]), *asked[index + 1 :])
+            ways = self.explainer.raced_ways(noted, None, other, self.state)
+            yield from self._made(ways, (number, place), (noted, other), asked)
+            if at_once and answer is not None:
+                ways = self.explainer.raced_ways(noted, answer, other, self.state)
+                done = (*asked[:follower], None, *asked[follower + 1 :])
+                yield from self._made(ways, (number, answers, place), (noted, answer, other), done)
 
     def _answers(self, number: int, answer: Event) -> Iterator[_Choice]:
         """An answer to a fetch that its leader has noted."""

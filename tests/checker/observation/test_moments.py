@@ -331,3 +331,29 @@ def test_an_answer_of_the_former_epoch_truncates_in_the_next_one_where_releases_
     assert found.is_valid == is_valid
     if is_valid:
         assert (found.steps["FetchDivergingLate"], found.steps["LateAnswerCounts"]) == (1, 1)
+
+
+# -- threads that race --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", ["append", "fetch", "late append"])
+def test_another_thread_may_tell_of_the_rise_that_is_due_to_a_fetch(other: str) -> None:
+    """A leader notes the fetch before it looks at its high watermark under the lock; seen on 3.9.1."""
+    lines = {
+        "append": said(40, 0, Says.APPENDS, offset=1, next=2, hw=1),
+        "fetch": said(40, 0, Says.NOTES_FETCH, follower=2, offset=0, hw=1),
+        "late append": said(5_000, 0, Says.APPENDS, offset=1, next=2, hw=1),
+    }
+    found = verdict_of(
+        {0, 1},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(3, 2, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(10, 0, Says.APPENDS, offset=0, next=1),
+        said(20, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(21, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=0),
+        said(50, 0, Says.NOTES_FETCH, follower=1, offset=1),
+        lines[other],
+        said(6_000, 0, Says.APPENDS, offset=1 if other == "fetch" else 2, next=3),
+    )
+    assert found.is_valid == (other != "late append")
