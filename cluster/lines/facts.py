@@ -44,6 +44,19 @@ _SAME = 40
 _SETS = frozenset({"isr", "was", "followers", "replicas", "elr"})
 
 
+_MAY_REASSIGN = frozenset({Tells.CHANGED, Tells.REPLAYED, Tells.LEADER, Tells.FOLLOWER})
+_ADDED_OR_REMOVED = re.compile(r"(?:[aA]dding|[rR]emoving) ?[rR]eplicas[:= ] *(?:\[[\d, ]*\] -> )?\[\d")
+_OTHER_REPLICAS = re.compile(r"\breplicas: \[([\d, ]*)\] -> \[([\d, ]*)\]")
+
+
+def reassigns(said: str) -> bool:
+    """Whether a line tells of a reassignment: replicas that are added or removed; another order of the same is none."""
+    if _ADDED_OR_REMOVED.search(said):
+        return True
+    found = _OTHER_REPLICAS.search(said)
+    return found is not None and set(NUMBERS.findall(found[1])) != set(NUMBERS.findall(found[2]))
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """What one line tells; `at` in ms since 1970 by the node's own clock, `line` from 1."""
@@ -157,6 +170,8 @@ class Lines:
                 node.met[tells] = node.met.get(tells, 0) + 1
                 if tells is Tells.NOTHING:
                     return None
+                if tells in _MAY_REASSIGN and reassigns(said):
+                    return self._does_not_understand(file, number, text, "tells of a reassignment, which acked does not read")
                 fields = {key: _value(key, value) for key, value in match.groupdict().items() if value is not None}
                 if tells in (Tells.GOT, Tells.TRUNCATING):
                     fields["leader"] = int(NUMBERS.findall(message[message.find("leaderId=") :])[0])
@@ -167,11 +182,16 @@ class Lines:
                 known = self.unknown.get(kind, Unknown(file, number, text.strip(), 0))
                 self.unknown[kind] = replace(known, lines=known.lines + 1)
                 return None
-            raise SpecUnreadable(
-                f"{file}:{number}: a line about {self.name} is worded in a way that acked does not know, so what it tells "
-                f"would be lost: {text.strip()[:300]}"
-            )
+            return self._does_not_understand(file, number, text, "is worded in a way that acked does not know")
         return None
+
+    def _does_not_understand(self, file: str, number: int, text: str, why: str) -> Fact | None:
+        """An error, because what the line tells would be lost; not where lines are only counted."""
+        if self._keeps_unknown:
+            return None
+        raise SpecUnreadable(
+            f"{file}:{number}: a line about {self.name} {why}, so what it tells would be lost: {text.strip()[:300]}"
+        )
 
     def _is_about(self, tells: Tells, logger: str, message: str, match: re.Match[str]) -> bool:
         """Whether a line whose text would fit is about this partition: its prefix says so, where it has one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -52,8 +53,8 @@ def test_a_live_cluster_is_followed_over_rotation_and_the_restart_of_a_broker(us
             cluster.restart(1 if leader is None else leader)
             time.sleep(8)
             load.stop()
-        behind = len(told)
-        wait_for(lambda: len(told) > behind + 6, "some more lines of verdict", 60)
+        # Where a broker was away, lines of 20 s are read ahead.
+        wait_for(lambda: bool(found) or (told[-1].explained > 1_000 and told[-1].waiting < 100), "that it catches up", 90)
         files = [len(list(Path(node.log).parent.glob("log.[0-9]*"))) for node in cluster.nodes.values()]
         live.stop.set()
         follower.join(60)
@@ -63,4 +64,4 @@ def test_a_live_cluster_is_followed_over_rotation_and_the_restart_of_a_broker(us
     assert judged.verdict.steps["Restart"] == 1
     assert judged.verdict.explained > 1_000
     assert {held.end for held in judged.verdict.held} == {max(load.acknowledged) + 1}
-    assert told[-1].waiting < 50, "it keeps up"
+    assert not any(one.explained > two.explained for one, two in pairwise(told))
