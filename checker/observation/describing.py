@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 from acked.checker.observation.events import shown
+from acked.checker.observation.moves import Move
 from acked.checker.observation.subject import Subject
 from acked.model.concrete.program import State
+
+_BROKERS = ("leader", "follower", "broker")
+"""Parameters of steps that name brokers."""
+
+
+def step_in_words(subject: Subject, item: Move) -> str:
+    """A step with the brokers' own ids."""
+    told = [f"{name} {subject.brokers[v] if isinstance(v, int) and name in _BROKERS else v}" for name, v in item.bound]
+    return f"{item.action}({', '.join(told)})"
+
+
+def involved_in_words(subject: Subject, item: Move, state: State) -> str:
+    """What the brokers of a step, and the controller, hold in a state."""
+    involved = dict.fromkeys(value for name, value in item.bound if name in _BROKERS)
+    told = [broker_in_words(subject, state, index) for index in involved if isinstance(index, int)]
+    return "; ".join([*told, controller_in_words(subject, state)])
 
 
 def broker_in_words(subject: Subject, state: State, index: int) -> str:

@@ -63,7 +63,7 @@ FIELDS: Mapping[Says, Fields] = {
     Says.ASKS_TO_SHRINK: _fields("followers", "isr"),
     Says.ASKS_TO_EXPAND: _fields("follower", "isr hw cut"),
     Says.RAISES_HW: _fields("hw", "cut"),
-    Says.TRUNCATES: _fields("to"),
+    Says.TRUNCATES: _fields("to", "leader leader_hw hw"),
     Says.RESTARTS: _fields("hw", "end"),
     Says.CHANGES: _fields("", "was isr leader epoch elr version recorded"),
     Says.COMMITS_ISR: _fields("isr", "leader was epoch elr version"),
@@ -72,12 +72,13 @@ FIELDS: Mapping[Says, Fields] = {
 }
 """Offsets and epochs are numbers, sets of brokers frozensets, a leader that is none -1.
 
-`hw` is the high watermark after the step where it moved (of LEADS, FOLLOWS, LEARNS_ISR and RESTARTS what it is before),
-`raised` the one after where both are told; `offset` a log end before, `next` and `end` one after; `leader_hw` what the
-leader's answer carried; `cut` that the process ended before it said the rest, such as of which fetch this came; `appending`
-that the fetcher was taking up an answer meanwhile; `version` the partition epoch, which numbers the controller's changes;
-`recorded` that the change is read from the metadata log, which does not say who asked for it. What CHANGES does not tell
-did not change. Lines of ZooKeeper's time name neither the leader that a broker follows nor who asks for an ISR.
+`hw` is the high watermark after the step where it moved (of LEADS, FOLLOWS, LEARNS_ISR and RESTARTS what it is before, of
+TRUNCATES what was taken before the cut, as it is to 3.4.0), `raised` the one after where both are told; `offset` a log end
+before, `next` and `end` one after; `leader_hw` what the leader's answer carried; `cut` that the process ended before it said
+the rest, such as of which fetch this came; `appending` that the fetcher was taking up an answer meanwhile; `version` the
+partition epoch, which numbers the controller's changes; `recorded` that the change is read from the metadata log, which does
+not say who asked for it. What CHANGES does not tell did not change. Lines of ZooKeeper's time name neither the leader that a
+broker follows nor who asks for an ISR.
 """
 
 

@@ -7,52 +7,14 @@ has none which clause forbids it, or what the line tells that is not so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
-from acked.checker.observation.describing import broker_in_words, code_in_words, controller_in_words
+from acked.checker.observation.describing import code_in_words, involved_in_words, step_in_words
 from acked.checker.observation.events import Event, Says, shown
+from acked.checker.observation.moves import PASSED_OVER, Move, Told, Way, both, move
 from acked.checker.observation.subject import Subject
 from acked.model.concrete.program import State
 from acked.model.concrete.reading import Step
 from acked.model.language.domain import Plain
-
-Told = Callable[[State, State], str | None]
-"""What a line tells of the states before and after its steps: None if it is so, else what is not."""
-
-
-@dataclass(frozen=True)
-class Move:
-    """One step of the model: the action, the indices and truth values that are bound, and its numbers and sets as codes."""
-
-    action: str
-    bound: tuple[tuple[str, Plain], ...]
-    numbers: tuple[int, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """As other parts of acked write a step."""
-        return f"{self.action}({', '.join(f'{name}={value}' for name, value in self.bound)})"
-
-
-PASSED_OVER = "a leader epoch without a leader"
-"""What stands among steps where the controller gives nobody an epoch of its own.
-
-The model's controller counts only epochs in which somebody leads. Rules compare epochs and never count them, so a run with a
-number that nobody uses is one without, numbered otherwise.
-"""
-
-
-def move(action: str, *numbers: int, **bound: Plain) -> Move:
-    """A step by its action."""
-    return Move(action, tuple(bound.items()), numbers)
-
-
-@dataclass(frozen=True)
-class Way:
-    """How an event is explained: the steps in a row, none where it only shows what is so, and the state after them."""
-
-    moves: tuple[Move, ...]
-    after: State
 
 
 class Explainer:
@@ -88,15 +50,41 @@ class Explainer:
 
     def joint_ways(self, noted: Event, answer: Event, state: State) -> Iterator[Way]:
         """Every way in which the lines of a leader and a follower tell of one fetch, answered before it was noted."""
+        told = both(self._noted(noted), self._answered(answer, by_itself=False))
+        yield from self._answered_at_once(noted, answer, state, told)
+
+    def raced_ways(self, noted: Event, answer: Event | None, other: Event, state: State) -> Iterator[Way]:
+        """Every way in which another thread tells of the rise that is due to a fetch.
+
+        A leader notes how far a follower has come, and looks at its high watermark later, under a lock; in between another
+        request may have raised it (`Partition.updateFollowerFetchState`). `answer` is the fetch's, if it was read before.
+        """
+        if answer is None:
+            follower, leader = self.subject.index.get(noted["follower"], -1), self._me(noted)
+            fetched = self._follow((move("FetchUnanswered", follower=follower, leader=leader),), state, self._noted_at(noted))
+        else:
+            told = both(self._noted_at(noted), self._answered(answer, by_itself=False))
+            fetched = self._answered_at_once(noted, answer, state, told)
+        hw = self.subject.at[self._me(noted)].hw
+        for first in fetched:
+            if first.after[hw] == state[hw]:
+                continue
+            for moves, told in self._plans[other.says](other, first.after):
+                for then in self._follow(moves, first.after, told):
+                    yield Way((*first.moves, *then.moves), then.after)
+
+    def _answered_at_once(self, noted: Event, answer: Event, state: State, told: Told) -> Iterator[Way]:
         follower, leader = self.subject.index[answer.by], self.subject.index[noted.by]
         end = answer["offset"] + answer["records"]
-        told = self._both(self._noted(noted), self._answered(answer, by_itself=False))
         expands = self._expansion(noted, leader)
         for action in ("FetchAtOnce", "FetchWhileHwWaits"):
             yield from self._follow((move(action, end, follower=follower, leader=leader), *expands), state, told)
 
     def departing_ways(self, event: Event, answer: Event, state: State) -> Iterator[Way]:
         """Every way to explain that a leader notes a fetch, or its follower hears who leads, after an answer has departed."""
+        if answer.says is Says.TRUNCATES:
+            yield from self._departing_truncations(event, answer, state)
+            return
         follower, leader = self.subject.index[answer.by], self.subject.index.get(answer["leader"], -1)
         theirs, took = self.subject.at[leader], answer["leader_hw"]
         read = self._is(theirs.hw, took, "that the leader's HW was", took, before=True)
@@ -104,11 +92,24 @@ class Explainer:
         if event.says is Says.NOTES_FETCH:
             plans = [(self._expansion(event, leader), self._noted(event))]
         else:
-            read = self._both(read, lambda was, now: None if was[theirs.hw] == now[theirs.hw] else "the HW rises untold")
+            read = both(read, lambda was, now: None if was[theirs.hw] == now[theirs.hw] else "the HW rises untold")
         for action in ("FetchLate", "FetchLateWhileHwWaits"):
             departs = move(action, answer["offset"] + answer["records"], follower=follower, leader=leader)
             for moves, told in plans:
-                yield from self._follow((departs, *moves), state, self._both(read, told))
+                yield from self._follow((departs, *moves), state, both(read, told))
+
+    def _departing_truncations(self, event: Event, truncates: Event, state: State) -> Iterator[Way]:
+        place = self.subject.at[self._me(truncates)]
+        departs = move("FetchDivergingLate", follower=self._me(truncates), leader=state[place.leader] - 1)
+        to = self._is(place.late_cut, 1 + truncates["to"], "that the log is cut to", truncates["to"])
+        for moves, told in list(self._plans[event.says](event, state)):
+            yield from self._follow((departs, *moves), state, both(to, self._carries(place.late_hw, truncates), told))
+
+    def is_told_to_truncate(self, broker: int, state: State) -> bool:
+        """Whether the broker's log diverges from its leader's, so that an answer may tell it to truncate."""
+        leader = state[self.subject.at[broker].leader] - 1
+        departs = move("FetchDivergingLate", follower=broker, leader=leader)
+        return leader not in (-1, broker) and self._take(departs, state) is not None
 
     def reasons(self, event: Event, state: State) -> tuple[str, ...]:
         """Why an event has no explanation in a state; empty if it has one."""
@@ -133,7 +134,7 @@ class Explainer:
         if wrong is None:
             yield Way(moves, reached)
         elif self._found is not None:
-            steps = ", then ".join(self._named(item) for item in moves)
+            steps = ", then ".join(step_in_words(self.subject, item) for item in moves)
             self._found.append(f"after {steps}: {wrong}" if steps else wrong)
 
     def _take(self, item: Move, state: State) -> State | None:
@@ -149,7 +150,7 @@ class Explainer:
             if item.action in self._without or not self.subject.concrete.has(item.action):
                 return None
             if self._found is not None:
-                self._found.append(f"{self._named(item)} is never possible")
+                self._found.append(f"{step_in_words(self.subject, item)} is never possible")
             return None
         after = step.take(state, *item.numbers)
         if not isinstance(after, int):
@@ -161,23 +162,8 @@ class Explainer:
     def _refusal(self, item: Move, step: Step, state: State) -> str:
         holds = step.holds(state, *item.numbers)
         labels = [f"“{guard.label}”" for guard, so in zip(step.guards, holds, strict=True) if not so]
-        return f"{self._named(item)} is forbidden: {', '.join(labels)} is not so ({self._values(item, state)})"
-
-    def _named(self, item: Move) -> str:
-        """A step with the brokers' own ids."""
-        ids = {name: self._shown(name, value) for name, value in item.bound}
-        return f"{item.action}({', '.join(f'{name} {value}' for name, value in ids.items())})"
-
-    def _shown(self, name: str, value: Plain) -> object:
-        if isinstance(value, int) and name in ("leader", "follower", "broker"):
-            return self.subject.brokers[value]
-        return value
-
-    def _values(self, item: Move, state: State) -> str:
-        """What the brokers of a step, and the controller, hold in a state."""
-        involved = dict.fromkeys(v for name, v in item.bound if name in ("leader", "follower", "broker"))
-        told = [broker_in_words(self.subject, state, index) for index in involved if isinstance(index, int)]
-        return "; ".join([*told, controller_in_words(self.subject, state)])
+        step_named, held = step_in_words(self.subject, item), involved_in_words(self.subject, item, state)
+        return f"{step_named} is forbidden: {', '.join(labels)} is not so ({held})"
 
     # -- what brokers' lines tell ---------------------------------------------------------------------------------------
 
@@ -197,12 +183,6 @@ class Explainer:
 
         return check
 
-    def _both(self, *parts: Told) -> Told:
-        def check(before: State, after: State) -> str | None:
-            return next((wrong for part in parts if (wrong := part(before, after)) is not None), None)
-
-        return check
-
     def _is(self, leaf: int, code: int, what: str, told: object, before: bool = False) -> Told:
         """That a leaf has a code, before or after the steps."""
 
@@ -218,7 +198,7 @@ class Explainer:
         me = self._me(event)
         end = self.subject.at[me].end
         batch = event["next"] - event["offset"]
-        told = self._both(self._is(end, event["offset"], "first offset", event["offset"], before=True), self._raised(event))
+        told = both(self._is(end, event["offset"], "first offset", event["offset"], before=True), self._raised(event))
         if batch < 1:
             yield (), lambda *_: f"the line says that {batch} records were appended"
             return
@@ -229,18 +209,21 @@ class Explainer:
         follower = self.subject.index.get(event["follower"])
         if follower is None:
             return lambda *_: f"broker {event['follower']} does not hold the partition"
-        end = self.subject.at[follower].end
-        at = self._is(end, event["offset"], f"that broker {event['follower']} fetches at", event["offset"], before=True)
+        at = self._noted_at(event)
         asks = event.get("asks_to_add")
         if asks is None:
-            return self._both(at, self._raised(event))
+            return both(at, self._raised(event))
         place = self.subject.at[self._me(event)]
 
         def pending(before: State, after: State) -> str | None:
             wanted = before[place.isr] | self.subject.mask([asks])
             return None if after[place.pending] == wanted else f"the line says that broker {asks} is to join the ISR"
 
-        return self._both(at, self._raised(event), pending)
+        return both(at, self._raised(event), pending)
+
+    def _noted_at(self, event: Event) -> Told:
+        end = self.subject.at[self.subject.index[event["follower"]]].end
+        return self._is(end, event["offset"], f"that broker {event['follower']} fetches at", event["offset"], before=True)
 
     def _expansion(self, event: Event, leader: int) -> tuple[Move, ...]:
         asks = event.get("asks_to_add")
@@ -278,7 +261,7 @@ class Explainer:
                 return f"broker {event['leader']} has not noted a fetch at {event['offset']}"
             return None
 
-        return check if event.get("cut") else self._both(check, self._raised(event))
+        return check if event.get("cut") else both(check, self._raised(event))
 
     def _takes_answer(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         told, leader = self._answered(event, by_itself=True), self.subject.index.get(event["leader"])
@@ -289,7 +272,7 @@ class Explainer:
         end = event["offset"] + event["records"]
         place = self.subject.at[self._me(event)]
         if state[place.late_leader] == leader + 1:
-            yield (move("LateRecordsCount", follower=self._me(event)),), self._both(
+            yield (move("LateRecordsCount", follower=self._me(event)),), both(
                 self._is(place.end, event["offset"], "log end", event["offset"], before=True),
                 self._is(place.end, end, "that the log then ends at", end),
                 self._is(place.late_hw, event["leader_hw"], "that the leader's HW was", event["leader_hw"], before=True),
@@ -301,7 +284,7 @@ class Explainer:
     def _leads(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         me = self._me(event)
         place = self.subject.at[me]
-        told = self._both(
+        told = both(
             self._is(place.end, event["offset"], "log end", event["offset"], before=True),
             self._is(place.hw, event["hw"], "HW", event["hw"], before=True),
             self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]),
@@ -323,7 +306,7 @@ class Explainer:
         leader = self.subject.index.get(named)
         told = self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"])
         if not event.get("appending"):  # Else log end and high watermark may be those before or after.
-            told = self._both(
+            told = both(
                 self._is(place.end, event["offset"], "log end", event["offset"]),
                 self._is(place.hw, event["hw"], "HW", event["hw"]),
                 told,
@@ -356,7 +339,7 @@ class Explainer:
         if event.get("hw") is not None:
             parts.append(self._is(place.hw, event["hw"], "HW", event["hw"], before=True))
         parts.append(self._raised(event, "raised"))
-        told = self._both(*parts)
+        told = both(*parts)
         if state[place.outdated] or not self.subject.concrete.has("AskToExpand"):
             yield (move("LearnIsr", leader=me),), told
             yield (move("LearnIsrWhileHwWaits", leader=me),), told
@@ -397,18 +380,35 @@ class Explainer:
         place = self.subject.at[me]
         told = self._is(place.end, event["to"], "that the log is cut to", event["to"])
         leader = state[place.leader] - 1
+        if leader >= 0 and event.get("leader") is not None:
+            follows = self._is(place.leader, 1 + self.subject.index.get(event["leader"], -1), "leader", event["leader"])
+            told = both(follows, told)
         if leader >= 0 and leader != me:
             if self.subject.concrete.has("TruncateByEpoch"):
                 yield (move("TruncateByEpoch", follower=me, leader=leader),), told
             if event["to"] < state[place.end]:
-                yield (move("FetchDiverging", follower=me, leader=leader),), told
+                took = told
+                if event.get("hw") is not None:
+                    took = both(told, self._is(place.hw, min(event["hw"], event["to"]), "HW", event["hw"]))
+                if state[place.late_cut]:
+                    late = self._carries(place.late_hw, event, before=True)
+                    yield (move("LateAnswerCounts", follower=me),), both(late, took)
+                read = self._carries(self.subject.at[leader].hw, event, before=True)
+                yield (move("FetchDiverging", follower=me, leader=leader),), both(read, took)
         yield (), told
+
+    def _carries(self, leaf: int, truncates: Event, before: bool = False) -> Told:
+        """That the answer that tells to truncate had this high watermark, which is told to 3.4.0 (KAFKA-14704)."""
+        carried = truncates.get("leader_hw")
+        if carried is None:
+            return lambda *_: None
+        return self._is(leaf, carried, "that the leader's HW was", carried, before)
 
     def _restarts(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         me = self._me(event)
         place = self.subject.at[me]
         end = state[place.end] if event.get("end") is None else event["end"]
-        told = self._both(
+        told = both(
             self._is(place.hw, event["hw"], "HW", event["hw"]), self._is(place.end, end, "log end", end)
         )
         back: list[tuple[Move, ...]] = [(move("Restart", broker=me, is_clean=clean),) for clean in (True, False)]
@@ -444,6 +444,8 @@ class Explainer:
                 if away:
                     yield (election, *away), told
         if leader is None and was == isr:
+            for action in ("MoveDirectory", "ChangeConfiguration") if event.get("elr") == frozenset() else ():
+                yield (move(action),), told
             yield (), told
 
     def _lost(self, index: int, state: State) -> Move:
@@ -470,7 +472,7 @@ class Explainer:
             parts.append(self._is(subject.leader, code, "leader", leader))
         if event.get("elr") is not None and subject.concrete.layout.leaves[subject.elr].cardinality > 1:
             parts.append(self._is(subject.elr, subject.mask(event["elr"]), "ELR", event["elr"]))
-        return self._both(*parts)
+        return both(*parts)
 
     def _commits_isr(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
         asked = event.get("leader") if event.says is Says.COMMITS_ISR else None

@@ -30,7 +30,7 @@ MOST_REPLICAS = 5
 CIRCUMSTANCES: Mapping[str, object] = {
     "records": 1, "retries": False, "idempotence": False, "in_flight": 5, "delivery_timeout": False, "producer_restarts": 0,
     "crashes": "lossy", "lossy_crashes": 0, "kills": True, "zombies": True, "leadership_moves": True, "acks": "1",
-    "unclean_election": True, "unnoticed_restarts": True, "config_changes": False, "directories_move": False,
+    "unclean_election": True, "unnoticed_restarts": True,
     "late_answers": True, "late_reads": False, "epoch_cache": False, "consumer": "none", "offset_queries": False,
 }  # fmt: skip
 """What may go wrong in a real run, which is everything that lines can tell of; settings given by the user come on top."""
@@ -65,6 +65,7 @@ class Places:
     known: tuple[int, ...]
     late_leader: int
     late_hw: int
+    late_cut: int
 
 
 class Subject:
@@ -84,6 +85,9 @@ class Subject:
         profile = {name: item.value for name, item in partition.profile(self.rules, self._plane()).items()}
         given = {**profile, **CIRCUMSTANCES, **(settings or {}), "replicas": len(self.brokers), "log_size": 1}
         given["max_leader_epoch"] = 1
+        forgets = given["eligible_leader_replicas"]
+        given.setdefault("config_changes", forgets)
+        given.setdefault("directories_move", forgets and not given["assignment_keeps_elr"])
         try:
             self.concrete = Concrete(
                 partition, given, searched=(Offset,), beyond={"log_size": LARGEST, "max_leader_epoch": LARGEST}, unseen=UNSEEN
@@ -118,6 +122,7 @@ class Subject:
             down=self._leaf("broker", r, "down"),
             late_leader=self._leaf("late", r, "leader"),
             late_hw=self._leaf("late", r, "hw"),
+            late_cut=self._leaf("late", r, "truncate_to"),
             known=tuple(self._leaf("known_end", r, other) for other in range(len(self.brokers))),
         )
 

@@ -13,10 +13,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import chain
 
 from acked.checker.observation.events import CONTROLLER, Event, Says
-from acked.checker.observation.explaining import Explainer, Move, Way
+from acked.checker.observation.explaining import Explainer
+from acked.checker.observation.lanes import Lane
+from acked.checker.observation.moves import Move, Way
 from acked.checker.observation.subject import Subject
 from acked.model.concrete.program import State
 
@@ -43,31 +46,6 @@ LATELY = 20
 """Steps before a dead end that are told of."""
 AHEAD = 1_500
 """By how many ms events are read ahead of the earliest open one as long as all goes well."""
-
-
-@dataclass(slots=True)
-class _Lane:
-    """Events in an order that is certain; `taken` is the place of the next one, those before `settled` are not needed."""
-
-    events: list[Event] = field(default_factory=list)
-    taken: int = 0
-    settled: int = 0
-
-    def settle(self) -> None:
-        """The earliest event stays; what is not needed is dropped now and then."""
-        self.settled += 1
-        if self.settled > _KEPT:
-            del self.events[: self.settled]
-            self.taken -= self.settled
-            self.settled = 0
-
-    def head(self) -> Event | None:
-        """The next event, if it has been read."""
-        return self.events[self.taken] if self.taken < len(self.events) else None
-
-
-_KEPT = 1_000
-"""Events that a lane may keep beyond what is needed."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +115,7 @@ class Walk:
         self._source = iter(events)
         self._next: Event | None = next(self._source, None)
         self._numbers = self._lane_numbers()
-        self._lanes = [_Lane() for _ in self._numbers]
+        self._lanes = [Lane() for _ in self._numbers]
         self._own = [self._numbers[broker, None] for broker in subject.brokers]
         self._owners = [by for by, _ in self._numbers]
         self._names_epoch = bool(subject.concrete.constants["answer_names_epoch"])
@@ -341,7 +319,38 @@ class Walk:
                 if self.state[self.subject.at[index].late_leader]:
                     yield from self._ways((number,), (event,), asked)
             asked = (*asked[:index], None, *asked[index + 1 :])
+            truncates = self._late_truncation(number, index) if event.says is not Says.RESTARTS else None
+            if truncates is not None:
+                ways = self.explainer.departing_ways(event, truncates, self.state)
+                departs = self._made(ways, (number,), (event,), asked)
+                now = self._ways((number,), (event,), asked)
+                yield from chain(now, departs) if self._leads_by(truncates, event) else chain(departs, now)
+                return
         yield from self._ways((number,), (event,), asked)
+
+    def _late_truncation(self, number: int, broker: int) -> Event | None:
+        """The line that a follower truncates, after it has heard of a leader epoch, if its former leader may have told it to.
+
+        Which fetch that was its leader does not print. None where answers of former epochs are dropped (KAFKA-18991).
+        """
+        if self._names_epoch or not self.explainer.is_told_to_truncate(broker, self.state):
+            return None
+        end = self.state[self.subject.at[broker].end]
+        for event in self._ahead(number):
+            if event.says is Says.TRUNCATES and event["to"] < end:
+                return event
+            if event.says in (Says.RESTARTS, Says.TAKES_ANSWER, Says.APPENDS):
+                return None
+        return None
+
+    def _leads_by(self, truncates: Event, heard: Event) -> bool:
+        """Whether the leader of whom a follower hears leads in that epoch before the follower truncates, by their times."""
+        leader = self.subject.index.get(truncates.get("leader", heard.get("leader")), -1)
+        if leader < 0 or self.state[self.subject.at[leader].epoch] > heard["epoch"]:
+            return True
+        lane = self._lanes[self._own[leader]]
+        ahead = lane.events[lane.taken :]
+        return any(e.says is Says.LEADS and e["epoch"] >= heard["epoch"] and e.at <= truncates.at for e in ahead)
 
     def _departs(self, follower: int, lanes: tuple[int, ...], event: Event, asked: Asked) -> Iterator[_Choice]:
         """The event together with the departure of the answer that the follower, by its lane, takes in a later epoch."""
@@ -355,20 +364,27 @@ class Walk:
         None where answers of former epochs are dropped (KAFKA-18991).
         """
         wanted = asked[self.subject.index[self._owners[number]]]
+        if wanted is None or self._names_epoch:
+            return None
+        for event in self._ahead(number):
+            if event.says is Says.RESTARTS:
+                return None
+            if event.says is Says.TAKES_ANSWER and event["leader"] == wanted[0]:
+                return event if event["offset"] == wanted[1] else None
+        return None
+
+    def _ahead(self, number: int) -> Iterator[Event]:
+        """The events of a lane after its head, as far ahead as lanes may be apart."""
         lane = self._lanes[number]
         head = lane.head()
-        if wanted is None or head is None or self._names_epoch:
-            return None
+        if head is None:
+            return
         at = lane.taken + 1
         while True:
-            for event in lane.events[at:]:
-                if event.says is Says.RESTARTS:
-                    return None
-                if event.says is Says.TAKES_ANSWER and event["leader"] == wanted[0]:
-                    return event if event["offset"] == wanted[1] else None
+            yield from lane.events[at:]
             at = len(lane.events)
             if self._next is None or self._next.at > head.at + self.slack.between:
-                return None
+                return
             self._read_until(self._next.at)
 
     def _ways(self, lanes: tuple[int, ...], events: tuple[Event, ...], asked: Asked) -> Iterator[_Choice]:
@@ -408,6 +424,31 @@ class Walk:
         if answer is not None and answer.says in (Says.FOLLOWS, Says.LEADS):
             yield from self._departs(lane, (number,), noted, asked)
         yield from self._ways((number,), (noted,), asked)
+        if noted.get("hw") is None and noted.get("asks_to_add") is None:
+            yield from self._races(number, noted, lane, follower)
+
+    def _races(self, number: int, noted: Event, answers: int, follower: int) -> Iterator[_Choice]:
+        """A fetch, with another line of its leader that tells of the rise which is due to it."""
+        answer = self._lanes[answers].head()
+        before, after = self._asked[:follower], self._asked[follower + 1 :]
+        at_once = answer is not None and answer.says is Says.TAKES_ANSWER and _may_answer(noted, answer)
+        for place, other in ((place, lane.head()) for place, lane in enumerate(self._lanes)):
+            if other is None or place == number or other.by != noted.by or other.get("hw") is None:
+                continue
+            if other.says not in (Says.APPENDS, Says.NOTES_FETCH) or abs(other.at - noted.at) > self.slack.within:
+                continue
+            asked: Asked = (*before, (noted.by, noted["offset"]), *after)
+            if other.says is Says.NOTES_FETCH:
+                index = self.subject.index.get(other["follower"], -1)
+                if index < 0:
+                    continue
+                asked = (*asked[:index], (other.by, other["offset"]), *asked[index + 1 :])
+            ways = self.explainer.raced_ways(noted, None, other, self.state)
+            yield from self._made(ways, (number, place), (noted, other), asked)
+            if at_once and answer is not None:
+                ways = self.explainer.raced_ways(noted, answer, other, self.state)
+                done = (*asked[:follower], None, *asked[follower + 1 :])
+                yield from self._made(ways, (number, answers, place), (noted, answer, other), done)
 
     def _answers(self, number: int, answer: Event) -> Iterator[_Choice]:
         """An answer to a fetch that its leader has noted."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import re
 import sys
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from acked.checker.errors import SpecUnreadable
-from acked.cluster.lines.following import Following
+from acked.cluster.lines.following import ANOTHER, Following, readable
 from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells, first_word
 
 HEAD = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[.,](\d{3}) ([A-Z]+) +\[([^\]]*)\] (\S+) (.*)")
@@ -43,6 +42,19 @@ _SAME = 40
 """Lines whose texts begin alike, numbers apart, count as of one wording."""
 
 _SETS = frozenset({"isr", "was", "followers", "replicas", "elr"})
+
+
+_MAY_REASSIGN = frozenset({Tells.CHANGED, Tells.REPLAYED, Tells.LEADER, Tells.FOLLOWER})
+_ADDED_OR_REMOVED = re.compile(r"(?:[aA]dding|[rR]emoving) ?[rR]eplicas[:= ] *(?:\[[\d, ]*\] -> )?\[\d")
+_OTHER_REPLICAS = re.compile(r"\breplicas: \[([\d, ]*)\] -> \[([\d, ]*)\]")
+
+
+def reassigns(said: str) -> bool:
+    """Whether a line tells of a reassignment: replicas that are added or removed; another order of the same is none."""
+    if _ADDED_OR_REMOVED.search(said):
+        return True
+    found = _OTHER_REPLICAS.search(said)
+    return found is not None and set(NUMBERS.findall(found[1])) != set(NUMBERS.findall(found[2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +129,9 @@ class Lines:
                     if text is None:
                         yield None
                         continue
+                    if text == ANOTHER:
+                        number = 0
+                        continue
                     number += 1
                     node.lines += 1
                     if node.number is None and (found := NODE.search(text)):
@@ -129,7 +144,9 @@ class Lines:
                         self._note_setting(node, text)
 
     def _opened(self, file: str, is_last: bool) -> AbstractContextManager[Iterable[str | None]]:
-        return self._following.opened(file) if self._following is not None and is_last else opened(file)
+        if self._following is None:
+            return opened(file)
+        return self._following.opened(file) if is_last else self._following.finished(file)
 
     def _fact(self, node: Node, file: str, number: int, text: str) -> Fact | None:
         head = HEAD.match(text)
@@ -153,8 +170,10 @@ class Lines:
                 node.met[tells] = node.met.get(tells, 0) + 1
                 if tells is Tells.NOTHING:
                     return None
+                if tells in _MAY_REASSIGN and reassigns(said):
+                    return self._does_not_understand(file, number, text, "tells of a reassignment, which acked does not read")
                 fields = {key: _value(key, value) for key, value in match.groupdict().items() if value is not None}
-                if tells is Tells.GOT:
+                if tells in (Tells.GOT, Tells.TRUNCATING):
                     fields["leader"] = int(NUMBERS.findall(message[message.find("leaderId=") :])[0])
                 return Fact(tells, at + int(ms), thread, fields, file, number, text)
         if logger in STRICT and self._is_unknown(message):
@@ -163,11 +182,16 @@ class Lines:
                 known = self.unknown.get(kind, Unknown(file, number, text.strip(), 0))
                 self.unknown[kind] = replace(known, lines=known.lines + 1)
                 return None
-            raise SpecUnreadable(
-                f"{file}:{number}: a line about {self.name} is worded in a way that acked does not know, so what it tells "
-                f"would be lost: {text.strip()[:300]}"
-            )
+            return self._does_not_understand(file, number, text, "is worded in a way that acked does not know")
         return None
+
+    def _does_not_understand(self, file: str, number: int, text: str, why: str) -> Fact | None:
+        """An error, because what the line tells would be lost; not where lines are only counted."""
+        if self._keeps_unknown:
+            return None
+        raise SpecUnreadable(
+            f"{file}:{number}: a line about {self.name} {why}, so what it tells would be lost: {text.strip()[:300]}"
+        )
 
     def _is_about(self, tells: Tells, logger: str, message: str, match: re.Match[str]) -> bool:
         """Whether a line whose text would fit is about this partition: its prefix says so, where it has one."""
@@ -209,16 +233,13 @@ def opened(file: str) -> Iterator[Iterable[str]]:
     if file == STDIN:
         yield sys.stdin
         return
-    try:
-        with (gzip.open if file.endswith(".gz") else open)(file, "rt", encoding="utf-8", errors="replace") as stream:
-            yield stream
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise SpecUnreadable(f"{file} cannot be read: {reason}") from error
+    opens = gzip.open if file.endswith(".gz") else open
+    with readable(file), opens(file, "rt", encoding="utf-8", errors="replace") as stream:
+        yield stream
 
 
 def files_of(paths: Sequence[str]) -> list[str]:
-    """The files that are meant, of a folder all below it that are called `log` or something with `.log`.
+    """The files that are meant, of a folder all below it that are called `log`, `log.1` and so on, or something with `.log`.
 
     `SpecUnreadable` where there is none.
 
@@ -229,7 +250,7 @@ def files_of(paths: Sequence[str]) -> list[str]:
         if path == STDIN or not Path(path).is_dir():
             found.append(path)
             continue
-        named = [*Path(path).rglob("*.log*"), *Path(path).rglob("log")]
+        named = [*Path(path).rglob("*.log*"), *Path(path).rglob("log"), *Path(path).rglob("log.[0-9]*")]
         inside = sorted(str(file) for file in named if file.is_file() and not SEGMENT.match(file.name))
         if not inside:
             raise SpecUnreadable(f"{path} has no log files: none in it has a name with .log")

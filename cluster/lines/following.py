@@ -1,18 +1,23 @@
 """Log files that are still written to: read to their ends, and on as they grow, until somebody says stop.
 
-A file that is renamed or cut by rotation is read to its end before the new one is begun. Nodes write when they like, so
-events are merged by their times with some seconds' delay. What is held at a time is bounded: while old lines are caught
-up with, nodes are read side by side.
+A file that is renamed or cut by rotation is read to its end before the next one is begun, and so are those that came and
+went in between. All files are opened at once, so that none is missed whose name is another's by the time it is read. Nodes
+write when they like, so events are merged by their times with some seconds' delay. What is held at a time is bounded: while
+old lines are caught up with, nodes are read side by side.
 """
 
 from __future__ import annotations
 
+import glob
+import gzip
 import heapq
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Event as Flag
 from typing import TextIO
 
@@ -21,6 +26,8 @@ from acked.checker.observation.events import Event
 
 DELAY = 3.0
 """Seconds for which an event waits for earlier ones of other nodes."""
+ANOTHER = ""
+"""In the place of a line: the next one is the first of another file."""
 _AHEAD_MS = 5_000
 """How far one node's lines are read ahead of another's that has more to say."""
 _PAUSE = 0.2
@@ -34,13 +41,36 @@ class Following:
     looks: Callable[[], None] = lambda: None
     pause: float = _PAUSE
     delay: float = DELAY
+    _held: dict[str, TextIO] = field(default_factory=dict)
+
+    def hold(self, files: Iterable[str]) -> None:
+        """Opens files before any of them is read, because rotation gives their names to others."""
+        for file in files:
+            if (stream := _open(file)) is not None:
+                self._held[file] = stream
+
+    def close(self) -> None:
+        """Of the files that were opened none is needed any more."""
+        while self._held:
+            self._held.popitem()[1].close()
+
+    @contextmanager
+    def finished(self, file: str) -> Iterator[Iterable[str]]:
+        """The lines of a file that is not written to any more."""
+        stream = self._held.pop(file, None) or _open(file)
+        with stream or nullcontext(()) as lines, readable(file):
+            yield lines
 
     @contextmanager
     def opened(self, file: str) -> Iterator[Iterator[str | None]]:
-        """The lines of a file, and None wherever there is no more for now; they end when `stop` is set."""
-        tail = _Tail(file)
+        """The lines of a file, and None wherever there is no more for now; they end when `stop` is set.
+
+        `ANOTHER` stands where the lines of another file of this name begin.
+        """
+        tail = _Tail(file, self._held.pop(file, None) or _open(file))
         try:
-            yield self._lines(tail)
+            with readable(file):
+                yield self._lines(tail)
         finally:
             tail.close()
 
@@ -106,30 +136,50 @@ def _floor(nodes: Sequence[_Stream]) -> int:
     return min((node.last for node in nodes if not node.is_idle), default=1 << 62)
 
 
+def _open(file: str) -> TextIO | None:
+    """The file, decompressed where its name says so; None where it is between two names."""
+    with readable(file):
+        try:
+            if file.endswith(".gz"):
+                return gzip.open(file, "rt", encoding="utf-8", errors="replace")
+            return open(file, encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return None
+
+
+@contextmanager
+def readable(file: str) -> Iterator[None]:
+    """`SpecUnreadable` with the file's name where the system cannot read it, or it is damaged."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        raise SpecUnreadable(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
 class _Tail:
     """A file that grows, and may be replaced by another of its name."""
 
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._stream: TextIO | None = self._open()
+    def __init__(self, file: str, stream: TextIO | None) -> None:
+        self._file, self._stream = file, stream
         self._begun = ""
-
-    def _open(self) -> TextIO | None:
-        try:
-            return open(self._file, encoding="utf-8", errors="replace")
-        except FileNotFoundError:
-            return None  # Between two names; it comes.
-        except OSError as error:
-            raise SpecUnreadable(f"{self._file} cannot be read: {error.strerror}") from error
+        self._is_first = True
+        self._firsts: set[str] = set()
+        """First lines of what was read, by which a copy is known, such as a compressed one."""
 
     def grown(self) -> Iterator[str]:
         """The whole lines that are there and were not yet."""
         yield from self._rest()
         if self._is_replaced():
             yield from self._rest()  # What was written between the two looks.
-            self.close()
-            self._stream, self._begun = self._open(), ""
-            yield from self._rest()
+            for name in (*self._came_and_went(), self._file):
+                yield from self._begin(_open(name))
+
+    def _begin(self, stream: TextIO | None) -> Iterator[str]:
+        self.close()
+        self._stream, self._begun, self._is_first = stream, "", True
+        if stream is not None:
+            yield ANOTHER
+        yield from self._rest()
 
     def _rest(self) -> Iterator[str]:
         while self._stream is not None and (text := self._stream.readline()):
@@ -137,6 +187,9 @@ class _Tail:
             if not self._begun.endswith("\n"):
                 return  # A line that is being written.
             whole, self._begun = self._begun, ""
+            if self._is_first:
+                self._firsts.add(whole)
+                self._is_first = False
             yield whole
 
     def _is_replaced(self) -> bool:
@@ -147,10 +200,36 @@ class _Tail:
         except OSError:
             return False
         mine = os.fstat(self._stream.fileno())
-        return (named.st_dev, named.st_ino) != (mine.st_dev, mine.st_ino) or mine.st_size < self._stream.tell()
+        return _identity(named) != _identity(mine) or mine.st_size < self._stream.tell()
+
+    def _came_and_went(self) -> list[str]:
+        """Files that had this one's name after the one that was read, and have another by now, oldest first."""
+        if self._stream is None:
+            return []
+        mine, found = os.fstat(self._stream.fileno()), []
+        if mine.st_size < self._stream.tell():
+            return []  # Cut, not renamed.
+        for other in Path(self._file).parent.glob(f"{glob.escape(Path(self._file).name)}*"):
+            try:
+                told = other.stat()
+            except OSError:
+                continue
+            if other != Path(self._file) and _identity(told) != _identity(mine) and told.st_mtime_ns > mine.st_mtime_ns:
+                found.append((told.st_mtime_ns, str(other)))
+        return [name for _, name in sorted(found) if self._is_new(name)]
+
+    def _is_new(self, name: str) -> bool:
+        stream = _open(name)
+        with stream or nullcontext(None) as opened, readable(name):
+            first = "" if opened is None else opened.readline()
+        return first != "" and first not in self._firsts
 
     def close(self) -> None:
         """No more is read."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None
+
+
+def _identity(told: os.stat_result) -> tuple[int, int]:
+    return told.st_dev, told.st_ino

@@ -58,6 +58,7 @@ class Joiner:
         self._started = False
         self._takes_first: bool | None = None
         self._end: int | None = None
+        self._was_there = False
         self._replicas: dict[str, Any] = {}
         self._last_answer: tuple[Fact, dict[str, Any]] | None = None
         self._is_cut = False
@@ -110,9 +111,10 @@ class Joiner:
             self._complete_answer(fact.fields["end"])
             return
         if fact.tells is Tells.LOADED:
-            if self._started and self._end is not None:
-                self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end})
-            self._started, self._end = False, None
+            if self._started and (self._end is not None or self._was_there):
+                # Where no log was found that was there before, the disk is another.
+                self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end or 0})
+            self._started, self._end, self._was_there = False, None, True
             return
         if fact.tells is Tells.PLACED:
             self._replicas = fact.fields  # ZooKeeper's controller says in its next line who leads.
@@ -139,9 +141,10 @@ class Joiner:
             if fact.tells is Tells.TOOK and (Tells.APPENDED in held or not self._takes_before_truncating()):
                 self._flush(thread)
         elif held and held[-1] is Tells.TOOK and fact.tells in (Tells.TRUNCATING, Tells.CUT):
-            # The model's follower leaves its high watermark alone there, and takes the leader's with the next answer.
-            got, thread.held = thread.held[0], []
-            self._emit(got, Says.TRUNCATES, {"to": fact.fields["to"]}, shown=fact)
+            got, took = thread.held[0].fields, thread.held[-1].fields
+            told = {"to": fact.fields["to"], "leader": got["leader"], "leader_hw": got["leader_hw"], **took}
+            self._emit(thread.held[0], Says.TRUNCATES, told, shown=fact)
+            thread.held = []
         elif held and held[0] is Tells.TRUNCATING and fact.tells is Tells.CUT:
             self._flush(thread)
         else:
@@ -213,7 +216,7 @@ class Joiner:
             case Tells.RAISED:
                 self._emit(first, Says.RAISES_HW, {"hw": first.fields["hw"], **self._cut()})
             case Tells.TRUNCATING | Tells.CUT:
-                self._emit(first, Says.TRUNCATES, {"to": first.fields["to"]})
+                self._emit(first, Says.TRUNCATES, first.fields)
             case Tells.ALTERED | Tells.CHANGED | Tells.REPLAYED:
                 self._change(held)
             case Tells.TOOK:

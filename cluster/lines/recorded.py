@@ -8,6 +8,7 @@ held against those that are there.
 from __future__ import annotations
 
 import heapq
+import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +50,10 @@ class Recording:
         """`decided` are the records of the metadata log about the partition, in its order; `following`: files still grow."""
         self.name = f"{topic}-{partition}"
         self._lines = Lines(topic, partition, following=following)
-        self.nodes = nodes_of(files_of(paths))
+        files = files_of(paths)
+        if following is not None:
+            following.hold(files)
+        self.nodes = nodes_of(files)
         streams = [Joiner(node).events(self._lines.facts(node)) for node in self.nodes]
         self._merged: Iterator[Event] = (
             heapq.merge(*map(_told, streams), key=lambda event: event.at) if following is None else following.merged(streams)
@@ -170,15 +174,32 @@ def _told(events: Iterator[Event | None]) -> Iterator[Event]:
 
 
 def nodes_of(files: Sequence[str]) -> list[Node]:
-    """The files by node, a node's in the order of their first lines; one whose head names no node is one by itself."""
+    """The files by node, a node's in the order of their first lines.
+
+    One whose head names no node, such as a part of what a start prints, is of the node of which the others are that it was
+    rotated with, by their names; else it is a node by itself.
+    """
+    heads = {file: (None, "") if file == STDIN else _head(file) for file in dict.fromkeys(files)}
+    rotated: dict[str, set[int]] = {}
+    for file, (number, _) in heads.items():
+        if number is not None:
+            rotated.setdefault(_rotated_from(file), set()).add(number)
     by_node: dict[object, list[tuple[str, str]]] = {}
-    for file in dict.fromkeys(files):
-        number, first = (None, "") if file == STDIN else _head(file)
-        by_node.setdefault(file if number is None else number, []).append((first, file))
+    for file, (number, first) in heads.items():
+        known = {number} if number is not None else rotated.get(_rotated_from(file), set())
+        by_node.setdefault(next(iter(known)) if len(known) == 1 else file, []).append((first, file))
     return [
         Node(tuple(file for _, file in sorted(found)), number if isinstance(number, int) else None)
         for number, found in by_node.items()
     ]
+
+
+def _rotated_from(file: str) -> str:
+    """The name under which a file was written, before rotation: `logs/server.log` of `logs/server.log.2.gz`."""
+    folder, name = os.path.split(file)
+    at = name.find(".log")
+    whole = name[: at + 4] if at >= 0 else "log" if name.startswith("log.") else name
+    return os.path.join(folder, whole)
 
 
 def _head(file: str) -> tuple[int | None, str]:

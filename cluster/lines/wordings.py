@@ -185,6 +185,8 @@ WORDINGS: tuple[Wording, ...] = (
     ),
     Wording(Tells.NOTHING, (STATE_CHANGE,), r"Skipped the become-follower state change for TP ", BOTH),
     Wording(Tells.NOTHING, (STATE_CHANGE,), r"Creating new partition TP ", BOTH),
+    # After an unclean election, of which the controller tells.
+    Wording(Tells.NOTHING, (STATE_CHANGE,), r"The topic partition TP was marked as RECOVERING\. ", ("4.1.0",)),
     # -- a log ----------------------------------------------------------------------------------------------------------
     Wording(
         Tells.APPENDED, LOGS,
@@ -243,10 +245,12 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(Tells.CREATED, (CONTROLLER,), rf"Created partition {_CREATED}", ("3.4.1",)),
     Wording(Tells.ALTERED, (CONTROLLER,), r"Node (?P<leader>\d+) has altered ISR for TP(?:\. | to )", BOTH),
     Wording(Tells.CHANGED, (CONTROLLER,), _CHANGE, BOTH),
+    Wording(Tells.CHANGED, (CONTROLLER,), rf"UNCLEAN {_CHANGE}", ("4.1.0",)),
     Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED_39, ("3.6.2", "3.9.1")),
     Wording(Tells.REPLAYED, (CONTROLLER,), _REPLAYED, ("4.4.0",)),
     Wording(Tells.NOTHING, (CONTROLLER,), r"handleBrokerFenced: changing partition\(s\): ", BOTH),
     Wording(Tells.NOTHING, (CONTROLLER,), r"handleBrokerUncleanShutdown: changing partition\(s\): ", ("4.1.0",)),
+    Wording(Tells.NOTHING, (CONTROLLER,), r"handleBrokerUnfenced: changing partition\(s\): ", ("4.1.0",)),
     Wording(Tells.NOTHING, (CONTROLLER,), r"enterControlledShutdown\[\d+\]: changing partition\(s\): ", ("3.6.2", "4.1.0")),
     # The request is one of a leader that has not heard of the next epoch yet, so it hears of that in place of an answer.
     Wording(

@@ -104,10 +104,14 @@ class Cluster:
         self.seconds = time.monotonic() - begun
         self._progress(f"Kafka {self.plan.release.version} is up")
 
-    def close(self) -> None:
-        """Ends everything; leaves the folder only if the plan says so."""
+    def end_nodes(self) -> None:
+        """Ends every process; what they wrote is there until the cluster is closed."""
         for node in self.nodes.values():
             node.kill()
+
+    def close(self) -> None:
+        """Ends everything; leaves the folder only if the plan says so."""
+        self.end_nodes()
         self.network.close()
         self._watchdog.stop()
         if not self.plan.keep:

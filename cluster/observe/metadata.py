@@ -106,6 +106,7 @@ class _Partition:
     number: int
     ids: set[bytes] = field(default_factory=set)
     isr: frozenset[int] = frozenset()
+    replicas: frozenset[int] = frozenset()
     epoch: int = 0
     version: int = 0
 
@@ -185,7 +186,7 @@ def _created(known: _Partition, fields: _Fields, version: int) -> dict[str, Any]
     fields.brokers()
     leader = fields.number("i")
     known.epoch, known.version = fields.number("i"), fields.number("i")
-    known.isr = frozenset(isr)
+    known.isr, known.replicas = frozenset(isr), frozenset(replicas)
     return {
         "replicas": frozenset(replicas), "isr": known.isr, "leader": leader, "epoch": known.epoch, "version": known.version,
     }  # fmt: skip
@@ -194,6 +195,13 @@ def _created(known: _Partition, fields: _Fields, version: int) -> dict[str, Any]
 def _changed(known: _Partition, fields: _Fields) -> dict[str, Any]:
     """A change: what it does not name stays; the leader epoch rises where it names one (`PartitionRegistration.merge`)."""
     tags = fields.tagged()
+    replicas = tags[2].brokers() if 2 in tags else None
+    moving = [tags[tag].brokers() for tag in (3, 4) if tag in tags]  # Those that are removed, and those that are added.
+    if any(moving) or (replicas is not None and set(replicas) != known.replicas):
+        raise SpecUnreadable(
+            f"the metadata log tells of a reassignment of {known.topic}-{known.number}, which acked does not read, so what "
+            "it tells would be lost"
+        )
     was, leader = known.isr, tags[1].number("i") if 1 in tags else _NO_CHANGE
     isr = tags[0].brokers() if 0 in tags else None
     known.isr = was if isr is None else frozenset(isr)

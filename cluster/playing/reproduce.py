@@ -15,6 +15,7 @@ from acked.cluster.nodes.archive import with_archive
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.jvm import Exited
 from acked.cluster.nodes.plan import ClusterPlan, make_plan
+from acked.cluster.playing.observed import Observed, observed
 from acked.cluster.playing.play import Played, SeenStep, play
 from acked.cluster.playing.playable import ways_of
 from acked.cluster.playing.script import Script, script_of
@@ -81,13 +82,16 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """How a run was played, on what, and what it took. `folder` is left if the brokers' files were to be kept."""
+    """How a run was played, on what, and what it took. `folder` is left if the brokers' files were to be kept; `observed` is
+    what the brokers' own logs say, None where the release's lines are not read.
+    """
 
     prepared: Prepared
     mode: Mode
     played: Played
     start_seconds: float
     folder: Path | None
+    observed: Observed | None = None
 
 
 @dataclass(frozen=True)
@@ -111,17 +115,22 @@ def prepare(question: Question, run: Run, brokers: Brokers) -> Prepared:
 
 
 def reproduce(prepared: Prepared, keep: bool = False, heed: Heed | None = None) -> Reproduction:
-    """Starts brokers, plays the run, and ends them; `SystemFailure` if they do not start."""
+    """Starts brokers, plays the run, ends them, and validates what they logged; `SystemFailure` if they do not start."""
     heed = heed or Heed()
-    plan = planned(prepared, keep, heed)
+    is_observed = can_be_validated(prepared)
+    plan = planned(prepared, keep, heed, is_observed)
     with Cluster(plan, heed.said) as cluster:
         setting = replace(prepared.setting, sessions_expire=prepared.brokers.sessions_expire)
         played = play(prepared.script, cluster, TOPIC, setting, heed.took)
-        return Reproduction(prepared, plan.mode, played, cluster.seconds, cluster.folder if keep else None)
+        cluster.end_nodes()
+        found = observed(cluster.folder, TOPIC, prepared.brokers.version) if is_observed else None
+        return Reproduction(prepared, plan.mode, played, cluster.seconds, cluster.folder if keep else None, found)
 
 
 def reproduce_each(wanted: Iterable[Prepared]) -> Iterator[Reproduction]:
     """Plays runs one after the other, each on a topic of its own; the cluster is the same as long as it does for the next.
+
+    What brokers log is not validated then: a topic's begin and end are within that of others.
 
     It does if the next needs the same nodes and settings, and if everything of this one could be cleared away. A broker may
     still end after that, of what it found when it was let go on, as old ones do: then the next has a cluster of its own.
@@ -167,13 +176,14 @@ def can_be_validated(prepared: Prepared) -> bool:
     return is_read(release(prepared.brokers.version).number, mode is Mode.KRAFT)
 
 
-def planned(prepared: Prepared, keep: bool = False, heed: Heed | None = None) -> ClusterPlan:
-    """The cluster that a run is played on."""
+def planned(
+    prepared: Prepared, keep: bool = False, heed: Heed | None = None, is_observed: bool = False
+) -> ClusterPlan:
+    """The cluster that a run is played on; `is_observed`: it logs what a validation needs."""
     heed = heed or Heed()
     brokers, setting = prepared.brokers, prepared.setting
     chosen, mode = release(brokers.version), brokers.chosen_mode
-    # What is kept can be validated afterwards.
-    logging = configuration(chosen.number, None, TOPIC) if keep and can_be_validated(prepared) else None
+    logging = configuration(chosen.number, None, TOPIC) if is_observed else None
     plan = make_plan(
         brokers.version, mode, brokers.home, range(setting.replicas), setting.brokers, setting.features(chosen), keep,
         heed.said, has_witness=True, logging=logging,

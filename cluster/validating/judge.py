@@ -110,10 +110,14 @@ def judge(
     recording = Recording(asked.logs, asked.topic, asked.partition, records, following)
     begun = recording.begin()
     subject = subject_of(begun, asked.version, asked.settings, said)
-    verdict = validate(
-        subject, begun.created, recording.events(), progress=progress, window=WINDOW if live is None else LIVE_WINDOW,
-        begins=lambda walk: None if live is None else live.begins(walk, recording),
-    )  # fmt: skip
+    try:
+        verdict = validate(
+            subject, begun.created, recording.events(), progress=progress, window=WINDOW if live is None else LIVE_WINDOW,
+            begins=lambda walk: None if live is None else live.begins(walk, recording),
+        )  # fmt: skip
+    finally:
+        if following is not None:
+            following.close()
     compared = presence = None
     if verdict.stuck is None:
         folders = folders_of(directories, asked.topic, asked.partition)

@@ -14,7 +14,6 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite, least, smaller
 from acked.model.language.telling import Fault, Telling
-from acked.model.language.words import says_cut
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
@@ -23,7 +22,7 @@ from acked.model.partition.common import (
     renumber_epochs,
 )
 from acked.model.partition.fetching import (
-    cut,
+    cut_as_told,
     drop_late_answer,
     have_diverged,
     leader_learns,
@@ -44,10 +43,11 @@ from acked.model.partition.settings import (
     keeps_empty_epochs,
     late_answers,
     reads_late,
+    takes_hw_first,
     truncates_late,
 )
 from acked.model.partition.state import Offset, Replica, State, offset
-from acked.model.partition.words import says_late
+from acked.model.partition.words import says_cut_as_told, says_late
 
 # -- the answer departs -----------------------------------------------------------------------------------------------
 
@@ -111,9 +111,11 @@ def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
     require_no_other(s, follower)
     require_fetch(s, follower, leader)
     require("the logs have diverged", have_diverged(s, leader, follower))
+    late = s.late[follower]
+    if takes_hw_first.value:
+        late.hw = s.broker[leader].hw
     if not diverging_fetch_ignored.on:
         leader_learns(s, leader, follower)
-    late = s.late[follower]
     late.leader = leader
     late.fetched_at = s.log[follower].end
     late.truncate_to = epochs_agree_until(s, leader, follower)
@@ -194,7 +196,7 @@ def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: 
 @action(
     says=lambda t: (
         f"the late answer of broker {t.before.late[t.follower].leader} arrives, and broker {t.follower} "
-        f"{says_cut(t, t.follower)}"
+        f"{says_cut_as_told(t, t.before.late[t.follower].hw)}"
     ),
     when=lambda: bool(truncates_late.value),
     actor="follower", messages=(LATE_ANSWER_ARRIVES,),
@@ -204,7 +206,7 @@ def late_answer_counts(s: State, follower: Replica) -> None:
     late = s.late[follower]
     require_match(s, follower)
     require("tells to truncate", late.truncate_to.is_some)
-    cut(s, follower, late.truncate_to.value)
+    cut_as_told(s, follower, late.truncate_to.value, late.hw)
     drop_late_answer(s, follower)
     renumber_epochs(s)
 

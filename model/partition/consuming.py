@@ -13,15 +13,13 @@ from acked.model.partition.common import epoch_start, presumes_leadership, renum
 from acked.model.partition.fetching import have_diverged, require_fetch
 from acked.model.partition.messages import FETCH_READ_BEFORE_TRUNCATION, LATEST_OFFSET, reads_from
 from acked.model.partition.settings import (
-    BY_DIVERGING_FETCH,
     FROM_FOLLOWERS,
     NO_CONSUMER,
     asks_in_epoch,
     consumer,
     offset_queries,
     query_waits_for_epoch,
-    truncation,
-    truncation_before_hw,
+    takes_hw_first,
 )
 from acked.model.partition.state import Offset, Replica, State
 
@@ -49,9 +47,7 @@ def read(s: State, broker: Replica, offset: Offset) -> None:
         f"high watermark {min(t.before.broker[t.leader].hw, t.before.log[t.follower].end)}, and a consumer reads record "
         f"{t.after.consumer.record} at offset {t.offset} from it"
     ),
-    when=lambda: (
-        consumer.value == FROM_FOLLOWERS and truncation.value == BY_DIVERGING_FETCH and not truncation_before_hw.on
-    ),
+    when=lambda: consumer.value == FROM_FOLLOWERS and bool(takes_hw_first.value),
     actor="follower", messages=FETCH_READ_BEFORE_TRUNCATION,
 )
 def read_before_truncation(s: State, follower: Replica, leader: Replica, offset: Offset) -> None:

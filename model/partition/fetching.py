@@ -58,6 +58,7 @@ from acked.model.partition.settings import (
     keeps_empty_epochs,
     late_answers,
     reassignment,
+    takes_hw_first,
     truncate_under_same_leader,
     truncates_by_request,
     truncating_takes_none,
@@ -65,13 +66,24 @@ from acked.model.partition.settings import (
     truncation_fencing,
 )
 from acked.model.partition.state import Epoch, Offset, Replica, State, known_as, offset
-from acked.model.partition.words import answers_of, says_following
+from acked.model.partition.words import answers_of, says_cut_as_told, says_following
 
 
 def cut(s: State, broker: Replica, to: Offset) -> None:
     """The broker drops every record from an offset on, and lowers its high watermark to it."""
     s.log[broker].truncate(to)
     s.broker[broker].hw = smaller(s.broker[broker].hw, to)
+
+
+def cut_as_told(s: State, follower: Replica, to: Offset, read: Offset) -> None:
+    """An answer that logs diverge makes the follower truncate; `read` is the high watermark that came with it.
+
+    From 2.8.0 to 3.4.0 the follower takes that first, as far as its log goes, whether it rises or falls by it
+    (`AbstractFetcherThread.processFetchRequest`; KAFKA-14704, in 3.4.1 and 3.5.0).
+    """
+    if takes_hw_first.value:
+        s.broker[follower].hw = smaller(read, s.log[follower].end)
+    cut(s, follower, to)
 
 
 # -- becoming a follower ----------------------------------------------------------------------------------------------
@@ -270,7 +282,8 @@ def _says_diverging(t: Telling) -> str:
     noted = t.after.known_end[t.leader][t.follower]
     believes_more = noted is not None and noted > t.after.log[t.follower].end
     believed = f"; broker {t.leader} has noted log end {noted} for it" if believes_more else ""
-    return f"{says_round(t)}; their logs diverge, and broker {t.follower} {says_cut(t, t.follower)}{believed}"
+    cuts = says_cut_as_told(t, t.before.broker[t.leader].hw)
+    return f"{says_round(t)}; their logs diverge, and broker {t.follower} {cuts}{believed}"
 
 
 def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
@@ -425,10 +438,11 @@ def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
     require("the logs have diverged", have_diverged(s, leader, follower))
     by_epoch = truncation.value == BY_DIVERGING_FETCH
     to = epochs_agree_until(s, leader, follower) if by_epoch else s.log[leader].end
+    read = s.broker[leader].hw
     if by_epoch and not diverging_fetch_ignored.on:
         leader_learns(s, leader, follower)
     s.broker[follower].reopens = False
-    cut(s, follower, to)
+    cut_as_told(s, follower, to, read)
     renumber_epochs(s)
 
 

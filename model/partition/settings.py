@@ -440,6 +440,11 @@ begins_again = Computed(
 reads_late = Computed(lambda has: int(has["late_answers"] and has["late_reads"]))
 """Whether an answer may bring what its leader's log did not hold yet when it was given."""
 
+takes_hw_first = Computed(
+    lambda has: int(has["truncation"] == BY_DIVERGING_FETCH and not has["truncation_before_hw"])
+)
+"""Whether a follower takes the high watermark of an answer that tells it to truncate, and then truncates."""
+
 truncates_late = Computed(lambda has: int(has["late_answers"] and has["truncation"] == BY_DIVERGING_FETCH))
 """Whether an answer that tells a follower to truncate may be late."""
 

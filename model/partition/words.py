@@ -40,6 +40,15 @@ def says_no_answers(t: Telling, broker: int) -> str:
     return text
 
 
+def says_cut_as_told(t: Telling, read: int) -> str:
+    """What an answer that logs diverge makes a follower do, as a predicate; `read` is the high watermark that it carried."""
+    cuts = says_cut(t, t.follower)
+    lowered = min(t.before.broker[t.follower].hw, t.after.log[t.follower].end)
+    if t.after.broker[t.follower].hw == lowered:
+        return cuts
+    return f"takes over high watermark {min(read, t.before.log[t.follower].end)} first and {cuts}"
+
+
 def says_late(late: PlainStruct) -> str:
     """What an answer that is late brings."""
     records = [f"r{record.id}" for record in late.log.records[late.fetched_at :]]

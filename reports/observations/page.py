@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from acked.checker.observation.events import CONTROLLER, Event
-from acked.checker.observation.explaining import Move
+from acked.checker.observation.moves import Move
 from acked.checker.observation.validation import Verdict
 from acked.model.concrete.program import State
 from acked.reports.console import harmless
@@ -53,7 +53,9 @@ def page_data(verdict: Verdict, about: str) -> dict[str, Any]:
     title = harmless(headline(verdict))
     return {
         "title": title, "subject": harmless(about), "story": None, "traces": [left, right],
-        "played": {"verdicts": _verdicts(verdict), "notes": _others(verdict), "legend": _LEGEND},
+        "played": {
+            "verdicts": _verdicts(verdict), "notes": _others(verdict), "legend": _LEGEND, "begins": len(shown) - 1,
+        },
     }  # fmt: skip
 
 
@@ -89,7 +91,7 @@ def _facts(events: Sequence[Event], wrong: Sequence[str], is_explained: bool) ->
     brokers = {event.by for event in events} - {CONTROLLER}
     return {
         "agreement": "same" if is_explained else "parted",
-        "says": "explained",
+        "says": "explained" if is_explained else "not explained",
         "differs": [harmless(text) for text in wrong],
         "rows": [] if is_explained else [name_of(broker) for broker in sorted(brokers)],
         "lines": [[harmless(f"{where(event)} ({who(event)}): {_cut(event.text)}"), not is_explained] for event in events],

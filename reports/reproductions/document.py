@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from acked.checker.question.result import Counterexample
@@ -87,6 +88,7 @@ def _reproduction(one: Reproduction) -> dict[str, Any]:
         "start_seconds": round(one.start_seconds, 1),
         "seconds": round(played.seconds, 1),
         "steps": steps,
+        **({} if one.observed is None else {"observed": asdict(one.observed)}),
         **({} if one.folder is None else {"folder": str(one.folder)}),
     }
 

@@ -14,9 +14,11 @@ from typing import Any, NoReturn, TypeVar
 
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.files import read_text
+from acked.checker.observation.promises import PROMISES
 from acked.checker.question.result import Counterexample
 from acked.checker.replay.trace_file import replay
 from acked.cluster.observe.disk import Replica
+from acked.cluster.playing.observed import Found, Observed
 from acked.cluster.playing.play import Played, SeenStep
 from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction
 from acked.cluster.playing.script import Script, ScriptStep
@@ -79,7 +81,20 @@ def _reproduction(document: Mapping[str, Any], found: Counterexample, what: str)
     played = _played(document, script, replicas)
     if played.parted is None and len(played.steps) != len(script.steps):
         raise SpecUnreadable(f"not a reproduction: {what} neither takes all steps nor parts at one")
-    return Reproduction(prepared, mode, played, _number(document, "start_seconds"), None)
+    return Reproduction(prepared, mode, played, _number(document, "start_seconds"), None, _observed(document))
+
+
+def _observed(document: Mapping[str, Any]) -> Observed | None:
+    """What a validation of the brokers' logs found, where one was made."""
+    if "observed" not in document:
+        return None
+    told = _part(document, "observed", dict)
+    found, events, broken = Found(_choice(told, "found", [one.value for one in Found])), told.get("events"), None
+    if type(events) is not int or events < 0:
+        _wrong("events", "a number")
+    if told.get("broken") is not None:
+        broken = _choice(told, "broken", list(PROMISES))
+    return Observed(found, events, broken, _part(told, "said", str))
 
 
 def _script(document: Mapping[str, Any], found: Counterexample) -> Script:

@@ -9,6 +9,7 @@ from typing import Any
 
 from acked.checker.errors import ExitCode
 from acked.cluster.playing.compare import value_of
+from acked.cluster.playing.observed import Found
 from acked.cluster.playing.producers import NO_OFFSET
 from acked.cluster.playing.reproduce import Changed, Prepared, Reproduction
 from acked.cluster.releases.release import Mode
@@ -16,6 +17,7 @@ from acked.cluster.stories.seen import Seen
 from acked.cluster.wire.apis import error_name
 from acked.invariants.property import Property
 from acked.model.language.words import says_list, says_set
+from acked.reports.units import plural
 
 MODES = {Mode.ZOOKEEPER: "ZooKeeper", Mode.KRAFT: "KRaft"}
 
@@ -88,6 +90,7 @@ def verdicts_in_words(answer: Answer) -> list[tuple[Ending, str]]:
         said = [(Ending.GOOD, f"kept on {where}, as the model says: {end}")]
     else:
         said = [(Ending.OPEN, parting_in_words(first)), (Ending.OPEN, f"in the end {end}")]
+    said += _observed_in_words(first, "these brokers")
     if answer.control is None:
         return said
     parted, end = answer.control.played.parted, end_in_words(answer.control, answer.promise)
@@ -97,7 +100,22 @@ def verdicts_in_words(answer: Answer) -> list[tuple[Ending, str]]:
         said.append((Ending.GOOD, f"the control keeps it and goes another way at step {parted.index}: {end}"))
     else:
         said.append((Ending.BAD, f"the control goes another way at step {parted.index}, and all the same {end}"))
-    return said
+    return said + _observed_in_words(answer.control, "the control's brokers")
+
+
+def _observed_in_words(reproduction: Reproduction, whose: str) -> list[tuple[Ending, str]]:
+    """What a validation of the brokers' own logs says, which they make where their release's lines are read."""
+    one = reproduction.observed
+    if one is None:
+        return []
+    events = plural(one.events, "event")
+    if one.found is Found.NOT_READ:
+        return [(Ending.OPEN, f"what {whose} logged could not be validated: {one.said}")]
+    if one.found is Found.NOT_EXPLAINED:
+        text = f"what {whose} logged is not a behaviour of the model: {events} are one, and none explains {one.said}"
+        return [(Ending.BAD, text)]
+    broken = "" if one.broken is None else f"; in it {one.broken} does not hold"
+    return [(Ending.GOOD, f"what {whose} logged meanwhile, {events}, is a behaviour of the model{broken}")]
 
 
 def brokers_in_words(reproduction: Reproduction) -> str:

@@ -101,6 +101,8 @@ export function usedOffsets(steps) {
   return Math.min(used, room);
 }
 
+const MOST_NARROW = 3; // Offsets for which a phone has room.
+
 // `step` compared with `base` (null: nothing is marked as changed); `look`: what all pictures of the protocol have in common;
 // `options`: offsets, brokers (names shown, null: all), hideUnchanged, caption, isSeen (real brokers, whose own epoch nobody sees).
 export function gridElement(look, step, base, options) {
@@ -145,7 +147,7 @@ export function gridElement(look, step, base, options) {
       ? el(
           "div",
           { class: "scroll", tabindex: 0, role: "region", "aria-label": options.caption },
-          el("table", { class: "grid" }, el("caption", { class: "sr" }, options.caption), el("thead", {}, head), el("tbody", {}, body))
+          el("table", { class: options.offsets > MOST_NARROW ? "grid long" : "grid" }, el("caption", { class: "sr" }, options.caption), el("thead", {}, head), el("tbody", {}, body))
         )
       : null,
     left ? el("p", { class: "note" }, `${left} ${look.row}${left === 1 ? " is" : "s are"} not shown (unchanged or filtered out)`) : null,

@@ -15,7 +15,7 @@ export class Page {
     this.root = root;
     this.data = data;
     this.live = null;
-    this.step = 0;
+    this.step = (data.played && data.played.begins) || 0; // Where the page opens, if its link does not say so.
     this.base = "previous";
     this.hideUnchanged = false;
     this.brokers = null;
@@ -120,7 +120,7 @@ export class Page {
     this.legend = this.panes.filter((pane) => pane.steps[0].hasPicture).map((pane) => legendElement(pane.head.look)).slice(0, 1);
     this.strip = this.data.played ? new this.seen.Strip(this.panes.slice(1), (step) => this.go(step), this.data.played.legend) : null;
     const played = this.strip
-      ? [story, el("div", { class: "middle" }, this.panes[0].parts.now, this.strip.element, el("div", { class: "beside" }, columns), el("div", { class: "below" }, this.below))]
+      ? [story, el("div", { class: "middle" }, this.panes[0].parts.now, this.strip.element, el("div", { class: this.panes.some((pane) => pane.trace.only_lines) ? "beside over" : "beside" }, columns), el("div", { class: "below" }, this.below))]
       : null;
     const main = this.data.live ? [columns, story] : played || [many ? null : story, columns];
     show(

@@ -23,7 +23,7 @@ export class SeenPane {
     this.step = Math.min(index, this.steps.length - 1);
     const step = this.steps[this.step];
     const { agreement, says, differs, rows, lines } = step.seen;
-    const text = agreement === "parted" ? `Step ${this.step} goes another way` : says;
+    const text = agreement === "parted" && !this.trace.only_lines ? `Step ${this.step} goes another way` : says;
     show(
       this.parts.now,
       el("p", { class: `agreement is-${agreement}` }, el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[agreement]), ` ${text}`),
@@ -69,7 +69,7 @@ export class Strip {
     this.cells = [];
     const cell = (pane, at) => {
       const { agreement, says } = pane.steps[at].seen;
-      const told = `${pane.name}, step ${at}: ${agreement === "parted" ? "goes another way" : says}`;
+      const told = `${pane.name}, step ${at}: ${agreement === "parted" && !pane.trace.only_lines ? "goes another way" : says}`;
       const button = el("button", { type: "button", class: `is-${agreement}`, title: told, "aria-label": told, "data-step": at, onclick: () => go(at) }, SIGNS[agreement]);
       this.cells.push(button);
       return el("td", {}, button);

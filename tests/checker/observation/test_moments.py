@@ -9,6 +9,7 @@ import pytest
 from acked.checker.observation.events import CONTROLLER, Event, Says, checked
 from acked.checker.observation.subject import Subject
 from acked.checker.observation.validation import Verdict, validate
+from acked.checker.observation.walking import Slack
 from acked.cluster.lines.recorded import Recording
 from tests.observations import OBSERVED
 
@@ -18,9 +19,9 @@ def said(at: int, by: int, says: Says, **fields: Any) -> Event:
     return checked(Event(at, by, says, sets, "log", at, f"{by} {says.value}"))
 
 
-def verdict_of(isr: set[int], *events: Event, release: str = "4.1") -> Verdict:
+def verdict_of(isr: set[int], *events: Event, release: str = "4.1", **settings: object) -> Verdict:
     created = said(0, CONTROLLER, Says.CREATES, replicas={0, 1, 2}, isr=isr, leader=0, epoch=0)
-    return validate(Subject(release, [0, 1, 2]), created, events)
+    return validate(Subject(release, [0, 1, 2], settings), created, events)
 
 
 @pytest.mark.parametrize(("elected_in", "is_valid"), [(2, True), (1, False), (3, False)])
@@ -82,11 +83,15 @@ def test_a_broker_that_starts_again_may_lead_in_a_former_epoch_and_does_nothing_
     assert found.is_valid == is_valid
 
 
-def test_a_run_with_zookeeper_is_valid_from_its_files() -> None:
-    recording = Recording([str(OBSERVED / "zookeeper-2.8.2")], "exercise", 0)
+def verdict_on_files(folder: str, slack: Slack | None = None, **settings: object) -> Verdict:
+    recording = Recording([str(OBSERVED / folder)], "exercise", 0)
     begun = recording.begin()
-    subject = Subject(begun.releases[0], sorted(begun.created["replicas"]), begun.settings)
-    found = validate(subject, begun.created, recording.events())
+    subject = Subject(begun.releases[0], sorted(begun.created["replicas"]), {**begun.settings, **settings})
+    return validate(subject, begun.created, recording.events(), slack=slack)
+
+
+def test_a_run_with_zookeeper_is_valid_from_its_files() -> None:
+    found = verdict_on_files("zookeeper-2.8.2")
     assert found.is_valid, found.stuck or found.broken
     assert found.explained > 3_000
     steps = {"Crash", "Restart", "ElectLeader", "LoseSession", "RegainSession", "AskToExpand", "CommitAlterPartition"}
@@ -161,6 +166,23 @@ def test_a_broker_that_is_back_within_its_session_leaves_the_isr_when_the_contro
     assert found.tried < 2 * found.explained
 
 
+@pytest.mark.parametrize(("release", "is_valid"), [("4.1.0", True), ("4.3.1", False)])
+def test_a_new_directory_makes_the_controller_forget_eligible_leaders_to_4_2(release: str, is_valid: bool) -> None:
+    """As a real 4.1.0 does; from 4.3 an assignment keeps them, and min.insync.replicas was not set anew either."""
+    found = verdict_of(
+        {0, 1},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(1_000, CONTROLLER, Says.CHANGES, was={0, 1}, isr={0}, elr={1}, version=1),
+        said(2_000, CONTROLLER, Says.CHANGES, elr=set(), version=2),
+        release=release,
+        min_insync_replicas=2,
+        config_changes=False,
+    )
+    assert found.is_valid == is_valid
+    assert not is_valid or found.steps["MoveDirectory"] == 1
+
+
 # -- answers that are late --------------------------------------------------------------------------------------------
 
 
@@ -211,3 +233,127 @@ def test_a_follower_hears_who_leads_while_its_fetcher_appends_an_answer(appendin
         release="3.4.1",
     )
     assert found.is_valid == bool(appending)
+
+
+# -- answers that tell to truncate --------------------------------------------------------------------------------------
+
+
+def test_a_real_3_3_2_takes_the_high_watermark_that_comes_with_the_news_that_logs_diverge() -> None:
+    """A former leader's falls from 37 to 36 before it truncates from 38 to 37 (KAFKA-14704)."""
+    found = verdict_on_files("truncation-3.3.2")
+    assert found.is_valid, found.stuck or found.broken
+    assert found.steps["FetchDiverging"] == 1
+    mended = verdict_on_files("truncation-3.3.2", Slack(nodes=20), truncation_before_hw=True)
+    assert mended.stuck is not None
+    first, reasons = mended.stuck.open[0]
+    assert (first.says, first["leader_hw"], first["hw"], first["to"]) == (Says.TRUNCATES, 36, 36, 37)
+    assert "after FetchDiverging(follower 0, leader 1): the line says HW 36, and by the rules it is 37" in reasons
+
+
+def deposed(*events: Event) -> tuple[Event, ...]:
+    """Broker 0 has a record more than broker 1, which leads after it in epoch 1."""
+    return (
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1, 2}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(3, 0, Says.APPENDS, offset=0, next=1),
+        said(4, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=0),
+        said(5, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(6, 0, Says.APPENDS, offset=1, next=2),
+        said(10, CONTROLLER, Says.CHANGES, leader=1, epoch=1),
+        said(11, 1, Says.LEADS, epoch=1, offset=1, hw=0, isr={0, 1, 2}),
+        *events,
+    )
+
+
+SHRINKS = (
+    said(900, 1, Says.ASKS_TO_SHRINK, followers={0, 2}),
+    said(1_000, CONTROLLER, Says.COMMITS_ISR, leader=1, was={0, 1, 2}, isr={1}, epoch=2),
+)
+"""To 3.5 each removal from the ISR takes a leader epoch, of which the leader hears as of any other."""
+LEADS_ALONE = said(1_020, 1, Says.LEADS, epoch=2, offset=1, hw=0, isr={1}, raised=1)
+
+
+@pytest.mark.parametrize(
+    ("release", "told", "is_valid"),
+    [
+        ("3.3.2", {"leader_hw": 1, "hw": 1}, True),
+        ("3.3.2", {}, True),
+        ("3.3.2", {"leader_hw": 1, "hw": 0}, False),
+        ("3.3.2", {"leader_hw": 2, "hw": 2}, False),
+        ("3.3.2", {"leader_hw": 1, "hw": 1, "leader": 2}, False),
+        ("3.4.1", {"leader_hw": 1, "hw": 1}, False),
+        ("3.4.1", {}, False),
+    ],
+)
+def test_to_3_4_0_a_follower_takes_the_high_watermark_that_comes_with_the_news_that_logs_diverge(
+    release: str, told: dict[str, Any], is_valid: bool
+) -> None:
+    """By the line of the next leader epoch the follower's is 1, as its leader's was (KAFKA-14704)."""
+    events = deposed(
+        *SHRINKS,
+        LEADS_ALONE,
+        said(1_100, 0, Says.FOLLOWS, leader=1, epoch=2, offset=2, hw=0),
+        said(1_200, 0, Says.TRUNCATES, to=1, **{"leader": 1, **told}),
+        said(9_000, CONTROLLER, Says.CHANGES, leader=-1, epoch=3),
+        said(9_100, 0, Says.FOLLOWS, leader=-1, epoch=3, offset=1, hw=1),
+        said(9_500, CONTROLLER, Says.UNFENCES, broker=1),
+        said(9_900, CONTROLLER, Says.CHANGES, leader=1, epoch=4),
+        said(10_000, 0, Says.FOLLOWS, leader=1, epoch=4, offset=1, hw=1),
+    )
+    assert verdict_of({0, 1, 2}, *events, release=release).is_valid == is_valid
+
+
+@pytest.mark.parametrize(
+    ("release", "told", "names_epoch", "is_valid"),
+    [
+        ("3.3.2", {"leader_hw": 0, "hw": 0}, False, True),
+        ("3.3.2", {"leader_hw": 0, "hw": 1}, False, False),
+        ("3.5.1", {}, False, True),
+        ("3.5.1", {}, True, False),
+    ],
+)
+@pytest.mark.parametrize("heard", [True, False])
+def test_an_answer_of_the_former_epoch_truncates_in_the_next_one_where_releases_take_it(
+    heard: bool, release: str, told: dict[str, Any], names_epoch: bool, is_valid: bool
+) -> None:
+    """The leader's high watermark rises as it hears of the next epoch, or it dies before it hears of that."""
+    events = deposed(
+        said(20, 0, Says.FOLLOWS, leader=1, epoch=1, offset=2, hw=0),
+        *SHRINKS,
+        said(1_001, 0, Says.FOLLOWS, leader=1, epoch=2, offset=2, hw=0),
+        said(1_010, 0, Says.TRUNCATES, to=1, leader=1, **told),
+        LEADS_ALONE if heard else said(9_000, 1, Says.RESTARTS, hw=0, end=1),
+    )
+    found = verdict_of({0, 1, 2}, *events, release=release, answer_names_epoch=names_epoch)
+    if heard and release == "3.5.1":
+        assert found.is_valid  # Nothing tells it from an answer that came at once.
+        return
+    assert found.is_valid == is_valid
+    if is_valid:
+        assert (found.steps["FetchDivergingLate"], found.steps["LateAnswerCounts"]) == (1, 1)
+
+
+# -- threads that race --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", ["append", "fetch", "late append"])
+def test_another_thread_may_tell_of_the_rise_that_is_due_to_a_fetch(other: str) -> None:
+    """A leader notes the fetch before it looks at its high watermark under the lock; seen on 3.9.1."""
+    lines = {
+        "append": said(40, 0, Says.APPENDS, offset=1, next=2, hw=1),
+        "fetch": said(40, 0, Says.NOTES_FETCH, follower=2, offset=0, hw=1),
+        "late append": said(5_000, 0, Says.APPENDS, offset=1, next=2, hw=1),
+    }
+    found = verdict_of(
+        {0, 1},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(3, 2, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(10, 0, Says.APPENDS, offset=0, next=1),
+        said(20, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(21, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=0),
+        said(50, 0, Says.NOTES_FETCH, follower=1, offset=1),
+        lines[other],
+        said(6_000, 0, Says.APPENDS, offset=1 if other == "fetch" else 2, next=3),
+    )
+    assert found.is_valid == (other != "late append")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from acked.checker.observation.events import Event, Says
-from acked.cluster.lines.following import Following
+from acked.cluster.lines.facts import Lines, Node
+from acked.cluster.lines.following import ANOTHER, Following
 from acked.cluster.validating.judge import Asked, Judged, Live, SoFar, judge
 from tests.observations import LINES
 
@@ -28,11 +29,49 @@ def test_a_line_is_given_when_it_is_whole_and_a_rotated_file_is_read_to_its_end(
             more.write("four\n")
         file.rename(tmp_path / "0.log.1")
         file.write_text("five\n", "utf-8")
-        assert [next(lines), next(lines), next(lines)] == ["four\n", "five\n", None]
+        assert [next(lines) for _ in range(4)] == ["four\n", ANOTHER, "five\n", None]
         following.stop.set()
         with file.open("a", encoding="utf-8") as more:
             more.write("six\n")
         assert list(lines) == ["six\n"]
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_files_that_came_and_went_between_two_looks_are_read(tmp_path: Path, is_compressed: bool) -> None:
+    """Three rotations; a compressed copy of what was read is not read again."""
+
+    def rotate(number: int) -> None:
+        rotated = tmp_path / f"0.log.{number}"
+        file.rename(rotated)
+        if is_compressed:
+            (tmp_path / f"0.log.{number}.gz").write_bytes(gzip.compress(rotated.read_bytes()))
+            rotated.unlink()
+
+    file = tmp_path / "0.log"
+    file.write_text("0\n", "utf-8")
+    with Following().opened(str(file)) as lines:
+        assert [next(lines), next(lines)] == ["0\n", None]
+        for number in (1, 2, 3):
+            rotate(number)
+            file.write_text(f"{number}\n", "utf-8")
+            time.sleep(0.01)
+        assert [next(lines) for _ in range(7)] == [ANOTHER, "1\n", ANOTHER, "2\n", ANOTHER, "3\n", None]
+
+
+def test_files_are_opened_before_any_is_read_and_a_line_is_numbered_within_its_own_file(tmp_path: Path) -> None:
+    text = "2026-11-23 16:00:00.000 INFO [main] kafka.server.KafkaServer [KafkaServer id=0] Kafka version: 3.9.1\n"
+    started = text.replace("Kafka version: 3.9.1", "Registered signal handlers for TERM").replace("[KafkaServer id=0] ", "")
+    for name, second in (("0.log.1", "01"), ("0.log", "02")):
+        (tmp_path / name).write_text(text + started.replace("00.000", f"{second}.000"), "utf-8")
+    files = tuple(str(tmp_path / name) for name in ("0.log.1", "0.log"))
+    following = Following()
+    following.hold(files)
+    (tmp_path / "0.log.1").rename(tmp_path / "0.log.2")
+    (tmp_path / "0.log").rename(tmp_path / "0.log.1")
+    (tmp_path / "0.log").write_text(started.replace("00.000", "03.000"), "utf-8")
+    following.stop.set()
+    facts = [fact for fact in Lines("t", 0, following=following).facts(Node(files, 0)) if fact is not None]
+    assert [(fact.text[17:19], fact.line) for fact in facts] == [("01", 2), ("02", 2), ("03", 1)]
 
 
 def event(at: int, by: int) -> Event:

@@ -17,7 +17,7 @@ import pytest
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.observation.events import Event, Says
 from acked.cluster.lines.configuration import DROPPED, PATTERN, Format, configuration, loggers
-from acked.cluster.lines.facts import HEAD, Lines, Node
+from acked.cluster.lines.facts import HEAD, Lines, Node, reassigns
 from acked.cluster.lines.recorded import Recording
 from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells, Wording
 from tests.observations import LINES, RUNS, run
@@ -40,6 +40,7 @@ def recorded_lines() -> list[tuple[str, str, str, str]]:
     for release in EXERCISED:
         lines = (LINES / "exercises" / f"{release}.txt").read_text("utf-8").splitlines()
         topics += [(release, "exercise", line) for line in lines]
+    topics += [("4.1.0", "played", line) for line in (LINES / "reproduced.txt").read_text("utf-8").splitlines()]
     split = []
     for release, topic, line in topics:
         if head := HEAD.match(line):
@@ -51,7 +52,7 @@ def recorded_lines() -> list[tuple[str, str, str, str]]:
 
 @pytest.mark.parametrize("wording", WORDINGS, ids=lambda item: item.text[:40])
 def test_every_wording_fits_a_recorded_line_of_every_release_that_it_is_known_of(wording: Wording) -> None:
-    patterns = {topic: wording.pattern(topic, 0) for topic in ("t", "exercise")}
+    patterns = {topic: wording.pattern(topic, 0) for topic in ("t", "exercise", "played")}
     seen = {
         release
         for release, topic, logger, said in recorded_lines()
@@ -99,6 +100,33 @@ def read(tmp_path: Path, *lines: str) -> list[Event]:
 
 
 TIME = "2026-11-22 12:00:00.000"
+KRAFT_CHANGE = "partition change for t-0 with topic ID WSRML-6NQISUhUZmrIBTvg: "
+
+
+@pytest.mark.parametrize(
+    ("said", "is_one"),
+    [
+        # As 3.7.1 and 3.3.2 print them; another order of the same replicas is how leadership is moved.
+        (f"{KRAFT_CHANGE}replicas: [0, 1, 2] -> [0, 1], leaderEpoch: 0 -> 1, partitionEpoch: 1 -> 2", True),
+        (f"{KRAFT_CHANGE}replicas: [0, 1, 2] -> [1, 2, 0], partitionEpoch: 0 -> 1", False),
+        # By their sources.
+        (f"{KRAFT_CHANGE}addingReplicas: [] -> [3], partitionEpoch: 0 -> 1", True),
+        (f"{KRAFT_CHANGE}addingReplicas: [3] -> [], partitionEpoch: 1 -> 2", True),
+        ("Replayed partition change PartitionChangeRecord(partitionId=0, removingReplicas=[2], addingReplicas=null)", True),
+        ("Leader t-0 starts at leader epoch 1, ISR [0], adding replicas [3] and removing replicas [] .", True),
+        ("Leader t-0 starts at leader epoch 1, ISR [0], adding replicas [] and removing replicas [] .", False),
+        ("Leader t-0 starts at leader epoch 1 ISR [0] addingReplicas [] removingReplicas [2].", True),
+    ],
+)
+def test_replicas_that_are_added_or_removed_are_a_reassignment(said: str, is_one: bool) -> None:
+    assert reassigns(said) == is_one
+
+
+def test_a_log_with_a_reassignment_is_not_understood_and_never_judged(tmp_path: Path) -> None:
+    prefix = f"{TIME} DEBUG [x] org.apache.kafka.controller.ReplicationControlManager [QuorumController id=9]"
+    line = f"{prefix} {KRAFT_CHANGE}replicas: [0, 1, 2] -> [0, 1], leaderEpoch: 0 -> 1, partitionEpoch: 1 -> 2"
+    with pytest.raises(SpecUnreadable, match=r"0\.log:1: a line about t-0 tells of a reassignment, which acked does not"):
+        read(tmp_path, line)
 
 
 def test_a_line_about_the_partition_in_unknown_words_is_an_error_that_shows_it(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from acked.asking.playable import On, playable_run
+from acked.cluster.playing.observed import Found
 from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare, reproduce
 from acked.cluster.releases.release import Mode
 from tests.cluster.conftest import real_plan
@@ -59,11 +60,26 @@ def test_a_counterexample_is_played_on_real_brokers(case: Case, users_cache: Non
     assert found.played.parted is None, told(found)
     assert found.played.breaks(prepared.question.properties[0].name), told(found)
     assert [step.step.index for step in found.played.steps] == list(range(1, len(prepared.script.steps) + 1))
+    assert found.observed is None or found.observed.found is not Found.NOT_EXPLAINED, found.observed
     if case.control:
         control = reproduce(prepared.control(case.changed()))
         assert control.played.parted is not None, told(control)
         assert control.played.parted.index == case.parts, told(control)
         assert not control.played.breaks(prepared.question.properties[0].name), told(control)
+
+
+@pytest.mark.parametrize("spec", ["unclean-loses", "empty-disk-eligible-leaders-4-1"])
+def test_what_brokers_log_while_they_play_is_a_behaviour_of_the_model(spec: str, users_cache: None) -> None:
+    """An unclean election and its lost record; a new disk, of which the controller learns and forgets eligible leaders."""
+    real_plan("4.1.0", {})
+    found = reproduce(Case(spec, "4.1.0").prepared())
+    assert found.played.parted is None, told(found)
+    assert found.observed is not None
+    assert (found.observed.found, found.observed.said) == (Found.EXPLAINED, "")
+    assert found.observed.events > 10
+    shown = [line for step in found.played.steps for line in step.lines]
+    assert shown
+    assert not any(" DEBUG [" in line or " TRACE [" in line for line in shown), "what is logged for this alone is not shown"
 
 
 def test_a_consumer_reads_from_a_follower(users_cache: None) -> None:

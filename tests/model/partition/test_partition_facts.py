@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from acked.checker.bounds import Bounds
+from acked.checker.question.question import Question
+from acked.checker.search.local import search
 from acked.model.partition.settings import RULES
 from acked.model.partition.versions import LATEST, VERSIONS, planes_of, profile
 from tests.playing import TINY, can, play, release
@@ -145,6 +148,40 @@ def test_a_leader_without_a_fetch_of_a_follower_does_not_take_it_in_but_may_take
     cut = (*parted, "FetchDiverging(follower=0, leader=1)")
     assert not can(instance, "AskToExpand(leader=1, follower=0)", *cut)
     assert can(instance, "AskToExpand(leader=1, follower=0)", *cut, "FetchNothingNew(follower=0, leader=1)")
+
+
+MOVED = {"replicas": 2, "log_size": 2, "records": 2, "leadership_moves": True, "late_answers": True, **PRODUCER}
+TO_1 = ("MoveLeadership(broker=1)", "BecomeLeader(leader=1)")
+TOLD_TO_TRUNCATE = (
+    ("FetchDiverging(follower=0, leader=1)",), ("FetchDivergingLate(follower=0, leader=1)", "LateAnswerCounts(follower=0)"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("told", TOLD_TO_TRUNCATE, ids=["at once", "late"])
+@pytest.mark.parametrize(("version", "falls", "rises"), [("2.8", 0, 1), ("3.4", 0, 1), ("3.4.1", 1, 0)])
+def test_from_2_8_to_3_4_0_a_follower_takes_the_high_watermark_of_an_answer_that_tells_it_to_truncate(
+    told: tuple[str, ...], version: str, falls: int, rises: int
+) -> None:
+    """AbstractFetcherThread.processFetchRequest before and after KAFKA-14704, in 3.4.1 and 3.5.0."""
+    instance = release(version, "zookeeper", **MOVED)
+    copied = (FIRST, "FetchAtOnce(follower=1, leader=0, end=1)")
+    heard = (*copied, "FetchUnanswered(follower=1, leader=0)", SECOND, *TO_1, "BecomeFollower(follower=0, leader=1)")
+    # The former leader's is 1 and the new one's 0, as it reads the answer.
+    assert [broker["hw"] for broker in play(instance, *heard)["broker"]] == [1, 0]
+    state = play(instance, *heard, *told)
+    assert (state["log"][0]["end"], state["broker"][0]["hw"]) == (1, falls)
+    removed = ("AskToShrink(leader=1, followers=[0])", "CommitAlterPartition(leader=1)", "LearnIsr(leader=1)")
+    alone = (*copied, SECOND, *TO_1, *removed, "BecomeFollower(follower=0, leader=1)")
+    # The new leader's, alone in the ISR, is 1, and the former one's 0.
+    assert [broker["hw"] for broker in play(instance, *alone)["broker"]] == [0, 1]
+    state = play(instance, *alone, *told)
+    assert (state["log"][0]["end"], state["broker"][0]["hw"]) == (1, rises)
+
+
+@pytest.mark.parametrize(("version", "states"), [("3.4", 39_362), ("3.4.1", 39_286)])
+def test_what_is_taken_with_a_truncation_leads_to_states_of_its_own(version: str, states: int) -> None:
+    instance = release(version, **{**MOVED, "crashes": "none", "late_answers": False})
+    assert search(Question(instance, ()), Bounds(workers=1)).distinct_states == states
 
 
 def test_with_kraft_to_3_9_a_broker_that_comes_back_unnoticed_keeps_its_place_without_its_log() -> None:

@@ -1,0 +1,56 @@
+"""Steps of the model that stand for an event, with their numbers as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from acked.model.concrete.program import State
+from acked.model.language.domain import Plain
+
+Told = Callable[[State, State], str | None]
+"""What a line tells of the states before and after its steps: None if it is so, else what is not."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """One step of the model: the action, the indices and truth values that are bound, and its numbers and sets as codes."""
+
+    action: str
+    bound: tuple[tuple[str, Plain], ...]
+    numbers: tuple[int, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """As other parts of acked write a step."""
+        return f"{self.action}({', '.join(f'{name}={value}' for name, value in self.bound)})"
+
+
+PASSED_OVER = "a leader epoch without a leader"
+"""What stands among steps where the controller gives nobody an epoch of its own.
+
+The model's controller counts only epochs in which somebody leads. Rules compare epochs and never count them, so a run with a
+number that nobody uses is one without, numbered otherwise.
+"""
+
+
+def move(action: str, *numbers: int, **bound: Plain) -> Move:
+    """A step by its action."""
+    return Move(action, tuple(bound.items()), numbers)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How an event is explained: the steps in a row, none where it only shows what is so, and the state after them."""
+
+    moves: tuple[Move, ...]
+    after: State
+
+
+def both(*parts: Told) -> Told:
+    """That all parts are so; else what the first is not that is not."""
+
+    def check(before: State, after: State) -> str | None:
+        return next((wrong for part in parts if (wrong := part(before, after)) is not None), None)
+
+    return check
