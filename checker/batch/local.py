@@ -16,6 +16,7 @@ from acked.checker.errors import AckedError
 from acked.checker.observer import Observer, Progress
 from acked.checker.processes import Done, Limits, Lost, Note, ProcessPool, Reply, Service
 from acked.model.formulas.errors import DomainOverflow, ModelError
+from acked.model.language.tracings import Tracings
 
 ROOM_FOR_CODE = 3 << 30
 """Bytes of address space that a search's process has besides its states: libraries, compilation, threads."""
@@ -176,6 +177,7 @@ class BatchProcess:
 
     def __init__(self, setup: Setup, _: float) -> None:
         self._memory = setup.memory
+        self._tracings = Tracings()
 
     def answer(self, task: Task, tell: Callable[[Progress], None]) -> Outcome | InvalidTask:
         """Runs the search; an invalid task yields `InvalidTask` with a one-sentence reason."""
@@ -183,7 +185,7 @@ class BatchProcess:
 
         try:
             bounds = Bounds(1, self._memory, task.max_depth, task.max_states)
-            return Outcome.of(search(task.question(), bounds, task.policy, _Throttled(tell)))
+            return Outcome.of(search(task.question(self._tracings), bounds, task.policy, _Throttled(tell)))
         except (AckedError, ModelError, DomainOverflow) as error:
             return InvalidTask(str(error), isinstance(error, DomainOverflow))
 
