@@ -382,7 +382,8 @@ class Instance:
         updates = tuple(
             (leaf, new) for leaf, (old, new) in enumerate(zip(self.fields, store.left(), strict=True)) if old is not new
         )
-        overflows = tuple((leaf, bad) for leaf, new in updates if (bad := ground.schema.leaves[leaf].outside(new)) is not None)
+        leaves = ground.schema.leaves
+        overflows = tuple((leaf, bad) for leaf, new in updates if (bad := leaves[leaf].outside(new)) is not None)
         return Effect(kept, guard, updates, overflows)
 
     def _kept(self, item: Action, guards: Sequence[Guard]) -> tuple[Guard, ...]:
