@@ -67,6 +67,11 @@ class TableCell:
     mark: Mark = Mark.NONE
     value: object = None
 
+    @property
+    def marked(self) -> str:
+        """The text behind its sign, from which no line break parts it."""
+        return self.mark.drawn(UNICODE).replace(" ", "\u00a0") + self.text
+
 
 @dataclass(frozen=True)
 class Table:

@@ -105,7 +105,7 @@ _Bool: TypeAlias = bool
 
 
 class Pool(Connectives[Expr]):
-    """Interns the nodes of one protocol instance or several; ids count up in order of construction, so they are reproducible."""
+    """Interns the nodes of one instance or of several; ids count up in order of construction, so they are reproducible."""
 
     def __init__(self) -> None:
         self._ints: dict[int, Expr] = {}

@@ -56,7 +56,7 @@ def same_as(answer: Document) -> str:
 
 def print_audit(console: Console, document: Document) -> None:
     """The audit, fitting the console's width."""
-    print_head(console, document)
+    print_head(console, *head_of(document), document["model"])
     print_table(console, overview(document))
     put(console, [])
     for line in legend(document):
@@ -65,14 +65,13 @@ def print_audit(console: Console, document: Document) -> None:
     print_verdict(console, document, document)
 
 
-def print_head(console: Console, document: Document) -> None:
+def print_head(console: Console, title: str, lines: Iterable[str], model: str) -> None:
     """What is audited, and what may go wrong at all: what stands above the table."""
-    title, lines = head_of(document)
     put_paragraph(console, title, "bold")
     for line in lines:
         put_paragraph(console, line, "dim", "", "  ")
     put(console, [])
-    put_paragraph(console, document["model"])
+    put_paragraph(console, model)
     put(console, [])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from acked.checker.audit import keys
@@ -10,7 +11,7 @@ from acked.checker.audit.clusters.several import Audited, worst_of_groups
 from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.questions import AuditQuestion
 from acked.checker.batch.cache import ResultCache
-from acked.reports.audit.document import Document, audit_document, with_hinges
+from acked.reports.audit.document import Document, always, audit_document, with_hinges
 from acked.reports.audit.overview import MARKS, SHORT, STYLES, legend, overview
 from acked.reports.audit.transactional import transactions_told_once
 from acked.reports.audit.upgrading import upgrade_part, verdict_with
@@ -138,6 +139,42 @@ def table_legend(document: Document) -> list[str]:
     return lines
 
 
+# -- what stands above ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Heads:
+    """What stands above the groups' table, and above the sections of groups that differ in that."""
+
+    title: str
+    lines: Sequence[str]
+    model: str
+    is_common: bool
+
+    @classmethod
+    def of(cls, document: Document) -> Heads:
+        """Groups may run different releases, as in a roll, and not all of them elect uncleanly."""
+        from acked.reports.audit.terminal import head_of
+
+        heads = [(*head_of(audit), audit["model"]) for group in document["groups"] if (audit := group["audit"])]
+        titles = list(dict.fromkeys(title for title, _, _ in heads))
+        models = {model for _, _, model in heads}
+        return cls(
+            "; ".join(titles) or "topics",
+            heads[0][1] if len(titles) == 1 else (),
+            models.pop() if len(models) == 1 else always(),
+            len(titles) < 2,
+        )
+
+    def of_group(self, audit: Document) -> list[str]:
+        """What of this is a group's own."""
+        from acked.reports.audit.terminal import head_of
+
+        title, lines = head_of(audit)
+        own = [] if self.is_common else [", ".join([title, *lines])]
+        return own if audit["model"] == self.model else [*own, audit["model"]]
+
+
 # -- terminal -----------------------------------------------------------------------------------------------------------
 
 
@@ -146,8 +183,9 @@ def print_topics(console: Console, document: Document) -> None:
     from acked.reports.audit.terminal import print_body, print_head, print_verdict
 
     first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
+    heads = Heads.of(document)
     if first is not None:
-        print_head(console, first)
+        print_head(console, heads.title, heads.lines, heads.model)
     print_table(console, groups_table(document))
     put(console, [])
     for line in table_legend(document):
@@ -158,6 +196,8 @@ def print_topics(console: Console, document: Document) -> None:
         if audit is None:
             put_paragraph(console, f"not asked about: {group['refusal']}", STYLES["undecided"], "  ", "  ")
             continue
+        for line in heads.of_group(audit):
+            put_paragraph(console, line, "dim", "  ", "  ")
         put(console, [])
         print_table(console, overview(audit))
         print_body(console, audit)
@@ -206,8 +246,10 @@ def topics_markdown(document: Document) -> str:
 
     first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
     lines = ["# Audit of topics", "", f"**{md_text(document['verdict_in_words'])}**", ""]
+    heads = Heads.of(document)
     if first is not None:
-        lines += [sentence(md_text(not_asked_of(first))), "", first["model"], ""]
+        lines += [md_text(line) for line in (heads.title, *heads.lines)]
+        lines += ["", sentence(md_text(not_asked_of(first))), "", md_text(heads.model), ""]
     lines += [*table_markdown(groups_table(document)), ""]
     lines += [f"- {md_text(line)}" for line in table_legend(document)]
     for group, audit in told_once(document):
@@ -215,5 +257,6 @@ def topics_markdown(document: Document) -> str:
         if audit is None:
             lines += ["", sentence(md_text(f"not asked about: {group['refusal']}"))]
             continue
+        lines += [part for line in heads.of_group(audit) for part in ("", md_text(line))]
         lines += ["", *table_markdown(overview(audit)), *body_markdown(audit)]
     return "\n".join(lines) + "\n"
