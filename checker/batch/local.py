@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -24,6 +25,8 @@ ROOM_FOR_CODE = 3 << 30
 _REPORT_EVERY = 0.5
 """Seconds between two reports of a search's progress."""
 
+
+_KIN = attrgetter("kin")
 
 SEARCH = Service("acked.checker.batch.local:BatchProcess", "search")
 """Processes that search."""
@@ -94,7 +97,7 @@ class BatchLimits:
         """Has processes search, which end with the last task; a process that dies is replaced."""
         with self.pool(min(self.jobs, len(tasks))) as pool:
             pool.load(Setup(self.memory))
-            yield from pool.run(tasks)
+            yield from pool.run(tasks, _KIN)
 
     def pool(self, jobs: int) -> ProcessPool:
         """So many processes, not started."""
@@ -127,7 +130,7 @@ class KeptProcesses:
         if self._pool is None:
             self._pool = self._limits.pool(self._limits.jobs).__enter__()
             self._pool.load(Setup(self._limits.memory))
-        yield from self._pool.run(tasks)
+        yield from self._pool.run(tasks, _KIN)
 
 
 def answer_all(

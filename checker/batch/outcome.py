@@ -83,6 +83,11 @@ class Task:
         return Question(instance, (violated,)), Run(broken.states, actions, broken.loop)
 
     @property
+    def kin(self) -> object:
+        """What it has in common with questions that mostly differ from it in few constants."""
+        return self.asked.protocol, self.asked.properties
+
+    @property
     def policy(self) -> StopPolicy:
         """When the search stops."""
         if not self.every_property:
