@@ -64,6 +64,15 @@ def test_a_value_that_an_anchor_gives_to_others_too_is_left_to_the_user(tmp_path
         assert values == {"2"}
 
 
+def test_what_counts_for_topics_that_are_made_is_not_taken_for_a_topics_own(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("default.replication.factor=2\n")
+    (said,) = patched(gather(read_all([path])), [("replication.factor", "3")]).by_hand
+    assert said.startswith("replication.factor=3, which no file sets for a topic: default.replication.factor=2 (")
+    assert "server.properties:1) counts when one is made, and kafka-reassign-partitions" in said
+    assert path.read_text() == "default.replication.factor=2\n"
+
+
 @pytest.mark.slow
 def test_one_change_serves_every_required_answer_and_is_checked(tmp_path: Path) -> None:
     path = tmp_path / "p.properties"
