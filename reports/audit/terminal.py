@@ -12,7 +12,7 @@ from acked.reports.audit.transactional import print_transactions, transactions_m
 from acked.reports.audit.upgrading import print_upgrade, upgrade_markdown
 from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.escaping import md_text
-from acked.reports.table import print_table, table, table_markdown
+from acked.reports.table import Table, fits, print_table, table, table_markdown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,7 +57,7 @@ def same_as(answer: Document) -> str:
 def print_audit(console: Console, document: Document) -> None:
     """The audit, fitting the console's width."""
     print_head(console, *head_of(document), document["model"])
-    print_table(console, overview(document))
+    print_answers(console, overview(document))
     put(console, [])
     for line in legend(document):
         put_paragraph(console, line, "dim", "  ", "    ")
@@ -73,6 +73,11 @@ def print_head(console: Console, title: str, lines: Iterable[str], model: str) -
     put(console, [])
     put_paragraph(console, model)
     put(console, [])
+
+
+def print_answers(console: Console, shown: Table) -> None:
+    """A table of answers, whose columns stand closer together where they would not fit otherwise."""
+    print_table(console, shown, is_narrow=not fits(console, shown))
 
 
 def print_verdict(console: Console, document: Document, asked: Document | None) -> None:

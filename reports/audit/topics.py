@@ -17,7 +17,7 @@ from acked.reports.audit.transactional import transactions_told_once
 from acked.reports.audit.upgrading import upgrade_part, verdict_with
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text
-from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table, table_markdown
+from acked.reports.table import Column, Mark, Table, TableCell, fits, numbers, print_table, table, table_markdown
 from acked.reports.units import plural
 
 if TYPE_CHECKING:
@@ -95,10 +95,10 @@ def groups_table(document: Document) -> Table:
         cells = [_cell(group, asked) for asked in questions]
         known = [TableCell("-" if group[key] is None else str(group[key])) for key in _COLUMNS]
         rows.append((TableCell(f"{group['number']}. {named(group)}"), *known, *cells))
-    heads = ("topics", numbers("RF"), numbers("min ISR"), "acks")
-    return table((*heads, *(SHORT[asked] for asked in questions)), rows)
+    return table((*_HEADINGS, *(SHORT[asked] for asked in questions)), rows)
 
 
+_HEADINGS = ("topics", numbers("RF"), numbers("min ISR"), "acks")
 _COLUMNS = ("replicas", "min_insync_replicas", "acks")
 
 
@@ -180,13 +180,13 @@ class Heads:
 
 def print_topics(console: Console, document: Document) -> None:
     """The table of groups, then a section for each."""
-    from acked.reports.audit.terminal import print_body, print_head, print_verdict
+    from acked.reports.audit.terminal import print_answers, print_body, print_head, print_verdict
 
     first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
     heads = Heads.of(document)
     if first is not None:
         print_head(console, heads.title, heads.lines, heads.model)
-    print_table(console, groups_table(document))
+    _print_groups(console, groups_table(document))
     put(console, [])
     for line in table_legend(document):
         put_paragraph(console, line, "dim", "  ", "    ")
@@ -199,9 +199,23 @@ def print_topics(console: Console, document: Document) -> None:
         for line in heads.of_group(audit):
             put_paragraph(console, line, "dim", "  ", "  ")
         put(console, [])
-        print_table(console, overview(audit))
+        print_answers(console, overview(audit))
         print_body(console, audit)
     print_verdict(console, document, first)
+
+
+def _print_groups(console: Console, shown: Table) -> None:
+    """The table of groups; where the console is too narrow for it, what they are set to above what is answered."""
+    for is_narrow in (False, True):
+        if fits(console, shown, is_narrow):
+            print_table(console, shown, is_narrow)
+            return
+    count = len(_HEADINGS)
+    print_table(console, Table(shown.columns[:count], tuple(row[:count] for row in shown.rows)))
+    put(console, [])
+    numbered = tuple((TableCell(row[0].text.partition(" ")[0]), *row[count:]) for row in shown.rows)
+    answers = Table((Column(""), *shown.columns[count:]), numbered)
+    print_table(console, answers, is_narrow=not fits(console, answers))
 
 
 def title_of(group: Document) -> str:
