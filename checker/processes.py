@@ -20,9 +20,10 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import islice
 from types import TracebackType
 from typing import IO, Any, Self
 
@@ -34,6 +35,9 @@ MIN_MEMORY = 1 << 30
 
 GRACE = 5.0
 """Seconds that a solver may overrun its own timeout before its process is killed."""
+
+MOST_PREFERRED = 8
+"""Of so many tasks that wait a process is given the one that it is best prepared for: what takes long must not come last."""
 
 MAX_FAILED_STARTS = 4
 """After so many processes in a row that ended without an answer, no further one is started."""
@@ -142,9 +146,13 @@ class ProcessPool:
         for worker in self._workers:
             worker.post(self._setup)
 
-    def run(self, tasks: Sequence[object]) -> Iterator[Reply]:
-        """Deals out the tasks in order and yields replies as they come; every task ends with a `Done` or a `Lost`."""
-        waiting = deque(enumerate(tasks))
+    def run(self, tasks: Sequence[object], kin: Callable[[Any], object] | None = None) -> Iterator[Reply]:
+        """Deals out the tasks in order and yields replies as they come; every task ends with a `Done` or a `Lost`.
+
+        Where `kin` says which tasks have much in common, a process is rather given one like its last, and else one like
+        nobody's.
+        """
+        waiting = _Waiting(deque(enumerate(tasks)), kin)
         with selectors.DefaultSelector() as selector:
             for worker in [worker for worker in self._workers if worker.is_dead]:
                 self._replace(worker)
@@ -157,8 +165,8 @@ class ProcessPool:
                     self._assign_next(key.data, waiting, selector)
                 if self._failed_starts >= MAX_FAILED_STARTS:  # The next one would end for the same reason.
                     reason = f"{self._failed_starts} {self.service.name} processes in a row ended without an answer"
-                    yield from (Lost(number, reason) for number, _ in waiting)
-                    waiting.clear()
+                    yield from (Lost(number, reason) for number, _ in waiting.tasks)
+                    waiting.tasks.clear()
                 for worker in list(self._workers):
                     if worker.task is not None and time.monotonic() > worker.deadline:
                         late, worker.task, worker.is_dead = worker.task, None, True
@@ -166,20 +174,21 @@ class ProcessPool:
                         yield Lost(late, f"the {self.service.name} did not stop within {seconds:g} s and was killed")
                         self._assign_next(worker, waiting, selector)
 
-    def _assign_next(self, worker: _Worker, waiting: deque[tuple[int, object]], selector: selectors.BaseSelector) -> None:
+    def _assign_next(self, worker: _Worker, waiting: _Waiting, selector: selectors.BaseSelector) -> None:
         if worker.is_dead:
             selector.unregister(worker.stdout)
             worker.end()
             self._failed_starts = 0 if worker.has_answered else self._failed_starts + 1
-            if not waiting:
+            if not waiting.tasks:
                 return
             worker = self._replace(worker)
             selector.register(worker.stdout, selectors.EVENT_READ, worker)
         self._deal(worker, waiting)
 
-    def _deal(self, worker: _Worker, waiting: deque[tuple[int, object]]) -> None:
-        if worker.task is None and waiting:
-            number, task = waiting.popleft()
+    def _deal(self, worker: _Worker, waiting: _Waiting) -> None:
+        if worker.task is None and waiting.tasks:
+            others = {other.kin for other in self._workers if other is not worker}
+            number, task, worker.kin = waiting.take(worker.kin, others)
             worker.task = number
             worker.extend()
             worker.post(pickle.dumps(task, pickle.HIGHEST_PROTOCOL))
@@ -207,6 +216,26 @@ class ProcessPool:
         return fresh
 
 
+@dataclass
+class _Waiting:
+    """Tasks that no process has yet, with their numbers, and what says which of them have much in common."""
+
+    tasks: deque[tuple[int, object]]
+    kin: Callable[[Any], object] | None
+
+    def take(self, own: object, others: Collection[object]) -> tuple[int, object, object]:
+        """The next task for a process whose last one was of the kin `own`, others being at `others`; and its kin."""
+        if self.kin is None:
+            return (*self.tasks.popleft(), None)
+        kins = [self.kin(task) for _, task in islice(self.tasks, MOST_PREFERRED)]
+        at = next((at for at, kin in enumerate(kins) if kin == own), None)
+        if at is None:
+            at = next((at for at, kin in enumerate(kins) if kin not in others), 0)
+        number, task = self.tasks[at]
+        del self.tasks[at]
+        return number, task, kins[at]
+
+
 class _Worker:
     """One process as its owner sees it."""
 
@@ -225,6 +254,7 @@ class _Worker:
         self.stdin: IO[bytes] = self.process.stdin
         self.stdout: IO[bytes] = self.process.stdout
         self.task: int | None = None
+        self.kin: object = None
         self.deadline = 0.0
         self.is_dead = False
         self.has_answered = False

@@ -67,6 +67,11 @@ class TableCell:
     mark: Mark = Mark.NONE
     value: object = None
 
+    @property
+    def marked(self) -> str:
+        """The text behind its sign, from which no line break parts it."""
+        return self.mark.drawn(UNICODE).replace(" ", "\u00a0") + self.text
+
 
 @dataclass(frozen=True)
 class Table:
@@ -86,26 +91,43 @@ def table(columns: Iterable[str | Column], rows: Iterable[Iterable[str | TableCe
     )
 
 
-def print_table(console: Console, shown: Table) -> None:
-    """Writes the table, aligned and without frames.
+_APART = 3
+"""Blanks between columns."""
+
+
+def print_table(console: Console, shown: Table, is_narrow: bool = False) -> None:
+    """Writes the table, aligned and without frames; if `is_narrow`, with columns closer together than otherwise.
 
     The first column folds where the width does not take it; if that would leave too little of it, a last one of text does.
     """
-    glyphs = glyphs_of(console)
     if shown.title:
         put_paragraph(console, shown.title, "bold")
     columns = [(clean(column.title, console), column.kind is ColumnKind.NUMBER) for column in shown.columns]
-    rows = [[(f"{cell.mark.drawn(glyphs)}{clean(cell.text, console)}", cell.style) for cell in row] for row in shown.rows]
-    _put_rows(console, columns, rows)
+    _put_rows(console, columns, _spans(console, shown), _APART - is_narrow)
 
 
-def _put_rows(console: Console, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[Span]]) -> None:
-    """Columns are (heading, is it numbers)."""
-    widths = [
-        max(len(heading), *(len(row[at][0]) for row in rows)) if rows else len(heading)
-        for at, (heading, _) in enumerate(columns)
+def fits(console: Console, shown: Table, is_narrow: bool = False) -> bool:
+    """Whether the console is wide enough for every column as it is."""
+    heads = [clean(column.title, console) for column in shown.columns]
+    widths = _widths(heads, _spans(console, shown))
+    return 2 + sum(widths) + (_APART - is_narrow) * (len(widths) - 1) <= console.width
+
+
+def _spans(console: Console, shown: Table) -> list[list[Span]]:
+    glyphs = glyphs_of(console)
+    return [[(f"{cell.mark.drawn(glyphs)}{clean(cell.text, console)}", cell.style) for cell in row] for row in shown.rows]
+
+
+def _widths(heads: Sequence[str], rows: Sequence[Sequence[Span]]) -> list[int]:
+    return [
+        max(len(head), *(len(row[at][0]) for row in rows)) if rows else len(head) for at, head in enumerate(heads)
     ]
-    _fit(widths, console.width, len(columns) > 1 and not columns[-1][1])
+
+
+def _put_rows(console: Console, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[Span]], apart: int) -> None:
+    """Columns are (heading, is it numbers)."""
+    widths = _widths([heading for heading, _ in columns], rows)
+    _fit(widths, console.width, len(columns) > 1 and not columns[-1][1], apart)
     for row in [[(heading, "dim") for heading, _ in columns], *rows]:
         (name, style), *cells = row
         head, *rest = textwrap.wrap(name, widths[0], subsequent_indent="    ", drop_whitespace=False) or [""]
@@ -114,9 +136,9 @@ def _put_rows(console: Console, columns: Sequence[tuple[str, bool]], rows: Seque
         for (text, look), (_, is_number), width in zip(cells, columns[1:], widths[1:], strict=True):
             if len(text) > width:
                 text, *folded = textwrap.wrap(text, width)
-            spans += [("   ", ""), (f"{text:>{width}}" if is_number else f"{text:<{width}}", look)]
+            spans += [(" " * apart, ""), (f"{text:>{width}}" if is_number else f"{text:<{width}}", look)]
         put(console, spans)
-        indent = sum(width + 3 for width in widths[:-1])
+        indent = sum(width + apart for width in widths[:-1])
         for first, last in zip_longest(rest, folded, fillvalue=""):
             look = cells[-1][1] if cells else ""
             put(console, [("  ", ""), (first, style), *([(" " * (indent - len(first)), ""), (last, look)] if last else [])])
@@ -126,13 +148,13 @@ _LEAST = 24
 """Characters of the first column that stay where another one can fold."""
 
 
-def _fit(widths: list[int], room: int, last_folds: bool) -> None:
+def _fit(widths: list[int], room: int, last_folds: bool, apart: int) -> None:
     """Makes columns narrower until they fit: the first one, and where that is not enough the last, if it may fold."""
     least = min(widths[0], _LEAST)
-    between = sum(width + 3 for width in widths[1:-1])
-    if last_folds and room - between - widths[-1] - 5 < least:
-        widths[-1] = min(widths[-1], max(room - between - least - 5, _LEAST))
-    others = sum(width + 3 for width in widths[1:])
+    between = sum(width + apart for width in widths[1:-1])
+    if last_folds and room - between - widths[-1] - 2 - apart < least:
+        widths[-1] = min(widths[-1], max(room - between - least - 2 - apart, _LEAST))
+    others = sum(width + apart for width in widths[1:])
     widths[0] = min(widths[0], max(room - others - 2, 8))
 
 

@@ -233,9 +233,15 @@ class Adviser:
     assumed: Assumptions
     searches: Searches
 
-    def prepare(self, open_: Sequence[Open]) -> None:
-        """Searches at once what `advise` will ask first of each."""
-        self._decide((item, change) for item in open_ for change in self._singles(item))
+    def prepare(self, bad: Sequence[Open], others: Sequence[Open]) -> None:
+        """Searches at once what `advise` will ask first of each yes.
+
+        That is every single change, and of the first, which most often will do, whether it spoils one of the others.
+        """
+        singles = {item: self._singles(item) for item in bad}
+        first = dict.fromkeys(changes[0] for changes in singles.values() if changes)
+        asked = [(item, change) for item, changes in singles.items() for change in changes]
+        self._decide([*asked, *((other, change) for change in first for other in others)])
 
     def advise(self, item: Open, others: Sequence[Open]) -> Advice:
         """What makes a yes a no; `others` are the answers that are a no and should stay so."""

@@ -276,6 +276,6 @@ def _advised(adviser: Adviser, answers: Sequence[Answer]) -> list[Answer]:
     decisive = [answer for answer in answers if answer.decides]
     bad = [answer for answer in decisive if answer.reply is AuditVerdict.YES]
     kept = [Open(answer.question, answer.faults) for answer in decisive if answer.reply is AuditVerdict.NO]
-    adviser.prepare([Open(answer.question, answer.faults) for answer in bad])
+    adviser.prepare([_open(answer) for answer in bad], kept)
     advice = {id(answer): adviser.advise(Open(answer.question, answer.faults), kept) for answer in bad}
     return [replace(answer, advice=advice.get(id(answer))) for answer in answers]

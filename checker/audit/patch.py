@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from acked.checker.audit.entry import SettingEntry
+from acked.checker.audit import keys
+from acked.checker.audit.entry import REPLICATION_FACTOR, SettingEntry
 from acked.checker.audit.gather import Given
 from acked.checker.audit.keys import KEYS
 from acked.checker.audit.read import read_settings
@@ -42,7 +43,7 @@ def patched(given: Given, change: Iterable[tuple[str, str]]) -> Patches:
         wanted = f"{key}={value}" if value else f"no {key}"
         entry = given.entries.get(key)
         if entry is None or entry.file not in known or not entry.line or not value or key not in KEYS:
-            by_hand.append(_why(wanted, entry, known))
+            by_hand.append(_why(wanted, given, key, known))
             continue
         path = known[entry.file]
         before = texts[path] if path in texts else read_text(path, "file of Kafka settings")
@@ -77,7 +78,13 @@ def write_patches(patches: Patches, folder: Path) -> list[Path]:
     return list(places.values())
 
 
-def _why(wanted: str, entry: SettingEntry | None, known: Mapping[str, Path]) -> str:
+def _why(wanted: str, given: Given, key: str, known: Mapping[str, Path]) -> str:
+    entry, default = given.entries.get(key), given.entries.get(keys.DEFAULT_FACTOR)
+    if entry is None and key == REPLICATION_FACTOR and default is not None:
+        return (
+            f"{wanted}, which no file sets for a topic: {default.key}={default.value} ({default.source}) counts when one is "
+            "made, and kafka-reassign-partitions gives more replicas to one that there is"
+        )
     if entry is None:
         return f"{wanted}, which no file sets: the release's default counts"
     if entry.file not in known or not entry.line:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -16,6 +17,7 @@ from acked.checker.errors import AckedError
 from acked.checker.observer import Observer, Progress
 from acked.checker.processes import Done, Limits, Lost, Note, ProcessPool, Reply, Service
 from acked.model.formulas.errors import DomainOverflow, ModelError
+from acked.model.language.tracings import Tracings
 
 ROOM_FOR_CODE = 3 << 30
 """Bytes of address space that a search's process has besides its states: libraries, compilation, threads."""
@@ -23,6 +25,8 @@ ROOM_FOR_CODE = 3 << 30
 _REPORT_EVERY = 0.5
 """Seconds between two reports of a search's progress."""
 
+
+_KIN = attrgetter("kin")
 
 SEARCH = Service("acked.checker.batch.local:BatchProcess", "search")
 """Processes that search."""
@@ -93,7 +97,7 @@ class BatchLimits:
         """Has processes search, which end with the last task; a process that dies is replaced."""
         with self.pool(min(self.jobs, len(tasks))) as pool:
             pool.load(Setup(self.memory))
-            yield from pool.run(tasks)
+            yield from pool.run(tasks, _KIN)
 
     def pool(self, jobs: int) -> ProcessPool:
         """So many processes, not started."""
@@ -126,7 +130,7 @@ class KeptProcesses:
         if self._pool is None:
             self._pool = self._limits.pool(self._limits.jobs).__enter__()
             self._pool.load(Setup(self._limits.memory))
-        yield from self._pool.run(tasks)
+        yield from self._pool.run(tasks, _KIN)
 
 
 def answer_all(
@@ -176,6 +180,7 @@ class BatchProcess:
 
     def __init__(self, setup: Setup, _: float) -> None:
         self._memory = setup.memory
+        self._tracings = Tracings()
 
     def answer(self, task: Task, tell: Callable[[Progress], None]) -> Outcome | InvalidTask:
         """Runs the search; an invalid task yields `InvalidTask` with a one-sentence reason."""
@@ -183,7 +188,7 @@ class BatchProcess:
 
         try:
             bounds = Bounds(1, self._memory, task.max_depth, task.max_states)
-            return Outcome.of(search(task.question(), bounds, task.policy, _Throttled(tell)))
+            return Outcome.of(search(task.question(self._tracings), bounds, task.policy, _Throttled(tell)))
         except (AckedError, ModelError, DomainOverflow) as error:
             return InvalidTask(str(error), isinstance(error, DomainOverflow))
 

@@ -22,6 +22,7 @@ from acked.checker.spec.spec import Spec
 from acked.invariants.property import Kind, Property
 from acked.model.language.domain import Plain
 from acked.model.language.protocol import Instance
+from acked.model.language.tracings import Tracings
 
 
 @unique
@@ -57,8 +58,11 @@ class Task:
             asked = replace(asked, symmetry=False)
         return cls(asked, spec.wants_every_property, probing)
 
-    def question(self) -> Question:
-        """The question with its expressions; `ModelError` or `ConfigurationError` if there cannot be one."""
+    def question(self, tracings: Tracings | None = None) -> Question:
+        """The question with its expressions; `ModelError` or `ConfigurationError` if there cannot be one.
+
+        `tracings` has what it has in common with questions before it.
+        """
 
         def probes(instance: Instance, properties: tuple[Property, ...]) -> tuple[Probe, ...]:
             match self.probing:
@@ -68,7 +72,7 @@ class Task:
                     return coverage_probes(instance)
             return ()
 
-        return self.asked.question(probes=probes)
+        return self.asked.question(probes=probes, tracings=tracings)
 
     def told(self, broken: FoundViolation) -> tuple[Question, Run]:
         """The question about one violated property with its run, of which no other actions are traced: to tell it."""
@@ -77,6 +81,11 @@ class Task:
         instance = Instance(protocol, dict(self.asked.constants), frozenset(self.asked.drop), is_lazy=True)
         actions = tuple(instance.fired(name, arguments) for name, arguments in broken.fired)
         return Question(instance, (violated,)), Run(broken.states, actions, broken.loop)
+
+    @property
+    def kin(self) -> object:
+        """What it has in common with questions that mostly differ from it in few constants."""
+        return self.asked.protocol, self.asked.properties
 
     @property
     def policy(self) -> StopPolicy:

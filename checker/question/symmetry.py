@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
+from typing import cast
 
 from acked.model.formulas.expr import Expr, Op
 from acked.model.language.domain import (
@@ -43,6 +44,12 @@ class IdKind(Enum):
     OPTIONAL_ID = "optional id"
     SET = "set of ids"
     SHIFTED_SET = "set of ids, or of none as bit 0"
+
+    __hash__ = object.__hash__  # There is one object of each, and Enum's own hash is computed in Python.
+
+
+_PLAIN = (IdKind.PLAIN, IdKind.OPEN)
+"""What renaming leaves as it is, where nothing else says that it must not."""
 
 
 class Asymmetric(Exception):
@@ -80,14 +87,13 @@ def check_symmetry(
     try:
         renamed = sort or only_sort(instance)
         size = IdDomain(renamed).cardinality(instance.constants)
-        forms = Forms()
-        identity = Renaming(instance, forms, renamed, tuple(range(size)))
+        identity = _renaming(instance, renamed, tuple(range(size)))
         known: dict[int, list[int]] = {}
         for number, step in enumerate(instance.actions):
             known.setdefault(identity.step(step), []).append(number)
         leader = list(alone)
         for generator in generators(size, range(size)):
-            renaming = Renaming(instance, forms, renamed, generator)
+            renaming = _renaming(instance, renamed, generator)
             for name, root in claims:
                 if renaming.form(root, IdKind.PLAIN) != identity.form(root, IdKind.PLAIN):
                     raise Asymmetric(f"{name} changes when ids are renamed")
@@ -162,6 +168,101 @@ class Forms:
         return self._numbers.setdefault(form, len(self._numbers))
 
 
+class Standing:
+    """What the nodes of an instance stand for, and which parts they have, whatever they are renamed to."""
+
+    def __init__(self, kinds: Sequence[IdKind]) -> None:
+        self._kinds = kinds
+        self._count = len(kinds)
+        self._known: dict[int, IdKind] = {}
+        self._parts: dict[int, Sequence[Expr]] = {}
+
+    @classmethod
+    def of(cls, instance: Instance, sort: type[Id]) -> Standing:
+        """The one of an instance's pool, which instances share whose leaves stand for the same."""
+        kinds = tuple(kinds_of(instance, sort))
+        return cast(Standing, instance.pool.notes.setdefault((cls, kinds), cls(kinds)))
+
+    def leaf(self, number: int) -> IdKind:
+        """What a leaf stands for."""
+        return self._kinds[number]
+
+    def kind(self, node: Expr) -> IdKind:
+        """What a node stands for; `Asymmetric` if it has no renaming."""
+        known = self._known.get(node.id)
+        if known is None:
+            known = self._known[node.id] = self._decide(node)
+        return known
+
+    def is_plain(self, node: Expr) -> bool:
+        """Whether renaming does not change it."""
+        return self.kind(node) in _PLAIN
+
+    def parts(self, node: Expr) -> Sequence[Expr]:
+        """What its form is made of: the operands of what is commutative and associative, however it is nested."""
+        known = self._parts.get(node.id)
+        if known is None:
+            known = self._parts[node.id] = self._listed(node)
+        return known
+
+    def common(self, args: Sequence[Expr]) -> IdKind:
+        """What all of these stand for."""
+        kinds = {self.kind(arg) for arg in args} - {IdKind.OPEN}
+        if len(kinds) > 1:
+            raise Asymmetric("ids are mixed with numbers")
+        return kinds.pop() if kinds else IdKind.OPEN
+
+    def _listed(self, node: Expr) -> Sequence[Expr]:
+        is_flat = node.op in (Op.AND, Op.OR) or (node.op in (Op.ADD, Op.BITOR) and self.is_plain(node))
+        if not is_flat:
+            return node.args
+        parts, stack = [], list(node.args)
+        while stack:
+            arg = stack.pop()
+            if arg.op is node.op and self.is_plain(arg):
+                stack += arg.args
+            else:
+                parts.append(arg)
+        return parts
+
+    def _decide(self, node: Expr) -> IdKind:
+        if node.is_bool:
+            # An order, or arithmetic on ids, would tell one from another.
+            if node.op is Op.LT and any(self.kind(arg) not in _PLAIN for arg in node.args):
+                raise Asymmetric("ids are compared by order")
+            return IdKind.PLAIN
+        match node.op:
+            case Op.CONST:
+                return IdKind.OPEN
+            case Op.FIELD:
+                return self._kinds[node.value % self._count]
+            case Op.ITE:
+                return self.common(node.args[1:])
+            case Op.BITAND | Op.BITOR | Op.BITXOR:
+                kind = self.common(node.args)
+                if kind in (IdKind.ID, IdKind.OPTIONAL_ID, IdKind.SHIFTED_SET):
+                    raise Asymmetric("ids are computed with")
+                return kind
+            case Op.ADD if self.kind(node.args[0]) is IdKind.ID and _is_literal(node.args[1], 1):
+                return IdKind.OPTIONAL_ID
+            case Op.ADD if self.kind(node.args[0]) is IdKind.OPTIONAL_ID and _is_literal(node.args[1], -1):
+                return IdKind.ID
+            case Op.ADD if self.kind(node.args[0]) is IdKind.OPEN and abs(node.args[1].lo) == 1 and node.args[1].is_const:
+                return IdKind.OPEN
+            case Op.SHL if _is_literal(node.args[0], 1) and self.kind(node.args[1]) is IdKind.ID:
+                return IdKind.SET
+            case Op.SHL if _is_literal(node.args[0], 1) and self.kind(node.args[1]) is IdKind.OPTIONAL_ID:
+                return IdKind.SHIFTED_SET
+            case Op.SHL if _is_literal(node.args[0], 1) and self.kind(node.args[1]) is IdKind.OPEN:
+                return IdKind.OPEN
+            case Op.SHR if _is_literal(node.args[1], 1) and self.kind(node.args[0]) is IdKind.SHIFTED_SET:
+                return IdKind.SET
+            case _:
+                if any(self.kind(arg) not in _PLAIN for arg in node.args):
+                    raise Asymmetric("ids are computed with")
+                return IdKind.PLAIN
+
+
 class Renaming:
     """One renaming of the ids, and the normal forms of renamed expressions."""
 
@@ -169,16 +270,15 @@ class Renaming:
         self._forms = forms
         self._to = to
         self._count = len(instance.schema.leaves)
-        self._kinds = kinds_of(instance, sort)
+        self._standing = Standing.of(instance, sort)
         self._place = places(instance, sort, to)
-        self._kind_memo: dict[int, IdKind] = {}
         self._form_memo: dict[int, int] = {}
 
     # -- steps and expressions ----------------------------------------------------------------------------------------
 
     def step(self, step: ActionInstance) -> int:
         """The form of a renamed action instance: its name, its guard, and what it sets each field to."""
-        updates = frozenset((self._place[leaf], self.form(code, self._kinds[leaf])) for leaf, code in step.updates)
+        updates = frozenset((self._place[leaf], self.form(code, self._standing.leaf(leaf))) for leaf, code in step.updates)
         overflows = frozenset((self._place[leaf], self.form(bad, IdKind.PLAIN)) for leaf, bad in step.overflows)
         return self._forms.number((step.action.name, self.form(step.guard, IdKind.PLAIN), updates, overflows))
 
@@ -190,20 +290,20 @@ class Renaming:
             if node.id in self._form_memo or node.is_const:
                 stack.pop()
                 continue
-            missing = [arg for arg in self._parts(node) if arg.id not in self._form_memo and not arg.is_const]
+            missing = [arg for arg in self._standing.parts(node) if arg.id not in self._form_memo and not arg.is_const]
             if missing:
                 stack += missing
                 continue
             self._form_memo[node.id] = self._make(node)
             stack.pop()
-        if self._kind(root) not in (kind, IdKind.OPEN):
+        if self._standing.kind(root) not in (kind, IdKind.OPEN):
             raise Asymmetric("ids are mixed with numbers")
         return self._form(root, kind)
 
     def _form(self, node: Expr, kind: IdKind) -> int:
         if node.is_const:
             return self._forms.number((Op.CONST, node.is_bool, self._renamed(node.value, kind)))
-        if kind is IdKind.PLAIN or self._kind(node) is not IdKind.OPEN:
+        if kind is IdKind.PLAIN or self._standing.kind(node) is not IdKind.OPEN:
             return self._form_memo[node.id]
         # Made of constants, which stand for what the neighbour determines.
         match node.op, kind:
@@ -222,113 +322,56 @@ class Renaming:
             case _:
                 raise Asymmetric("ids are mixed with numbers")
 
-    def _parts(self, node: Expr) -> list[Expr]:
-        is_flat = node.op in (Op.AND, Op.OR) or (node.op in (Op.ADD, Op.BITOR) and self._is_plain(node))
-        if not is_flat:
-            return list(node.args)
-        parts, stack = [], list(node.args)
-        while stack:
-            arg = stack.pop()
-            if arg.op is node.op and self._kind(arg) in (IdKind.PLAIN, IdKind.OPEN):
-                stack += arg.args
-            else:
-                parts.append(arg)
-        return parts
-
     def _make(self, node: Expr) -> int:
         number = self._forms.number
-        self._kind(node)  # Refuses what has no renaming.
+        self._standing.kind(node)  # Refuses what has no renaming.
         match node.op:
             case Op.FIELD:
                 after, leaf = divmod(node.value, self._count)
                 return number((Op.FIELD, after * self._count + self._place[leaf]))
             case Op.AND | Op.OR:
-                return number((node.op, frozenset(self._form(part, IdKind.PLAIN) for part in self._parts(node))))
-            case Op.ADD if self._is_plain(node):
-                return number((Op.ADD, tuple(sorted(self._form(part, IdKind.PLAIN) for part in self._parts(node)))))
+                return number((node.op, frozenset(self._form(part, IdKind.PLAIN) for part in self._standing.parts(node))))
+            case Op.ADD if self._standing.is_plain(node):
+                return number((Op.ADD, tuple(sorted(self._form(part, IdKind.PLAIN) for part in self._standing.parts(node)))))
             case Op.ADD if _is_literal(node.args[1], 1):
                 return number((Op.ADD, 1, self._form(node.args[0], IdKind.ID)))
             case Op.ADD:
                 return number((Op.ADD, -1, self._form(node.args[0], IdKind.OPTIONAL_ID)))
-            case Op.SHL if self._kind(node) is IdKind.SET:
+            case Op.SHL if self._standing.kind(node) is IdKind.SET:
                 return number((Op.SHL, self._form(node.args[1], IdKind.ID)))
-            case Op.SHL if self._kind(node) is IdKind.SHIFTED_SET:
+            case Op.SHL if self._standing.kind(node) is IdKind.SHIFTED_SET:
                 return number((Op.SHL, "none", self._form(node.args[1], IdKind.OPTIONAL_ID)))
-            case Op.SHR if self._kind(node) is IdKind.SET:
+            case Op.SHR if self._standing.kind(node) is IdKind.SET:
                 return number((Op.SHR, self._form(node.args[0], IdKind.SHIFTED_SET)))
             case Op.ITE:
-                kind = self._settled(self._kind(node))
+                kind = _settled(self._standing.kind(node))
                 test, then, other = node.args
                 return number((Op.ITE, self._form(test, IdKind.PLAIN), self._form(then, kind), self._form(other, kind)))
-            case Op.BITOR if self._is_plain(node):
-                return number((Op.BITOR, frozenset(self._form(part, IdKind.PLAIN) for part in self._parts(node))))
+            case Op.BITOR if self._standing.is_plain(node):
+                return number((Op.BITOR, frozenset(self._form(part, IdKind.PLAIN) for part in self._standing.parts(node))))
             case Op.EQ | Op.BITAND | Op.BITOR | Op.BITXOR:
-                kind = self._settled(self._common(node.args))
+                kind = _settled(self._standing.common(node.args))
                 return number((node.op, tuple(sorted(self._form(arg, kind) for arg in node.args))))
             case _:
                 return number((node.op, tuple(self._form(arg, IdKind.PLAIN) for arg in node.args)))
 
-    # -- what an expression stands for ----------------------------------------------------------------------------------
-
-    def _kind(self, node: Expr) -> IdKind:
-        known = self._kind_memo.get(node.id)
-        if known is None:
-            known = self._kind_memo[node.id] = self._decide(node)
-        return known
-
-    def _decide(self, node: Expr) -> IdKind:
-        if node.is_bool:
-            # An order, or arithmetic on ids, would tell one from another.
-            if node.op is Op.LT and any(self._kind(arg) not in (IdKind.PLAIN, IdKind.OPEN) for arg in node.args):
-                raise Asymmetric("ids are compared by order")
-            return IdKind.PLAIN
-        match node.op:
-            case Op.CONST:
-                return IdKind.OPEN
-            case Op.FIELD:
-                return self._kinds[node.value % self._count]
-            case Op.ITE:
-                return self._common(node.args[1:])
-            case Op.BITAND | Op.BITOR | Op.BITXOR:
-                kind = self._common(node.args)
-                if kind in (IdKind.ID, IdKind.OPTIONAL_ID, IdKind.SHIFTED_SET):
-                    raise Asymmetric("ids are computed with")
-                return kind
-            case Op.ADD if self._kind(node.args[0]) is IdKind.ID and _is_literal(node.args[1], 1):
-                return IdKind.OPTIONAL_ID
-            case Op.ADD if self._kind(node.args[0]) is IdKind.OPTIONAL_ID and _is_literal(node.args[1], -1):
-                return IdKind.ID
-            case Op.ADD if self._kind(node.args[0]) is IdKind.OPEN and abs(node.args[1].lo) == 1 and node.args[1].is_const:
-                return IdKind.OPEN
-            case Op.SHL if _is_literal(node.args[0], 1) and self._kind(node.args[1]) is IdKind.ID:
-                return IdKind.SET
-            case Op.SHL if _is_literal(node.args[0], 1) and self._kind(node.args[1]) is IdKind.OPTIONAL_ID:
-                return IdKind.SHIFTED_SET
-            case Op.SHL if _is_literal(node.args[0], 1) and self._kind(node.args[1]) is IdKind.OPEN:
-                return IdKind.OPEN
-            case Op.SHR if _is_literal(node.args[1], 1) and self._kind(node.args[0]) is IdKind.SHIFTED_SET:
-                return IdKind.SET
-            case _:
-                if any(self._kind(arg) not in (IdKind.PLAIN, IdKind.OPEN) for arg in node.args):
-                    raise Asymmetric("ids are computed with")
-                return IdKind.PLAIN
-
-    def _common(self, args: Sequence[Expr]) -> IdKind:
-        kinds = {self._kind(arg) for arg in args} - {IdKind.OPEN}
-        if len(kinds) > 1:
-            raise Asymmetric("ids are mixed with numbers")
-        return kinds.pop() if kinds else IdKind.OPEN
-
-    @staticmethod
-    def _settled(kind: IdKind) -> IdKind:
-        """Where nothing determines what constants stand for, they are plain numbers."""
-        return IdKind.PLAIN if kind is IdKind.OPEN else kind
-
-    def _is_plain(self, node: Expr) -> bool:
-        return self._kind(node) in (IdKind.PLAIN, IdKind.OPEN)
-
     def _renamed(self, value: int, kind: IdKind) -> int:
         return renamed_code(value, kind, self._to)
+
+
+def _settled(kind: IdKind) -> IdKind:
+    """Where nothing determines what constants stand for, they are plain numbers."""
+    return IdKind.PLAIN if kind is IdKind.OPEN else kind
+
+
+def _renaming(instance: Instance, sort: type[Id], to: tuple[int, ...]) -> Renaming:
+    """A renaming of an instance, with the forms that are known in its pool."""
+    forms = cast(Forms, instance.pool.notes.setdefault(Forms, Forms()))
+    key = (Renaming, tuple(kinds_of(instance, sort)), tuple(places(instance, sort, to)), to)
+    known = instance.pool.notes.get(key)
+    if known is None:
+        known = instance.pool.notes[key] = Renaming(instance, forms, sort, to)
+    return cast(Renaming, known)
 
 
 def _is_literal(node: Expr, value: int) -> bool:

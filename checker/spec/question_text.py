@@ -24,6 +24,7 @@ from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.model.language.layout import Schema
 from acked.model.language.protocol import Instance, Protocol
+from acked.model.language.tracings import Tracings
 
 
 @dataclass(frozen=True)
@@ -131,15 +132,17 @@ class QuestionText:
         self,
         protocol: Protocol | None = None,
         probes: Callable[[Instance, tuple[Property, ...]], tuple[Probe, ...]] = lambda *_: (),
+        tracings: Tracings | None = None,
     ) -> Question:
         """The question with its expressions; without `protocol` the one that the text names.
 
-        `probes` makes more to look for. `ConfigurationError` has the key under which spec files hold the part at fault.
+        `probes` makes more to look for, and `tracings` has what questions have in common that are asked one after the other.
+        `ConfigurationError` has the key under which spec files hold the part at fault.
         """
         protocol = protocol or protocol_named(self.protocol)
         self.check_texts(protocol)
         properties = self.resolved(protocol)
-        instance = self._instance(protocol)
+        instance = self._instance(protocol, tracings)
         for item in properties:
             try:
                 check_present(instance, item)
@@ -153,10 +156,10 @@ class QuestionText:
             raise ConfigurationError(str(error), "check.symmetry") from None
         return question
 
-    def _instance(self, protocol: Protocol) -> Instance:
+    def _instance(self, protocol: Protocol, tracings: Tracings | None) -> Instance:
         constants = dict(self.constants)
         try:
-            return protocol.instantiate(constants, self.drop)
+            return protocol.instantiate(constants, self.drop, tracings)
         except DomainOverflow:
             raise
         except ModelError as error:

@@ -19,10 +19,10 @@ from acked.model.concrete.runs import Runs, folded
 from acked.model.concrete.store import Layout, LogPlace, RunStore
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.expr import Expr
+from acked.model.formulas.located import located
 from acked.model.language.action import Action
 from acked.model.language.context import active
 from acked.model.language.domain import BoolDomain, IdDomain, LeafDomain, Path, Plain, SetDomain
-from acked.model.language.located import located
 from acked.model.language.protocol import Protocol
 from acked.model.language.semantics import Guard, Trace
 from acked.model.language.state import Struct

@@ -105,12 +105,19 @@ _Bool: TypeAlias = bool
 
 
 class Pool(Connectives[Expr]):
-    """Interns the nodes of one protocol instance; ids count up in order of construction, so they are reproducible."""
+    """Interns the nodes of one instance or of several; ids count up in order of construction, so they are reproducible."""
 
     def __init__(self) -> None:
         self._ints: dict[int, Expr] = {}
         self._digests: dict[int, bytes] = {}
+        self.notes: dict[object, object] = {}
+        """What others know of these nodes and want to find again, each under keys of their own."""
         super().__init__()
+
+    @property
+    def size(self) -> _Int:
+        """How many nodes there are."""
+        return len(self._nodes)
 
     # -- leaves -------------------------------------------------------------------------------------------------
 
@@ -335,8 +342,9 @@ class Pool(Connectives[Expr]):
     def _intern(self, op: Op, args: tuple[Expr, ...], value: _Int, lo: _Int, hi: _Int, is_bool: _Bool) -> Expr:
         if lo == hi and op is not Op.CONST and not is_bool:
             return self.int(lo)
-        # Arguments are interned already, so they are told apart, and hashed, as objects.
-        key = (op, is_bool, value, args)
+        # Arguments are interned already, so they are told apart, and hashed, as objects. Instances that share a pool may have
+        # a leaf of the same number with more values.
+        key = (op, hi if op is Op.FIELD else is_bool, value, args)
         node = self._nodes.get(key)
         if node is None:
             if lo < -INT_LIMIT or hi > INT_LIMIT:

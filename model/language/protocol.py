@@ -17,16 +17,17 @@ from typing import Any
 from acked.model.formulas.errors import DomainOverflow, ModelError, StepError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
+from acked.model.formulas.located import located
 from acked.model.language.action import Action, action
 from acked.model.language.context import Constant, Context, active
 from acked.model.language.domain import LeafDomain, Plain, is_name
 from acked.model.language.finite import FINITE
 from acked.model.language.layout import Schema, meanings
-from acked.model.language.located import located
 from acked.model.language.semantics import Guard, Trace
 from acked.model.language.state import Struct
 from acked.model.language.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words
+from acked.model.language.tracings import Effect, Ground, Tracings
 from acked.model.language.values import Bool, Id, IntLike
 
 
@@ -178,9 +179,11 @@ class Protocol:
         with active(Context(Pool(), self.bind(constants))):
             return tuple(item for item in self.actions if item.is_present())
 
-    def instantiate(self, constants: Mapping[str, object], drop: Iterable[tuple[str, str]] = ()) -> Instance:
+    def instantiate(
+        self, constants: Mapping[str, object], drop: Iterable[tuple[str, str]] = (), tracings: Tracings | None = None
+    ) -> Instance:
         """The protocol under given constants; `drop` names (action, label) guard clauses to leave out."""
-        return Instance(self, self.bind(constants), frozenset(drop))
+        return Instance(self, self.bind(constants), frozenset(drop), tracings=tracings)
 
     def run_initial(self, state: Struct) -> None:
         """Applies the initial assignments to a state of zeros, nones and empty sets."""
@@ -219,16 +222,25 @@ class ActionInstance:
 class Instance:
     """A protocol under given constants: the layout, the initial state, and every action instance that can be enabled.
 
-    With `is_lazy` an action is traced when it is first asked for: of a trace that is told few are.
+    With `is_lazy` an action is traced when it is first asked for: of a trace that is told few are. An instance that is given
+    `tracings` takes from them what others have traced, and leaves there what it traces.
     """
 
     def __init__(
-        self, protocol: Protocol, constants: dict[str, int], drop: frozenset[tuple[str, str]], is_lazy: bool = False
+        self,
+        protocol: Protocol,
+        constants: dict[str, int],
+        drop: frozenset[tuple[str, str]],
+        is_lazy: bool = False,
+        tracings: Tracings | None = None,
     ) -> None:
         self.protocol = protocol
         self.constants = constants
         self.schema = Schema(protocol.state, constants)
-        self.pool = Pool()
+        # What others have traced is whole: no clause of it is left out.
+        self._common = None if tracings is None or drop else tracings.of(protocol, self.schema)
+        self._kinds = () if self._common is None else self._common.kinds(self.schema)
+        self.pool = Pool() if self._common is None else self._common.pool
         self.fields = [self.pool.field(i, leaf.cardinality) for i, leaf in enumerate(self.schema.leaves)]
         self._dropped: set[tuple[str, str]] = set()
         self.dropped = drop
@@ -298,11 +310,15 @@ class Instance:
 
     # -- tracing ------------------------------------------------------------------------------------------------
 
-    def _context(self, guards: list[Guard] | None = None) -> Trace:
-        return Trace(self.pool, self.constants, FINITE, guards)
+    def _context(self) -> Trace:
+        return Trace(self.pool, self.constants, FINITE)
+
+    def codes(self) -> list[Expr]:
+        """The code of every leaf before a step, for a store to change."""
+        return list(self.fields)
 
     def _store(self) -> Store:
-        return Store(self.schema, list(self.fields))
+        return Store(self.schema, self.codes())
 
     def _root(self, store: Store) -> Struct:
         return self.protocol.state.at(store, ())
@@ -328,9 +344,27 @@ class Instance:
     def _trace_binding(
         self, item: Action, parameters: Mapping[str, LeafDomain], codes: Sequence[int]
     ) -> ActionInstance | None:
+        def traced(ground: Ground) -> Effect | None:
+            return self._effect(item, parameters, codes, ground)
+
+        common = self._common
+        made = traced(self) if common is None else common.effect(item.function, codes, self, self._kinds, traced)
+        if made is None:
+            return None
+        arguments = {
+            name: domain.to_plain(code, self.constants)
+            for (name, domain), code in zip(parameters.items(), codes, strict=True)
+        }
+        return ActionInstance(item, arguments, made.guards, made.guard, made.updates, made.overflows)
+
+    def _effect(
+        self, item: Action, parameters: Mapping[str, LeafDomain], codes: Sequence[int], ground: Ground
+    ) -> Effect | None:
+        """What an action does, by `ground` alone; None if it is enabled nowhere."""
         guards: list[Guard] = []
-        store = self._store()
-        with active(self._context(guards)), located(f"{self.protocol.name}: action {item.name}"):
+        store = Store(ground.schema, ground.codes())
+        context = Trace(self.pool, ground.constants, FINITE, guards)
+        with active(context), located(f"{self.protocol.name}: action {item.name}"):
             bound = {
                 name: domain.wrap(self.pool.int(code))
                 for (name, domain), code in zip(parameters.items(), codes, strict=True)
@@ -346,14 +380,11 @@ class Instance:
         if guard is self.pool.false:
             return None
         updates = tuple(
-            (leaf, new) for leaf, (old, new) in enumerate(zip(self.fields, store.codes, strict=True)) if old is not new
+            (leaf, new) for leaf, (old, new) in enumerate(zip(self.fields, store.left(), strict=True)) if old is not new
         )
-        overflows = tuple((leaf, bad) for leaf, new in updates if (bad := self.schema.leaves[leaf].outside(new)) is not None)
-        arguments = {
-            name: domain.to_plain(code, self.constants)
-            for (name, domain), code in zip(parameters.items(), codes, strict=True)
-        }
-        return ActionInstance(item, arguments, kept, guard, updates, overflows)
+        leaves = ground.schema.leaves
+        overflows = tuple((leaf, bad) for leaf, new in updates if (bad := leaves[leaf].outside(new)) is not None)
+        return Effect(kept, guard, updates, overflows)
 
     def _kept(self, item: Action, guards: Sequence[Guard]) -> tuple[Guard, ...]:
         """The clauses that are not to be left out."""

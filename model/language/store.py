@@ -157,6 +157,10 @@ class Store:
         """The layout and the code of every leaf."""
         return self.schema, self.codes
 
+    def left(self) -> list[Expr]:
+        """The code of every leaf, for the one who has the trace made: that he looks is no part of it (`tracings.py`)."""
+        return list.copy(self.codes)
+
     def _write_each(
         self, path: SymbolicPath, at: int, index: Expr, code: Callable[[int], Expr], when: Expr | None
     ) -> None:

@@ -143,7 +143,11 @@ def release_in_words(audit: Audit, contexts: Contexts) -> str:
 def model_in_words(configuration: Configuration) -> str:
     """What may happen in every cell of the table, in one sentence."""
     unclean = configuration[keys.UNCLEAN]
-    elected = f", uncleanly too ({unclean.key}=true: {unclean.source})" if unclean.on else ""
+    return always(f", uncleanly too ({unclean.key}=true: {unclean.source})" if unclean.on else "")
+
+
+def always(elected: str = "") -> str:
+    """The same of several configurations, without what only one of them has."""
     return (
         "Always: answers may be late or never come, followers may fall behind and leave the ISR, and leaders may be elected "
         f"any number of times{elected}; a column says what goes wrong besides."

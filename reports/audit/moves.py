@@ -307,7 +307,7 @@ def plan_page(document: Document) -> str:
         "document": document,
         "head": _head(document),
         "heads": [column.title for column in shown.columns],
-        "rows": [[(cell.text, cell.mark.value) for cell in row] for row in shown.rows],
+        "rows": [[(cell.marked, cell.mark.value) for cell in row] for row in shown.rows],
         "legend": _legend(document),
         "groups": [
             {"title": _title(group), "partitions": _partitions(group), "notes": [group["refusal"], group["producer"]],

@@ -12,7 +12,7 @@ from acked.reports.audit.transactional import print_transactions, transactions_m
 from acked.reports.audit.upgrading import print_upgrade, upgrade_markdown
 from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.escaping import md_text
-from acked.reports.table import print_table, table, table_markdown
+from acked.reports.table import Table, fits, print_table, table, table_markdown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,8 +56,8 @@ def same_as(answer: Document) -> str:
 
 def print_audit(console: Console, document: Document) -> None:
     """The audit, fitting the console's width."""
-    print_head(console, document)
-    print_table(console, overview(document))
+    print_head(console, *head_of(document), document["model"])
+    print_answers(console, overview(document))
     put(console, [])
     for line in legend(document):
         put_paragraph(console, line, "dim", "  ", "    ")
@@ -65,15 +65,19 @@ def print_audit(console: Console, document: Document) -> None:
     print_verdict(console, document, document)
 
 
-def print_head(console: Console, document: Document) -> None:
+def print_head(console: Console, title: str, lines: Iterable[str], model: str) -> None:
     """What is audited, and what may go wrong at all: what stands above the table."""
-    title, lines = head_of(document)
     put_paragraph(console, title, "bold")
     for line in lines:
         put_paragraph(console, line, "dim", "", "  ")
     put(console, [])
-    put_paragraph(console, document["model"])
+    put_paragraph(console, model)
     put(console, [])
+
+
+def print_answers(console: Console, shown: Table) -> None:
+    """A table of answers, whose columns stand closer together where they would not fit otherwise."""
+    print_table(console, shown, is_narrow=not fits(console, shown))
 
 
 def print_verdict(console: Console, document: Document, asked: Document | None) -> None:

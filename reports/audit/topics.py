@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from acked.checker.audit import keys
@@ -10,13 +11,13 @@ from acked.checker.audit.clusters.several import Audited, worst_of_groups
 from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.questions import AuditQuestion
 from acked.checker.batch.cache import ResultCache
-from acked.reports.audit.document import Document, audit_document, with_hinges
+from acked.reports.audit.document import Document, always, audit_document, with_hinges
 from acked.reports.audit.overview import MARKS, SHORT, STYLES, legend, overview
 from acked.reports.audit.transactional import transactions_told_once
 from acked.reports.audit.upgrading import upgrade_part, verdict_with
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text
-from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table, table_markdown
+from acked.reports.table import Column, Mark, Table, TableCell, fits, numbers, print_table, table, table_markdown
 from acked.reports.units import plural
 
 if TYPE_CHECKING:
@@ -94,10 +95,10 @@ def groups_table(document: Document) -> Table:
         cells = [_cell(group, asked) for asked in questions]
         known = [TableCell("-" if group[key] is None else str(group[key])) for key in _COLUMNS]
         rows.append((TableCell(f"{group['number']}. {named(group)}"), *known, *cells))
-    heads = ("topics", numbers("RF"), numbers("min ISR"), "acks")
-    return table((*heads, *(SHORT[asked] for asked in questions)), rows)
+    return table((*_HEADINGS, *(SHORT[asked] for asked in questions)), rows)
 
 
+_HEADINGS = ("topics", numbers("RF"), numbers("min ISR"), "acks")
 _COLUMNS = ("replicas", "min_insync_replicas", "acks")
 
 
@@ -138,17 +139,54 @@ def table_legend(document: Document) -> list[str]:
     return lines
 
 
+# -- what stands above ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Heads:
+    """What stands above the groups' table, and above the sections of groups that differ in that."""
+
+    title: str
+    lines: Sequence[str]
+    model: str
+    is_common: bool
+
+    @classmethod
+    def of(cls, document: Document) -> Heads:
+        """Groups may run different releases, as in a roll, and not all of them elect uncleanly."""
+        from acked.reports.audit.terminal import head_of
+
+        heads = [(*head_of(audit), audit["model"]) for group in document["groups"] if (audit := group["audit"])]
+        titles = list(dict.fromkeys(title for title, _, _ in heads))
+        models = {model for _, _, model in heads}
+        return cls(
+            "; ".join(titles) or "topics",
+            heads[0][1] if len(titles) == 1 else (),
+            models.pop() if len(models) == 1 else always(),
+            len(titles) < 2,
+        )
+
+    def of_group(self, audit: Document) -> list[str]:
+        """What of this is a group's own."""
+        from acked.reports.audit.terminal import head_of
+
+        title, lines = head_of(audit)
+        own = [] if self.is_common else [", ".join([title, *lines])]
+        return own if audit["model"] == self.model else [*own, audit["model"]]
+
+
 # -- terminal -----------------------------------------------------------------------------------------------------------
 
 
 def print_topics(console: Console, document: Document) -> None:
     """The table of groups, then a section for each."""
-    from acked.reports.audit.terminal import print_body, print_head, print_verdict
+    from acked.reports.audit.terminal import print_answers, print_body, print_head, print_verdict
 
     first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
+    heads = Heads.of(document)
     if first is not None:
-        print_head(console, first)
-    print_table(console, groups_table(document))
+        print_head(console, heads.title, heads.lines, heads.model)
+    _print_groups(console, groups_table(document))
     put(console, [])
     for line in table_legend(document):
         put_paragraph(console, line, "dim", "  ", "    ")
@@ -158,10 +196,26 @@ def print_topics(console: Console, document: Document) -> None:
         if audit is None:
             put_paragraph(console, f"not asked about: {group['refusal']}", STYLES["undecided"], "  ", "  ")
             continue
+        for line in heads.of_group(audit):
+            put_paragraph(console, line, "dim", "  ", "  ")
         put(console, [])
-        print_table(console, overview(audit))
+        print_answers(console, overview(audit))
         print_body(console, audit)
     print_verdict(console, document, first)
+
+
+def _print_groups(console: Console, shown: Table) -> None:
+    """The table of groups; where the console is too narrow for it, what they are set to above what is answered."""
+    for is_narrow in (False, True):
+        if fits(console, shown, is_narrow):
+            print_table(console, shown, is_narrow)
+            return
+    count = len(_HEADINGS)
+    print_table(console, Table(shown.columns[:count], tuple(row[:count] for row in shown.rows)))
+    put(console, [])
+    numbered = tuple((TableCell(row[0].text.partition(" ")[0]), *row[count:]) for row in shown.rows)
+    answers = Table((Column(""), *shown.columns[count:]), numbered)
+    print_table(console, answers, is_narrow=not fits(console, answers))
 
 
 def title_of(group: Document) -> str:
@@ -206,8 +260,10 @@ def topics_markdown(document: Document) -> str:
 
     first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
     lines = ["# Audit of topics", "", f"**{md_text(document['verdict_in_words'])}**", ""]
+    heads = Heads.of(document)
     if first is not None:
-        lines += [sentence(md_text(not_asked_of(first))), "", first["model"], ""]
+        lines += [md_text(line) for line in (heads.title, *heads.lines)]
+        lines += ["", sentence(md_text(not_asked_of(first))), "", md_text(heads.model), ""]
     lines += [*table_markdown(groups_table(document)), ""]
     lines += [f"- {md_text(line)}" for line in table_legend(document)]
     for group, audit in told_once(document):
@@ -215,5 +271,6 @@ def topics_markdown(document: Document) -> str:
         if audit is None:
             lines += ["", sentence(md_text(f"not asked about: {group['refusal']}"))]
             continue
+        lines += [part for line in heads.of_group(audit) for part in ("", md_text(line))]
         lines += ["", *table_markdown(overview(audit)), *body_markdown(audit)]
     return "\n".join(lines) + "\n"

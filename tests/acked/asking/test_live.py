@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
+import sysconfig
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import confluent_kafka.admin
 import pytest
+from click.testing import CliRunner
 from confluent_kafka import KafkaError, KafkaException
 
 from acked.asking import live
@@ -26,10 +32,12 @@ from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdi
 from acked.checker.audit.read import read_all
 from acked.checker.audit.release import contexts
 from acked.checker.errors import AckedError, ConfigurationError
+from acked.cli import cli
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.releases.release import Mode
 from acked.cluster.waiting import wait_for
 from tests.cluster.conftest import real_plan, users_cache
+from tests.docs.test_ci import CHECKOUT, in_the_action
 
 __all__ = ["users_cache"]
 
@@ -360,3 +368,111 @@ def _as_in_files(
 
 def _tasks(given: Given, minor: str) -> list[Any]:
     return [json.dumps(task.document(), sort_keys=True) for task in Auditor(given, release(minor)).tasks()]
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_a_real_cluster_in_the_middle_of_a_roll(users_cache: None, tmp_path: Path) -> None:
+    """Brokers of two releases, another min.insync.replicas, racks, one of Kafka's own topics, and one topic alone."""
+    plan = replace(real_plan("4.1.0", {}, Mode.KRAFT), features={keys.ELR: 0})
+    newer = real_plan("4.2.0", {}, Mode.KRAFT)
+    cluster = Cluster(plan)
+    for node, rack in ((0, "a"), (1, "a"), (2, "b")):
+        cluster.nodes[node].settings["broker.rack"] = rack
+    cluster.nodes[1].settings["min.insync.replicas"] = "2"
+    cluster.nodes[2].program = replace(cluster.nodes[2].program, jars=newer.jars, archive=newer.archive)
+    with cluster:
+        with cluster.admin() as ask:
+            for name, settings in (("inherits", {}), ("has-its-own", {"min.insync.replicas": "2"})):
+                assert ask.create_topic(name, [0, 1, 2], settings) == 0
+            assert ask.create_topic("apart", [0, 2], {}) == 0
+        _read_by_a_group(cluster)
+        address = cluster.bootstrap()
+        groups = groups_of(recognise(live_entries(ask_cluster(address, {}, seconds=60))))
+        _told_apart(groups)
+        alone = _audited(address, tmp_path, "--topic", "has-its-own")
+        every = _audited(address, tmp_path, "--internal")
+        _recipes_are_red_for_what_got_worse(cluster, tmp_path)
+    assert [topic for group in alone["groups"] for topic in group["topics"]] == ["has-its-own"] * len(alone["groups"])
+    assert "__consumer_offsets" in {topic for group in every["groups"] for topic in group["topics"]}
+
+
+def _read_by_a_group(cluster: Cluster) -> None:
+    """Makes the topic of offsets, as a consumer does that asks where its group is."""
+    import confluent_kafka
+
+    group = {"bootstrap.servers": cluster.bootstrap(), "group.id": "readers", "log_level": 0}
+    consumer = confluent_kafka.Consumer(group)
+    consumer.committed([confluent_kafka.TopicPartition("apart", 0)], timeout=60)
+    consumer.close()
+
+
+def _told_apart(groups: list[TopicGroup]) -> None:
+    """Variants by what whoever leads has: the release of broker 2, the min.insync.replicas of broker 1."""
+    found = {(group.topics, group.brokers): group for group in groups}
+    assert set(found) == {
+        *((("inherits",), (broker,)) for broker in "012"),
+        *((("has-its-own",), brokers) for brokers in (("0", "1"), ("2",))),
+        *((("apart",), (broker,)) for broker in "012"),
+    }
+    for (_, brokers), group in found.items():
+        assert contexts(group.given).first.release.numbers[:2] == ((4, 2) if brokers == ("2",) else (4, 1))
+        assert values_of(group.given)[keys.ELR] == "0"
+    least = [values_of(found[("inherits",), (broker,)].given)[keys.MIN_ISR] for broker in "012"]
+    assert least == ["1", "2", "1"]
+    shared = {
+        group.topics: finding.text for group in groups for finding in group.given.findings if finding.rule == "shared-rack"
+    }
+    assert set(shared) == {("inherits",), ("has-its-own",)}
+    assert shared["inherits",] == "topic inherits has replicas that share a rack: partition 0 (0,1,2) in a"
+    drift = {finding.text for group in groups for finding in group.given.findings if finding.rule == "drift"}
+    assert any("broker 1 has Kafka version=4.1, min.insync.replicas=2;" in text for text in drift)
+    assert any("broker 2 has Kafka version=4.2, min.insync.replicas=1;" in text for text in drift)
+
+
+def _audited(address: str, folder: Path, *options: str) -> dict[str, Any]:
+    """What the command says, as JSON; nothing is searched for long."""
+    out = folder / "audit.json"
+    briefly = ["--ask", "loss", "--faults", "none", "--max-states", "1000", "--no-advice", "--quiet"]
+    asked = ["audit", "--bootstrap-server", address, "--format", "json", "--out", str(out), *briefly, *options]
+    CliRunner().invoke(cli, asked)
+    made: dict[str, Any] = json.loads(out.read_text())
+    return made
+
+
+def _recipes_are_red_for_what_got_worse(cluster: Cluster, folder: Path) -> None:
+    """The lines for cron as the pages have them, and the step of the action, of a cluster with one topic of two replicas."""
+    from confluent_kafka import admin as kafka
+
+    client = kafka.AdminClient({"bootstrap.servers": cluster.bootstrap(), "log_level": 0})
+    for future in client.delete_topics(["inherits", "has-its-own"]).values():
+        future.result(60)
+    (folder / "client.properties").write_text("request.timeout.ms=60000\n")
+    engine = folder / "podman"  # In the engine's place: what stands behind the image's name is run as it is.
+    engine.write_text('#!/bin/sh\nwhile [ "$1" != acked:cluster ]; do shift; done; shift; exec acked "$@"\n')
+    engine.chmod(0o755)
+    environment = dict(os.environ) | {"PATH": f"{folder}:{sysconfig.get_path('scripts')}:{os.environ['PATH']}"}
+
+    def done(command: str) -> subprocess.CompletedProcess[str]:
+        line = command.replace("kafka:9092", cluster.bootstrap())
+        return subprocess.run(["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True)
+
+    pages = "".join((CHECKOUT / "docs" / name).read_text("utf-8") for name in ("audit.md", "ci.md"))
+    (written,) = re.findall(r"^acked audit --bootstrap-server .* --out audit\.json$", pages, re.M)
+    lines = re.findall(r"^0 6 \* \* \* (.*)$", pages, re.M)
+    assert len(lines) == 2
+    assert done(written).returncode in (0, 12, 152)
+    assert [(one.returncode, one.stdout, one.stderr) for one in map(done, lines)] == [(0, "", "")] * 2
+    entry = kafka.ConfigEntry(keys.UNCLEAN, "true", incremental_operation=kafka.AlterConfigOpType.SET)
+    topic = kafka.ConfigResource(kafka.ResourceType.TOPIC, "apart", incremental_configs=[entry])
+    for future in client.incremental_alter_configs([topic]).values():
+        future.result(60)
+    for line in lines:
+        worse = done(line)
+        assert worse.returncode == 12
+        assert "apart" in worse.stdout
+    (folder / "acked-reports").mkdir()
+    asked = {"audit-arguments": f"--bootstrap-server {cluster.bootstrap()} --no-advice"}
+    red = in_the_action("Audit", folder, environment, **asked)
+    assert red.returncode == 12, red.stderr
+    assert json.loads((folder / "acked-reports" / "audit.sarif").read_text())["runs"][0]["results"]

@@ -12,11 +12,10 @@ from acked.checker.audit.gather import Given, gather
 from acked.checker.audit.keys import release
 from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.checker.audit.settings import configure
-from acked.checker.batch.local import BatchLimits
+from tests.checker.audit.kept import KEPT
 
 LOSS, WRITES = AuditQuestion.LOSS, AuditQuestion.WRITES
 
-LIMITS = BatchLimits(2, 1 << 30)
 NAMES = {"acks": "acks", "factor": "replication.factor", "least": "min.insync.replicas", "retries": "retries",
          "unclean": "unclean.leader.election.enable", "idempotence": "enable.idempotence",
          "flight": "max.in.flight.requests.per.connection", "selector": "replica.selector.class"}  # fmt: skip
@@ -32,7 +31,7 @@ def given_of(**values: str) -> Given:
 def audit_of(
     version: str, asked: tuple[AuditQuestion, ...] = tuple(AuditQuestion), crashes: CrashKind = CrashKind.CLEAN, **values: str
 ) -> Audit:
-    return Auditor(given_of(**values), release(version), assumed=Assumptions((Faults(crashes),)), runner=LIMITS).run(asked)
+    return Auditor(given_of(**values), release(version), assumed=Assumptions((Faults(crashes),)), runner=KEPT).run(asked)
 
 
 def advice_of(answer: Answer) -> tuple[Advice, SettingsChange]:
@@ -104,7 +103,7 @@ def test_an_upgrade_raises_what_brokers_speak_and_moves_to_the_control_plane_tha
         SettingEntry("zookeeper.connect", "z", "s", 1), SettingEntry("inter.broker.protocol.version", "3.9", "s", 2),
         SettingEntry("replication.factor", "2", "s", 3), SettingEntry("min.insync.replicas", "2", "s", 4),
     ])  # fmt: skip
-    auditor = Auditor(given, release("3.9"), "zookeeper", Assumptions((Faults(CrashKind.ONE_MACHINE),)), LIMITS)
+    auditor = Auditor(given, release("3.9"), "zookeeper", Assumptions((Faults(CrashKind.ONE_MACHINE),)), KEPT)
     _, remedy = advice_of(auditor.run((LOSS,)).of(LOSS))
     assert (remedy.words, remedy.price) == ("kafka version=4.1", ("a migration from ZooKeeper to KRaft",))
 
@@ -134,7 +133,7 @@ def test_follower_reads_vanish_to_3_4_and_an_upgrade_or_reading_from_the_leader_
 
 
 def test_without_advice_nothing_is_said_about_causes() -> None:
-    auditor = Auditor(given_of(factor="1", least="1"), release("3.6"), runner=LIMITS)
+    auditor = Auditor(given_of(factor="1", least="1"), release("3.6"), runner=KEPT)
     audit = auditor.run((WRITES,), advise=False)
     assert audit.of(WRITES).reply is AuditVerdict.YES
     assert audit.of(WRITES).advice is None

@@ -21,10 +21,10 @@ from acked.checker.audit.questions import NEEDS, QUESTIONS, Assumptions, AuditQu
 from acked.checker.audit.read import read_settings
 from acked.checker.audit.release import Deployment, contexts, span
 from acked.checker.audit.settings import RefusedByKafka, configure
-from acked.checker.batch.local import BatchLimits
 from acked.checker.errors import ConfigurationError
 from acked.model.partition import settings
 from acked.model.partition.versions import LATEST, VERSIONS, planes_of
+from tests.checker.audit.kept import KEPT
 
 LISTED = [name for name in VERSIONS if name != LATEST]
 ZK, IBP, ROLES, MV = "zookeeper.connect", "inter.broker.protocol.version", "process.roles", "metadata.version"
@@ -199,7 +199,7 @@ def test_the_answer_names_the_releases_between_which_it_differs_and_the_worst_co
     given = gather([SettingEntry("replication.factor", "2", "t", 1), SettingEntry("min.insync.replicas", "2", "t", 2)])
     wanted = (("2.8.1", "zookeeper"), ("3.9", "zookeeper"), ("3.9", "kraft"))
     others = [Deployment(release(name), plane) for name, plane in wanted]
-    auditor = Auditor(given, release("4.0"), "kraft", runner=BatchLimits(2, 1 << 30), others=others)
+    auditor = Auditor(given, release("4.0"), "kraft", runner=KEPT, others=others)
     audit = auditor.run((AuditQuestion.LOSS, AuditQuestion.WRITES), advise=False, everywhere=(AuditQuestion.LOSS,))
     answer = audit.of(AuditQuestion.LOSS)
     assert answer.reply is AuditVerdict.NO
@@ -219,7 +219,7 @@ def test_a_release_in_which_kafka_would_not_start_is_named_and_not_asked_about()
         ]
     )
     others = [Deployment(release("4.0"), "kraft"), Deployment(release("3.8"), "kraft")]
-    auditor = Auditor(given, release("3.9"), "kraft", runner=BatchLimits(1, 1 << 28), others=others)
+    auditor = Auditor(given, release("3.9"), "kraft", runner=KEPT, others=others)
     audit = auditor.run((AuditQuestion.LOSS,), advise=False)
     assert [(other.release.name, bool(refused)) for other, refused in audit.others] == [("3.8", False), ("4.0", True)]
     assert [item.context.release.name for item in audit.of(AuditQuestion.LOSS).elsewhere] == ["3.8"]
@@ -227,7 +227,7 @@ def test_a_release_in_which_kafka_would_not_start_is_named_and_not_asked_about()
 
 def test_a_search_that_is_not_finished_elsewhere_leaves_the_whole_undecided() -> None:
     given = gather([SettingEntry("replication.factor", "1", "t", 1)])
-    audit = Auditor(given, release("3.9"), "kraft", runner=BatchLimits(1, 1 << 28)).run((AuditQuestion.LOSS,), advise=False)
+    audit = Auditor(given, release("3.9"), "kraft", runner=KEPT).run((AuditQuestion.LOSS,), advise=False)
     answer = audit.of(AuditQuestion.LOSS)
     assert answer.worst is AuditVerdict.NO
     lost = replace(answer, outcome=None, failure="the process died")

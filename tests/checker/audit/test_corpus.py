@@ -23,9 +23,9 @@ from acked.checker.audit.names import DECIDING
 from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.checker.audit.read import read_all
 from acked.checker.audit.settings import configure
-from acked.checker.batch.local import BatchLimits
 from acked.checker.errors import AckedError, ConfigurationError
 from tests.checker.audit.corpus import CORPUS, FILES, TRAPS, expected, name_of, reading, understood
+from tests.checker.audit.kept import KEPT
 
 READ = [path for path in FILES if not expected(path).startswith("refused")]
 
@@ -126,7 +126,7 @@ MEMO = [
 def test_the_memo_of_answers_is_what_a_search_finds(values: dict[str, str]) -> None:
     found = gather([SettingEntry(key, value, "f", 1) for key, value in values.items()])
     auditor = Auditor(found, release("4.1"), "kraft", Assumptions(faults=(read_faults("clean"), read_faults("one-machine")),
-                      of_loss=()), BatchLimits(1, 1 << 28))  # fmt: skip
+                      of_loss=()), KEPT)  # fmt: skip
     worst = auditor.run((AuditQuestion.LOSS,), advise=False).worst((AuditQuestion.LOSS,))
     assert worst is (AuditVerdict.YES if loses({keys.FLUSH_MESSAGES: "9", **values}) else AuditVerdict.NO)
 
@@ -142,7 +142,7 @@ def test_a_file_has_the_answers_of_the_same_settings_as_plain_properties(name: s
     answers = []
     for path in (CORPUS / name, tmp_path / "plain.properties"):
         factor = [] if "factor" in plain else [SettingEntry(REPLICATION_FACTOR, "2", "--set", 0)]
-        auditor = Auditor(gather(read_all([path]), overrides=factor), release("3.9"), runner=BatchLimits(1, 1 << 28))
+        auditor = Auditor(gather(read_all([path]), overrides=factor), release("3.9"), runner=KEPT)
         audit = auditor.run((AuditQuestion.LOSS, AuditQuestion.WRITES), advise=False)
         replies = [(one.faults, one.reply, one.story and one.story.trace_length) for one in audit.answers]
         answers.append(replies)

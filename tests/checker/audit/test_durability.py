@@ -12,17 +12,17 @@ from acked.checker.audit.faults import CrashKind
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits
 from acked.checker.errors import AckedError, ConfigurationError
+from tests.checker.audit.kept import KEPT
 
 pytestmark = pytest.mark.slow
 
-LIMITS = BatchLimits(2, 1 << 30)
 KINDS = (CrashKind.CLEAN, CrashKind.ONE_MACHINE, CrashKind.ONE_LOSSY)
 SMALL = DurabilityTable(Axes(("2.8.1", "4.1"), ("1", "all"), (1, 2, 3), (2,), (False, True), KINDS))
 
 
 @pytest.fixture(scope="module")
 def small() -> Filled:
-    return fill(SMALL, LIMITS)
+    return fill(SMALL, KEPT)
 
 
 def states(filled: Filled, **wanted: object) -> set[State]:
@@ -55,7 +55,7 @@ def test_more_in_sync_replicas_than_there_are_make_a_partition_unwritable_until_
 
 def test_a_cell_that_met_its_bound_is_undecided_and_so_is_the_table() -> None:
     axes = Axes(("4.1",), ("all",), (2,), (2,), (False,), (CrashKind.CLEAN,))
-    filled = fill(DurabilityTable(axes, max_states=20), LIMITS)
+    filled = fill(DurabilityTable(axes, max_states=20), KEPT)
     assert [cell.state for cell in filled.cells] == [State.UNDECIDED]
     assert not filled.is_decided
 
@@ -75,7 +75,7 @@ def test_an_interrupted_table_goes_on_where_it_stopped(tmp_path: Path) -> None:
     stored = list((tmp_path / "answers").iterdir())
     assert stored
     before = {path: path.stat().st_mtime_ns for path in stored}
-    filled = fill(DurabilityTable(axes), LIMITS, ResultCache(tmp_path, "test"))
+    filled = fill(DurabilityTable(axes), KEPT, ResultCache(tmp_path, "test"))
     assert filled.is_decided
     assert {path: path.stat().st_mtime_ns for path in stored} == before, "what was stored is not searched again"
 
@@ -137,5 +137,5 @@ def test_a_property_that_there_is_not_is_refused() -> None:
 def test_two_records_show_what_one_does_not_in_2_8_0() -> None:
     """KAFKA-13141, mended in 2.8.1: a fetch that diverges counts as one that has caught up."""
     axes = Axes(("2.8", "2.8.1"), ("all",), (2,), (3,), (False,), (CrashKind.CLEAN,))
-    assert [cell.state for cell in fill(DurabilityTable(axes), LIMITS).cells] == [State.BREAKS, State.KEEPS]
-    assert [cell.state for cell in fill(DurabilityTable(axes, records=1), LIMITS).cells] == [State.KEEPS, State.KEEPS]
+    assert [cell.state for cell in fill(DurabilityTable(axes), KEPT).cells] == [State.BREAKS, State.KEEPS]
+    assert [cell.state for cell in fill(DurabilityTable(axes, records=1), KEPT).cells] == [State.KEEPS, State.KEEPS]

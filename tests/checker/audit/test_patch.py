@@ -12,8 +12,8 @@ from acked.checker.audit.keys import release
 from acked.checker.audit.patch import patched, write_patches
 from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.checker.audit.read import read_all
-from acked.checker.batch.local import BatchLimits
 from acked.checker.errors import ConfigurationError
+from tests.checker.audit.kept import KEPT
 
 FORMS = {
     "p.properties": (
@@ -64,19 +64,27 @@ def test_a_value_that_an_anchor_gives_to_others_too_is_left_to_the_user(tmp_path
         assert values == {"2"}
 
 
+def test_what_counts_for_topics_that_are_made_is_not_taken_for_a_topics_own(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("default.replication.factor=2\n")
+    (said,) = patched(gather(read_all([path])), [("replication.factor", "3")]).by_hand
+    assert said.startswith("replication.factor=3, which no file sets for a topic: default.replication.factor=2 (")
+    assert "server.properties:1) counts when one is made, and kafka-reassign-partitions" in said
+    assert path.read_text() == "default.replication.factor=2\n"
+
+
 @pytest.mark.slow
 def test_one_change_serves_every_required_answer_and_is_checked(tmp_path: Path) -> None:
     path = tmp_path / "p.properties"
     path.write_text("acks=1\nenable.idempotence=false\nreplication.factor=2\nmin.insync.replicas=2\n")
     given = gather(read_all([path]))
-    limits = BatchLimits(1, 1 << 28)
     required = (AuditQuestion.LOSS, AuditQuestion.DUPLICATES)
-    audit = Auditor(given, release("4.1"), assumed=Assumptions(), runner=limits).run(required)
+    audit = Auditor(given, release("4.1"), assumed=Assumptions(), runner=KEPT).run(required)
     assert audit.recommended is not None
     assert dict(audit.recommended.settings) == {"acks": "all", "enable.idempotence": "true"}
     assert any("latency" in cost for cost in audit.recommended.costs)
     write_patches(patched(given, audit.recommended.settings), tmp_path / "out")
     mended = gather(read_all([tmp_path / "out" / "p.properties"]))
-    again = Auditor(mended, release("4.1"), assumed=Assumptions(), runner=limits).run(required, advise=False)
+    again = Auditor(mended, release("4.1"), assumed=Assumptions(), runner=KEPT).run(required, advise=False)
     assert again.worst(required) is AuditVerdict.NO
     assert audit.worst(required) is AuditVerdict.YES

@@ -11,9 +11,9 @@ from acked.checker.audit.entry import UNREAD, Scope, SettingEntry
 from acked.checker.audit.formats.described import described_entries
 from acked.checker.audit.gather import recognise
 from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
-from acked.checker.batch.local import BatchLimits
 from acked.checker.errors import ConfigurationError
 from acked.reports.audit.topics import groups_table, topics_document, topics_markdown
+from tests.checker.audit.kept import KEPT
 
 LISTED = """\
 Topic: orders	TopicId: a	PartitionCount: 2	ReplicationFactor: 2	Configs: min.insync.replicas=2
@@ -74,7 +74,7 @@ def test_one_topic_that_cannot_be_asked_about_leaves_the_others_their_answers_an
     more = [SettingEntry("replication.factor", "9", "t", 1, Scope.TOPIC, "huge")]
     groups = groups_of(recognise([*entries(LISTED), *more]))
     required = (AuditQuestion.LOSS,)
-    asked = Asked(required, required, Assumptions(), False, "4.1", runner=BatchLimits(1, 1 << 28))
+    asked = Asked(required, required, Assumptions(), False, "4.1", runner=KEPT)
     audited = audit_groups(groups, asked)
     found = {one.group.topics[0]: one.worst(required) for one in audited}
     assert found == {"orders": AuditVerdict.NO, "logs": AuditVerdict.NO, "huge": AuditVerdict.UNDECIDED}
@@ -90,7 +90,7 @@ def test_one_topic_that_cannot_be_asked_about_leaves_the_others_their_answers_an
 @pytest.mark.slow
 def test_what_hangs_on_controllers_that_cannot_be_asked_is_undecided_and_is_not_where_it_is_said() -> None:
     required = (AuditQuestion.LOSS,)
-    asked = Asked(required, required, Assumptions(), False, "3.9", "kraft", BatchLimits(1, 1 << 28))
+    asked = Asked(required, required, Assumptions(), False, "3.9", "kraft", KEPT)
     settings = {"replication.factor": "2", "min.insync.replicas": "1"}
     known = [SettingEntry(key, value, "live", 0, Scope.TOPIC, "orders") for key, value in settings.items()]
     known.append(SettingEntry("acks", "all", "live", 0, Scope.PRODUCER))

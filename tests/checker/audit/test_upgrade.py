@@ -12,9 +12,9 @@ from acked.checker.audit.keys import release
 from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.checker.audit.settings import configure
 from acked.checker.audit.upgrade import Stage, Upgrade, ask_upgrade
-from acked.checker.batch.local import BatchLimits
 from acked.checker.errors import ConfigurationError
 from acked.reports.audit.upgrading import upgrade_markdown, upgrade_part, verdict_with
+from tests.checker.audit.kept import KEPT
 
 LOSS = AuditQuestion.LOSS
 YES, NO = AuditVerdict.YES, AuditVerdict.NO
@@ -28,7 +28,7 @@ def upgrade(
     entries = [SettingEntry(key, value, OPTION, 0) for key, value in settings.items()]
     configuration = configure(settle(recognise([], entries, False), None, ()), release(version), plane)
     assumed = Assumptions((Faults(crashes),) if crashes is not None else ())
-    searches = Searches(BatchLimits(1, 1 << 30))
+    searches = Searches(KEPT)
     return ask_upgrade(configuration, release(target), assumed, asked if crashes is not None else (), searches)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -11,12 +13,14 @@ import pytest
 
 from acked.checker.errors import SpecUnreadable
 from acked.reports.audit.baseline import differences, read_baseline
+from acked.reports.audit.document import always
 from acked.reports.audit.junit import audit_junit
 from acked.reports.audit.overview import overview
 from acked.reports.audit.page import audit_page, topics_page
 from acked.reports.audit.sarif import audit_sarif
 from acked.reports.audit.stories import StoryPage, with_pages
-from acked.reports.audit.topics import topics_markdown
+from acked.reports.audit.topics import print_topics, topics_markdown
+from acked.reports.console import open_console
 
 
 def answer(asked: str, faults: str, reply: str, decides: bool = True) -> dict[str, Any]:
@@ -161,3 +165,52 @@ def test_groups_of_topics_tell_a_trace_of_transactions_once() -> None:
         assert text.count("r0 is") == 1
         assert text.count("ld clients: yes, as in group 1") == 1
         assert text.count("ew clients: no") == 2
+
+
+def two_groups(**others: Any) -> dict[str, Any]:
+    """Two groups, of which the second is different."""
+    document = groups((("orders",), whole(("orders",))), (("payments",), whole(("payments",)) | others))
+    for group in document["groups"]:
+        group |= {"replicas": 3, "min_insync_replicas": 2, "acks": "all", "verdict": "no"}
+    return document | {"verdict": "no", "verdict_in_words": "PASS", "left_out": []}
+
+
+def shown_in(width: int, document: dict[str, Any]) -> list[str]:
+    stream = io.StringIO()
+    print_topics(open_console(stream, width), document)
+    return stream.getvalue().splitlines()
+
+
+def test_what_is_a_groups_own_stands_above_its_section_and_not_above_all() -> None:
+    uncleanly = always(", uncleanly too (a.properties:1)")
+    document = two_groups(model=uncleanly, kafka_version="4.2", rules="4.2")
+    first = document["groups"][0]["audit"] | {"model": always()}
+    document["groups"][0]["audit"] = first
+    title = f"Kafka {first['kafka_version']}"
+    for text in (topics_page(document), topics_markdown(document).replace("\\", ""), "\n".join(shown_in(400, document))):
+        top, second = text[: text.index("Group 2")], text[text.index("Group 2") :]
+        assert always() in top
+        assert uncleanly not in top
+        assert uncleanly in second
+        assert title in top
+        assert "Kafka 4.2 with" in top
+        assert "Kafka 4.2 with" in second
+    same = topics_markdown(two_groups())
+    assert same.count("Kafka ") == 1
+
+
+def test_cells_of_a_page_have_the_signs_that_its_legend_names() -> None:
+    text = topics_page(two_groups())
+    for cell in re.findall(r"<td class=.*?</td>", text):
+        assert re.search(r">[✗✓?]\u00a0", cell), cell
+
+
+def test_the_table_of_groups_is_two_where_the_console_is_narrow() -> None:
+    document = two_groups()
+    wide, narrow = shown_in(120, document), shown_in(36, document)
+    assert any(re.match(r"  topics .* acks +lost", line) for line in wide)
+    (above,) = [at for at, line in enumerate(narrow) if re.match(r"  topics .* acks$", line)]
+    assert narrow[above + 1].startswith("  1. orders")
+    assert re.match(r" +lost", narrow[above + 4])
+    assert narrow[above + 5].startswith("  1.")
+    assert max(map(len, narrow[: above + 7])) <= 36

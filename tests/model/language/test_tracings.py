@@ -1,0 +1,131 @@
+"""What instances share comes out as if each had been traced by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from acked.checker.question.symmetry import check_symmetry
+from acked.model.formulas.errors import ModelError
+from acked.model.language.action import require
+from acked.model.language.context import Constant, switch
+from acked.model.language.protocol import Protocol
+from acked.model.language.state import Array, Present, Struct, field
+from acked.model.language.tracings import Common, Effect, Ground, Tracings
+from acked.model.language.values import Id, Int
+from acked.model.partition.protocol import partition
+from acked.model.partition.versions import KRAFT
+
+SIZES = {"replicas": 2, "log_size": 1, "records": 1, "in_flight": 1}
+CHANGES: tuple[dict[str, int], ...] = (
+    {}, {"crashes": 3, "lossy_crashes": 1}, {"empty_disks": 1}, {"zombies": 1}, {"idempotence": 1, "min_insync_replicas": 2},
+)  # fmt: skip
+
+
+def test_every_instance_is_as_if_it_were_alone() -> None:
+    tracings = Tracings()
+    rules = {name: setting.value for name, setting in partition.profile("4.1", KRAFT).items()}
+    for change in CHANGES:
+        constants = rules | SIZES | change
+        alone, shared = partition.instantiate(constants), partition.instantiate(constants, (), tracings)
+        assert shared.fingerprint() == alone.fingerprint(), change
+        assert [(step.label, step.guards[0].label) for step in shared.actions] == [
+            (step.label, step.guards[0].label) for step in alone.actions
+        ]
+        sort = partition.symmetric[0]
+        assert check_symmetry(shared, [], sort) == check_symmetry(alone, [], sort), change
+
+
+# -- a protocol for each thing that a trace may depend on ---------------------------------------------------------------
+
+
+boxes = Constant("boxes", 1, 3, "boxes")
+most = Constant("most", 1, 3, "the most that a box holds")
+doubled = switch("doubled", "whether steps are doubled")
+marked = switch("marked", "whether boxes have marks")
+
+
+class Box(Id, size=boxes):
+    """A box."""
+
+
+class Number(Int, lo=0, hi=most):
+    """A number."""
+
+
+class State(Struct):
+    held = field(Array(Box, Number), "what every box holds")
+    mark = field(Present(Number, marked), "a mark")
+
+
+toy = Protocol("toy", State, title="boxes", source="acked", constants=(boxes, most, doubled, marked), initial=lambda s: None)
+
+
+@toy.action()
+def fill(s: State, box: Box) -> None:
+    require("there is room", s.held[box] < (2 if doubled.on else 1))
+    s.held[box] = s.held[box] + 1
+
+
+@toy.action()
+def put(s: State, box: Box) -> None:
+    require("it is empty", s.held[box] == 0)
+    s.mark = s.held[box] + 1
+
+
+BASE = {"boxes": 2, "most": 2, "doubled": 0, "marked": 0}
+
+
+@pytest.mark.parametrize("change", [{"doubled": 1}, {"most": 3}, {"marked": 1}, {"boxes": 3}, {}])
+def test_what_a_trace_looked_at_decides_whether_it_is_taken(change: dict[str, int]) -> None:
+    tracings = Tracings()
+    first = toy.instantiate(BASE, (), tracings)
+    alone, shared = toy.instantiate(BASE | change), toy.instantiate(BASE | change, (), tracings)
+    assert shared.fingerprint() == alone.fingerprint()
+    assert (shared.fingerprint() == first.fingerprint()) is (not change)
+
+
+def test_only_what_is_different_is_traced_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced: list[str] = []
+    tracings = Tracings()
+
+    class Noting(Common):
+        def effect(self, function, codes, ground, kinds, trace):  # type: ignore[no-untyped-def]
+            def noted(on: Ground) -> Effect | None:
+                traced.append(function.__name__)
+                made: Effect | None = trace(on)
+                return made
+
+            return super().effect(function, codes, ground, kinds, noted)
+
+    monkeypatch.setattr("acked.model.language.tracings.Common", Noting)
+    for change, wanted in (({}, {"fill", "put"}), ({}, set()), ({"doubled": 1}, {"fill"}), ({"marked": 1}, {"put"})):
+        toy.instantiate(BASE | change, (), tracings)
+        assert set(traced) == wanted, change
+        traced.clear()
+
+
+def test_what_is_left_out_of_one_is_not_left_out_of_others() -> None:
+    tracings = Tracings()
+    dropped = toy.instantiate(BASE, [("Fill", "there is room")], tracings)
+    assert toy.instantiate(BASE, (), tracings).fingerprint() == toy.instantiate(BASE).fingerprint() != dropped.fingerprint()
+
+
+def test_a_pool_does_not_grow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acked.model.language.tracings.MAX_NODES", 10)
+    tracings = Tracings()
+    first, second = toy.instantiate(BASE, (), tracings), toy.instantiate(BASE, (), tracings)
+    assert first.pool is not second.pool
+    assert first.fingerprint() == second.fingerprint()
+
+
+def test_a_mistake_is_told_again() -> None:
+    tracings = Tracings()
+    wrong = Protocol("wrong", State, title="wrong", source="acked", constants=toy.constants, initial=lambda s: None)
+
+    @wrong.action()
+    def overfill(s: State, box: Box) -> None:
+        s.held[box] = s.held[box] + 9
+
+    for _ in range(2):
+        with pytest.raises(ModelError, match="outside the domain"):
+            wrong.instantiate(BASE, (), tracings)
