@@ -99,11 +99,13 @@ class Range(LeafDomain):
         return max(hi - lo + 1, 0)
 
     def wrap(self, code: Expr) -> Value:
-        return self.item(code.pool.add(code, literal(resolve(self.lo))))
+        lo = resolve(self.lo)
+        return self.item(code.pool.add(code, literal(lo)) if lo else code)
 
     def code_of(self, value: object) -> Expr:
         expr = self.item.lift(value)
-        return expr.pool.sub(expr, literal(resolve(self.lo)))
+        lo = resolve(self.lo)
+        return expr.pool.sub(expr, literal(lo)) if lo else expr
 
     def to_plain(self, code: int, constants: Constants) -> Plain:
         return code + resolve(self.lo, constants)

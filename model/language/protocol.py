@@ -182,6 +182,15 @@ class Protocol:
         """The protocol under given constants; `drop` names (action, label) guard clauses to leave out."""
         return Instance(self, self.bind(constants), frozenset(drop))
 
+    def labels_under(self, constants: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+        """The labels of every action's clauses under given constants, by its name; of those that can be enabled at all.
+
+        One binding of an action is traced, the first that its clauses do not rule out: nothing that an action asks in Python
+        depends on its parameters, whose values have no truth, so the others state the same clauses.
+        """
+        instance = Instance(self, self.bind(constants), frozenset(), is_lazy=True)
+        return {item.name: labels for item in instance.action_rules if (labels := instance.labels_of(item)) is not None}
+
     def run_initial(self, state: Struct) -> None:
         """Applies the initial assignments to a state of zeros, nones and empty sets."""
         self._initial(state)
@@ -266,6 +275,11 @@ class Instance:
         if made is None:
             raise ModelError(f"{self.protocol.name} has no action {name} with {dict(arguments)} under these constants")
         return made
+
+    def labels_of(self, item: Action) -> tuple[str, ...] | None:
+        """The labels of an action's clauses; None if no binding of its parameters can be enabled. Little is traced."""
+        made = next(self._trace_action(item), None)
+        return None if made is None else tuple(guard.label for guard in made.guards)
 
     def _bound(self, name: str, arguments: Mapping[str, Plain]) -> ActionInstance | None:
         rule = self._rules.get(name)
