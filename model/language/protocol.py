@@ -224,6 +224,11 @@ class ActionInstance:
         """`LeaderWrite(replica=1)`."""
         return f"{self.action.name}({', '.join(f'{k}={v}' for k, v in self.arguments.items())})"
 
+    @cached_property
+    def updated(self) -> Evaluator:
+        """The new codes, in the order of the updates."""
+        return Evaluator([code for _, code in self.updates])
+
 
 class Instance:
     """A protocol under given constants: the layout, the initial state, and every action instance that can be enabled.
@@ -394,14 +399,16 @@ class Instance:
 
     def enabled(self, codes: Sequence[int]) -> list[ActionInstance]:
         """The action instances enabled in a state, by the plain evaluator."""
-        guards = Evaluator([item.guard for item in self.actions])(codes)
-        return [item for item, holds in zip(self.actions, guards, strict=True) if holds]
+        return [item for item, holds in zip(self.actions, self._guards(codes), strict=True) if holds]
+
+    @cached_property
+    def _guards(self) -> Evaluator:
+        return Evaluator([item.guard for item in self.actions])
 
     def fire(self, step: ActionInstance, codes: Sequence[int]) -> list[int]:
         """The successor by an enabled action instance; `DomainOverflow` if it leaves a field's domain."""
-        results = Evaluator([code for _, code in step.updates])(codes)
         after = list(codes)
-        for (leaf, _), value in zip(step.updates, results, strict=True):
+        for (leaf, _), value in zip(step.updates, step.updated(codes), strict=True):
             target = self.schema.leaves[leaf]
             if not 0 <= value < target.cardinality:
                 raise DomainOverflow(
