@@ -30,6 +30,7 @@ from acked.checker.files import PACKAGE
 from acked.checker.processes import Limits
 from acked.checker.solver.lemma_sets import CoreFile, shipped_sets
 from acked.checker.spec.question_text import QuestionText
+from acked.checker.spec.resolve import bind_constants, settle
 from acked.checker.spec.spec import Spec, load_spec
 from acked.invariants.proofs import argument_of
 from acked.model.language.context import Constant
@@ -378,7 +379,8 @@ def questions_of(release: Release, faults: FaultClass, promise: Kept) -> list[tu
 
 def _asked(spec: Spec, release: Release, changes: Mapping[str, Any]) -> QuestionText:
     profile = {name: setting.value for name, setting in partition.profile(*release).items()}
-    bound = partition.bind({**profile, **spec.given, **changes})
+    given = {**spec.given, **changes}
+    bound, _ = settle(partition, given, bind_constants(partition, {**profile, **given}), release[1])
     return QuestionText(
         spec.asked.protocol, tuple(bound.items()), spec.asked.properties, symmetry=spec.asked.symmetry
     )
