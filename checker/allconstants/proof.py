@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from importlib.metadata import version
 from pathlib import Path
@@ -82,8 +82,9 @@ class AllConstantsProof:
     """Every obligation with its verdict. `seconds` is the whole time, reading the protocol included.
 
     `goals` are the promises that it is all for; `switches` the constants that are no sizes: the proof is about this setting.
-    `vacuous` names actions that cannot happen where all clauses hold, `found` the obligations whose lemma sets were not known
-    before or did not suffice. If `interrupted`, obligations are missing; if `is_partial`, some were not asked for.
+    `vacuous` names actions that are not seen to be possible where all clauses hold, but for those in `never`, of which the
+    argument says why. `found` are the obligations whose lemma sets were not known before or did not suffice. If
+    `interrupted`, obligations are missing; if `is_partial`, some were not asked for.
     """
 
     protocol: str
@@ -98,6 +99,7 @@ class AllConstantsProof:
     seconds: float
     interrupted: bool = False
     is_partial: bool = False
+    never: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def open(self) -> tuple[ObligationResult, ...]:
@@ -146,6 +148,7 @@ class AllConstantsProof:
             "proved": len(self.obligations) - len(self.open),
             "open": [f"{item.subject}: {item.clause}" for item in self.open],
             "vacuous": list(self.vacuous),
+            "never": dict(self.never),
             "lemma_sets_found": list(self.found),
             "obligations": [_result_document(item) for item in self.obligations],
         }
@@ -253,6 +256,8 @@ def prove_all_constants(
     found = (
         item.key for item in made if item.verdict is SolverVerdict.UNSAT and item.lemmas and _is_new(known, item)
     )
+    # Of a protocol without some clause the argument says nothing.
+    never = {name: argument.never[name] for name in vacuous if name in argument.never and not dropped}
     return AllConstantsProof(
         protocol.name,
         argument.goals,
@@ -260,12 +265,13 @@ def prove_all_constants(
         dropped,
         "" if asked is None else asked.fingerprint,
         made,
-        vacuous,
+        tuple(name for name in vacuous if name not in never),
         tuple(found),
         f"z3 {version('z3-solver')}",
         time.perf_counter() - started,
         interrupted,
         bool(chosen.wanted),
+        never,
     )
 
 

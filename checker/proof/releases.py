@@ -10,7 +10,7 @@ Every cell has acks=all, clean elections, and a producer that retries, is idempo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from typing import Any
 
@@ -32,7 +32,6 @@ from acked.checker.solver.lemma_sets import CoreFile, shipped_sets
 from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.resolve import bind_constants, settle
 from acked.checker.spec.spec import Spec, load_spec
-from acked.invariants.proofs import argument_of
 from acked.model.language.context import Constant
 from acked.model.partition import settings
 from acked.model.partition.conflicts import MAX_IN_FLIGHT, MAX_IN_FLIGHT_AT_FIRST
@@ -305,9 +304,7 @@ def prove_cell(
     proof = prove_all_constants(partition, work.limits, options, (), tell, switches)
     if proof.interrupted:
         raise KeyboardInterrupt
-    argument = argument_of(partition, switches)
-    never = {} if argument is None else argument.never
-    return replace(proof, vacuous=tuple(name for name in proof.vacuous if name not in never))
+    return proof
 
 
 def _of_proof(
