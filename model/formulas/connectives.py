@@ -81,7 +81,7 @@ class Connectives(ABC, Generic[Node]):
             return a if b.truth else self.false
         if a is b:
             return a
-        return self.false if a.negated is b or b.negated is a else self._connect("and", (a, b))
+        return self.false if self.not_(a) is b else self._connect("and", (a, b))
 
     def or_(self, a: Node, b: Node) -> Node:
         """a or b."""
@@ -91,7 +91,7 @@ class Connectives(ABC, Generic[Node]):
             return self.true if b.truth else a
         if a is b:
             return a
-        return self.true if a.negated is b or b.negated is a else self._connect("or", (a, b))
+        return self.true if self.not_(a) is b else self._connect("or", (a, b))
 
     def all(self, conditions: Iterable[Node]) -> Node:
         """The conjunction; true of nothing."""
