@@ -22,7 +22,7 @@ from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, TERMS, 
 from acked.checker.allconstants.texts import text_name
 from acked.checker.errors import ExitCode
 from acked.checker.processes import Limits, Lost, Note, ProcessPool, Service
-from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file
+from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, with_older_sets
 from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.formulas.errors import ModelError
@@ -230,7 +230,8 @@ def prove_all_constants(
     dropped = tuple(drop)
     asked: Obligations | None = None
     switches: Mapping[str, int] = {}
-    known = CoreFile.load(shipped_file(argument)) if chosen.cores is None else chosen.cores
+    given = CoreFile.load(shipped_file(argument)) if chosen.cores is None else chosen.cores
+    known = with_older_sets(given, argument)
     try:
         kept = None
         if chosen.keeper is not None:

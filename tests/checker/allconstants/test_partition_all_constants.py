@@ -24,8 +24,8 @@ from acked.checker.allconstants.proof import (
 )
 from acked.checker.allconstants.prover import Prover
 from acked.checker.processes import Limits
-from acked.checker.proof.releases import FaultClass, switches_of
-from acked.checker.solver.lemma_sets import Core, StepCounterexample, shipped_file, shipped_sets
+from acked.checker.proof.releases import EFFORT, FaultClass, attempts, switches_of
+from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, shipped_sets, with_older_sets
 from acked.checker.spec.spec import load_spec
 from acked.invariants.partition.lemmas import MACHINE_LEMMAS
 from acked.invariants.proofs import Argument, argument_of
@@ -101,7 +101,6 @@ class KeptAlready:
     ("version", "drop", "unseen", "vacuous"),
     [
         ("2.5", (), ("FetchDiverging",), ()),
-        ("2.5", (), ("FetchDiverging", "Produce"), ("Produce",)),
         ("2.5", (("Produce", "presumes leadership"),), ("FetchDiverging",), ("FetchDiverging",)),
         ("2.8", (), ("FetchDiverging",), ("FetchDiverging",)),
     ],
@@ -181,6 +180,37 @@ def test_a_step_of_older_rules_is_proved_with_the_lemmas_of_a_step_that_is_like_
     assert isinstance(found, Core)
     assert not set(found.lemmas) <= set(SHIPPED.cores[obligation.key].lemmas)
     assert asked.effort(obligation, found, SEARCH_EFFORT) is not None
+
+
+@cache
+def prover_of_2_5() -> Prover:
+    faults, *_ = attempts([item for item in FaultClass if item not in (FaultClass.MACHINE, FaultClass.MOVES)])
+    asked = switches_of(("2.5", ZOOKEEPER), *faults)
+    found = argument_of(partition, asked)
+    assert found is not None
+    return Prover(Obligations(partition, found, (), asked))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "FetchNothingNew",
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in ("FetchRecord", "FetchAtOnce", "FetchWhileHwWaits", "FetchUnanswered", "Crash")
+        ),
+    ],
+)
+def test_a_fetch_that_also_enlarges_the_isr_is_proved_with_the_sets_of_the_older_rules(step: str) -> None:
+    """Until 2.6 a leader writes the ISR itself, when a follower fetches that has caught up (KIP-497)."""
+    asked = prover_of_2_5().obligations
+    known = with_older_sets(SHIPPED, asked.argument)
+    assert with_older_sets(SHIPPED, argument()) == SHIPPED
+    assert with_older_sets(CoreFile(), asked.argument) == CoreFile()
+    (item,) = (item for item in asked.all if item.key == f"{step}|AckedInPlace")
+    now, then = SHIPPED.cores[item.key], known.cores[item.key]
+    assert prover_of_2_5().effort(item, now, EFFORT) is None
+    assert prover_of_2_5().effort(item, then, EFFORT) is not None
 
 
 def test_sets_that_may_do_have_the_known_one_and_more_the_largest_first() -> None:
