@@ -230,8 +230,7 @@ def prove_all_constants(
     dropped = tuple(drop)
     asked: Obligations | None = None
     switches: Mapping[str, int] = {}
-    given = CoreFile.load(shipped_file(argument)) if chosen.cores is None else chosen.cores
-    known = with_older_sets(given, argument)
+    known = _known_sets(argument, chosen)
     try:
         kept = None
         if chosen.keeper is not None:
@@ -258,7 +257,7 @@ def prove_all_constants(
         item.key for item in made if item.verdict is SolverVerdict.UNSAT and item.lemmas and _is_new(known, item)
     )
     # Of a protocol without some clause the argument says nothing.
-    never = {name: argument.never[name] for name in vacuous if name in argument.never and not dropped}
+    never = {} if dropped else {name: argument.never[name] for name in vacuous if name in argument.never}
     return AllConstantsProof(
         protocol.name,
         argument.goals,
@@ -285,6 +284,11 @@ def covering_argument(protocol: Protocol, constants: Mapping[str, object]) -> Ar
         if constants.get(name):
             raise ModelError(f"the argument for all constants does not cover {name}: {why}; prove it at given sizes instead")
     return argument
+
+
+def _known_sets(argument: Argument, options: AllConstantsOptions) -> CoreFile:
+    given = CoreFile.load(shipped_file(argument)) if options.cores is None else options.cores
+    return with_older_sets(given, argument)
 
 
 def _decided(
