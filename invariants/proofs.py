@@ -20,6 +20,7 @@ from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS_
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
 from acked.model.partition.settings import (
+    asynchronous_isr,
     empty_disks,
     idempotence,
     producer_restarts,
@@ -80,6 +81,7 @@ class Argument:
     for, by name. `afterwards` names clauses that the proofs of later ones may use as they are after a step. On the `small`
     instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the lemma sets, below
     `invariants/`. It says nothing of the switches in `uncovered`, which say why, nor of sizes that are not at least `least`.
+    Those of `older_cores` come first, where rules are older than those that `cores` were found for and a step does more.
     Actions in `never` cannot happen, and it says why: that none of their steps is seen leaves nothing out.
     """
 
@@ -92,6 +94,7 @@ class Argument:
     uncovered: Mapping[str, str] = field(default_factory=dict)
     least: Mapping[str, int] = field(default_factory=dict)
     never: Mapping[str, str] = field(default_factory=dict)
+    older_cores: str = ""
 
 
 _ISR_GOALS = ("WeakIsr", "StrongIsr")
@@ -141,6 +144,8 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
             },
             {"replicas": 2, "min_insync_replicas": 2} if dies else {},
             {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
+            # Before KIP-497 whoever fetches what the leader has is in the ISR by the same step.
+            "" if given[asynchronous_isr.name] else "partition/partition_older_cores.json",
         )
     if protocol.state is ReplicationState:
         return Argument(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -72,17 +72,21 @@ def untold() -> list[NotReproduced]:
     return [NotReproduced(**row) for row in listed.get("row", [])]
 
 
-def pages() -> dict[str, str]:
-    """What each page should be, by its name in `docs/`."""
+def pages_of_bugs() -> dict[str, str]:
+    """The gallery as it should be, by its name in `docs/`."""
+    return {"gallery.md": _text(gallery_markdown(answers("gallery"), standstills(), untold(), on_brokers()))}
+
+
+def pages_of_claims() -> dict[str, str]:
+    """What the pages of the claims should be, by their names in `docs/`."""
     claims = list(answers("claims"))
-    made = {
-        "gallery.md": gallery_markdown(answers("gallery"), standstills(), untold(), on_brokers()),
-        "claims.md": claims_markdown(claims),
-        "quorums.md": quorums_markdown(claims),
-    }
-    return {name: "\n".join(lines) + "\n" for name, lines in made.items()}
+    return {"claims.md": _text(claims_markdown(claims)), "quorums.md": _text(quorums_markdown(claims))}
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":
-    for page, text in pages().items():
+    for page, text in {**pages_of_bugs(), **pages_of_claims()}.items():
         write_text(ROOT / "docs" / page, text, "page")

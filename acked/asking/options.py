@@ -220,7 +220,7 @@ class SpecChanges:
 
         constants = bound(self.constants)
         if self.version is not None or self.control_plane is not None:
-            spec = under_release(spec, self.version, self.control_plane)
+            spec, constants = under_release(spec, self.version, self.control_plane, constants), {}
         return changed(spec, constants, deadlock) if constants or deadlock else spec
 
 

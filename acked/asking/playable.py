@@ -47,13 +47,15 @@ def playable_run(
 
     spec = find_spec(name)
     if version is not None:
-        spec = with_rules_of(spec, version, on.mode)
-    if constants:
+        spec = with_rules_of(spec, version, on.mode, constants)
+    elif constants:
         spec = changed(spec, constants, False)
     return playable_of(spec, on, quiet)
 
 
-def with_rules_of(spec: Spec, version: str, mode: Mode) -> Spec:
+def with_rules_of(
+    spec: Spec, version: str, mode: Mode, constants: Mapping[str, int | str] | None = None
+) -> Spec:
     """The spec with the rules of a release, on the brokers' control plane if that release has it."""
     from acked.asking.specs import under_release
     from acked.checker.audit.keys import release
@@ -61,9 +63,9 @@ def with_rules_of(spec: Spec, version: str, mode: Mode) -> Spec:
     from acked.model.partition.versions import planes_of
 
     if is_of_transactions(spec.question()):
-        return under_release(spec, version, None)
+        return under_release(spec, version, None, constants)
     plane = mode.value if mode.value in planes_of(release(version).rules) else None
-    return under_release(spec, version, plane)
+    return under_release(spec, version, plane, constants)
 
 
 def playable_of(spec: Spec, on: On, quiet: bool) -> tuple[Counterexample, dict[str, str]]:

@@ -81,9 +81,12 @@ def find_spec(name: str) -> Spec:
     )
 
 
-def under_release(spec: Spec, version: str | None, control_plane: str | None) -> Spec:
+def under_release(
+    spec: Spec, version: str | None, control_plane: str | None, constants: Mapping[str, int | str] | None = None
+) -> Spec:
     """The spec with the rules and defaults of a release, as if its file named it; what its [constants] say stays.
 
+    `constants` come last, as if the file had them: what a release refuses is refused of all settings together.
     Of `version` the newest release that the protocol tells apart and that is not newer counts: 3.6.1 has the rules of 3.6.
     """
     from dataclasses import replace
@@ -102,13 +105,14 @@ def under_release(spec: Spec, version: str | None, control_plane: str | None) ->
         profile = spec.protocol.profile(wanted, plane)
     except ModelError as error:
         raise ConfigurationError(f"{error}; see --control-plane" if plane else str(error)) from None
-    bound = bind_constants(spec.protocol, {**{name: item.value for name, item in profile.items()}, **spec.given})
-    bound, warnings = settle(spec.protocol, spec.given, bound, plane)
+    given = {**spec.given, **_known(spec, constants or {})}
+    bound = bind_constants(spec.protocol, {**{name: item.value for name, item in profile.items()}, **given})
+    bound, warnings = settle(spec.protocol, given, bound, plane)
     refuse_unasked(spec.properties, bound)
     # Without its path and its expectation, as in `changed`.
     asked = replace(spec.asked, constants=tuple(bound.items()))
     return replace(
-        spec, path=None, asked=asked, warnings=warnings, expect=None, version=wanted, control_plane=plane
+        spec, path=None, asked=asked, warnings=warnings, expect=None, version=wanted, control_plane=plane, given=given
     )
 
 
@@ -117,20 +121,27 @@ def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> S
     from dataclasses import replace
 
     from acked.checker.question.question import DEADLOCK
-    from acked.checker.spec.resolve import bind_constants, no_constant, refuse_unasked, settle
+    from acked.checker.spec.resolve import bind_constants, refuse_unasked, settle
 
-    for name in constants:
-        if name not in spec.constants:
-            raise ConfigurationError(no_constant(spec.protocol, name, spec.constants))
     properties = spec.properties
     if deadlock and DEADLOCK not in properties:
         properties = (*properties, DEADLOCK)
-    bound = bind_constants(spec.protocol, {**spec.constants, **constants})
+    bound = bind_constants(spec.protocol, {**spec.constants, **_known(spec, constants)})
     bound, warnings = settle(spec.protocol, constants, bound, None)
     refuse_unasked(properties, bound)
     # Without its path: an error is then in the command line, not in the file.
     asked = replace(spec.asked, constants=tuple(bound.items()), properties=tuple(item.name for item in properties))
     return replace(spec, path=None, asked=asked, warnings=warnings, expect=None)
+
+
+def _known(spec: Spec, constants: Mapping[str, int | str]) -> Mapping[str, int | str]:
+    """The constants, which the spec's protocol has; `ConfigurationError` names the first that it has not."""
+    from acked.checker.spec.resolve import no_constant
+
+    for name in constants:
+        if name not in spec.constants:
+            raise ConfigurationError(no_constant(spec.protocol, name, spec.constants))
+    return constants
 
 
 def with_symmetry(spec: Spec) -> Spec:

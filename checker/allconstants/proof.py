@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from importlib.metadata import version
 from pathlib import Path
@@ -22,7 +22,7 @@ from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, TERMS, 
 from acked.checker.allconstants.texts import text_name
 from acked.checker.errors import ExitCode
 from acked.checker.processes import Limits, Lost, Note, ProcessPool, Service
-from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file
+from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, with_older_sets
 from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.formulas.errors import ModelError
@@ -82,8 +82,9 @@ class AllConstantsProof:
     """Every obligation with its verdict. `seconds` is the whole time, reading the protocol included.
 
     `goals` are the promises that it is all for; `switches` the constants that are no sizes: the proof is about this setting.
-    `vacuous` names actions that cannot happen where all clauses hold, `found` the obligations whose lemma sets were not known
-    before or did not suffice. If `interrupted`, obligations are missing; if `is_partial`, some were not asked for.
+    `vacuous` names actions that are not seen to be possible where all clauses hold, but for those in `never`, of which the
+    argument says why. `found` are the obligations whose lemma sets were not known before or did not suffice. If
+    `interrupted`, obligations are missing; if `is_partial`, some were not asked for.
     """
 
     protocol: str
@@ -98,6 +99,7 @@ class AllConstantsProof:
     seconds: float
     interrupted: bool = False
     is_partial: bool = False
+    never: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def open(self) -> tuple[ObligationResult, ...]:
@@ -146,6 +148,7 @@ class AllConstantsProof:
             "proved": len(self.obligations) - len(self.open),
             "open": [f"{item.subject}: {item.clause}" for item in self.open],
             "vacuous": list(self.vacuous),
+            "never": dict(self.never),
             "lemma_sets_found": list(self.found),
             "obligations": [_result_document(item) for item in self.obligations],
         }
@@ -227,7 +230,7 @@ def prove_all_constants(
     dropped = tuple(drop)
     asked: Obligations | None = None
     switches: Mapping[str, int] = {}
-    known = CoreFile.load(shipped_file(argument)) if chosen.cores is None else chosen.cores
+    known = _known_sets(argument, chosen)
     try:
         kept = None
         if chosen.keeper is not None:
@@ -253,6 +256,8 @@ def prove_all_constants(
     found = (
         item.key for item in made if item.verdict is SolverVerdict.UNSAT and item.lemmas and _is_new(known, item)
     )
+    # Of a protocol without some clause the argument says nothing.
+    never = {} if dropped else {name: argument.never[name] for name in vacuous if name in argument.never}
     return AllConstantsProof(
         protocol.name,
         argument.goals,
@@ -260,12 +265,13 @@ def prove_all_constants(
         dropped,
         "" if asked is None else asked.fingerprint,
         made,
-        vacuous,
+        tuple(name for name in vacuous if name not in never),
         tuple(found),
         f"z3 {version('z3-solver')}",
         time.perf_counter() - started,
         interrupted,
         bool(chosen.wanted),
+        never,
     )
 
 
@@ -278,6 +284,11 @@ def covering_argument(protocol: Protocol, constants: Mapping[str, object]) -> Ar
         if constants.get(name):
             raise ModelError(f"the argument for all constants does not cover {name}: {why}; prove it at given sizes instead")
     return argument
+
+
+def _known_sets(argument: Argument, options: AllConstantsOptions) -> CoreFile:
+    given = CoreFile.load(shipped_file(argument)) if options.cores is None else options.cores
+    return with_older_sets(given, argument)
 
 
 def _decided(

@@ -10,7 +10,7 @@ Every cell has acks=all, clean elections, and a producer that retries, is idempo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from typing import Any
 
@@ -30,8 +30,8 @@ from acked.checker.files import PACKAGE
 from acked.checker.processes import Limits
 from acked.checker.solver.lemma_sets import CoreFile, shipped_sets
 from acked.checker.spec.question_text import QuestionText
+from acked.checker.spec.resolve import bind_constants, settle
 from acked.checker.spec.spec import Spec, load_spec
-from acked.invariants.proofs import argument_of
 from acked.model.language.context import Constant
 from acked.model.partition import settings
 from acked.model.partition.conflicts import MAX_IN_FLIGHT, MAX_IN_FLIGHT_AT_FIRST
@@ -304,9 +304,7 @@ def prove_cell(
     proof = prove_all_constants(partition, work.limits, options, (), tell, switches)
     if proof.interrupted:
         raise KeyboardInterrupt
-    argument = argument_of(partition, switches)
-    never = {} if argument is None else argument.never
-    return replace(proof, vacuous=tuple(name for name in proof.vacuous if name not in never))
+    return proof
 
 
 def _of_proof(
@@ -378,7 +376,8 @@ def questions_of(release: Release, faults: FaultClass, promise: Kept) -> list[tu
 
 def _asked(spec: Spec, release: Release, changes: Mapping[str, Any]) -> QuestionText:
     profile = {name: setting.value for name, setting in partition.profile(*release).items()}
-    bound = partition.bind({**profile, **spec.given, **changes})
+    given = {**spec.given, **changes}
+    bound, _ = settle(partition, given, bind_constants(partition, {**profile, **given}), release[1])
     return QuestionText(
         spec.asked.protocol, tuple(bound.items()), spec.asked.properties, symmetry=spec.asked.symmetry
     )

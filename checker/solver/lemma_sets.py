@@ -21,6 +21,14 @@ def shipped_file(argument: Argument) -> Path:
     return PACKAGE / "invariants" / argument.cores
 
 
+def with_older_sets(known: CoreFile, argument: Argument) -> CoreFile:
+    """Known lemma sets, with those that steps need under the argument's older rules; nothing if none are known."""
+    if not (known.cores and argument.older_cores):
+        return known
+    older = CoreFile.load(PACKAGE / "invariants" / argument.older_cores)
+    return CoreFile(known.fingerprint, {**known.cores, **older.cores})
+
+
 def shipped_sets(protocol: Protocol) -> CoreFile:
     """The lemma sets that ship for a protocol; none if no argument for all constants is known of it."""
     argument = argument_of(protocol)

@@ -170,6 +170,12 @@ class RunStore(Store):
         at = next((at for at, (kept, _) in enumerate(place.fields) if kept == field), None)
         return literal(0) if at is None else self._look(versions[number], at, where)
 
+    def is_changed(self, path: SymbolicPath, number: int) -> bool:
+        """Whether the change of that number changed the code at a path."""
+        if self._record_log(path) is None:
+            return super().is_changed(path, number)
+        return self.read(path, number) is not self.read(path, number + 1)
+
     def write(self, path: SymbolicPath, code: Expr, when: Expr | None = None) -> None:
         """Replaces the code at a path; of a record only where it is appended."""
         number = self._record_log(path)

@@ -86,6 +86,10 @@ class FunctionStore:
         content = self.contents[key](at)
         return self.logic.ite(content, self.logic.int(1), self.logic.int(0)) if self._families[key].is_truth else content
 
+    def is_changed(self, path: SymbolicPath, number: int) -> bool:
+        """There is no history."""
+        return False
+
     def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
         """Nothing to note."""
 

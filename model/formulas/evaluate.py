@@ -5,53 +5,60 @@ Traces, "why is this action not enabled?" and the cross-checks of native code an
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op
 
-_BINARY: dict[Op, Callable[[int, int], int]] = {
-    Op.ADD: lambda a, b: a + b,
-    Op.SUB: lambda a, b: a - b,
-    Op.MUL: lambda a, b: a * b,
-    Op.DIV: lambda a, b: a // b,
-    Op.MOD: lambda a, b: a % b,
-    Op.BITAND: lambda a, b: a & b,
-    Op.BITOR: lambda a, b: a | b,
-    Op.BITXOR: lambda a, b: a ^ b,
-    Op.SHL: lambda a, b: a << b,
-    Op.SHR: lambda a, b: a >> b,
-    Op.EQ: lambda a, b: int(a == b),
-    Op.LT: lambda a, b: int(a < b),
-    Op.AND: lambda a, b: a & b,
-    Op.OR: lambda a, b: a | b,
+_FUNCTIONS: dict[Op, Callable[[int, int], int]] = {
+    Op.ADD: operator.add,
+    Op.SUB: operator.sub,
+    Op.MUL: operator.mul,
+    Op.DIV: operator.floordiv,
+    Op.MOD: operator.mod,
+    Op.BITAND: operator.and_,
+    Op.BITOR: operator.or_,
+    Op.BITXOR: operator.xor,
+    Op.SHL: operator.lshift,
+    Op.SHR: operator.rshift,
+    Op.EQ: operator.eq,
+    Op.LT: operator.lt,
+    Op.AND: operator.and_,
+    Op.OR: operator.or_,
+    Op.NOT: lambda a, _: 1 - a,
 }
+"""Of every kind that is not a leaf or a choice."""
 
 
 class Evaluator:
     """Evaluates a fixed list of expressions, sorted once, in any number of states."""
 
     def __init__(self, roots: Sequence[Expr]) -> None:
-        self._roots = [root.id for root in roots]
-        self._order = evaluation_order(roots)
+        order = evaluation_order(roots)
+        at = {node.id: place for place, node in enumerate(order)}
+        self._roots = [at[root.id] for root in roots]
+        self._start = [node.value if node.op is Op.CONST else 0 for node in order]
+        self._fields = [(place, node.value) for place, node in enumerate(order) if node.op is Op.FIELD]
+        self._steps: list[tuple[int, Callable[[int, int], int] | None, int, int, int]] = []
+        """Place of the result, its function and the places of its arguments; None is a choice, of a truth value and two."""
+        for place, node in enumerate(order):
+            if node.args:
+                first, second, third, *_ = (*(at[arg.id] for arg in node.args), 0, 0)
+                self._steps.append((place, _FUNCTIONS.get(node.op), first, second, third))
 
     def __call__(self, codes: Sequence[int]) -> list[int]:
         """The roots' values (Bools as 0 or 1) in the state whose leaf i has code `codes[i]`."""
-        value: dict[int, int] = {}
-        for node in self._order:
-            op = node.op
-            if op is Op.CONST:
-                value[node.id] = node.value
-            elif op is Op.FIELD:
-                value[node.id] = codes[node.value]
-            elif op is Op.NOT:
-                value[node.id] = 1 - value[node.args[0].id]
-            elif op is Op.ITE:
-                chosen = node.args[1] if value[node.args[0].id] else node.args[2]
-                value[node.id] = value[chosen.id]
+        value = self._start.copy()
+        for place, leaf in self._fields:
+            value[place] = codes[leaf]
+        for place, function, first, second, third in self._steps:
+            if function is not None:
+                value[place] = function(value[first], value[second])
             else:
-                value[node.id] = _BINARY[op](value[node.args[0].id], value[node.args[1].id])
-        return [value[root] for root in self._roots]
+                value[place] = value[second] if value[first] else value[third]
+        # Comparisons in Python are truth values, and `+` makes numbers of them.
+        return [+value[root] for root in self._roots]
 
 
 def evaluate(root: Expr, codes: Sequence[int]) -> int:

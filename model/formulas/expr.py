@@ -70,11 +70,8 @@ class Expr:
     lo: int
     hi: int
     is_bool: bool
-
-    @property
-    def is_const(self) -> bool:
-        """Whether the node is a literal."""
-        return self.op is Op.CONST
+    is_const: bool
+    """Whether the node is a literal; kept, because whatever folds asks it of every argument."""
 
     @property
     def truth(self) -> bool:
@@ -349,7 +346,7 @@ class Pool(Connectives[Expr]):
         if node is None:
             if lo < -INT_LIMIT or hi > INT_LIMIT:
                 raise ModelError(f"an integer in {lo}..{hi} leaves 64-bit range; use smaller constants")
-            node = Expr(self, len(self._nodes), op, args, value, lo, hi, is_bool)
+            node = Expr(self, len(self._nodes), op, args, value, lo, hi, is_bool, op is Op.CONST)
             self._nodes[key] = node
         return node
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
@@ -21,6 +21,7 @@ from acked.model.language.values import Bool, Id, Int, IntLike, SetValue, Value
 
 Constants = Mapping[str, int]
 Path = tuple[str | int, ...]
+Reader = Callable[[Sequence[int]], Any]
 Plain = int | bool | list[int] | None
 """What a field holds, ready for JSON: a number, an id, a truth value, an ascending list of ids, or none."""
 V = TypeVar("V", bound=Value)
@@ -35,8 +36,8 @@ class Domain(ABC):
         """Every leaf below `path`, in layout order."""
 
     @abstractmethod
-    def decode(self, path: Path, codes: Mapping[Path, int], constants: Constants) -> Any:
-        """The plain value (JSON-ready) at `path`."""
+    def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
+        """What makes the plain value (JSON-ready) at `path` of the codes of all leaves, whose numbers are `places`."""
 
     @abstractmethod
     def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
@@ -69,8 +70,9 @@ class LeafDomain(Domain):
     def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:
         yield path, self
 
-    def decode(self, path: Path, codes: Mapping[Path, int], constants: Constants) -> Any:
-        return self.to_plain(codes[path], constants)
+    def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
+        leaf, to_plain = places[path], self.to_plain
+        return lambda codes: to_plain(codes[leaf], constants)
 
     def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
         try:
@@ -99,11 +101,13 @@ class Range(LeafDomain):
         return max(hi - lo + 1, 0)
 
     def wrap(self, code: Expr) -> Value:
-        return self.item(code.pool.add(code, literal(resolve(self.lo))))
+        lo = resolve(self.lo)
+        return self.item(code.pool.add(code, literal(lo)) if lo else code)
 
     def code_of(self, value: object) -> Expr:
         expr = self.item.lift(value)
-        return expr.pool.sub(expr, literal(resolve(self.lo)))
+        lo = resolve(self.lo)
+        return expr.pool.sub(expr, literal(lo)) if lo else expr
 
     def to_plain(self, code: int, constants: Constants) -> Plain:
         return code + resolve(self.lo, constants)
@@ -292,8 +296,9 @@ class StructDomain(Domain):
             inner = domain.parts() if isinstance(domain, StructDomain) else [((), domain)]
             yield from (((name, *path), part) for path, part in inner)
 
-    def decode(self, path: Path, codes: Mapping[Path, int], constants: Constants) -> Any:
-        return {name: domain.decode((*path, name), codes, constants) for name, domain in self._shown(constants)}
+    def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
+        parts = [(name, domain.reader((*path, name), places, constants)) for name, domain in self._shown(constants)]
+        return lambda codes: {name: read(codes) for name, read in parts}
 
     def _shown(self, constants: Constants) -> Iterator[tuple[str, Domain]]:
         for name, domain in self.struct.domains().items():
@@ -322,10 +327,10 @@ class ArrayDomain(Domain):
         for k in range(self.index.cardinality(constants)):
             yield from self.element.leaves((*path, k), constants)
 
-    def decode(self, path: Path, codes: Mapping[Path, int], constants: Constants) -> Any:
-        return [
-            self.element.decode((*path, k), codes, constants) for k in range(self.index.cardinality(constants))
-        ]
+    def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
+        count = self.index.cardinality(constants)
+        elements = [self.element.reader((*path, k), places, constants) for k in range(count)]
+        return lambda codes: [read(codes) for read in elements]
 
     def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
         count = self.index.cardinality(constants)
@@ -385,12 +390,20 @@ class LogDomain(Domain):
         fields = [field for field, domain in kept if not is_absent(domain, constants)]
         return ((*path, self.RECORDS, k, *field) for k in range(count) for field in fields)
 
-    def decode(self, path: Path, codes: Mapping[Path, int], constants: Constants) -> Any:
-        end = codes[(*path, self.END)]
-        if ids := {slot: codes[slot] - 1 for slot in self._ids(path, end, constants)}:
-            codes = {**codes, **ids}
-        records = [StructDomain(self.record).decode((*path, self.RECORDS, k), codes, constants) for k in range(end)]
-        return {self.END: end, self.RECORDS: records}
+    def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
+        last, record, size = places[(*path, self.END)], StructDomain(self.record), resolve(self.size, constants)
+        records = [record.reader((*path, self.RECORDS, k), places, constants) for k in range(size)]
+        ids = [[places[slot] for slot in self._ids(path, k, constants)] for k in range(size + 1)]
+
+        def read(codes: Sequence[int]) -> dict[str, Any]:
+            end = codes[last]
+            if ids[end]:
+                codes = list(codes)
+                for leaf in ids[end]:
+                    codes[leaf] -= 1
+            return {self.END: end, self.RECORDS: [records[k](codes) for k in range(end)]}
+
+        return read
 
     def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
         if not isinstance(value, dict) or set(value) != {self.END, self.RECORDS}:

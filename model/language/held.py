@@ -83,7 +83,7 @@ class Held(Declaration):
         since = holders[-1]._since
         for number, change in enumerate(store.changes[since:], since):
             mine = next(holder for holder in holders if holder._since <= number)
-            if not _is_through(change.writer, mine) and store.read(path, number) is not store.read(path, number + 1):
+            if not _is_through(change.writer, mine) and store.is_changed(path, number):
                 yield number, change
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 from acked.model.formulas.errors import ModelError
@@ -26,6 +27,7 @@ from acked.model.language.domain import (
     Path,
     PresentDomain,
     Range,
+    Reader,
     SetDomain,
     SlotDomain,
     StructDomain,
@@ -141,8 +143,11 @@ class Schema:
 
     def decode(self, codes: Sequence[int]) -> dict[str, Any]:
         """The state as nested plain values, ready for JSON."""
-        by_path = {leaf.path: code for leaf, code in zip(self.leaves, codes, strict=True)}
-        return cast(dict[str, Any], self._root.decode((), by_path, self.constants))
+        return cast(dict[str, Any], self._reader(codes))
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return self._root.reader((), self.by_path, self.constants)
 
     def encode(self, state: Any) -> list[int]:
         """The inverse of `decode`; `ModelError` names the field that does not fit."""

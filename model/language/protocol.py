@@ -185,6 +185,15 @@ class Protocol:
         """The protocol under given constants; `drop` names (action, label) guard clauses to leave out."""
         return Instance(self, self.bind(constants), frozenset(drop), tracings=tracings)
 
+    def labels_under(self, constants: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+        """The labels of every action's clauses under given constants, by its name; of those that can be enabled at all.
+
+        One binding of an action is traced, the first that its clauses do not rule out: nothing that an action asks in Python
+        depends on its parameters, whose values have no truth, so the others state the same clauses.
+        """
+        instance = Instance(self, self.bind(constants), frozenset(), is_lazy=True)
+        return {item.name: labels for item in instance.action_rules if (labels := instance.labels_of(item)) is not None}
+
     def run_initial(self, state: Struct) -> None:
         """Applies the initial assignments to a state of zeros, nones and empty sets."""
         self._initial(state)
@@ -217,6 +226,11 @@ class ActionInstance:
     def label(self) -> str:
         """`LeaderWrite(replica=1)`."""
         return f"{self.action.name}({', '.join(f'{k}={v}' for k, v in self.arguments.items())})"
+
+    @cached_property
+    def updated(self) -> Evaluator:
+        """The new codes, in the order of the updates."""
+        return Evaluator([code for _, code in self.updates])
 
 
 class Instance:
@@ -278,6 +292,11 @@ class Instance:
         if made is None:
             raise ModelError(f"{self.protocol.name} has no action {name} with {dict(arguments)} under these constants")
         return made
+
+    def labels_of(self, item: Action) -> tuple[str, ...] | None:
+        """The labels of an action's clauses; None if no binding of its parameters can be enabled. Little is traced."""
+        made = next(self._trace_action(item), None)
+        return None if made is None else tuple(guard.label for guard in made.guards)
 
     def _bound(self, name: str, arguments: Mapping[str, Plain]) -> ActionInstance | None:
         rule = self._rules.get(name)
@@ -411,14 +430,16 @@ class Instance:
 
     def enabled(self, codes: Sequence[int]) -> list[ActionInstance]:
         """The action instances enabled in a state, by the plain evaluator."""
-        guards = Evaluator([item.guard for item in self.actions])(codes)
-        return [item for item, holds in zip(self.actions, guards, strict=True) if holds]
+        return [item for item, holds in zip(self.actions, self._guards(codes), strict=True) if holds]
+
+    @cached_property
+    def _guards(self) -> Evaluator:
+        return Evaluator([item.guard for item in self.actions])
 
     def fire(self, step: ActionInstance, codes: Sequence[int]) -> list[int]:
         """The successor by an enabled action instance; `DomainOverflow` if it leaves a field's domain."""
-        results = Evaluator([code for _, code in step.updates])(codes)
         after = list(codes)
-        for (leaf, _), value in zip(step.updates, results, strict=True):
+        for (leaf, _), value in zip(step.updates, step.updated(codes), strict=True):
             target = self.schema.leaves[leaf]
             if not 0 <= value < target.cardinality:
                 raise DomainOverflow(

@@ -54,14 +54,14 @@ def _index(expr: Expr, count: int, what: str) -> int:
 def view_of(domain: Domain, store: StateStore, path: SymbolicPath) -> Any:
     """Symbolic access to what stands at `path` of a store: a value, or the view of a struct, an array or a log."""
     match domain:
-        case LeafDomain():
-            return domain.wrap(store.read(path))
         case StructDomain():
             return _struct(domain.struct).at(store, path)
         case ArrayDomain():
             return ArrayView(store, path, domain)
         case LogDomain():
             return LogView(store, path, domain)
+        case LeafDomain():
+            return domain.wrap(store.read(path))
     raise AssertionError(f"no view of a {type(domain).__name__}")
 
 

@@ -48,6 +48,9 @@ class StateStore(Protocol):
     def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
         """The code at a path, now or before the change of that number."""
 
+    def is_changed(self, path: SymbolicPath, number: int) -> bool:
+        """Whether the change of that number changed the code at a path."""
+
     def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
         """What is written from now on is one change."""
 
@@ -88,10 +91,12 @@ class Store:
 
     def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
         """The code at a path, now or before the change of that number."""
+        leaf = self.schema.by_path.get(path)
+        if leaf is not None:
+            return _declared(self.schema.leaves[leaf], self.codes[leaf] if moment is None else self._code_at(leaf, moment))
         at, index = _first_symbolic(path)
         if index is None:
-            leaf = self.schema.by_path[path]
-            return _declared(self.schema.leaves[leaf], self.codes[leaf] if moment is None else self._code_at(leaf, moment))
+            raise KeyError(path)
         # The last element stands for every index beyond the array: reads are total, guards say where they matter.
         choices = [(*path[:at], k, *path[at + 1 :]) for k in range(self._count(path[:at]))]
         if not choices:
@@ -101,6 +106,17 @@ class Store:
         for k in reversed(range(len(choices) - 1)):
             value = pool.ite(pool.eq(index, literal(k)), self.read(choices[k], moment), value)
         return value
+
+    def is_changed(self, path: SymbolicPath, number: int) -> bool:
+        """Whether the change of that number changed the code at a path."""
+        # Most changes are of other leaves, which is seen without making the expressions before and after.
+        before = self.changes[number].before
+        leaf = self.schema.by_path.get(path)
+        if leaf is not None:
+            is_touched = leaf in before
+        else:
+            is_touched = any(_may_mean(path, self.schema.leaves[other].path) for other in before)
+        return is_touched and self.read(path, number) is not self.read(path, number + 1)
 
     def _code_at(self, leaf: int, moment: int) -> Expr:
         later = (change.before[leaf] for change in self.changes[moment:] if leaf in change.before)
@@ -206,6 +222,10 @@ class _Apart:
 
     changes: Sequence[Write] = ()
 
+    def is_changed(self, path: SymbolicPath, number: int) -> bool:
+        """Nothing changes here."""
+        return False
+
     def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
         """Nothing changes here."""
 
@@ -265,6 +285,13 @@ def _first_symbolic(path: SymbolicPath) -> tuple[int, Expr | None]:
         if isinstance(part, Expr):
             return at, part
     return -1, None
+
+
+def _may_mean(path: SymbolicPath, place: Path) -> bool:
+    """Whether a path leads to a place under some values of its symbolic indices."""
+    return len(path) == len(place) and all(
+        isinstance(part, Expr) or part == other for part, other in zip(path, place, strict=True)
+    )
 
 
 def _is_absent(leaf: Leaf, schema: Schema) -> bool:

@@ -59,6 +59,8 @@ def print_all_constants(
     if proof.vacuous:
         text = f"not shown to be enabled where every clause holds, so nothing was proved about it: {', '.join(proof.vacuous)}"
         put_paragraph(console, text, "bold yellow", f"  {glyphs.open} ", "    ")
+    for name, why in proof.never.items():
+        put_paragraph(console, f"{name} cannot happen: {why}", "dim")
     if proof.found:
         text = f"lemma sets found anew for {units.plural(len(proof.found), 'obligation')}; --lemma-sets FILE keeps them"
         put_paragraph(console, text, "dim")

@@ -138,12 +138,12 @@ def _has(protocol: Protocol, constants: Mapping[str, int], action: Action) -> bo
 
 def _learn_labels(protocol: Protocol, constants: Mapping[str, int], labels: dict[str, list[str]]) -> None:
     try:
-        instance = protocol.instantiate(constants)
+        learned = protocol.labels_under(constants)
     except ModelError:
         return  # A listing must not fail because a protocol refuses these very constants.
-    for step in instance.actions:
-        known = labels.setdefault(step.action.name, [])
-        known += [guard.label for guard in step.guards if guard.label not in known]
+    for name, under_these in learned.items():
+        known = labels.setdefault(name, [])
+        known += [label for label in under_these if label not in known]
 
 
 def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:

@@ -51,6 +51,23 @@ def test_a_spec_with_the_option_is_the_spec_that_names_the_release_itself(versio
     assert under_release(named, "latest", "kraft").constants == under_release(spec, "latest", None).constants
 
 
+def test_a_release_refuses_what_spec_and_command_line_say_together_and_not_the_spec_alone() -> None:
+    """A producer of 0.11 that is idempotent has one request in flight (KAFKA-5494); the spec has three."""
+    with pytest.raises(ConfigurationError, match="connection=3"):
+        AskedSpec.given("idempotence-keeps-order", version="0.11").load()
+    asked = AskedSpec.given("idempotence-keeps-order", constants=(("in_flight", 1),), version="0.11").load()
+    assert (asked.constants["in_flight"], asked.constants["idempotence"], asked.warnings) == (1, 1, ())
+    with pytest.raises(ConfigurationError, match="connection=2"):
+        AskedSpec.given("idempotence-keeps-order", constants=(("in_flight", 2),), version="0.11").load()
+
+
+def test_a_default_of_the_release_that_the_spec_alone_would_drop_is_kept_by_what_the_command_line_says() -> None:
+    spec = parse_spec(TEXT.format(version="").replace('"all"', '"1"'), Path("t.toml"))
+    alone, asked = under_release(spec, "3.2", None), under_release(spec, "3.2", None, {"acks": "all"})
+    assert [found.constants["idempotence"] for found in (alone, asked)] == [0, 1]
+    assert [len(found.warnings) for found in (alone, asked)] == [1, 0]
+
+
 def test_what_the_spec_says_itself_stays_and_what_the_command_line_says_comes_last() -> None:
     spec = AskedSpec.given("partition", constants=(("retries", True),), version="2.0").load()
     assert spec.constants["retries"] == 1

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from acked.checker.allconstants.counterparts import broken_rules
 from acked.checker.allconstants.lemma_search import SEARCH_EFFORT, CoreSearch
 from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, Obligations
-from acked.checker.allconstants.proof import MOST_NEAR, PROOF_EFFORT, near_sets, prove_all_constants
+from acked.checker.allconstants.proof import (
+    MOST_NEAR,
+    PROOF_EFFORT,
+    AllConstantsOptions,
+    ObligationResult,
+    SolverVerdict,
+    near_sets,
+    prove_all_constants,
+)
 from acked.checker.allconstants.prover import Prover
+from acked.checker.files import PACKAGE
 from acked.checker.processes import Limits
-from acked.checker.proof.releases import FaultClass, switches_of
-from acked.checker.solver.lemma_sets import Core, StepCounterexample, shipped_file, shipped_sets
+from acked.checker.proof.releases import EFFORT, FaultClass, attempts, switches_of
+from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, shipped_sets, with_older_sets
 from acked.checker.spec.spec import load_spec
 from acked.invariants.partition.lemmas import MACHINE_LEMMAS
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import LOSSY_OUTSIDE_ISR
 from acked.model.partition.versions import ZOOKEEPER
+from acked.reports.proofs.all_constants import print_all_constants
 from tests.places import SPECS
 
 pytestmark = pytest.mark.slow
@@ -70,6 +83,43 @@ def test_every_obligation_is_proved_for_all_constants(changed: dict[str, int]) -
     assert [(item.subject, item.clause) for item in made.open] == []
     assert made.vacuous == ()
     assert made.holds
+
+
+class KeptAlready:
+    """Obligations that were all proved, and actions none of whose steps was seen."""
+
+    def __init__(self, *vacuous: str) -> None:
+        self.kept = (ObligationResult("Initial", "AnyClause", SolverVerdict.UNSAT, 0.0, ()),), vacuous
+
+    def get(self, fingerprint: str) -> tuple[tuple[ObligationResult, ...], tuple[str, ...]]:
+        return self.kept
+
+    def put(self, fingerprint: str, results: Sequence[ObligationResult], vacuous: Sequence[str]) -> None:
+        raise AssertionError("nothing new is found")
+
+
+@pytest.mark.parametrize(
+    ("version", "drop", "unseen", "vacuous"),
+    [
+        ("2.5", (), ("FetchDiverging",), ()),
+        ("2.5", (("Produce", "presumes leadership"),), ("FetchDiverging",), ("FetchDiverging",)),
+        ("2.8", (), ("FetchDiverging",), ("FetchDiverging",)),
+    ],
+)
+def test_an_action_that_cannot_happen_under_these_rules_leaves_nothing_out(
+    version: str, drop: tuple[tuple[str, str], ...], unseen: tuple[str, ...], vacuous: tuple[str, ...]
+) -> None:
+    """Until 2.6 a follower truncates before it fetches (KIP-595); of rules without a clause that is not said."""
+    asked = switches_of((version, ZOOKEEPER), FaultClass.CLEAN)
+    made = prove_all_constants(
+        partition, Limits(1, 600.0), AllConstantsOptions(keeper=KeptAlready(*unseen)), drop, constants=asked
+    )
+    assert made.vacuous == vacuous
+    assert made.holds is (not vacuous)
+    assert set(made.document()["never"]) == set(unseen) - set(vacuous)
+    screen = StringIO()
+    print_all_constants(Console(file=screen, width=200), partition, made, (), 0.0)
+    assert ("FetchDiverging cannot happen: who has truncated" in screen.getvalue()) is ("FetchDiverging" not in vacuous)
 
 
 def test_a_sample_of_them_is_proved_with_the_shipped_sets() -> None:
@@ -131,6 +181,42 @@ def test_a_step_of_older_rules_is_proved_with_the_lemmas_of_a_step_that_is_like_
     assert isinstance(found, Core)
     assert not set(found.lemmas) <= set(SHIPPED.cores[obligation.key].lemmas)
     assert asked.effort(obligation, found, SEARCH_EFFORT) is not None
+
+
+@cache
+def prover_of_2_5() -> Prover:
+    faults, *_ = attempts([item for item in FaultClass if item not in (FaultClass.MACHINE, FaultClass.MOVES)])
+    asked = switches_of(("2.5", ZOOKEEPER), *faults)
+    found = argument_of(partition, asked)
+    assert found is not None
+    return Prover(Obligations(partition, found, (), asked))
+
+
+def older() -> CoreFile:
+    return CoreFile.load(PACKAGE / "invariants" / "partition" / "partition_older_cores.json")
+
+
+QUICK = "FetchNothingNew|AckedInPlace"
+
+
+@pytest.mark.parametrize("key", [pytest.param(key, marks=[pytest.mark.long] * (key != QUICK)) for key in older().cores])
+def test_a_step_that_does_more_under_older_rules_is_proved_with_their_sets(key: str) -> None:
+    """Until 2.6 a leader writes the ISR itself, when a follower fetches that has caught up (KIP-497)."""
+    asked = prover_of_2_5().obligations
+    known = with_older_sets(SHIPPED, asked.argument).cores[key]
+    (item,) = (item for item in asked.all if item.key == key)
+    assert known == older().cores[key]
+    assert prover_of_2_5().effort(item, known, EFFORT) is not None
+    if key == QUICK:
+        assert prover_of_2_5().effort(item, SHIPPED.cores[key], EFFORT) is None
+
+
+def test_sets_of_older_rules_are_used_under_these_and_only_where_sets_are_known() -> None:
+    asked = prover_of_2_5().obligations.argument
+    assert QUICK in older().cores
+    assert with_older_sets(SHIPPED, argument()) == SHIPPED
+    assert with_older_sets(CoreFile(), asked) == CoreFile()
+    assert with_older_sets(SHIPPED, asked).cores == {**SHIPPED.cores, **older().cores}
 
 
 def test_sets_that_may_do_have_the_known_one_and_more_the_largest_first() -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from functools import cache
 from typing import Any
 
 import pytest
 
+from acked.asking.options import AskedSpec
 from acked.checker.batch.local import BatchLimits
 from acked.checker.processes import Limits
 from acked.checker.proof.releases import (
@@ -25,6 +28,7 @@ from acked.checker.proof.releases import (
 )
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
+from acked.commands.check import check
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import CLEAN_CRASHES, RULES
 from acked.model.partition.versions import KRAFT, LATEST, VERSIONS, ZOOKEEPER, planes_of
@@ -90,6 +94,19 @@ def test_what_may_refute_has_the_releases_rules_and_nothing_worse_going_wrong() 
                     assert all(given[name] == cell[name] for name in ("acks", "retries", "idempotence", "unclean_election"))
                     asked += 1
     assert asked > 20
+
+
+def test_a_command_of_the_page_asks_what_refuted_the_cell() -> None:
+    """Also of 0.11, where an idempotent producer has one request in flight (KAFKA-5494) and a spec may name three."""
+    asked = {refutation.command: task for place in refuted_cells() for task, refutation in questions_of(*place)}
+    commands = re.findall(r"`(acked check [^`]+)` violates", PAGE.read_text("utf-8"))
+    assert len(commands) == len(set(commands)) > 20
+    assert any("idempotence-keeps-order --kafka-version 0.11" in command for command in commands)
+    for command in commands:
+        _, _, name, *options = shlex.split(command)
+        given = check.make_context("check", [name, *options]).params
+        changed = AskedSpec.given(**{key: given[key] for key in ("name", "constants", "version", "control_plane")})
+        assert changed.load().constants == dict(asked[command].asked.constants), command
 
 
 def reachable(release: Release, *faults: FaultClass) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
 from acked.reports.tables.listing import (
     SpecRow,
+    _configurations,
     guard_labels,
     print_constants,
     print_properties,
@@ -47,6 +49,15 @@ def test_every_action_of_every_shipped_protocol_has_its_guards_listed() -> None:
     for protocol in PROTOCOLS.values():
         labels = guard_labels(protocol)
         assert [item.name for item in protocol.actions if not labels.get(item.name)] == []
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
+def test_one_binding_has_the_labels_of_all(protocol: Protocol) -> None:
+    for constants in islice(_configurations(protocol), 2):
+        traced: dict[str, dict[str, None]] = {}
+        for step in protocol.instantiate(constants).actions:
+            traced.setdefault(step.action.name, {}).update(dict.fromkeys(guard.label for guard in step.guards))
+        assert protocol.labels_under(constants) == {name: tuple(labels) for name, labels in traced.items()}
 
 
 def test_a_property_is_listed_with_kind_promise_source_and_since(drawn: Drawn) -> None:
