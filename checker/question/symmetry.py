@@ -173,6 +173,7 @@ class Renaming:
         self._place = places(instance, sort, to)
         self._kind_memo: dict[int, IdKind] = {}
         self._form_memo: dict[int, int] = {}
+        self._bits_memo: dict[int, int] = {}
 
     # -- steps and expressions ----------------------------------------------------------------------------------------
 
@@ -238,6 +239,8 @@ class Renaming:
     def _make(self, node: Expr) -> int:
         number = self._forms.number
         self._kind(node)  # Refuses what has no renaming.
+        if not node.is_bool:
+            self._possible_bits(node)  # From the leaves up, so that nothing has to be followed down far.
         match node.op:
             case Op.FIELD:
                 after, leaf = divmod(node.value, self._count)
@@ -262,11 +265,44 @@ class Renaming:
                 return number((Op.ITE, self._form(test, IdKind.PLAIN), self._form(then, kind), self._form(other, kind)))
             case Op.BITOR if self._is_plain(node):
                 return number((Op.BITOR, frozenset(self._form(part, IdKind.PLAIN) for part in self._parts(node))))
+            case Op.BITAND if (whole := self._left_whole(node)) is not None:
+                return self._form(whole, self._settled(self._kind(whole)))
             case Op.EQ | Op.BITAND | Op.BITOR | Op.BITXOR:
                 kind = self._settled(self._common(node.args))
                 return number((node.op, tuple(sorted(self._form(arg, kind) for arg in node.args))))
             case _:
                 return number((node.op, tuple(self._form(arg, IdKind.PLAIN) for arg in node.args)))
+
+    def _left_whole(self, node: Expr) -> Expr | None:
+        """What a constant mask takes nothing away from, if it is one that the operator was applied to.
+
+        Expressions know the range of a number, and are made without a mask that covers it. Of two sets that may hold one id
+        each, {0} and {1}, that is so of the first alone: its code is 0 or 1, that of the other between 0 and 2.
+        """
+        for item, mask in (node.args, node.args[::-1]):
+            if mask.is_const and not item.is_const and not self._possible_bits(item) & ~mask.value:
+                return item
+        return None
+
+    def _possible_bits(self, node: Expr) -> int:
+        """Bits that may be set in the value of an expression that is not negative; of any other, all."""
+        known = self._bits_memo.get(node.id)
+        if known is None:
+            known = self._bits_memo[node.id] = self._find_bits(node)
+        return known
+
+    def _find_bits(self, node: Expr) -> int:
+        if node.is_const:
+            return node.value
+        match node.op:
+            case Op.BITAND:
+                return self._possible_bits(node.args[0]) & self._possible_bits(node.args[1])
+            case Op.BITOR | Op.BITXOR:
+                return self._possible_bits(node.args[0]) | self._possible_bits(node.args[1])
+            case Op.ITE:
+                return self._possible_bits(node.args[1]) | self._possible_bits(node.args[2])
+            case _:
+                return (1 << node.hi.bit_length()) - 1 if node.lo >= 0 else -1
 
     # -- what an expression stands for ----------------------------------------------------------------------------------
 
