@@ -29,6 +29,11 @@ class Rules:
     elected_at_once: bool = True
     old_controllers_refused: bool = True
     requests_name_incarnation: bool = True
+    requests_queued: int = 1
+
+
+Request = tuple[int, int, frozenset[int]]
+"""Leader, leader epoch and ISR."""
 
 
 @dataclass
@@ -48,7 +53,11 @@ class Broker:
 
 @dataclass
 class Controller:
-    """A candidate that takes itself for the controller; `is_begun` once it has an epoch of its own."""
+    """A candidate that takes itself for the controller; `is_begun` once it has an epoch of its own.
+
+    `owed` are the brokers to which a request with what it knows is under way, behind the one in `queue`, if there is one. Of
+    those that it takes for `live` it knows the `renewed` ones by their former incarnation.
+    """
 
     epoch: int
     is_begun: bool = False
@@ -57,6 +66,15 @@ class Controller:
     leader: int | None = None
     leader_epoch: int = 0
     isr: frozenset[int] = frozenset()
+    queue: dict[int, Request] = field(default_factory=dict)
+    renewed: frozenset[int] = frozenset()
+
+    def gives_up(self, b: int) -> None:
+        """b is gone, as this controller finds: so is the connection, with what was to be sent over it."""
+        self.live -= {b}
+        self.renewed -= {b}
+        self.owed -= {b}
+        self.queue.pop(b, None)
 
 
 @dataclass
@@ -113,8 +131,11 @@ class World:
 
     def publish(self, known: Controller) -> None:
         """The controller knows what the store has, and owes it to every broker that it takes for alive."""
+        if self.rules.requests_queued > 1 and known.leader is not None:
+            for b in known.owed - set(known.queue):
+                known.queue[b] = (known.leader, known.leader_epoch, known.isr)
         known.leader, known.leader_epoch, known.isr = self.leader, self.leader_epoch, self.isr
-        known.owed = frozenset(b for b in known.live if self.has_news(known, b))
+        known.owed = frozenset(b for b in known.live - known.renewed if self.has_news(known, b))
 
     def lose(self, b: int) -> bool:
         """The store without a broker; whether that changed it. The last member of the ISR stays."""
@@ -132,8 +153,12 @@ class World:
         mine.epoch = mine.follows = mine.heard = None
         mine.isr, mine.ends, mine.began = frozenset(), {}, 0
         if self.rules.requests_name_incarnation:
-            for known in filter(None, self.controllers):
-                known.owed -= {b}
+            for c, known in enumerate(self.controllers):
+                if known:
+                    known.owed -= {b}
+                    known.queue.pop(b, None)
+                    # Who holds /controller sees the broker go, and come back as another.
+                    known.renewed |= {b} & known.live if c != self.holder else frozenset()
 
     def begin(self, known: Controller, shrinks: bool) -> None:
         """The next controller epoch; everything is read, a dead leader is none, and everybody alive is told."""
@@ -212,8 +237,7 @@ def of_brokers(world: World) -> Iterator[World]:
                 known = s.in_charge()
                 if known:
                     changed = s.lose(b)
-                    known.live -= {b}
-                    known.owed -= {b}
+                    known.gives_up(b)
                     if changed:
                         s.writer = known.epoch
                         s.publish(known)
@@ -350,7 +374,7 @@ def writes(world: World, c: int, known: Controller, b: int) -> Iterator[World]:
     if is_old and finds_gone and leaves and has_epoch:
         s, mine = copy()
         s.lose(b)
-        mine.live -= {b}
+        mine.gives_up(b)
         s.writer = mine.epoch
         s.publish(mine)
         yield s
@@ -373,21 +397,23 @@ def writes(world: World, c: int, known: Controller, b: int) -> Iterator[World]:
 
 def requests(world: World, c: int, known: Controller) -> Iterator[World]:
     """A LeaderAndIsr request arrives at a broker that is up."""
-    for b in known.owed:
+    for b in sorted(known.owed | set(known.queue)):
         there = world.brokers[b]
         if not there.up:
             continue
         s = deepcopy(world)
         sender, mine = s.controllers[c], s.brokers[b]
         assert sender is not None
-        sender.owed -= {b}
+        leader, epoch, isr = known.queue.get(b, (known.leader, known.leader_epoch, known.isr))
+        if sender.queue.pop(b, None) is None:
+            sender.owed -= {b}
         if there.heard is None or there.heard <= known.epoch:
             mine.heard = known.epoch
-            if there.epoch is None or there.epoch < known.leader_epoch:
-                mine.epoch, mine.follows = known.leader_epoch, known.leader
-                mine.isr, mine.ends = (known.isr if known.leader == b else frozenset()), {}
-                mine.began = len(mine.log) if known.leader == b else 0
-                if known.leader == b:
+            if there.epoch is None or there.epoch < epoch:
+                mine.epoch, mine.follows = epoch, leader
+                mine.isr, mine.ends = (isr if leader == b else frozenset()), {}
+                mine.began = len(mine.log) if leader == b else 0
+                if leader == b:
                     s.advance(b)
         yield s
 
@@ -398,7 +424,7 @@ def requests(world: World, c: int, known: Controller) -> Iterator[World]:
 def frozen(s: World) -> tuple[object, ...]:
     """The world as a value, with epochs by rank unless they are bounded."""
     begun = [known for known in s.controllers if known and known.is_begun]
-    used = {s.leader_epoch, *(k.leader_epoch for k in begun)}
+    used = {s.leader_epoch, *(k.leader_epoch for k in begun), *(e for k in begun for _, e, _ in k.queue.values())}
     used |= {b.epoch for b in s.brokers if b.epoch is not None} | {e for b in s.brokers for e in b.log}
     offices = {s.newest, *(k.epoch for k in s.controllers if k)} | {b.heard for b in s.brokers if b.heard is not None}
     keeps_writer = not s.rules.old_controllers_refused
@@ -416,6 +442,7 @@ def frozen(s: World) -> tuple[object, ...]:
         known and (
             rules[known.epoch], known.is_begun, known.live, known.owed, known.leader,
             leads[known.leader_epoch] if known.is_begun else 0, known.isr,
+            tuple((b, (of, leads[e], isr)) for b, (of, e, isr) in sorted(known.queue.items())), known.renewed,
         )
         for known in s.controllers
     )  # fmt: skip
@@ -430,7 +457,10 @@ def thawed(rules: Rules, value: tuple[object, ...]) -> World:
         Broker(up, list(log), hw, epoch, follows, own, dict(ends), heard, began)
         for up, log, hw, epoch, follows, own, ends, heard, began in brokers  # type: ignore[attr-defined]
     ]
-    known = [item and Controller(*item) for item in controllers]  # type: ignore[attr-defined, misc]
+    known = [
+        item and Controller(*item[:7], dict(item[7]), item[8])  # type: ignore[index]
+        for item in controllers  # type: ignore[attr-defined]
+    ]
     return World(rules, made, known, leader, leader_epoch, isr, holder, newest, writer or 0, bool(sent))
 
 
@@ -445,7 +475,7 @@ def broken(before: World, s: World) -> Iterator[str]:
     if charge and any(c != s.holder and known.epoch >= charge.epoch for c, known in begun):
         yield "NodeHolderIsNewest"
     for b, mine in enumerate(s.brokers):
-        if charge and s.leader is not None and mine.up and not any(b in known.owed for _, known in begun):
+        if charge and s.leader is not None and mine.up and not any(b in known.owed or b in known.queue for _, known in begun):
             if (mine.follows, mine.epoch) != (s.leader, s.leader_epoch):
                 yield "BrokersFollowZookeeper"
             if s.leader == b == mine.follows and not s.in_office(b):
