@@ -53,7 +53,7 @@ def without_controllers(made: Instance, folder: Path) -> set[bytes]:
 
 def with_one_and_two(version: str, folder: Path, **constants: Any) -> tuple[set[bytes], set[bytes]]:
     one, two = (
-        without_controllers(instance(version, **FEW, requests_queued=number, **constants), folder / str(number))
+        without_controllers(instance(version, **{**FEW, **constants}, requests_queued=number), folder / str(number))
         for number in (1, 2)
     )
     return one, two
