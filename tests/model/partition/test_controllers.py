@@ -121,6 +121,10 @@ MORE = [
     Rules(),
     Rules(elected_at_once=False, old_controllers_refused=False, requests_name_incarnation=False),
     Rules(max_controller_epoch=1, max_leader_epoch=1, leadership_moves=True, old_controllers_refused=False),
+    Rules(
+        max_controller_epoch=1, max_leader_epoch=1, crashes=True, elected_at_once=False, old_controllers_refused=False,
+        requests_name_incarnation=False,
+    ),
     Rules(max_controller_epoch=1, max_leader_epoch=2, leadership_moves=True, requests_queued=2),
     Rules(max_controller_epoch=1, max_leader_epoch=1, crashes=True),
     Rules(max_controller_epoch=1, max_leader_epoch=1, crashes=True, unclean_election=True),
