@@ -176,6 +176,7 @@ class Standing:
         self._count = len(kinds)
         self._known: dict[int, IdKind] = {}
         self._parts: dict[int, Sequence[Expr]] = {}
+        self._bits: dict[int, int] = {}
 
     @classmethod
     def of(cls, instance: Instance, sort: type[Id]) -> Standing:
@@ -204,6 +205,37 @@ class Standing:
         if known is None:
             known = self._parts[node.id] = self._listed(node)
         return known
+
+    def left_whole(self, node: Expr) -> Expr | None:
+        """What a constant mask takes nothing away from, if it is one that the operator was applied to.
+
+        Expressions know the range of a number, and are made without a mask that covers it. Of two sets that may hold one id
+        each, {0} and {1}, that is so of the first alone: its code is 0 or 1, that of the other between 0 and 2.
+        """
+        for item, mask in (node.args, node.args[::-1]):
+            if mask.is_const and not item.is_const and not self.possible_bits(item) & ~mask.value:
+                return item
+        return None
+
+    def possible_bits(self, node: Expr) -> int:
+        """Bits that may be set in the value of an expression that is not negative; of any other, all."""
+        known = self._bits.get(node.id)
+        if known is None:
+            known = self._bits[node.id] = self._find_bits(node)
+        return known
+
+    def _find_bits(self, node: Expr) -> int:
+        if node.is_const:
+            return node.value
+        match node.op:
+            case Op.BITAND:
+                return self.possible_bits(node.args[0]) & self.possible_bits(node.args[1])
+            case Op.BITOR | Op.BITXOR:
+                return self.possible_bits(node.args[0]) | self.possible_bits(node.args[1])
+            case Op.ITE:
+                return self.possible_bits(node.args[1]) | self.possible_bits(node.args[2])
+            case _:
+                return (1 << node.hi.bit_length()) - 1 if node.lo >= 0 else -1
 
     def common(self, args: Sequence[Expr]) -> IdKind:
         """What all of these stand for."""
@@ -325,6 +357,8 @@ class Renaming:
     def _make(self, node: Expr) -> int:
         number = self._forms.number
         self._standing.kind(node)  # Refuses what has no renaming.
+        if not node.is_bool:
+            self._standing.possible_bits(node)  # From the leaves up, so that nothing has to be followed down far.
         match node.op:
             case Op.FIELD:
                 after, leaf = divmod(node.value, self._count)
@@ -349,6 +383,8 @@ class Renaming:
                 return number((Op.ITE, self._form(test, IdKind.PLAIN), self._form(then, kind), self._form(other, kind)))
             case Op.BITOR if self._standing.is_plain(node):
                 return number((Op.BITOR, frozenset(self._form(part, IdKind.PLAIN) for part in self._standing.parts(node))))
+            case Op.BITAND if (whole := self._standing.left_whole(node)) is not None:
+                return self._form(whole, _settled(self._standing.kind(whole)))
             case Op.EQ | Op.BITAND | Op.BITOR | Op.BITXOR:
                 kind = _settled(self._standing.common(node.args))
                 return number((node.op, tuple(sorted(self._form(arg, kind) for arg in node.args))))

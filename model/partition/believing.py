@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from acked.model.language.context import literal
 from acked.model.language.quantify import each, every, for_each, ite, some, truth
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
-from acked.model.language.values import Bool, SetValue
+from acked.model.language.values import Bool, OptionalValue, SetValue
 from acked.model.partition.controllers import (
     contend,
     elected_in_two_steps,
     max_controller_epoch,
+    misses_incarnations,
+    queues,
     remembers_writer,
     requests_name_incarnation,
     stops_late,
 )
-from acked.model.partition.state import Candidate, ControllerEpoch, Replica, State
+from acked.model.partition.state import Candidate, ControllerEpoch, Epoch, Replica, State
 
 # -- who is who -------------------------------------------------------------------------------------------------------
 
@@ -60,22 +63,96 @@ def is_news(s: State, c: Candidate, broker: Replica) -> Bool:
 
 
 def learn(s: State, c: Candidate, where: Bool) -> None:
-    """Where it is so, the controller knows the partition as ZooKeeper has it."""
+    """Where it is so, the controller knows the partition as ZooKeeper has it, and is about to send that."""
     mine, node = s.believer[c], s.controller
+    _queue(s, c, where)
     mine.leader = ite(where, node.leader, mine.leader)
     mine.leader_epoch = ite(where, node.leader_epoch, mine.leader_epoch)
     mine.isr = ite(where, node.isr, mine.isr)
 
 
+def _queue(s: State, c: Candidate, where: Bool) -> None:
+    """Where it is so, what is on its way stays before what comes next; with one request it is overtaken."""
+    if not queues.value:
+        return
+    mine = s.believer[c]
+
+    def queue(r: Replica) -> None:
+        older = mine.earlier[r]
+        stays = where & mine.due.contains(r) & older.leader.is_none
+        older.leader = ite(stays, mine.leader, older.leader)
+        older.leader_epoch = ite(stays, mine.leader_epoch, older.leader_epoch)
+        older.isr = ite(stays, mine.isr, older.isr)
+
+    for_each(Replica, queue)
+
+
+def _unqueue(s: State, c: Candidate, broker: Replica, where: Bool) -> None:
+    """Where it is so, the older of two requests to the broker is on its way no longer."""
+    if not queues.value:
+        return
+    older = s.believer[c].earlier[broker]
+    older.leader = ite(where, None, older.leader)
+    older.leader_epoch = ite(where, Epoch(literal(0)), older.leader_epoch)
+    older.isr = ite(where, none_of(Replica), older.isr)
+
+
+def is_on_its_way(s: State, c: Candidate, broker: Replica) -> Bool:
+    """A LeaderAndIsr request of the candidate is on its way to the broker."""
+    mine = s.believer[c]
+    due = mine.due.contains(broker)
+    return due | mine.earlier[broker].leader.is_some if queues.value else due
+
+
+def next_request(
+    s: State, c: Candidate, broker: Replica
+) -> tuple[OptionalValue[Replica], Epoch, SetValue[Replica]]:
+    """Leader, leader epoch and ISR of the request that arrives next: of two the older one, for they arrive in order."""
+    mine, older = s.believer[c], s.believer[c].earlier[broker]
+    if not queues.value:
+        return mine.leader, mine.leader_epoch, mine.isr
+    first = older.leader.is_some
+    return (
+        ite(first, older.leader, mine.leader),
+        ite(first, older.leader_epoch, mine.leader_epoch),
+        ite(first, older.isr, mine.isr),
+    )
+
+
+def has_arrived(s: State, c: Candidate, broker: Replica) -> None:
+    """The request that arrives next is on its way no longer."""
+    mine = s.believer[c]
+    rest = mine.due.remove(broker)
+    if queues.value:
+        older = mine.earlier[broker].leader.is_some
+        rest = ite(older, mine.due, rest)
+        _unqueue(s, c, broker, older)
+    mine.due = rest
+
+
+def _loses_requests_of(s: State, c: Candidate, broker: Replica, where: Bool) -> None:
+    """Where it is so, nothing of what the candidate has sent to the broker arrives."""
+    mine = s.believer[c]
+    mine.due = ite(where, mine.due.remove(broker), mine.due)
+    _unqueue(s, c, broker, where)
+
+
 def send(s: State, c: Candidate, where: Bool, live: Callable[[Replica], Bool] | None = None) -> None:
     """Where it is so, the controller sends what it knows: LeaderAndIsr requests are on their way to every live broker.
 
-    Live are those that it takes for alive, or the `live` ones, if said. A request that would change nothing is left out, and
-    so is one without a leader. What was on its way before is overtaken.
+    Live are those that it takes for alive, or the `live` ones, if said. A request that would change nothing is left out, one
+    without a leader, and one to a broker that has restarted since the controller heard of it, which refuses what names its
+    former incarnation (STALE_BROKER_EPOCH, KIP-380). What was on its way before is overtaken, unless requests queue.
     """
     mine = s.believer[c]
-    is_live = live or mine.live.contains
-    mine.due = ite(where, those(lambda r: is_live(r) & mine.leader.is_some & is_news(s, c, r)), mine.due)
+
+    def reaches(r: Replica) -> Bool:
+        if live is not None:
+            return live(r)
+        alive = mine.live.contains(r)
+        return alive & ~mine.former.contains(r) if misses_incarnations.value else alive
+
+    mine.due = ite(where, those(lambda r: reaches(r) & mine.leader.is_some & is_news(s, c, r)), mine.due)
 
 
 def has_written(s: State, c: Candidate, where: Bool) -> None:
@@ -108,7 +185,9 @@ def leave(s: State, c: Candidate) -> None:
     mine.active = False
     mine.epoch = 0
     mine.live = none_of(Replica)
+    mine.former = none_of(Replica)
     mine.due = none_of(Replica)
+    for_each(Replica, lambda r: _unqueue(s, c, r, truth(True)))
     mine.stops = none_of(Replica)
     mine.leader = None
     mine.leader_epoch = 0
@@ -118,6 +197,15 @@ def leave(s: State, c: Candidate) -> None:
 # -- brokers that go and come back ------------------------------------------------------------------------------------
 
 
+def takes_for_dead(s: State, c: Candidate, broker: Replica, where: Bool) -> None:
+    """Where it is so, the candidate takes the broker for dead, and nothing of what it has sent there arrives."""
+    mine = s.believer[c]
+    mine.live = ite(where, mine.live.remove(broker), mine.live)
+    if misses_incarnations.value:
+        mine.former = ite(where, mine.former.remove(broker), mine.former)
+    _loses_requests_of(s, c, broker, where)
+
+
 def notices_loss(s: State, broker: Replica, changed: Bool) -> None:
     """Whoever is in charge has noticed that a broker is gone; `changed` says whether it has written that."""
     # Who is in charge has the newest controller epoch.
@@ -125,9 +213,8 @@ def notices_loss(s: State, broker: Replica, changed: Bool) -> None:
     keeper.written_by = ite(changed & somebody_in_charge(s), keeper.epoch, keeper.written_by)
 
     def notice(c: Candidate) -> None:
-        mine, sees = s.believer[c], is_in_charge(s, c)
-        mine.live = ite(sees, mine.live.remove(broker), mine.live)
-        mine.due = ite(sees, mine.due.remove(broker), mine.due)
+        sees = is_in_charge(s, c)
+        takes_for_dead(s, c, broker, sees)
         learn(s, c, sees & changed)
         send(s, c, sees & changed)
 
@@ -148,15 +235,22 @@ def notices_return(s: State, broker: Replica) -> None:
 
 
 def loses_requests(s: State, broker: Replica) -> None:
-    """With KIP-380 requests to the broker's former incarnation come to nothing when it is back."""
+    """With KIP-380 requests to the broker's former incarnation, sent before or after its end, come to nothing.
+
+    Who is in charge notices that it is gone, and hears of the next one.
+    """
     if not contend.value:
         return
     s.broker[broker].known_controller = None
     if not requests_name_incarnation.on:
         return
 
+
     def lose(c: Candidate) -> None:
-        s.believer[c].due = s.believer[c].due.remove(broker)
+        mine = s.believer[c]
+        _loses_requests_of(s, c, broker, truth(True))
+        if misses_incarnations.value:
+            mine.former = ite(mine.live.contains(broker), mine.former.add(broker), mine.former)
 
     for_each(Candidate, lose)
 
@@ -175,10 +269,28 @@ def stops_on_its_way(s: State, broker: Replica) -> None:
 
 def nothing_on_its_way(s: State, broker: Replica) -> Bool:
     """No controller's LeaderAndIsr request is on its way to the broker."""
-    return every(Candidate, lambda c: ~s.believer[c].due.contains(broker))
+    return every(Candidate, lambda c: ~is_on_its_way(s, c, broker))
 
 
-# -- controller epochs ------------------------------------------------------------------------------------------------
+# -- epochs ------------------------------------------------------------------------------------------------
+
+
+def known_leader_epochs(s: State) -> list[tuple[Bool, Epoch]]:
+    """The leader epochs that controllers know, and those of requests on their way, each with whether it is in use."""
+    known = [(s.believer[c].active, s.believer[c].leader_epoch) for c in each(Candidate)]
+    if queues.value:
+        waiting = [s.believer[c].earlier[r] for c in each(Candidate) for r in each(Replica)]
+        known += [(older.leader.is_some, older.leader_epoch) for older in waiting]
+    return known
+
+
+def renumber_known_epochs(s: State, rank: Callable[[Epoch], Epoch]) -> None:
+    """The same as ranks."""
+    for c in each(Candidate):
+        mine = s.believer[c]
+        mine.leader_epoch = rank(mine.leader_epoch)
+        for r in each(Replica) if queues.value else ():
+            mine.earlier[r].leader_epoch = rank(mine.earlier[r].leader_epoch)
 
 
 def renumber_controller_epochs(s: State) -> None:

@@ -14,7 +14,13 @@ from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, SetValue
 from acked.model.partition.assignment import completed
-from acked.model.partition.believing import notices_loss, renumber_controller_epochs, somebody_in_charge
+from acked.model.partition.believing import (
+    known_leader_epochs,
+    notices_loss,
+    renumber_controller_epochs,
+    renumber_known_epochs,
+    somebody_in_charge,
+)
 from acked.model.partition.controllers import contend
 from acked.model.partition.settings import (
     ACKS_ALL,
@@ -41,7 +47,6 @@ from acked.model.partition.state import (
     ACKED,
     FAILED,
     SENT,
-    Candidate,
     Epoch,
     Offset,
     RecordId,
@@ -380,11 +385,10 @@ def renumber_epochs(s: State) -> None:
     if asks_in_epoch.value:
         in_use.append((truth(True), s.consumer.epoch))
     if contend.value:
-        in_use += [(s.believer[c].active, s.believer[c].leader_epoch) for c in each(Candidate)]
+        in_use += known_leader_epochs(s)
     rank = ranks(Epoch, in_use)
     if contend.value:
-        for c in each(Candidate):
-            s.believer[c].leader_epoch = rank(s.believer[c].leader_epoch)
+        renumber_known_epochs(s, rank)
     if asks_in_epoch.value:
         s.consumer.epoch = rank(s.consumer.epoch)
     s.controller.leader_epoch = rank(s.controller.leader_epoch)

@@ -16,12 +16,16 @@ from acked.model.language.telling import CONTROLLER, Course, Ends, Fault, Tellin
 from acked.model.language.values import Bool
 from acked.model.language.words import says_set
 from acked.model.partition.believing import (
+    has_arrived,
     has_written,
     is_a_controller,
     is_in_charge,
+    is_on_its_way,
     learn,
     leave,
+    next_request,
     send,
+    takes_for_dead,
     those,
 )
 from acked.model.partition.common import (
@@ -272,7 +276,7 @@ def take_out_as_controller(s: State, controller: Candidate, broker: Replica) -> 
     leader, isr = s.controller.leader, s.controller.isr
     require("there is something to write", (leader == broker) | (isr.contains(broker) & ~isr.is_only(broker)))
     take_out(s, broker, truth(True))
-    mine.live = mine.live.remove(broker)
+    takes_for_dead(s, controller, broker, truth(True))
     has_written(s, controller, truth(True))
     renumber_epochs(s)
 
@@ -335,7 +339,7 @@ def move_leadership_as_controller(s: State, controller: Candidate, broker: Repli
 def require_request(s: State, controller: Candidate, broker: Replica) -> None:
     """A request of somebody who takes itself for the controller is on its way to a broker that is up."""
     require("takes itself for the controller", s.believer[controller].active)
-    require("a request is on its way", s.believer[controller].due.contains(broker))
+    require("a request is on its way", is_on_its_way(s, controller, broker))
     require("up", ~s.broker[broker].down)
 
 
@@ -344,7 +348,7 @@ def take_request(s: State, controller: Candidate, broker: Replica) -> None:
     mine = s.believer[controller]
     require("from as new a controller as it knows", s.broker[broker].known_controller <= mine.epoch)
     s.broker[broker].known_controller = mine.epoch
-    mine.due = mine.due.remove(broker)
+    has_arrived(s, controller, broker)
 
 
 def _by(t: Telling) -> str:
@@ -359,11 +363,11 @@ def _by(t: Telling) -> str:
 def become_leader_as_told(s: State, controller: Candidate, leader: Replica) -> None:
     """A broker is told that it leads, in a newer leader epoch than it knows."""
     require_request(s, controller, leader)
-    mine = s.believer[controller]
-    require("is to lead", mine.leader == leader)
-    require("newer leader epoch", s.broker[leader].leader_epoch < mine.leader_epoch)
+    named, epoch, isr = next_request(s, controller, leader)
+    require("is to lead", named == leader)
+    require("newer leader epoch", s.broker[leader].leader_epoch < epoch)
     take_request(s, controller, leader)
-    take_office(s, leader, mine.leader_epoch, mine.isr)
+    take_office(s, leader, epoch, isr)
 
 
 @action(
@@ -374,11 +378,11 @@ def become_follower_as_told(s: State, controller: Candidate, follower: Replica, 
     """A broker is told whom to follow, in a newer leader epoch than it knows."""
     require("another broker leads", leader != follower)
     require_request(s, controller, follower)
-    mine = s.believer[controller]
-    require("is to follow that leader", mine.leader == leader)
-    require("newer leader epoch", s.broker[follower].leader_epoch < mine.leader_epoch)
+    named, epoch, _ = next_request(s, controller, follower)
+    require("is to follow that leader", named == leader)
+    require("newer leader epoch", s.broker[follower].leader_epoch < epoch)
     take_request(s, controller, follower)
-    follow(s, follower, leader, mine.leader_epoch)
+    follow(s, follower, leader, epoch)
     renumber_epochs(s)
 
 
@@ -393,7 +397,8 @@ def become_follower_as_told(s: State, controller: Candidate, follower: Replica, 
 def hear_of_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """A request with a leader epoch that the broker knows changes nothing but the newest controller that it knows."""
     require_request(s, controller, broker)
-    require("no newer leader epoch", s.broker[broker].leader_epoch >= s.believer[controller].leader_epoch)
+    _, epoch, _ = next_request(s, controller, broker)
+    require("no newer leader epoch", s.broker[broker].leader_epoch >= epoch)
     take_request(s, controller, broker)
     renumber_epochs(s)
 
@@ -411,7 +416,7 @@ def refuse_old_controller(s: State, controller: Candidate, broker: Replica) -> N
     require_request(s, controller, broker)
     mine = s.believer[controller]
     require("from an older controller than it knows", s.broker[broker].known_controller > mine.epoch)
-    mine.due = mine.due.remove(broker)
+    has_arrived(s, controller, broker)
 
 
 @action(

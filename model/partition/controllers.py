@@ -33,6 +33,11 @@ late_requests = switch(
     "\"many\")",
     default=False,
 )
+requests_queued = Constant(
+    "requests_queued", 1, 2,
+    "LeaderAndIsr requests of one controller that may be on their way to one broker: its newest, or also the oldest that has "
+    "not arrived (only with controllers = \"many\")", 1,
+)  # fmt: skip
 elected_at_once = switch(
     "elected_at_once",
     "who creates /controller has the next controller epoch in the same write (2.1, KAFKA-6082)",
@@ -56,7 +61,7 @@ behind_controller_resent = switch(
     default=True,
 )
 
-SIZES: tuple[Constant, ...] = (candidates, max_controller_epoch)
+SIZES: tuple[Constant, ...] = (candidates, max_controller_epoch, requests_queued)
 CIRCUMSTANCES: tuple[Constant, ...] = (controllers, late_requests)
 RULES: tuple[Constant, ...] = (
     elected_at_once,
@@ -73,7 +78,13 @@ def are_many(constants: Mapping[str, int]) -> bool:
 
 def known_epochs(constants: Mapping[str, int]) -> int:
     """Leader epochs that may be in use because controllers remember them."""
-    return constants["candidates"] if are_many(constants) else 0
+    if not are_many(constants):
+        return 0
+    return constants["candidates"] * (1 + constants["replicas"] * _queues(constants))
+
+
+def _queues(constants: Mapping[str, int]) -> int:
+    return int(are_many(constants) and constants["requests_queued"] > 1)
 
 
 def _highest_controller_epoch(constants: Mapping[str, int]) -> int:
@@ -110,6 +121,17 @@ stops_late = Computed(
     )
 )
 """Whether a StopReplica request may come to another incarnation of its broker than it was meant for."""
+
+queues = Computed(_queues)
+"""Whether a request may be on its way behind an older one of the same controller."""
+
+restarts_between = Computed(lambda constants: int(bool(fails_over.make(constants)) and constants["crashes"] > 0))
+"""Whether a broker may go down and come back while nobody is in charge, so that the next controller tells it what it knew."""
+
+misses_incarnations = Computed(
+    lambda constants: int(bool(restarts_between.make(constants)) and constants["requests_name_incarnation"])
+)
+"""Whether an old controller may name an incarnation of a broker that is over."""
 
 asked_in_vain = Computed(lambda constants: int(are_many(constants) and constants["asynchronous_isr"]))
 """Whether a leader's request may come to a controller that is behind; a leader that asks again never waits in vain."""

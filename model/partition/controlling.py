@@ -25,7 +25,7 @@ from acked.model.partition.common import (
 )
 from acked.model.partition.controllers import ONE, controllers
 from acked.model.partition.fetching import end_wait, have_diverged, require_fetch, resign
-from acked.model.partition.messages import ELECTION, FETCH_OUT_OF_RANGE, LEADERSHIP
+from acked.model.partition.messages import ELECTION, FETCH_OUT_OF_RANGE, GOES_DOWN, LEADERSHIP
 from acked.model.partition.settings import (
     CLEAN_CRASHES,
     LOSSY_OUTSIDE_ISR,
@@ -78,7 +78,7 @@ def _says_crash(t: Telling) -> str:
 @action(
     says=_says_crash,
     when=lambda: crashes.value >= LOSSY_OUTSIDE_ISR or (crashes.value == CLEAN_CRASHES and kills.on),
-    actor="broker", fault=Fault.STOPS, messages=(Ends("broker"),),
+    actor="broker", fault=Fault.STOPS, messages=GOES_DOWN,
 )
 def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
     """A broker crashes; of its log a prefix is left, of its high watermark the last checkpoint, of the rest nothing.
@@ -98,7 +98,7 @@ def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> Non
 @action(
     says=lambda t: f"broker {t.broker} is shut down{_says_gone(t)}{says_no_answers(t, t.broker)}",
     when=lambda: crashes.value != NO_CRASHES and not kills.on,
-    actor="broker", messages=(Ends("broker"),),
+    actor="broker", messages=GOES_DOWN,
 )
 def shut_down(s: State, broker: Replica) -> None:
     """A controlled shutdown: everything is flushed, and the controller will know that nothing was lost (KIP-966).
@@ -151,7 +151,7 @@ def _says_unnoticed(t: Telling) -> str:
 @action(
     says=_says_unnoticed,
     when=lambda: bool(restarts_unnoticed.value),
-    actor="broker", fault=Fault.RESTARTS, messages=(Ends("broker"),),
+    actor="broker", fault=Fault.RESTARTS, messages=GOES_DOWN,
 )
 def restart_unnoticed(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
     """A broker goes down and registers again before the controller has taken it out of the ISR; it is told again who leads.
@@ -341,7 +341,7 @@ def report_directory(s: State, broker: Replica) -> None:
         f"{says_no_answers(t, t.broker)}{_says_emptied(t)}"
     ),
     when=lambda: bool(empties_unnoticed.value),
-    actor="broker", fault=Fault.DISK, messages=(Ends("broker"),),
+    actor="broker", fault=Fault.DISK, messages=GOES_DOWN,
 )
 def return_with_empty_disk(s: State, broker: Replica) -> None:
     """As `restart_unnoticed`, with an empty disk: a container whose volume lives no longer than itself starts again."""

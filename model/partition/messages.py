@@ -129,6 +129,18 @@ WHERE_MY_EPOCH_ENDS: tuple[Message, ...] = asks(
 # -- the controller ---------------------------------------------------------------------------------------------------
 
 
+def _no_request_is_left(t: Telling) -> bool:
+    return not any(t.broker in getattr(mine, "due", ()) for mine in getattr(t.after, "believer", ()))
+
+
+GOES_DOWN: tuple[Message, ...] = (
+    Ends("broker", ALTER_PARTITION),
+    Ends("broker", LATE_ANSWER),
+    Ends("broker", LEADERSHIP, _no_request_is_left),
+)
+"""Connections of a broker are gone with its process; a controller sends its request again over the next one, until 2.2."""
+
+
 def _live(t: Telling) -> list[int]:
     gone = getattr(t.after.controller, "gone", [])
     return [r for r, broker in enumerate(t.after.broker) if not getattr(broker, "down", False) and r not in gone]

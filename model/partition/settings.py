@@ -433,7 +433,10 @@ reports_directory = Computed(
 """Whether it matters that a new disk is a new directory, of which its broker tells the controller."""
 
 begins_again = Computed(
-    lambda has: int(bool(restarts_unnoticed.make(has) or empties_unnoticed.make(has)) and has["expand_in_own_epoch"])
+    lambda has: int(
+        bool(restarts_unnoticed.make(has) or empties_unnoticed.make(has) or several.restarts_between.make(has))
+        and has["expand_in_own_epoch"]
+    )
 )
 """Whether a leader may take office twice in one epoch, and it matters where it began."""
 

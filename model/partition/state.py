@@ -15,6 +15,8 @@ from acked.model.partition.controllers import (
     contend,
     elected_in_two_steps,
     highest_controller_epoch,
+    misses_incarnations,
+    queues,
     remembers_writer,
     stops_late,
 )
@@ -172,6 +174,14 @@ class Controller(Struct):
     )
 
 
+class Request(Struct):
+    """A LeaderAndIsr request on its way to a broker, with a newer one behind it; blank if none is."""
+
+    leader = field(Present(Optional(Replica), queues), "who leads, by this request; none if there is no such request")
+    leader_epoch = field(Present(Epoch, queues), "in which leader epoch")
+    isr = field(Present(SetOf(Replica), queues), "with which in-sync replicas")
+
+
 class Believer(Struct):
     """What a broker that may be the controller believes; nothing unless it takes itself for the controller."""
 
@@ -179,7 +189,11 @@ class Believer(Struct):
     active = field(Present(Bool, contend), "it takes itself for the controller, rightly or not")
     epoch = field(Present(ControllerEpoch, contend), "its controller epoch; before it has one, the last one that it read")
     live = field(Present(SetOf(Replica), contend), "the brokers that it takes for alive")
+    former = field(
+        Present(SetOf(Replica), misses_incarnations), "of those, the ones that it knows in a former incarnation alone"
+    )
     due = field(Present(SetOf(Replica), contend), "brokers to which its newest LeaderAndIsr request is on its way")
+    earlier = field(Array(Replica, Request), "the oldest request on its way to each broker, if it is not the newest")
     stops = field(Present(SetOf(Replica), stops_late), "brokers that were shut down, to which a StopReplica is on its way")
     leader = field(Present(Optional(Replica), contend), "the partition's leader, as it knows it")
     leader_epoch = field(Present(Epoch, contend), "the partition's leader epoch, as it knows it")

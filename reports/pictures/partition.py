@@ -165,6 +165,11 @@ def _candidates(state: State) -> Iterator[Box]:
             Fact("role", f"{role}, controller epoch {mine['epoch']}"),
             Fact("knows", f"knows {leader}, ISR {says_set(mine['isr'])}, alive {says_set(mine['live'])}"),
         ]
+        if mine.get("former"):
+            facts.append(Fact("former", f"knows {says_set(mine['former'])} in a former incarnation alone"))
+        older = [r for r, request in enumerate(mine.get("earlier", ())) if request.get("leader") is not None]
+        if older:
+            facts.append(Fact("older", f"an older LeaderAndIsr on its way to {says_set(older)}"))
         if mine["due"]:
             facts.append(Fact("due", f"LeaderAndIsr on its way to {says_set(mine['due'])}"))
         if mine.get("stops"):

@@ -6,6 +6,7 @@ import { Pane } from "./pane.js";
 
 const PLAY_MS = 1200;
 const MOST_PRINTED = 80;
+const FEW_LANES = 5; // They fit into the column of messages; six do if it is wider.
 const MOST_BESIDE = 5; // Offsets of a log that leave room for the lanes beside it.
 
 export class Page {
@@ -110,7 +111,7 @@ export class Page {
         : [el("div", { class: "middle" }, pane.parts.now, pane.parts.grid, properties, moves, fields), el("div", { class: "side" }, lanes)];
       return el(
         "section",
-        { class: `pane${pane.offsets > MOST_BESIDE ? " wide" : ""}`, "aria-label": pane.name || "The trace" },
+        { class: `pane${pane.offsets > MOST_BESIDE ? " wide" : ""}${pane.trace.packet.lanes.actors.length > FEW_LANES ? " crowded" : ""}`, "aria-label": pane.name || "The trace" },
         many ? el("h2", { class: "name" }, pane.trace.name, el("span", { class: "note" }, ` ${pane.trace.subject}`)) : null,
         parts
       );

@@ -177,6 +177,19 @@ def test_a_late_answer_slants_from_the_step_it_departs_in_to_the_one_it_arrives_
     expect(page.locator(".now h2")).to_contain_text("the answer, to truncate to 0, is late")
 
 
+def test_every_lane_of_two_controllers_is_seen_and_the_request_that_outlives_a_crash(watched: Any, tmp_path: Path) -> None:
+    file = tmp_path / "controllers.html"
+    assert acked("view", "kip380-leader-bug", "-o", str(file)).returncode == 0
+    watched.page.set_viewport_size({"width": 1440, "height": 900})
+    page = watched.open(file)
+    box = page.locator(".lanes-section").bounding_box()
+    last = page.locator(".lane text").last
+    expect(last).to_contain_text("candidate 1")
+    assert last.bounding_box()["x"] + last.bounding_box()["width"] <= box["x"] + box["width"]
+    # Broker 0 goes down in step 6; the request of step 3 makes it lead when it is back.
+    expect(page.locator(".arrow[data-sent='3'][data-received='8']")).to_have_count(1)
+
+
 def test_a_protocol_without_logs_is_drawn_with_its_own_badges_names_and_legend(watched: Any, tmp_path: Path) -> None:
     question, run = run_of(*LABELS)
     target = tmp_path / "locks.html"

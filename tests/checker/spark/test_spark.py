@@ -14,6 +14,7 @@ import pytest
 from acked.checker.bounds import Bounds
 from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.observer import Observer, Progress
+from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import GRAPH_KINDS, Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.question.vacuity import vacuity_probes
@@ -26,6 +27,8 @@ from acked.model.formulas.errors import DomainOverflow
 from acked.model.language.quantify import implies
 from tests.checker.spark.spark_cluster import kill, python_daemons, python_workers
 from tests.checker.toys import always, answer, ask, counters, every_step, overflowing, traveller
+from tests.oracle import Space, assert_same_answer
+from tests.oracle import explore as explore_plainly
 from tests.places import SPECS
 
 pytestmark = pytest.mark.spark
@@ -85,6 +88,25 @@ def test_with_symmetry_spark_tells_the_same_run(driver: SparkDriver, tmp_path: P
         expected, result = search(asked, BOUNDS), over_spark(driver, asked, tmp_path)
         assert answer(result) == answer(expected)
         assert [item.run.states for item in result.violations] == [item.run.states for item in expected.violations]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "constants"),
+    [
+        ("kafka6082-fix", {"max_controller_epoch": 1, "leadership_moves": 0}),
+        ("move-single-replica", {"replicas": 2}),
+        pytest.param("kafka18991-fix", {}, marks=pytest.mark.long),
+    ],
+)
+def test_controllers_moves_and_late_answers_are_what_the_plain_evaluator_finds(
+    driver: SparkDriver, tmp_path: Path, name: str, constants: dict[str, int]
+) -> None:
+    asked = replace(spec(name, **constants), is_symmetric=False)
+    expected = explore_plainly(Space(asked), StopPolicy.EVERY_PROPERTY)
+    every = StopPolicy.EVERY_PROPERTY
+    for result in (search(asked, BOUNDS, every), over_spark(driver, asked, tmp_path, policy=every)):
+        assert_same_answer(result, expected)
 
 
 def matrix() -> list[Any]:

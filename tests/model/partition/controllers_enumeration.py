@@ -2,8 +2,7 @@
 
 Nothing here is shared with the protocol. A world has the store (leader, leader epoch, ISR, /controller, controller epochs),
 the brokers, and what every candidate takes for true while it takes itself for the controller. Leaders write the ISR to the
-store themselves; a record is sent once, with acks=0. `explore` counts the worlds, and says after how many steps a promise
-first breaks.
+store themselves; a record is sent once, with acks=0. `controllers_exploration.py` counts the worlds.
 """
 
 from __future__ import annotations
@@ -29,6 +28,11 @@ class Rules:
     elected_at_once: bool = True
     old_controllers_refused: bool = True
     requests_name_incarnation: bool = True
+    requests_queued: int = 1
+
+
+Request = tuple[int, int, frozenset[int]]
+"""Leader, leader epoch and ISR."""
 
 
 @dataclass
@@ -48,7 +52,11 @@ class Broker:
 
 @dataclass
 class Controller:
-    """A candidate that takes itself for the controller; `is_begun` once it has an epoch of its own."""
+    """A candidate that takes itself for the controller; `is_begun` once it has an epoch of its own.
+
+    `owed` are the brokers to which a request with what it knows is under way, behind the one in `queue`, if there is one. Of
+    those that it takes for `live` it knows the `renewed` ones by their former incarnation.
+    """
 
     epoch: int
     is_begun: bool = False
@@ -57,6 +65,15 @@ class Controller:
     leader: int | None = None
     leader_epoch: int = 0
     isr: frozenset[int] = frozenset()
+    queue: dict[int, Request] = field(default_factory=dict)
+    renewed: frozenset[int] = frozenset()
+
+    def gives_up(self, b: int) -> None:
+        """b is gone, as this controller finds: so is the connection, with what was to be sent over it."""
+        self.live -= {b}
+        self.renewed -= {b}
+        self.owed -= {b}
+        self.queue.pop(b, None)
 
 
 @dataclass
@@ -113,8 +130,11 @@ class World:
 
     def publish(self, known: Controller) -> None:
         """The controller knows what the store has, and owes it to every broker that it takes for alive."""
+        if self.rules.requests_queued > 1 and known.leader is not None:
+            for b in known.owed - set(known.queue):
+                known.queue[b] = (known.leader, known.leader_epoch, known.isr)
         known.leader, known.leader_epoch, known.isr = self.leader, self.leader_epoch, self.isr
-        known.owed = frozenset(b for b in known.live if self.has_news(known, b))
+        known.owed = frozenset(b for b in known.live - known.renewed if self.has_news(known, b))
 
     def lose(self, b: int) -> bool:
         """The store without a broker; whether that changed it. The last member of the ISR stays."""
@@ -132,8 +152,12 @@ class World:
         mine.epoch = mine.follows = mine.heard = None
         mine.isr, mine.ends, mine.began = frozenset(), {}, 0
         if self.rules.requests_name_incarnation:
-            for known in filter(None, self.controllers):
-                known.owed -= {b}
+            for c, known in enumerate(self.controllers):
+                if known:
+                    known.owed -= {b}
+                    known.queue.pop(b, None)
+                    # Who holds /controller sees the broker go, and come back as another.
+                    known.renewed |= {b} & known.live if c != self.holder else frozenset()
 
     def begin(self, known: Controller, shrinks: bool) -> None:
         """The next controller epoch; everything is read, a dead leader is none, and everybody alive is told."""
@@ -212,8 +236,7 @@ def of_brokers(world: World) -> Iterator[World]:
                 known = s.in_charge()
                 if known:
                     changed = s.lose(b)
-                    known.live -= {b}
-                    known.owed -= {b}
+                    known.gives_up(b)
                     if changed:
                         s.writer = known.epoch
                         s.publish(known)
@@ -350,7 +373,7 @@ def writes(world: World, c: int, known: Controller, b: int) -> Iterator[World]:
     if is_old and finds_gone and leaves and has_epoch:
         s, mine = copy()
         s.lose(b)
-        mine.live -= {b}
+        mine.gives_up(b)
         s.writer = mine.epoch
         s.publish(mine)
         yield s
@@ -373,109 +396,22 @@ def writes(world: World, c: int, known: Controller, b: int) -> Iterator[World]:
 
 def requests(world: World, c: int, known: Controller) -> Iterator[World]:
     """A LeaderAndIsr request arrives at a broker that is up."""
-    for b in known.owed:
+    for b in sorted(known.owed | set(known.queue)):
         there = world.brokers[b]
         if not there.up:
             continue
         s = deepcopy(world)
         sender, mine = s.controllers[c], s.brokers[b]
         assert sender is not None
-        sender.owed -= {b}
+        leader, epoch, isr = known.queue.get(b, (known.leader, known.leader_epoch, known.isr))
+        if sender.queue.pop(b, None) is None:
+            sender.owed -= {b}
         if there.heard is None or there.heard <= known.epoch:
             mine.heard = known.epoch
-            if there.epoch is None or there.epoch < known.leader_epoch:
-                mine.epoch, mine.follows = known.leader_epoch, known.leader
-                mine.isr, mine.ends = (known.isr if known.leader == b else frozenset()), {}
-                mine.began = len(mine.log) if known.leader == b else 0
-                if known.leader == b:
+            if there.epoch is None or there.epoch < epoch:
+                mine.epoch, mine.follows = epoch, leader
+                mine.isr, mine.ends = (isr if leader == b else frozenset()), {}
+                mine.began = len(mine.log) if leader == b else 0
+                if leader == b:
                     s.advance(b)
         yield s
-
-
-# -- what is compared -------------------------------------------------------------------------------------------------------
-
-
-def frozen(s: World) -> tuple[object, ...]:
-    """The world as a value, with epochs by rank unless they are bounded."""
-    begun = [known for known in s.controllers if known and known.is_begun]
-    used = {s.leader_epoch, *(k.leader_epoch for k in begun)}
-    used |= {b.epoch for b in s.brokers if b.epoch is not None} | {e for b in s.brokers for e in b.log}
-    offices = {s.newest, *(k.epoch for k in s.controllers if k)} | {b.heard for b in s.brokers if b.heard is not None}
-    keeps_writer = not s.rules.old_controllers_refused
-    offices |= {s.writer} if keeps_writer else set()
-    leads = {e: e if s.rules.max_leader_epoch else n for n, e in enumerate(sorted(used))}
-    rules = {e: e if s.rules.max_controller_epoch else n for n, e in enumerate(sorted(offices))}
-    brokers = tuple(
-        (
-            b.up, tuple(leads[e] for e in b.log), b.hw, None if b.epoch is None else leads[b.epoch], b.follows, b.isr,
-            tuple(sorted(b.ends.items())), None if b.heard is None else rules[b.heard], b.began,
-        )
-        for b in s.brokers
-    )  # fmt: skip
-    controllers = tuple(
-        known and (
-            rules[known.epoch], known.is_begun, known.live, known.owed, known.leader,
-            leads[known.leader_epoch] if known.is_begun else 0, known.isr,
-        )
-        for known in s.controllers
-    )  # fmt: skip
-    store = s.leader, leads[s.leader_epoch], s.isr, s.holder, rules[s.newest], rules[s.writer] if keeps_writer else None
-    return brokers, controllers, store, s.sent
-
-
-def thawed(rules: Rules, value: tuple[object, ...]) -> World:
-    brokers, controllers, store, sent = value
-    leader, leader_epoch, isr, holder, newest, writer = store  # type: ignore[misc]
-    made = [
-        Broker(up, list(log), hw, epoch, follows, own, dict(ends), heard, began)
-        for up, log, hw, epoch, follows, own, ends, heard, began in brokers  # type: ignore[attr-defined]
-    ]
-    known = [item and Controller(*item) for item in controllers]  # type: ignore[attr-defined, misc]
-    return World(rules, made, known, leader, leader_epoch, isr, holder, newest, writer or 0, bool(sent))
-
-
-def broken(before: World, s: World) -> Iterator[str]:
-    """The promises that a world breaks, or the step that led to it."""
-    begun = [(c, known) for c, known in enumerate(s.controllers) if known and known.is_begun]
-    if len(begun) > 1:
-        yield "OneController"
-    if len({known.epoch for _, known in begun}) < len(begun):
-        yield "OneControllerPerEpoch"
-    charge = s.in_charge()
-    if charge and any(c != s.holder and known.epoch >= charge.epoch for c, known in begun):
-        yield "NodeHolderIsNewest"
-    for b, mine in enumerate(s.brokers):
-        if charge and s.leader is not None and mine.up and not any(b in known.owed for _, known in begun):
-            if (mine.follows, mine.epoch) != (s.leader, s.leader_epoch):
-                yield "BrokersFollowZookeeper"
-            if s.leader == b == mine.follows and not s.in_office(b):
-                yield "LeaderKnowsOffice"
-        if s.leader is not None and mine.up and mine.epoch != s.leader_epoch:
-            yield "ElectionsAreKnown"
-    acted = begun or any(known and known.is_begun for known in before.controllers)
-    if before.isr != s.isr and not acted:
-        yield "IsrChangesByController"
-    if s.leader not in (None, before.leader) and s.leader not in before.isr:
-        yield "NewLeaderFromIsr"
-
-
-def explore(rules: Rules) -> tuple[int, dict[str, int]]:
-    """How many worlds there are, and by promise that breaks after how many steps it does so first."""
-    start = frozen(first(rules))
-    seen, level, depth = {start}, [start], 0
-    first_broken: dict[str, int] = {}
-    while level:
-        depth += 1
-        found = []
-        for value in level:
-            world = thawed(rules, value)
-            for handler in (of_brokers, of_the_race, of_controllers):
-                for s in handler(world):
-                    for name in broken(world, s):
-                        first_broken.setdefault(name, depth)
-                    after = frozen(s)
-                    if after not in seen:
-                        seen.add(after)
-                        found.append(after)
-        level = found
-    return len(seen), first_broken

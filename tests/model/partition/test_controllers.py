@@ -19,7 +19,8 @@ from acked.model.language.protocol import Instance
 from acked.model.partition import contending
 from acked.model.partition.protocol import partition
 from acked.model.partition.versions import profile
-from tests.model.partition.controllers_enumeration import Rules, explore
+from tests.model.partition.controllers_enumeration import Rules
+from tests.model.partition.controllers_exploration import explore
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
 
@@ -111,6 +112,7 @@ def answer(rules: Rules) -> tuple[int, dict[str, int]]:
 UNNOTICED: dict[str, bool] = {"crashes": True, "unnoticed_restarts": True, "requests_name_incarnation": False}
 QUICK = [
     Rules(max_controller_epoch=1),
+    Rules(max_controller_epoch=1, max_leader_epoch=2, candidates=1, crashes=True, requests_queued=2),
     Rules(max_controller_epoch=1, max_leader_epoch=1, candidates=1, **UNNOTICED),
 ]
 MORE = [
@@ -119,6 +121,11 @@ MORE = [
     Rules(),
     Rules(elected_at_once=False, old_controllers_refused=False, requests_name_incarnation=False),
     Rules(max_controller_epoch=1, max_leader_epoch=1, leadership_moves=True, old_controllers_refused=False),
+    Rules(
+        max_controller_epoch=1, max_leader_epoch=1, crashes=True, elected_at_once=False, old_controllers_refused=False,
+        requests_name_incarnation=False,
+    ),
+    Rules(max_controller_epoch=1, max_leader_epoch=2, leadership_moves=True, requests_queued=2),
     Rules(max_controller_epoch=1, max_leader_epoch=1, crashes=True),
     Rules(max_controller_epoch=1, max_leader_epoch=1, crashes=True, unclean_election=True),
 ]

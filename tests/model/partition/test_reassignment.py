@@ -85,6 +85,17 @@ def test_where_nobody_can_be_asked_for_the_states_are_those_without_reassignment
     assert states(reassignment=True, moved_to=3) == states(reassignment=False)
 
 
+def test_a_broker_that_nobody_moves_to_makes_no_more_states_up_to_the_names_of_brokers() -> None:
+    # Where a set is left that only one of two brokers may be in, masks of it were forms that no renaming led to.
+    def states(brokers: int) -> tuple[int, list[int]]:
+        made = instance(replicas=brokers, assigned=1, moved_to=1)
+        question = Question(made, (PROMISES["AckedRecordsSurvive"],), is_symmetric=True)
+        found = search(question, Bounds(workers=1), StopPolicy.EVERY_PROPERTY)
+        return found.distinct_states, list(found.level_sizes)
+
+    assert states(2) == states(3)
+
+
 def test_rules_of_completion_by_release() -> None:
     def rule(version: str, plane: str | None = None) -> object:
         return profile(version, plane)["move_completion"].value
