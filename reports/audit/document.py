@@ -9,6 +9,7 @@ from typing import Any
 from acked.checker.audit import keys
 from acked.checker.audit.advice import VERSION_KEY, SettingsChange
 from acked.checker.audit.audit import Answer, Audit
+from acked.checker.audit.clusters.controllers import Hinge
 from acked.checker.audit.entry import IMAGE, REPLICATION_FACTOR, STATED, SettingEntry
 from acked.checker.audit.faults import Faults, not_asked
 from acked.checker.audit.keys import KEYS
@@ -180,13 +181,19 @@ def verdict_in_words(audit: Audit, required: Sequence[AuditQuestion]) -> str:
     return text
 
 
-def with_hinges(document: dict[str, Any], hinges: Sequence[Answer]) -> dict[str, Any]:
-    """The document, undecided where answers that are no hang on what controllers were not asked."""
+def with_hinges(document: dict[str, Any], hinges: Sequence[Hinge]) -> dict[str, Any]:
+    """The document, undecided where answers that are no hang on what is not known of controllers."""
     if not hinges or document["verdict"] == AuditVerdict.YES.value:
         return document
-    said = [f"{_said(AuditVerdict.UNDECIDED, answer.question.asked)} (faults: {answer.faults.name})" for answer in hinges]
-    head = _HEADS[AuditVerdict.UNDECIDED]
-    text = f"{head}: {_and(said)} hangs on the controllers' {keys.UNCLEAN}, which brokers cannot tell"
+    by_words: dict[str, list[Answer]] = {}
+    for hinge in hinges:
+        by_words.setdefault(hinge.on, []).append(hinge.answer)
+    said = "; ".join(
+        f"{_and([f'{_said(AuditVerdict.UNDECIDED, one.question.asked)} (faults: {one.faults.name})' for one in answers])} "
+        f"hangs on {on}"
+        for on, answers in by_words.items()
+    )
+    text = f"{_HEADS[AuditVerdict.UNDECIDED]}: {said}"
     return {**document, "verdict": AuditVerdict.UNDECIDED.value, "verdict_in_words": text}
 
 

@@ -1,13 +1,14 @@
-"""Controllers of their own (KRaft), whose settings brokers cannot tell: which answers hang on them."""
+"""What hangs on controllers and is not known: settings of those that brokers cannot tell, and those that fail over."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from acked.checker.audit import keys
 from acked.checker.audit.audit import Answer, Audit
 from acked.checker.audit.entry import CONTROLLERS_UNREAD, OPTION, Scope, SettingEntry
+from acked.checker.audit.faults import CrashKind
 from acked.checker.audit.gather import Given
 from acked.checker.audit.joint import Searches
 from acked.checker.audit.questions import AuditQuestion, AuditVerdict, reply_of, task_of
@@ -17,8 +18,48 @@ _FOR_ALL = "(dynamic for all brokers)"
 """How a broker names a setting that is in the metadata, so that controllers have it too."""
 
 
-def hinges_of(audit: Audit, given: Given, required: Collection[AuditQuestion], searches: Searches) -> tuple[Answer, ...]:
-    """The required answers that are no, and would not be if the controllers' unclean.leader.election.enable were on.
+_REFUSED_SINCE = "2.2"
+"""Since then a broker refuses what a controller sent to it before it was restarted (KIP-380)."""
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """A required answer that is no as far as was searched, and what it hangs on besides."""
+
+    answer: Answer
+    on: str
+
+
+def hinges_of(audit: Audit, given: Given, required: Collection[AuditQuestion], searches: Searches) -> tuple[Hinge, ...]:
+    """All of them."""
+    good = [
+        answer
+        for answer in audit.answers
+        if answer.decides and answer.question.asked in required and answer.worst is AuditVerdict.NO
+    ]
+    return (*_on_failing_over(audit, good), *_on_unclean(audit, given, good, searches))
+
+
+def _on_failing_over(audit: Audit, good: Collection[Answer]) -> tuple[Hinge, ...]:
+    """To 2.1 what an old controller sent late makes a restarted broker lead, and records are lost; no search has both.
+
+    `acked check zombie-controller-and-restarts-2-1` shows it. Later releases have ZooKeeper or not, and refuse it.
+    """
+    if audit.context.release.since(_REFUSED_SINCE):
+        return ()
+    on = (
+        "controllers that never fail over: to 2.1 a broker that has restarted believes what an old one sent late "
+        "(KIP-380, acked check zombie-controller-and-restarts-2-1)"
+    )
+    return tuple(
+        Hinge(answer, on)
+        for answer in good
+        if answer.question.asked is AuditQuestion.LOSS and answer.faults.crashes is not CrashKind.NONE
+    )
+
+
+def _on_unclean(audit: Audit, given: Given, good: Collection[Answer], searches: Searches) -> tuple[Hinge, ...]:
+    """The answers that would not be no if the controllers' unclean.leader.election.enable were on.
 
     There are none where a setting of the topic, one for all brokers, or the user says it for the controllers, too.
     """
@@ -27,15 +68,10 @@ def hinges_of(audit: Audit, given: Given, required: Collection[AuditQuestion], s
     on = SettingEntry(keys.UNCLEAN, "true", "the controllers", 0)
     with_it = replace(given, entries={**given.entries, keys.UNCLEAN: on})
     other = configure(with_it, audit.context.release, audit.context.plane)
-    good = [
-        answer
-        for answer in audit.answers
-        if answer.decides and answer.question.asked in required and answer.worst is AuditVerdict.NO
-    ]
     tasks = [task_of(answer.question, other, audit.assumed, answer.faults) for answer in good]
     searches.decide(tasks)
     return tuple(
-        answer
+        Hinge(answer, f"the controllers' {keys.UNCLEAN}, which brokers cannot tell")
         for answer, task in zip(good, tasks, strict=True)
         if reply_of(searches[task].outcome) is not AuditVerdict.NO
     )

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from acked.checker.audit import keys
-from acked.checker.audit.audit import Answer, Audit, Auditor
-from acked.checker.audit.clusters.controllers import hinges_of
+from acked.checker.audit.audit import Audit, Auditor
+from acked.checker.audit.clusters.controllers import Hinge, hinges_of
 from acked.checker.audit.clusters.topics import TopicGroup
 from acked.checker.audit.joint import OnDecided, Searches
 from acked.checker.audit.keys import ReleaseNumber
@@ -30,7 +30,7 @@ class Audited:
     """A group with its audit and how its release is known; without them `refusal` says why it was not asked about.
 
     `upgrade` has the answers on the way to another release, if one was asked about. `hinges` are the answers that are no
-    unless the controllers, which cannot be asked, allow unclean elections.
+    as far as was searched, and hang on something else of controllers.
     """
 
     group: TopicGroup
@@ -38,7 +38,7 @@ class Audited:
     audit: Audit | None
     refusal: str = ""
     upgrade: Upgrade | None = None
-    hinges: tuple[Answer, ...] = ()
+    hinges: tuple[Hinge, ...] = ()
 
     def worst(self, required: Sequence[AuditQuestion]) -> AuditVerdict:
         """The worst of the required answers, today and on the way of an upgrade; undecided where nothing was asked."""

@@ -102,7 +102,7 @@ def test_what_hangs_on_controllers_that_cannot_be_asked_is_undecided_and_is_not_
 
     one = audited()
     (hinge,) = one.hinges
-    assert (hinge.question.asked, hinge.reply) == (AuditQuestion.LOSS, AuditVerdict.NO)
+    assert (hinge.answer.question.asked, hinge.answer.reply) == (AuditQuestion.LOSS, AuditVerdict.NO)
     assert one.worst(required) is AuditVerdict.UNDECIDED
     document = topics_document([one], required, [])
     assert document["verdict"] == "undecided"
@@ -110,3 +110,25 @@ def test_what_hangs_on_controllers_that_cannot_be_asked_is_undecided_and_is_not_
     said = "broker 1 (dynamic for all brokers)"
     of_all = SettingEntry("unclean.leader.election.enable", "false", "live", 0, Scope.BROKER, said_by=said)
     assert audited(of_all).worst(required) is AuditVerdict.NO
+
+
+@pytest.mark.slow
+def test_to_2_1_a_no_about_loss_hangs_on_controllers_that_fail_over_and_from_2_2_on_it_does_not() -> None:
+    required = (AuditQuestion.LOSS,)
+    settings = {"replication.factor": "2", "min.insync.replicas": "2", "unclean.leader.election.enable": "false"}
+    known = [SettingEntry(key, value, "live", 0, Scope.TOPIC, "orders") for key, value in settings.items()]
+    known.append(SettingEntry("acks", "all", "live", 0, Scope.PRODUCER))
+
+    def audited(version: str) -> Audited:
+        asked = Asked(required, required, Assumptions(), False, version, "zookeeper", KEPT)
+        (one,) = audit_groups(groups_of(recognise(known)), asked)
+        return one
+
+    one = audited("2.1")
+    assert {hinge.answer.reply for hinge in one.hinges} == {AuditVerdict.NO}
+    assert one.worst(required) is AuditVerdict.UNDECIDED
+    document = topics_document([one], required, [])
+    assert document["verdict"] == "undecided"
+    assert "hangs on controllers that never fail over: to 2.1 a broker that has restarted" in document["verdict_in_words"]
+    later = audited("2.2")
+    assert (later.hinges, later.worst(required)) == ((), AuditVerdict.NO)
