@@ -1,13 +1,16 @@
-"""The machine's own limits, to read the search's figures beside: random reads, and what a second processor is worth.
+"""The machine's own limits, to read the search's figures beside: random reads, what a second processor is worth, counters.
 
-Two native loops in the subset of `checker/native/language.py`, and what they measure.
+Two native loops in the subset of `checker/native/language.py`, and what they measure; and what a command executes, where the
+processor's counters can be read.
 """
 
 from __future__ import annotations
 
 import ctypes
 import statistics
+import subprocess
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
@@ -85,3 +88,14 @@ def first_touch(size: int) -> float:
     begin = time.perf_counter()
     ctypes.memset(region, 1, size)
     return time.perf_counter() - begin
+
+
+def instructions_and_cycles(command: Sequence[str]) -> tuple[int, int] | None:
+    """What a command executes, by Linux's `perf stat`; None where there is none, or a virtual machine shows no counters."""
+    try:
+        counted = ["perf", "stat", "-x", ",", "-e", "instructions:u,cycles:u", *command]
+        told = subprocess.run(counted, capture_output=True, text=True, check=True).stderr
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    counts = [line.partition(",")[0] for line in told.splitlines() if ":u" in line]
+    return (int(counts[0]), int(counts[1])) if len(counts) == 2 and all(map(str.isdigit, counts)) else None
