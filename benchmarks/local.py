@@ -170,9 +170,8 @@ def main() -> None:
     if counts[0] is None or counts[1] is None:
         print("instructions and cycles a generated state cannot be read here (perf stat)")
     else:
-        (all_instructions, all_cycles), (first_instructions, first_cycles) = counts
-        print(f"{'instructions a generated state, less start-up':<44} {(all_instructions - first_instructions) / generated:>10,.1f}")
-        print(f"{'cycles a generated state, less start-up':<44} {(all_cycles - first_cycles) / generated:>10,.1f}")
+        for what, whole, begun in zip(("instructions", "cycles"), *counts, strict=True):
+            print(f"{f'{what} a generated state, less start-up':<44} {(whole - begun) / generated:>10,.1f}")
     size = int(statistics.median(item.peak_bytes for item in singles) - start)
     touched = limits.first_touch(size)
     print(f"{'first touch of as much memory':<44} {touched:>10,.2f} s for {size / 1e6:,.0f} MB, by one thread")
