@@ -166,11 +166,11 @@ def main() -> None:
     spent = statistics.median(item.answer["seconds"] for item in singles) / generated * 1e9
     print(f"\n{'random prefetched reads of such a table':<44} {limit:>10,.2f} ns each")
     print(f"{'one worker, per generated state':<44} {spent:>10,.2f} ns, {spent / limit:.1f} times that limit")
-    counts = [limits.instructions_and_cycles([*acked(), *command, "--quiet"]) for command in (one, small)]
-    if counts[0] is None or counts[1] is None:
+    counts, start_up = (limits.instructions_and_cycles([*acked(), *command, "--quiet"]) for command in (one, small))
+    if counts is None or start_up is None:
         print("instructions and cycles a generated state cannot be read here (perf stat)")
     else:
-        for what, whole, begun in zip(("instructions", "cycles"), *counts, strict=True):
+        for what, whole, begun in zip(("instructions", "cycles"), counts, start_up, strict=True):
             print(f"{f'{what} a generated state, less start-up':<44} {(whole - begun) / generated:>10,.1f}")
     size = int(statistics.median(item.peak_bytes for item in singles) - start)
     touched = limits.first_touch(size)
