@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from acked.checker.audit import keys
 from acked.checker.audit.clusters.several import Audited, worst_of_groups
+from acked.checker.audit.clusters.topics import INTERNAL
 from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.questions import AuditQuestion
 from acked.checker.batch.cache import ResultCache
@@ -78,8 +79,12 @@ def _verdict_in_words(groups: Sequence[Mapping[str, Any]], verdict: str) -> str:
         return f"{said}, in {plural(len(bad), 'group')} of topics"
     topics = sum(len(group["topics"]) for group in bad)
     numbers_ = ", ".join(str(group["number"]) for group in bad)
-    what = next((group["audit"]["verdict_in_words"].partition(": ")[2] for group in bad if group["audit"]), "not asked")
-    return f"{_HEADS[verdict]}: {plural(len(bad), 'group')} of topics ({numbers_}; {plural(topics, 'topic')}): {what}"
+    said: dict[str, list[str]] = {}
+    for group in bad:
+        what = group["audit"]["verdict_in_words"].partition(": ")[2] if group["audit"] else "not asked"
+        said.setdefault(what, []).append(str(group["number"]))
+    each = next(iter(said)) if len(said) == 1 else "; ".join(f"{', '.join(of)}: {what}" for what, of in said.items())
+    return f"{_HEADS[verdict]}: {plural(len(bad), 'group')} of topics ({numbers_}; {plural(topics, 'topic')}): {each}"
 
 
 # -- the table of groups ------------------------------------------------------------------------------------------------
@@ -134,8 +139,12 @@ def table_legend(document: Document) -> list[str]:
     ]
     first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
     lines += legend(first)[: len(first["columns"])] if first is not None else []
-    if document["left_out"]:
-        lines.append(f"left out: {', '.join(document['left_out'])} (--internal asks about them too)")
+    own = [name for name in document["left_out"] if name in INTERNAL]
+    others = [name for name in document["left_out"] if name not in INTERNAL]
+    if own:
+        lines.append(f"left out: {', '.join(own)} (--internal asks about them too)")
+    if others:
+        lines.append(f"left out: {', '.join(others)} (--topic names another)")
     return lines
 
 
