@@ -79,12 +79,13 @@ def _verdict_in_words(groups: Sequence[Mapping[str, Any]], verdict: str) -> str:
         return f"{said}, in {plural(len(bad), 'group')} of topics"
     topics = sum(len(group["topics"]) for group in bad)
     numbers_ = ", ".join(str(group["number"]) for group in bad)
-    said: dict[str, list[str]] = {}
+    numbers_of: dict[str, list[str]] = {}
     for group in bad:
         what = group["audit"]["verdict_in_words"].partition(": ")[2] if group["audit"] else "not asked"
-        said.setdefault(what, []).append(str(group["number"]))
-    each = next(iter(said)) if len(said) == 1 else "; ".join(f"{', '.join(of)}: {what}" for what, of in said.items())
-    return f"{_HEADS[verdict]}: {plural(len(bad), 'group')} of topics ({numbers_}; {plural(topics, 'topic')}): {each}"
+        numbers_of.setdefault(what, []).append(str(group["number"]))
+    parts = [f"{', '.join(found)}: {what}" if len(numbers_of) > 1 else what for what, found in numbers_of.items()]
+    of = f"{plural(len(bad), 'group')} of topics ({numbers_}; {plural(topics, 'topic')})"
+    return f"{_HEADS[verdict]}: {of}: {'; '.join(parts)}"
 
 
 # -- the table of groups ------------------------------------------------------------------------------------------------

@@ -88,11 +88,14 @@ def test_junit_is_red_where_the_exit_code_is_and_nowhere_else() -> None:
         answer("loss", "clean", "yes"), answer("loss", "one-machine", "undecided"), answer("loss", "lossy", "yes", False),
         answer("writes", "clean", "yes"),
     )), (("secret",), None))  # fmt: skip
+    shown["verdict_in_words"] = "FAIL: 1 group"
+    shown["groups"][0]["audit"]["passed_over"] = [{"key": "ack.s", "file": "p", "line": 5}]
     root = ET.fromstring(audit_junit(shown))
     suite = root.find("testsuite")
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("5", "1", "2")
-    red = {case.get("name"): child.tag for case in suite for child in case if child.tag != "system-out"}
+    assert suite.findtext("system-out") == "FAIL: 1 group\npassed over (--lenient): ack.s (p:5)"
+    red = {case.get("name"): child.tag for case in suite.iter("testcase") for child in case if child.tag != "system-out"}
     assert red == {"loss (clean)": "failure", "loss (one-machine)": "error", "asked": "error"}
 
 
