@@ -36,6 +36,9 @@ VERSION_KEY = "kafka version"
 _AT_ONCE = 4
 """Changes that are searched together before it is asked whether one of them will do."""
 
+_FEATURED, _ADVISED = "4.0", "4.1"
+"""The first release that can switch eligible leader replicas on (KIP-966), and the first where that is no preview."""
+
 _WHOLE = (CrashKind.NONE, CrashKind.CLEAN)
 """Crashes that leave every log as it is."""
 
@@ -105,7 +108,7 @@ def preferred(configuration: Configuration, asked: AuditQuestion, faults: Faults
         found += [(keys.MIN_ISR, str(number)) for number in range(min(least, replicas) - 1, 0, -1)]
     else:
         found += [(keys.MIN_ISR, str(number)) for number in range(least + 1, max(replicas, 3))]
-    if configuration.release.since("4.0") and configuration.plane == KRAFT:
+    if configuration.release.since(_FEATURED) and configuration.plane == KRAFT:
         found.append((keys.ELR, "1"))
     if keys.SELECTOR in configuration.values:
         found.append((keys.SELECTOR, ""))
@@ -168,9 +171,27 @@ def costs_of(change: Several, configuration: Configuration) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _upgrades(release: ReleaseNumber) -> list[One]:
+def _upgrades(release: ReleaseNumber, feature: str) -> list[Several]:
+    """Later releases, oldest first, and then those in which the feature can be switched on, unless it is on now.
+
+    An upgrade leaves eligible leader replicas as they are: only clusters that are made with 4.1 or later begin with them
+    (KIP-966).
+    """
     later = [version for version in VERSIONS if version != LATEST and not release.since(version)]
-    return [(VERSION_KEY, version) for version in later]
+    featured = [version for version in later if keys.release(version).since(_ADVISED)] if feature != "1" else []
+    alone: list[Several] = [((VERSION_KEY, version),) for version in later]
+    return [*alone, *(((VERSION_KEY, version), (keys.ELR, "1")) for version in featured)]
+
+
+def _joined(upgrade: Several, change: Several) -> Several:
+    """Both, with what they have in common once."""
+    return tuple(dict((*upgrade, *change)).items())
+
+
+def _upgraded(given: Given, release: ReleaseNumber, plane: str, feature: str) -> Given:
+    """What is given once the cluster was upgraded and its protocol raised; an unset feature stays what it was."""
+    given = given.but(dict.fromkeys((keys.IBP, keys.METADATA_VERSION), ""))
+    return given.but({keys.ELR: feature}) if release.since(_FEATURED) and plane == KRAFT else given
 
 
 def _sets(items: Sequence[One], size: int) -> list[Several]:
@@ -272,7 +293,7 @@ class Adviser:
             release = keys.release(wanted.pop(VERSION_KEY))
             planes = planes_in(release)
             context = Deployment(release, context.plane if context.plane in planes else planes[0])
-            given = given.but(dict.fromkeys((keys.IBP, keys.METADATA_VERSION), ""))
+            given = _upgraded(given, context.release, context.plane, self._feature)
         given = given.but(wanted)
         try:
             configuration = configure(given, context.release, context.plane)
@@ -295,15 +316,15 @@ class Adviser:
         """Ever larger changes; a later release before three settings, and what is costly after all that is not."""
         good = preferred(self.configuration, item.question.asked, item.faults)
         every = list(dict.fromkeys([*good, *costly(self.configuration, item.question.asked, item.faults)]))
-        upgrades = _upgrades(self.context.release)
+        upgrades = self._upgrades()
         gentle = [change for size in (2, 3) for change in _sets(good, size) if not self._is_costly(item, change)]
         harsh = [change for size in (1, 2) for change in _sets(every, size) if self._is_costly(item, change)]
         yield [change for change in gentle if len(change) == 2]
-        yield [(upgrade,) for upgrade in upgrades]
-        yield [(upgrade, *change) for upgrade in upgrades[-1:] for change in self._singles(item)]
+        yield upgrades
+        yield [_joined(upgrade, change) for upgrade in upgrades[-1:] for change in self._singles(item)]
         yield [change for change in gentle if len(change) == 3]
         for size in (2, 3):
-            yield [(upgrade, *change) for upgrade in upgrades[-1:] for change in gentle if len(change) == size]
+            yield [_joined(upgrade, change) for upgrade in upgrades[-1:] for change in gentle if len(change) == size]
         yield [change for change in harsh if len(change) == 1]
         yield [change for change in harsh if len(change) == 2]
 
@@ -311,8 +332,18 @@ class Adviser:
         """The same change with the first release that will do, where one was tried with the newest alone."""
         if remedy is None or len(remedy.settings) == 1 or remedy.settings[0][0] != VERSION_KEY:
             return remedy
-        upgrades = _upgrades(self.context.release)
-        return self._gentlest(item, others, [(upgrade, *remedy.settings[1:]) for upgrade in upgrades]) or remedy
+        upgrades = self._upgrades()
+        rest = remedy.settings[len(upgrades[-1]) :]
+        return self._gentlest(item, others, [(*upgrade, *rest) for upgrade in upgrades]) or remedy
+
+    @property
+    def _feature(self) -> str:
+        """Whether eligible leader replicas are switched on now, which an upgrade leaves as it is."""
+        now = self.configuration.values.get(keys.ELR)
+        return "0" if now is None else now.value
+
+    def _upgrades(self) -> list[Several]:
+        return _upgrades(self.context.release, self._feature)
 
     def _searched(self, item: Open, changes: Sequence[Several]) -> list[Several]:
         """Those of some changes that Kafka would take, searched."""
@@ -362,7 +393,7 @@ class Adviser:
             release = keys.release(wanted.pop(VERSION_KEY))
             # Who upgrades also raises the protocol, and moves to the control plane that the release has.
             plane = plane if plane in planes_in(release) else planes_in(release)[0]
-            given = given.but(dict.fromkeys((keys.IBP, keys.METADATA_VERSION), ""))
+            given = _upgraded(given, release, plane, self._feature)
         try:
             return task_of(item.question, configure(given.but(wanted), release, plane), self.assumed, item.faults)
         except ConfigurationError:

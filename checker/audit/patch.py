@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acked.checker.audit import keys
+from acked.checker.audit.advice import VERSION_KEY
 from acked.checker.audit.entry import REPLICATION_FACTOR, SettingEntry
 from acked.checker.audit.gather import Given
 from acked.checker.audit.keys import KEYS
@@ -43,7 +44,7 @@ def patched(given: Given, change: Iterable[tuple[str, str]]) -> Patches:
         wanted = f"{key}={value}" if value else f"no {key}"
         entry = given.entries.get(key)
         if entry is None or entry.file not in known or not entry.line or not value or key not in KEYS:
-            by_hand.append(_why(wanted, given, key, known))
+            by_hand.append(_why(wanted, given, key, value, known))
             continue
         path = known[entry.file]
         before = texts[path] if path in texts else read_text(path, "file of Kafka settings")
@@ -78,8 +79,14 @@ def write_patches(patches: Patches, folder: Path) -> list[Path]:
     return list(places.values())
 
 
-def _why(wanted: str, given: Given, key: str, known: Mapping[str, Path]) -> str:
+def _why(wanted: str, given: Given, key: str, value: str, known: Mapping[str, Path]) -> str:
     entry, default = given.entries.get(key), given.entries.get(keys.DEFAULT_FACTOR)
+    if key == VERSION_KEY:
+        old = [given.entries[spoken] for spoken in (keys.IBP, keys.METADATA_VERSION) if spoken in given.entries]
+        after = f", and afterwards raise {' and '.join(f'{one.key} ({one.source})' for one in old)}" if old else ""
+        return f"upgrade to Kafka {value}{after}"
+    if key == keys.ELR and (entry is None or entry.file not in known):
+        return f"{wanted}, a feature of the cluster: kafka-features upgrade --feature {key}={value}"
     if entry is None and key == REPLICATION_FACTOR and default is not None:
         return (
             f"{wanted}, which no file sets for a topic: {default.key}={default.value} ({default.source}) counts when one is "

@@ -342,10 +342,12 @@ def _recommended(audit: Audit) -> dict[str, object] | None:
     found = audit.recommended
     if found is None:
         return None
+    is_upgrade = VERSION_KEY in dict(found.settings)
+    held = "" if is_upgrade else f"with {audit.context.words} "
     return {
         "settings": [{"key": key, "value": value or None} for key, value in found.settings],
         "costs": list(found.costs),
-        "in_words": f"{remedy_in_words(SettingsChange(found.settings))}; with {audit.context.words} every required answer "
+        "in_words": f"{remedy_in_words(SettingsChange(found.settings))}; {held}every required answer "
         f"({_names(audit.everywhere)}) is then a no (checked)",
     }
 

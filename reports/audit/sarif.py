@@ -1,7 +1,7 @@
 """An audit as SARIF 2.1.0, for tools that show results at lines.
 
 Every yes and every undecided answer is a result, at the line of the first setting that causes it (else of the first setting
-that was found); so is every finding.
+that was found); so is every finding. Errors and warnings are answers that the exit code counts.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _LEVEL = {"yes": "error", "undecided": "warning"}
 
 def audit_sarif(document: Document, files: Sequence[str], version: str) -> dict[str, object]:
     """The audit as a SARIF log of one run; `files` are those that were read, `version` is acked's."""
-    parts = [group["audit"] for group in document["groups"]] if "groups" in document else [document]
-    audits = [audit for audit in parts if audit is not None]
+    parts = [(one["audit"], one["decides"]) for one in document["groups"]] if "groups" in document else [(document, True)]
+    deciding = [(audit, decides) for audit, decides in parts if audit is not None]
+    audits = [audit for audit, _ in deciding]
     results = list(_unique(
         found
-        for audit in audits
-        for found in (*_answers(audit, files), *_about_transactions(audit, files), *_findings(audit, files))
+        for audit, decides in deciding
+        for found in (*_answers(audit, decides, files), *_about_transactions(audit, files), *_findings(audit, files))
     ))  # fmt: skip
-    results += [
-        _result("audit/not-asked", "warning", f"{title_of(group)}: {group['refusal']}", None, files)
-        for group in document.get("groups", ())
-        if group["audit"] is None
-    ]
+    for group in document.get("groups", ()):
+        if group["audit"] is None:
+            level, text = "warning" if group["decides"] else "note", f"{title_of(group)}: {group['refusal']}"
+            results.append(_result("audit/not-asked", level, text, None, files))
     rules = dict.fromkeys(str(result["ruleId"]) for result in results)
     names = {f"audit/{answer['question']}": answer["text"] for audit in audits for answer in audit["answers"]}
     names |= {_rule_of(item): item["text"] for audit in audits for item in audit.get("transactions", ())}
@@ -67,7 +67,8 @@ def _unique(results: Iterable[dict[str, object]]) -> Iterator[dict[str, object]]
             yield result
 
 
-def _answers(document: Document, files: Sequence[str]) -> Iterator[dict[str, object]]:
+def _answers(document: Document, decides: bool, files: Sequence[str]) -> Iterator[dict[str, object]]:
+    """Every yes and what is undecided: more than a note where the exit code counts it, which it never does for comparison."""
     for answer in document["answers"]:
         if answer["worst"] not in _LEVEL:
             continue
@@ -83,7 +84,8 @@ def _answers(document: Document, files: Sequence[str]) -> Iterator[dict[str, obj
             parts.append(f"Smallest change, checked: {answer['remedy']['in_words']}.")
         places = [cause for cause in answer["causes"] or () if cause["line"]]
         place = places[0] if places else _first_place(document)
-        level = _LEVEL[answer["worst"]] if answer["decides"] else "note"  # What was asked besides decides nothing.
+        is_required = decides and answer["decides"] and answer["question"] in document["required"]
+        level = _LEVEL[answer["worst"]] if is_required else "note"  # What was asked besides decides nothing.
         yield _result(f"audit/{answer['question']}", level, "\n".join(parts), place, files)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from acked.checker.audit import keys
 from acked.checker.audit.clusters.several import Audited, worst_of_groups
+from acked.checker.audit.clusters.topics import INTERNAL
 from acked.checker.audit.entry import REPLICATION_FACTOR
 from acked.checker.audit.questions import AuditQuestion
 from acked.checker.batch.cache import ResultCache
@@ -78,8 +79,13 @@ def _verdict_in_words(groups: Sequence[Mapping[str, Any]], verdict: str) -> str:
         return f"{said}, in {plural(len(bad), 'group')} of topics"
     topics = sum(len(group["topics"]) for group in bad)
     numbers_ = ", ".join(str(group["number"]) for group in bad)
-    what = next((group["audit"]["verdict_in_words"].partition(": ")[2] for group in bad if group["audit"]), "not asked")
-    return f"{_HEADS[verdict]}: {plural(len(bad), 'group')} of topics ({numbers_}; {plural(topics, 'topic')}): {what}"
+    numbers_of: dict[str, list[str]] = {}
+    for group in bad:
+        what = group["audit"]["verdict_in_words"].partition(": ")[2] if group["audit"] else "not asked"
+        numbers_of.setdefault(what, []).append(str(group["number"]))
+    parts = [f"{', '.join(found)}: {what}" if len(numbers_of) > 1 else what for what, found in numbers_of.items()]
+    of = f"{plural(len(bad), 'group')} of topics ({numbers_}; {plural(topics, 'topic')})"
+    return f"{_HEADS[verdict]}: {of}: {'; '.join(parts)}"
 
 
 # -- the table of groups ------------------------------------------------------------------------------------------------
@@ -134,8 +140,12 @@ def table_legend(document: Document) -> list[str]:
     ]
     first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
     lines += legend(first)[: len(first["columns"])] if first is not None else []
-    if document["left_out"]:
-        lines.append(f"left out: {', '.join(document['left_out'])} (--internal asks about them too)")
+    own = [name for name in document["left_out"] if name in INTERNAL]
+    others = [name for name in document["left_out"] if name not in INTERNAL]
+    if own:
+        lines.append(f"left out: {', '.join(own)} (--internal asks about them too)")
+    if others:
+        lines.append(f"left out: {', '.join(others)} (--topic names another)")
     return lines
 
 

@@ -93,7 +93,10 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
         way = None if audit is None else _upgrade(audit, asked, searches)
         hinges = () if audit is None else hinges_of(audit, group.given, asked.required, searches)
         audited.append(Audited(group, known, audit, refusal, way, hinges))
-    return sorted(audited, key=lambda one: (not one.group.decides, _ORDER.index(one.worst(asked.required)), _badness(one)))
+    required = asked.required
+    return sorted(
+        audited, key=lambda one: (not one.group.decides, _ORDER.index(one.worst(required)), _badness(one, required))
+    )
 
 
 def _upgrade(audit: Audit, asked: Asked, searches: Searches) -> Upgrade | None:
@@ -128,6 +131,9 @@ def _check(auditor: Auditor, found: Contexts, asked: Asked) -> None:
                       "--kafka-version)") from None  # fmt: skip
 
 
-def _badness(one: Audited) -> int:
-    """How many cells are not a no, the more the earlier."""
-    return 0 if one.audit is None else -sum(answer.worst is AuditVerdict.YES for answer in one.audit.answers)
+def _badness(one: Audited, required: Sequence[AuditQuestion]) -> tuple[int, int]:
+    """How many cells that decide are a yes, and how many at all: the more, the earlier."""
+    if one.audit is None:
+        return 0, 0
+    bad = [answer for answer in one.audit.answers if answer.worst is AuditVerdict.YES]
+    return -sum(answer.decides and answer.question.asked in required for answer in bad), -len(bad)

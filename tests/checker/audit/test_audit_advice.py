@@ -74,7 +74,7 @@ def test_acks_and_idempotence_together_are_offered_and_neither_retries_nor_reque
 def test_a_release_with_eligible_leader_replicas_is_offered_before_a_flush_of_every_record() -> None:
     """KIP-966: with 3.9 the last replica in sync takes what was acknowledged with it."""
     _, remedy = advice_of(audit_of("3.9", (LOSS,), CrashKind.ONE_MACHINE, factor="2", least="2").of(LOSS))
-    assert remedy.words == "kafka version=4.1"
+    assert remedy.words == "kafka version=4.1, eligible.leader.replicas.version=1"
 
 
 @pytest.mark.slow
@@ -105,14 +105,15 @@ def test_an_upgrade_raises_what_brokers_speak_and_moves_to_the_control_plane_tha
     ])  # fmt: skip
     auditor = Auditor(given, release("3.9"), "zookeeper", Assumptions((Faults(CrashKind.ONE_MACHINE),)), KEPT)
     _, remedy = advice_of(auditor.run((LOSS,)).of(LOSS))
-    assert (remedy.words, remedy.price) == ("kafka version=4.1", ("a migration from ZooKeeper to KRaft",))
+    words = "kafka version=4.1, eligible.leader.replicas.version=1"
+    assert (remedy.words, remedy.price) == (words, ("a migration from ZooKeeper to KRaft",))
 
 
 @pytest.mark.slow
 def test_an_upgrade_with_settings_comes_before_a_flush_and_is_to_the_first_release_that_will_do() -> None:
     audit = audit_of("3.9", (LOSS,), CrashKind.ONE_MACHINE, factor="2", least="2", acks="1")
     _, remedy = advice_of(audit.of(LOSS))
-    assert remedy.words == "kafka version=4.1, acks=all"
+    assert remedy.words == "kafka version=4.1, eligible.leader.replicas.version=1, acks=all"
 
 
 @pytest.mark.slow

@@ -88,3 +88,15 @@ def test_one_change_serves_every_required_answer_and_is_checked(tmp_path: Path) 
     again = Auditor(mended, release("4.1"), assumed=Assumptions(), runner=KEPT).run(required, advise=False)
     assert again.worst(required) is AuditVerdict.NO
     assert audit.worst(required) is AuditVerdict.YES
+
+
+def test_an_upgrade_and_a_feature_of_the_cluster_are_told_as_what_an_operator_does(tmp_path: Path) -> None:
+    """Neither is a line of a file; and the protocol in the file, which was taken for raised, has to be raised."""
+    path = tmp_path / "server.properties"
+    path.write_text("process.roles=broker\ninter.broker.protocol.version=3.9\n")
+    change = (("kafka version", "4.1"), ("eligible.leader.replicas.version", "1"))
+    assert patched(gather(read_all([path])), change).by_hand == (
+        f"upgrade to Kafka 4.1, and afterwards raise inter.broker.protocol.version ({path}:2)",
+        "eligible.leader.replicas.version=1, a feature of the cluster: kafka-features upgrade "
+        "--feature eligible.leader.replicas.version=1",
+    )

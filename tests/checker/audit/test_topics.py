@@ -8,6 +8,7 @@ from acked.checker.audit import keys
 from acked.checker.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
 from acked.checker.audit.clusters.topics import TopicGroup, groups_of, left_out
 from acked.checker.audit.entry import UNREAD, Scope, SettingEntry
+from acked.checker.audit.faults import CrashKind, Faults
 from acked.checker.audit.formats.described import described_entries
 from acked.checker.audit.gather import recognise
 from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
@@ -85,6 +86,22 @@ def test_one_topic_that_cannot_be_asked_about_leaves_the_others_their_answers_an
     text = topics_markdown(document)
     assert "9 replicas are more than acked can ask about" in text
     assert "left out: \\_\\_consumer\\_offsets" in text or "left out: __consumer_offsets" in text
+
+
+@pytest.mark.slow
+def test_who_loses_records_without_a_dying_machine_is_the_worst_and_the_verdict_has_the_faults_of_each() -> None:
+    """A topic of one replica has more cells that are a yes; but what decides counts first."""
+    unclean = {"replication.factor": "2", "unclean.leader.election.enable": "true"}
+    given = {"logs": {"replication.factor": "1"}, "payments": unclean}
+    known = [SettingEntry(key, value, "t", 1, Scope.TOPIC, name) for name, its in given.items() for key, value in its.items()]
+    questions, required = (AuditQuestion.LOSS, AuditQuestion.WRITES), (AuditQuestion.LOSS,)
+    asked = Asked(questions, required, Assumptions(of_loss=(Faults(CrashKind.ONE_MACHINE),)), False, "4.1", runner=KEPT)
+    audited = audit_groups(groups_of(recognise(known)), asked)
+    assert [one.group.topics for one in audited] == [("payments",), ("logs",)]
+    assert topics_document(audited, required, [])["verdict_in_words"] == (
+        "FAIL: 2 groups of topics (1, 2; 2 topics): 1: acknowledged records can be lost (faults: clean, one-machine); "
+        "2: acknowledged records can be lost (faults: one-machine)"
+    )
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from acked.reports.audit.overview import overview
 from acked.reports.audit.page import audit_page, topics_page
 from acked.reports.audit.sarif import audit_sarif
 from acked.reports.audit.stories import StoryPage, with_pages
-from acked.reports.audit.topics import print_topics, topics_markdown
+from acked.reports.audit.topics import print_topics, table_legend, topics_markdown
 from acked.reports.console import open_console
 
 
@@ -88,11 +88,14 @@ def test_junit_is_red_where_the_exit_code_is_and_nowhere_else() -> None:
         answer("loss", "clean", "yes"), answer("loss", "one-machine", "undecided"), answer("loss", "lossy", "yes", False),
         answer("writes", "clean", "yes"),
     )), (("secret",), None))  # fmt: skip
+    shown["verdict_in_words"] = "FAIL: 1 group"
+    shown["groups"][0]["audit"]["passed_over"] = [{"key": "ack.s", "file": "p", "line": 5}]
     root = ET.fromstring(audit_junit(shown))
     suite = root.find("testsuite")
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("5", "1", "2")
-    red = {case.get("name"): child.tag for case in suite for child in case if child.tag != "system-out"}
+    assert suite.findtext("system-out") == "FAIL: 1 group\npassed over (--lenient): ack.s (p:5)"
+    red = {case.get("name"): child.tag for case in suite.iter("testcase") for child in case if child.tag != "system-out"}
     assert red == {"loss (clean)": "failure", "loss (one-machine)": "error", "asked": "error"}
 
 
@@ -214,3 +217,26 @@ def test_the_table_of_groups_is_two_where_the_console_is_narrow() -> None:
     assert re.match(r" +lost", narrow[above + 4])
     assert narrow[above + 5].startswith("  1.")
     assert max(map(len, narrow[: above + 7])) <= 36
+
+
+def test_a_yes_that_is_not_required_is_a_note_even_where_its_faults_decide() -> None:
+    """Code scanning fails at an error: only what the exit code is red for may be one."""
+    document = {**audit(answer("loss", "clean", "yes"), answer("duplicates", "clean", "yes")), "settings": [], "findings": []}
+    for item in document["answers"]:
+        item |= {"causes": None, "no_cause": None, "remedy": None}
+
+    def levels(shown: dict[str, Any]) -> list[tuple[str, str]]:
+        log: Any = audit_sarif(shown, ["p"], "1")
+        return [(result["ruleId"], result["level"]) for result in log["runs"][0]["results"]]
+
+    assert levels(document) == [("audit/loss", "error"), ("audit/duplicates", "note")]
+    compared = groups((("orders",), document))
+    compared["groups"][0]["decides"] = False
+    assert {level for _, level in levels(compared)} == {"note"}
+
+
+def test_topics_that_are_not_asked_about_are_left_out_by_what_left_them_out() -> None:
+    document = {**groups((("orders",), None)), "left_out": ["__consumer_offsets", "logs"]}
+    assert table_legend(document)[1:] == [
+        "left out: __consumer_offsets (--internal asks about them too)", "left out: logs (--topic names another)"
+    ]  # fmt: skip
