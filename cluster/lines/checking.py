@@ -95,7 +95,7 @@ def check(paths: Sequence[str], topic: str, partition: int) -> Checked:
                 raise
             missing.append(str(error))
         counted.append(Counted(node, dict(node.met)))
-        missing += [*_firsts(gaps.found), *_unended(node)]
+        missing += [*_firsts(gaps.found), *_firsts(_unended(node))]
     unknown = [
         f"{one.file}:{one.line}: a line about {lines.name}, the first of {one.lines}, {one.why}: {one.text[:_SHOWN]}"
         for one in lines.unknown.values()

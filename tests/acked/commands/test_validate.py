@@ -72,6 +72,18 @@ def test_a_release_that_is_given_wins_and_the_difference_is_told(capsys: pytest.
     assert "by the rules of 3.9" in out
 
 
+def test_a_release_that_is_that_of_the_logs_is_no_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = ends(capsys, "validate", str(LINES / "k4-s1"), "-t", "t", "--kafka-version", "4.4", "-q")
+    assert (code, err) == (0, "")
+
+
+def test_a_setting_that_is_given_wins_and_the_difference_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = ends(capsys, "validate", str(LINES / "k4-s1"), "-t", "t", "-c", "min_insync_replicas=1", "-q")
+    assert code == 0
+    assert "the logs say min_insync_replicas = 2; 1 is taken, as asked for" in err
+    assert "by the rules of 4.4, min.insync.replicas=1: 29 events" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
@@ -79,7 +91,9 @@ def test_a_release_that_is_given_wins_and_the_difference_is_told(capsys: pytest.
         (["validate", str(LINES / "k4-s1" / "0.log.gz"), "-t", "t"], 150, "the logs begin in the middle"),
         (["validate", str(LINES / "k4-s1"), "-t", "orders"], 151, "no line of these logs tells of orders-0"),
         (["validate", str(LINES / "k4-s1"), "-t", "t", "-c", "min_insync=2"], 151, "partition has no constant 'min_insync'"),
-        (["validate", str(LINES / "k4-s1"), "-t", "t", "--kafka-version", "x"], 151, "'x' is not a release of Kafka"),
+        (["validate", str(LINES / "k4-s1"), "-t", "t", "--kafka-version", "x"], 151, "'x' is not a version of Kafka"),
+        (["validate", str(LINES / "k4-s1"), "-t", "t", "--kafka-version", "3.61"], 151, "Kafka 3.61 is not known here"),
+        (["observe", "--kafka-version", "5.0", "-t", "t"], 151, "Kafka 5.0 is not known here"),
         (["observe", "--kafka-version", "2.7", "-t", "t"], 151, "the lines of Kafka 2.7 are not known"),
         (["observe", "--kafka-version", "3.9", "-t", "t", "--log-format", "log4j2"], 151, "with log4j, not with log4j2"),
         (["observe", "-t", "t"], 151, "name it with --kafka-version"),
@@ -208,6 +222,7 @@ def test_acknowledged_records_decide_with_the_lines(tmp_path: Path, capsys: pyte
     code, out, _ = ends(capsys, "validate", str(LINES / "k4-s1"), "-t", "t", "-q", "--acknowledged", str(file))
     assert code == 12
     assert "1 acknowledged record is not there (its log ends at 2), at offsets 2" in out
+    assert "✗ NOT VALID: all 29 events are a behaviour of the model, and every promise holds, but acknowledged records" in out
 
 
 def test_what_follow_cannot_do_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -297,3 +297,15 @@ def test_a_running_cluster_is_told_by_kafka_configs() -> None:
     text = configuration((4, 1), Format.RUNNING, "orders")
     assert text.count("kafka-configs.sh") == 2
     assert "org.apache.kafka.storage.internals.log.UnifiedLog=TRACE" in text
+
+
+@pytest.mark.parametrize(
+    ("release", "commands", "about_controllers"),
+    [((2, 8, 2), 1, 0), ((3, 6, 2), 1, 1), ((3, 7, 1), 2, 1)],
+)
+def test_controllers_are_told_while_they_run_where_that_can_be(
+    release: tuple[int, ...], commands: int, about_controllers: int
+) -> None:
+    text = configuration(release, Format.RUNNING, "orders")
+    assert text.count("kafka-configs.sh") == commands
+    assert text.count("ReplicationControlManager=DEBUG") == about_controllers
