@@ -137,8 +137,8 @@ def _missing(counted: Sequence[Counted], name: str) -> list[str]:
         )
     if not together & {Tells.LEADER, Tells.FOLLOWER}:
         found.append(f"no broker tells that it leads or follows: give the brokers' files, with {STATE_CHANGE} at INFO")
-    if Tells.GOT in together and Tells.RECORDED not in together:
-        found.append(f"followers have answers to fetches, and no leader tells that it noted one; log {PARTITION} at DEBUG")
+    if {Tells.LEADER, Tells.FOLLOWER} <= together and Tells.RECORDED not in together:
+        found.append(f"brokers lead and follow, and no leader tells that it noted a fetch; log {PARTITION} at DEBUG")
     for item in counted:
         for needed, given, logger in _NEEDED:
             # A leader that has no record yet appends nothing, and nobody fetches from one that leads for a moment.

@@ -168,6 +168,7 @@ def with_lines(folder: Path, *lines: str, without: tuple[str, ...] = ()) -> Path
         ((), ("partitionEpoch: 0 -> 1", "partitionEpoch: 1, leader"), "lines are missing: change 1 of t-0 by"),
         ((), ("first offset: 1,",), "records are appended at offset 2, and the log ended at 1"),
         ((), ("Log loaded for partition",), "none before tells where the log ended"),
+        ((), ("Recorded replica", "replica log end offset"), "no leader tells that it noted a fetch; log kafka.cluster"),
         ((ENDS,), (), "the broker is told to end, and no line tells that it has shut down"),
         ((ENDS, STARTS), (), "the broker is told to end, and no line tells that it has shut down"),
         ((ENDS, HAS_ENDED, STARTS), (), ""),
