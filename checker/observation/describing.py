@@ -1,9 +1,9 @@
-"""What brokers and the controller hold in a state, in words with the brokers' own ids."""
+"""What brokers and the controller hold in a state, in words with the brokers' own ids, and what a line says of it."""
 
 from __future__ import annotations
 
 from acked.checker.observation.events import shown
-from acked.checker.observation.moves import Move
+from acked.checker.observation.moves import Move, Told
 from acked.checker.observation.subject import Subject
 from acked.model.concrete.program import State
 
@@ -59,3 +59,15 @@ def code_in_words(subject: Subject, leaf: int, code: int) -> str:
     if value is not None and concrete.layout.leaves[leaf].path[-1] == "leader":
         return str(subject.brokers[value])
     return str(value)
+
+
+def has_code(subject: Subject, leaf: int, code: int, what: str, told: object, before: bool = False) -> Told:
+    """That a leaf of the state has a code, before or after the steps; `what` and `told` are what the line says of it."""
+
+    def check(was: State, now: State) -> str | None:
+        found = was[leaf] if before else now[leaf]
+        if found == code:
+            return None
+        return f"the line says {what} {shown(told)}, and by the rules it is {code_in_words(subject, leaf, found)}"
+
+    return check

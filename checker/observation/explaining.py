@@ -7,10 +7,12 @@ has none which clause forbids it, or what the line tells that is not so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
-from acked.checker.observation.describing import code_in_words, involved_in_words, step_in_words
-from acked.checker.observation.events import Event, Says, shown
-from acked.checker.observation.moves import PASSED_OVER, Move, Told, Way, both, move
+from acked.checker.observation.deciding import Decisions
+from acked.checker.observation.describing import has_code, involved_in_words, step_in_words
+from acked.checker.observation.events import Event, Says
+from acked.checker.observation.moves import PASSED_OVER, Move, Plan, Told, Way, both, move
 from acked.checker.observation.subject import Subject
 from acked.model.concrete.program import State
 from acked.model.concrete.reading import Step
@@ -25,7 +27,9 @@ class Explainer:
         self._without = without
         self._found: list[str] | None = None
         self._steps: dict[tuple[str, tuple[tuple[str, Plain], ...]], Step | None] = {}
-        self._plans: dict[Says, Callable[[Event, State], Iterator[tuple[tuple[Move, ...], Told]]]] = {
+        self._is = partial(has_code, subject)
+        decisions = Decisions(subject)
+        self._plans: dict[Says, Callable[[Event, State], Iterator[Plan]]] = {
             Says.APPENDS: self._appends,
             Says.NOTES_FETCH: self._notes_fetch,
             Says.TAKES_ANSWER: self._takes_answer,
@@ -37,10 +41,10 @@ class Explainer:
             Says.RAISES_HW: self._raises_hw,
             Says.TRUNCATES: self._truncates,
             Says.RESTARTS: self._restarts,
-            Says.CHANGES: self._changes,
-            Says.COMMITS_ISR: self._commits_isr,
-            Says.FENCES: self._fences,
-            Says.UNFENCES: self._unfences,
+            Says.CHANGES: decisions.changes,
+            Says.COMMITS_ISR: decisions.commits_isr,
+            Says.FENCES: decisions.fences,
+            Says.UNFENCES: decisions.unfences,
         }
 
     def ways(self, event: Event, state: State) -> Iterator[Way]:
@@ -183,18 +187,7 @@ class Explainer:
 
         return check
 
-    def _is(self, leaf: int, code: int, what: str, told: object, before: bool = False) -> Told:
-        """That a leaf has a code, before or after the steps."""
-
-        def check(was: State, now: State) -> str | None:
-            found = was[leaf] if before else now[leaf]
-            if found == code:
-                return None
-            return f"the line says {what} {shown(told)}, and by the rules it is {code_in_words(self.subject, leaf, found)}"
-
-        return check
-
-    def _appends(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+    def _appends(self, event: Event, state: State) -> Iterator[Plan]:
         me = self._me(event)
         end = self.subject.at[me].end
         batch = event["next"] - event["offset"]
@@ -229,7 +222,7 @@ class Explainer:
         asks = event.get("asks_to_add")
         return () if asks is None else (move("AskToExpand", leader=leader, follower=self.subject.index.get(asks, -1)),)
 
-    def _notes_fetch(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+    def _notes_fetch(self, event: Event, state: State) -> Iterator[Plan]:
         leader, follower = self._me(event), self.subject.index.get(event["follower"])
         told = self._noted(event)
         if follower is None:
@@ -263,7 +256,7 @@ class Explainer:
 
         return check if event.get("cut") else both(check, self._raised(event))
 
-    def _takes_answer(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+    def _takes_answer(self, event: Event, state: State) -> Iterator[Plan]:
         told, leader = self._answered(event, by_itself=True), self.subject.index.get(event["leader"])
         if leader is None:
             yield (), told
@@ -281,7 +274,7 @@ class Explainer:
         yield (move("FetchAtOnce", end, **fetch),), told
         yield (move("FetchWhileHwWaits", end, **fetch),), told
 
-    def _leads(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+    def _leads(self, event: Event, state: State) -> Iterator[Plan]:
         me = self._me(event)
         place = self.subject.at[me]
         told = both(
@@ -294,7 +287,7 @@ class Explainer:
         yield (move("BecomeLeader", leader=me),), told
         yield from self._of_old(event, state)
 
-    def _follows(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+    def _follows(self, event: Event, state: State) -> Iterator[Plan]:
         me = self._me(event)
         place = self.subject.at[me]
         named = event.get("leader")
@@ -321,7 +314,7 @@ class Explainer:
                 yield (move("RegainSession", broker=me), follows), told
         yield from self._of_old(event, state)
 
-    def _of_old(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+    def _of_old(self, event: Event, state: State) -> Iterator[Plan]:
         """A broker that starts again hears of former epochs first, from its own copy of the metadata log (KRaft).
 
         That is no step: the model's brokers have the newest metadata at once. What it did in such a part is not explained.
@@ -330,7 +323,7 @@ class Explainer:
         if state[place.epoch] == 0 and event["epoch"] < state[self.subject.epoch]:
             yield (), self._is(place.end, event["offset"], "log end", event["offset"])
 
-    def _learns_isr(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+    def _learns_isr(self, event: Event, state: State) -> Iterator[Plan]:
         me = self._me(event)
         place = self.subject.at[me]
         parts = [self._is(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"])]
@@ -345,7 +338,7 @@ class Explainer:
             yield (move("LearnIsrWhileHwWaits", leader=me),), told
         yield (), told
 
-    def _asks_to_shrink(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+    def _asks_to_shrink(self, event: Event, state: State) -> Iterator[Plan]:
         me, followers = self._me(event), self.subject.mask(event["followers"])
         place = self.subject.at[me]
         isr = event.get("isr")
@@ -356,7 +349,7 @@ class Explainer:
             if self.subject.concrete.has(action):
                 yield (move(action, followers, leader=me),), told
 
-    def _asks_to_expand(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+    def _asks_to_expand(self, event: Event, state: State) -> Iterator[Plan]:
         me, follower = self._me(event), self.subject.index.get(event["follower"])
         if follower is None:
             yield (), lambda *_: f"broker {event['follower']} does not hold the partition"
@@ -366,7 +359,7 @@ class Explainer:
         if event.get("cut"):
             yield (move("FetchUnanswered", follower=follower, leader=me), asks), self._raised(event)
 
-    def _raises_hw(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+    def _raises_hw(self, event: Event, state: State) -> Iterator[Plan]:
         me = self._me(event)
         told = self._is(self.subject.at[me].hw, event["hw"], "HW", event["hw"])
         yield (), told
@@ -375,7 +368,7 @@ class Explainer:
                 if follower != me:
                     yield (move("FetchUnanswered", follower=follower, leader=me),), told
 
-    def _truncates(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+    def _truncates(self, event: Event, state: State) -> Iterator[Plan]:
         me = self._me(event)
         place = self.subject.at[me]
         told = self._is(place.end, event["to"], "that the log is cut to", event["to"])
@@ -404,7 +397,7 @@ class Explainer:
             return lambda *_: None
         return self._is(leaf, carried, "that the leader's HW was", carried, before)
 
-    def _restarts(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
+    def _restarts(self, event: Event, state: State) -> Iterator[Plan]:
         me = self._me(event)
         place = self.subject.at[me]
         end = state[place.end] if event.get("end") is None else event["end"]
@@ -418,83 +411,3 @@ class Explainer:
                 back.append((move("RestartUnnoticed", end, event["hw"], broker=me),))
         for plan in back:
             yield plan, told
-
-    # -- what the controller's lines tell -------------------------------------------------------------------------------
-
-    def _changes(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
-        subject, told = self.subject, self._committed(event)
-        was = state[subject.isr] if event.get("was") is None else subject.mask(event["was"])
-        isr = was if event.get("isr") is None else subject.mask(event["isr"])
-        leads = state[subject.leader] - 1
-        gone = [index for index in range(len(subject.brokers)) if (was & ~isr) >> index & 1]
-        leader = event.get("leader")
-        elected = [] if leader is None or leader < 0 else self._elections(leader)
-        lost = tuple(self._lost(index, state) for index in gone)
-        with_leader = (*lost, self._lost(leads, state)) if leads >= 0 and leads not in gone else lost
-        for away in dict.fromkeys((lost, with_leader)):
-            if leader is None or (leader >= 0 and subject.index.get(leader) == leads):
-                if event.get("recorded"):  # A record does not say who asked for a change.
-                    yield from self._commits_isr(event, state)
-                yield away, told
-            epoch = event.get("epoch")
-            if (leader is None and leads < 0) or (leader is not None and leader < 0):
-                yield away if epoch is None else (*away, move(PASSED_OVER, epoch)), told
-            for election in elected:
-                yield (*away, election), told
-                if away:
-                    yield (election, *away), told
-        if leader is None and was == isr:
-            for action in ("MoveDirectory", "ChangeConfiguration") if event.get("elr") == frozenset() else ():
-                yield (move(action),), told
-            yield (), told
-
-    def _lost(self, index: int, state: State) -> Move:
-        return move("LoseSession", broker=index)
-
-    def _elections(self, leader: int) -> list[Move]:
-        index = self.subject.index.get(leader)
-        if index is None:
-            return []
-        return [move(action, broker=index) for action in ("ElectLeader", "MoveLeadership", "ElectUncleanly")]
-
-    def _committed(self, event: Event) -> Told:
-        subject = self.subject
-        parts = []
-        if event.get("was") is not None:
-            parts.append(self._is(subject.isr, subject.mask(event["was"]), "that the ISR was", event["was"], before=True))
-        if event.get("isr") is not None:
-            parts.append(self._is(subject.isr, subject.mask(event["isr"]), "ISR", event["isr"]))
-        if event.get("epoch") is not None:
-            parts.append(self._is(subject.epoch, event["epoch"], "leader epoch", event["epoch"]))
-        if event.says is Says.CHANGES and event.get("leader") is not None:
-            leader = event["leader"]
-            code = 0 if leader < 0 else 1 + subject.index.get(leader, len(subject.brokers))
-            parts.append(self._is(subject.leader, code, "leader", leader))
-        if event.get("elr") is not None and subject.concrete.layout.leaves[subject.elr].cardinality > 1:
-            parts.append(self._is(subject.elr, subject.mask(event["elr"]), "ELR", event["elr"]))
-        return both(*parts)
-
-    def _commits_isr(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
-        asked = event.get("leader") if event.says is Says.COMMITS_ISR else None
-        # Where it is not told who asked, it was who leads.
-        leader = state[self.subject.leader] - 1 if asked is None else self.subject.index.get(asked, -1)
-        if leader < 0:
-            yield (), lambda *_: "nobody leads" if asked is None else f"broker {asked} does not hold the partition"
-            return
-        if self.subject.concrete.has("CommitAlterPartition"):
-            yield (move("CommitAlterPartition", leader=leader),), self._committed(event)
-
-    def _fences(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
-        index = self.subject.index.get(event["broker"])
-        if index is not None and not state[self.subject.isr] >> index & 1 and state[self.subject.leader] != index + 1:
-            yield (move("LoseSession", broker=index),), lambda *_: None
-        # Who is in the ISR leaves it in the change that the controller prints next, and who is gone already stays so.
-        yield (), lambda *_: None
-
-    def _unfences(self, event: Event, state: State) -> Iterator[tuple[tuple[Move, ...], Told]]:
-        index = self.subject.index.get(event["broker"])
-        if index is not None and state[self.subject.gone] >> index & 1 and not state[self.subject.at[index].down]:
-            yield (move("RegainSession", broker=index),), lambda *_: None
-        yield (), lambda *_: None
-
-

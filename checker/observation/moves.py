@@ -39,6 +39,10 @@ def move(action: str, *numbers: int, **bound: Plain) -> Move:
     return Move(action, tuple(bound.items()), numbers)
 
 
+Plan = tuple[tuple[Move, ...], Told]
+"""How an event may be explained: steps in a row, and what its line tells of the states before and after them."""
+
+
 @dataclass(frozen=True)
 class Way:
     """How an event is explained: the steps in a row, none where it only shows what is so, and the state after them."""

@@ -1,15 +1,19 @@
 """Whether recorded logs have what a validation needs: how often each kind of line was met at each node, and what is missing.
 
 `check` reads all files once. A layout without threads is an error as in a validation; this says what is missing, and names
-every wording that is not known, of which a validation tells the first.
+every line that is not understood, of which a validation tells the first. Gaps are seen by the numbers of the controller's
+changes and by the offsets at which a broker appends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-from acked.cluster.lines.facts import Lines, Node, files_of
+from acked.checker.errors import SpecUnreadable
+from acked.checker.observation.events import CONTROLLER as BY_CONTROLLER
+from acked.cluster.lines.facts import Fact, Lines, Node, files_of
+from acked.cluster.lines.joining import Joiner
 from acked.cluster.lines.recorded import nodes_of
 from acked.cluster.lines.wordings import CONTROLLER, FETCHER, LOGS, PARTITION, STATE_CHANGE, Tells
 
@@ -41,20 +45,86 @@ class Checked:
     missing: tuple[str, ...]
 
 
+@dataclass
+class _Gaps:
+    """What is missing between the lines of one node, by the offsets at which its log ends."""
+
+    found: list[str] = field(default_factory=list)
+    _end: int | None = None
+    """None where no line says so yet."""
+
+    def passed(self, facts: Iterable[Fact | None]) -> Iterator[Fact | None]:
+        """The same facts, looked at."""
+        for fact in facts:
+            if fact is not None:
+                self._look(fact)
+            yield fact
+
+    def _look(self, fact: Fact) -> None:
+        match fact.tells:
+            case None:
+                self._end = None
+            case Tells.OPENED:
+                self._end = fact.fields["end"]
+            case Tells.LOADED:
+                self._end = self._end or 0  # A log that is made, of which nothing else is told.
+            case Tells.CUT:
+                self._end = fact.fields["to"]
+            case Tells.APPENDED:
+                offset = fact.fields["offset"]
+                if offset != self._end:
+                    before = "none before tells where the log ended" if self._end is None else f"the log ended at {self._end}"
+                    text = f"lines are missing: this one tells that records are appended at offset {offset}, and {before}"
+                    self.found.append(f"{fact.file}:{fact.line}: {text}")
+                self._end = fact.fields["next"]
+
+
 def check(paths: Sequence[str], topic: str, partition: int) -> Checked:
     """Reads the files of all nodes, and says what is missing."""
     lines = Lines(topic, partition, keeps_unknown=True)
-    counted = []
+    counted, missing = [], []
+    versions: set[int] = set()
     for node in nodes_of(files_of(paths)):
-        for _ in lines.facts(node):
-            pass
+        gaps = _Gaps()
+        try:
+            for event in Joiner(node).events(gaps.passed(lines.facts(node))):
+                if event is not None and event.by == BY_CONTROLLER and "version" in event.fields:
+                    versions.add(event["version"])
+        except SpecUnreadable as error:
+            if node.number is not None:
+                raise
+            missing.append(str(error))
         counted.append(Counted(node, dict(node.met)))
+        missing += [*_firsts(gaps.found), *_firsts(_unended(node))]
     unknown = [
-        f"{one.file}:{one.line}: a line about {lines.name}, the first of {one.lines}, is worded in a way that acked does not "
-        f"know: {one.text[:_SHOWN]}"
+        f"{one.file}:{one.line}: a line about {lines.name}, the first of {one.lines}, {one.why}: {one.text[:_SHOWN]}"
         for one in lines.unknown.values()
     ]
-    return Checked(tuple(counted), (*unknown, *_missing(counted, lines.name)))
+    return Checked(tuple(counted), (*unknown, *_missing(counted, lines.name), *_not_told(versions, lines.name), *missing))
+
+
+def _firsts(found: Sequence[str]) -> list[str]:
+    return [] if not found else [found[0] if len(found) == 1 else f"{found[0]} (the first of {len(found)} such places)"]
+
+
+def _not_told(versions: set[int], name: str) -> list[str]:
+    """The controller's changes that no line tells, by their numbers."""
+    gone = sorted(set(range(min(versions), max(versions))) - versions) if versions else []
+    if not gone:
+        return []
+    named = f"change {gone[0]}" if len(gone) == 1 else f"{len(gone)} changes, the first of which is {gone[0]},"
+    return [f"lines are missing: {named} of {name} by the controller (by its partition epoch) is in no line"]
+
+
+def _unended(node: Node) -> list[str]:
+    """Controlled shutdowns of a broker whose last lines are missing."""
+    if not node.met.keys() & {Tells.LEADER, Tells.FOLLOWER}:
+        return []
+    return [
+        f"{place}: the broker is told to end, and no line tells that it has shut down: it was killed meanwhile, or its last "
+        "lines are lost, as they may be from 4.0 on without shutdownHook=disable in log4j2's file"
+        for place in (*node.unended, *([] if node.ending is None else [node.ending]))
+    ]
 
 
 def _missing(counted: Sequence[Counted], name: str) -> list[str]:
@@ -67,8 +137,8 @@ def _missing(counted: Sequence[Counted], name: str) -> list[str]:
         )
     if not together & {Tells.LEADER, Tells.FOLLOWER}:
         found.append(f"no broker tells that it leads or follows: give the brokers' files, with {STATE_CHANGE} at INFO")
-    if Tells.GOT in together and Tells.RECORDED not in together:
-        found.append(f"followers have answers to fetches, and no leader tells that it noted one; log {PARTITION} at DEBUG")
+    if {Tells.LEADER, Tells.FOLLOWER} <= together and Tells.RECORDED not in together:
+        found.append(f"brokers lead and follow, and no leader tells that it noted a fetch; log {PARTITION} at DEBUG")
     for item in counted:
         for needed, given, logger in _NEEDED:
             # A leader that has no record yet appends nothing, and nobody fetches from one that leads for a moment.

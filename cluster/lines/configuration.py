@@ -47,6 +47,8 @@ COST = (
 )
 """Measured with 3.9.1 and 4.4.0, three brokers and one controller on two cores, synchronous appenders."""
 
+FIRST_WITH_CONTROLLER_LEVELS = (3, 7)
+"""The first whose controllers' levels can be changed while they run (KIP-919)."""
 FIRST_WITH_LOG4J2 = (4, 0)
 FIRST_WITH_NEW_LOG = (4, 1)
 """4.0 has the old logger for appends, and the new one for what is loaded."""
@@ -128,13 +130,22 @@ def _log4j2(release: tuple[int, ...], topic: str) -> str:
 
 
 def _running(release: tuple[int, ...]) -> str:
-    """Commands for a cluster that runs, and whose layout names the thread already; not tried on a real cluster yet."""
+    """Commands for a cluster that runs, and whose layout names the thread already. Tried on a real 3.9.1 and 4.1.0."""
     levels = ",".join(f"{name}={level}" for name, level in loggers(release) if name != CONTROLLER_LOGGER[0])
     alter = "--entity-type broker-loggers --entity-name ID --alter --add-config"
-    return (
-        "# For a cluster whose layout names the thread ([%t]) already; else files are needed. Not tried on a cluster yet.\n"
-        "# For each broker:\n"
+    text = (
+        "# For a cluster whose layout names the thread ([%t]) already; else files are needed.\n"
+        "# A logger that has not been used is refused (Invalid broker logger), and the whole command with it: a broker must\n"
+        "# lead one partition and follow another before. Levels are lost when a node starts again (KIP-412).\n"
+        "# For each broker, before the topic is made:\n"
         f"kafka-configs.sh --bootstrap-server HOST:PORT {alter} {levels}\n"
-        "# For each controller:\n"
-        f"kafka-configs.sh --bootstrap-controller HOST:PORT {alter} {'='.join(CONTROLLER_LOGGER)}\n"
     )
+    if release < FIRST_WITH_KRAFT:
+        return text
+    if release < FIRST_WITH_CONTROLLER_LEVELS:
+        return (
+            f"{text}# Levels of controllers can be changed from 3.7 on (KIP-919). Until then give this in its own "
+            f"file, and start each again:\n# log4j.logger.{'='.join(CONTROLLER_LOGGER)}\n"
+        )
+    controllers = f"kafka-configs.sh --bootstrap-controller HOST:PORT {alter} {'='.join(CONTROLLER_LOGGER)}\n"
+    return f"{text}# For each controller:\n{controllers}"

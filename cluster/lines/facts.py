@@ -29,6 +29,9 @@ NODE = re.compile(
     r"|\[Controller (?:id=)?)(\d+)"
 )
 STARTED = "Registered signal handlers for TERM"
+ENDING = "Terminating process due to signal SIGTERM"
+ENDED = " shut down completed"
+"""What a process says when it is told to end, and when a broker has: log4j2's own shutdown hook may stop it in between."""
 CALLBACK = " callback for "
 """What ZooKeeper's controller says of brokers that come and go."""
 VERSION = "Kafka version: "
@@ -36,6 +39,7 @@ CREATED_LOG = "Created log for partition "
 BROKER_MIN_ISR = re.compile(r"(?:^\t|: |, )min\.insync\.replicas (?:=|->) (\d+)")
 TOPIC_MIN_ISR = re.compile(r"min\.insync\.replicas=(\d+)")
 NUMBERS = re.compile(r"\d+")
+_LOGGER = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, sorted(STRICT)))})(?![\w.$])")
 STDIN = "-"
 SEGMENT = re.compile(r"\d{20}\.log")
 _SAME = 40
@@ -83,22 +87,27 @@ class Node:
     topic_settings: dict[str, int] = field(default_factory=dict)
     met: dict[Tells, int] = field(default_factory=dict)
     lines: int = 0
+    ending: str | None = None
+    """The line at which its process is told to end, until one says that it has."""
+    unended: list[str] = field(default_factory=list)
+    """Such lines of former processes that no line says have ended."""
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """A line of a wording that is not known, the first of `lines`."""
+    """A line that is not understood, the first of `lines`; `why` in words."""
 
     file: str
     line: int
     text: str
+    why: str
     lines: int
 
 
 class Lines:
     """The wordings of one partition, ready to read lines with.
 
-    A wording that is not known is an error, or with `keeps_unknown` kept in `unknown`, a line of each kind.
+    A line that is not understood is an error, or with `keeps_unknown` kept in `unknown`, one of each kind.
     """
 
     def __init__(
@@ -142,6 +151,10 @@ class Lines:
                             yield fact
                     elif VERSION in text or text[:1] == "\t" or "Updating cluster" in text:
                         self._note_setting(node, text)
+                    elif ENDING in text:
+                        node.ending = f"{file}:{number}"
+                    elif ENDED in text:
+                        node.ending = None
 
     def _opened(self, file: str, is_last: bool) -> AbstractContextManager[Iterable[str | None]]:
         if self._following is None:
@@ -161,6 +174,9 @@ class Lines:
                 self._seconds.clear()
         said = message[message.find("] ") + 2 :] if message[:1] == "[" else message
         if said.startswith(STARTED):
+            if node.ending is not None:
+                node.unended.append(node.ending)
+                node.ending = None
             return Fact(None, at + int(ms), thread, {}, file, number, text)
         if said.startswith(CREATED_LOG) and self._about.search(said) and (found := TOPIC_MIN_ISR.search(said)):
             node.topic_settings["min_insync_replicas"] = int(found[1])
@@ -171,27 +187,25 @@ class Lines:
                 if tells is Tells.NOTHING:
                     return None
                 if tells in _MAY_REASSIGN and reassigns(said):
-                    return self._does_not_understand(file, number, text, "tells of a reassignment, which acked does not read")
+                    self._does_not_understand(file, number, text, said, "tells of a reassignment, which acked does not read")
+                    return None
                 fields = {key: _value(key, value) for key, value in match.groupdict().items() if value is not None}
                 if tells in (Tells.GOT, Tells.TRUNCATING):
                     fields["leader"] = int(NUMBERS.findall(message[message.find("leaderId=") :])[0])
                 return Fact(tells, at + int(ms), thread, fields, file, number, text)
         if logger in STRICT and self._is_unknown(message):
-            if self._keeps_unknown:
-                kind = NUMBERS.sub("", said)[:_SAME]
-                known = self.unknown.get(kind, Unknown(file, number, text.strip(), 0))
-                self.unknown[kind] = replace(known, lines=known.lines + 1)
-                return None
-            return self._does_not_understand(file, number, text, "is worded in a way that acked does not know")
+            self._does_not_understand(file, number, text, said, "is worded in a way that acked does not know")
         return None
 
-    def _does_not_understand(self, file: str, number: int, text: str, why: str) -> Fact | None:
-        """An error, because what the line tells would be lost; not where lines are only counted."""
-        if self._keeps_unknown:
-            return None
-        raise SpecUnreadable(
-            f"{file}:{number}: a line about {self.name} {why}, so what it tells would be lost: {text.strip()[:300]}"
-        )
+    def _does_not_understand(self, file: str, number: int, text: str, said: str, why: str) -> None:
+        """An error, because what the line tells would be lost; where lines are only counted one of each kind is kept."""
+        if not self._keeps_unknown:
+            raise SpecUnreadable(
+                f"{file}:{number}: a line about {self.name} {why}, so what it tells would be lost: {text.strip()[:300]}"
+            )
+        kind = NUMBERS.sub("", said)[:_SAME]
+        known = self.unknown.get(kind, Unknown(file, number, text.strip(), why, 0))
+        self.unknown[kind] = replace(known, lines=known.lines + 1)
 
     def _is_about(self, tells: Tells, logger: str, message: str, match: re.Match[str]) -> bool:
         """Whether a line whose text would fit is about this partition: its prefix says so, where it has one."""
@@ -205,11 +219,17 @@ class Lines:
         )
 
     def _refuse_layout(self, file: str, number: int, text: str) -> None:
+        """Refuses a line of one of the loggers in another layout; those of stack traces are no lines."""
         default = KAFKA_DEFAULT.match(text.rstrip())
         if default is not None and default[2] in STRICT:
             raise SpecUnreadable(
                 f"{file}:{number}: the lines of this file do not name their threads, without which those of one step cannot "
                 "be told from another's; log with the pattern that `acked observe` prints"
+            )
+        if _LOGGER.search(text) and self._is_unknown(text):
+            raise SpecUnreadable(
+                f"{file}:{number}: this line about {self.name} has another layout than the one that `acked observe` prints, "
+                f"so what it tells would be lost: {text.strip()[:300]}"
             )
 
     def _note_setting(self, node: Node, text: str) -> None:

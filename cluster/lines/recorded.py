@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 
@@ -76,8 +76,8 @@ class Recording:
         if first.says is not Says.CREATES:
             raise SpecUnreadable(
                 f"{first.file}:{first.line}: the logs begin in the middle: the first line about {self.name} is not the "
-                "controller's that makes it, so what brokers held before is not known; give all files of all nodes, those of "
-                "the controllers too, from the creation of the topic on"
+                "controller's that makes it, so what brokers held before is not known; give all files of all nodes, one node "
+                "a file, those of the controllers too, from the creation of the topic on"
             )
         self._version = first.get("version", -1)
         settings: dict[str, int] = {}
@@ -104,14 +104,14 @@ class Recording:
         self._waits, self._begun = 0, (first,)
         return replace(made, at=made.at + shift)
 
-    def about(self, rules: str, begun: Begun) -> str:
-        """What was read, in words."""
+    def about(self, rules: str, begun: Begun, settings: Mapping[str, object]) -> str:
+        """What was read, in words; `settings` are those that the rules were read with."""
         nodes = [node for node in self.nodes if node.number is not None]
         lines, files = sum(node.lines for node in nodes), sum(len(node.files) for node in nodes)
         release = f"Kafka {', '.join(begun.releases)}" if begun.releases else "an unnamed release of Kafka"
-        settings = "".join(f", {name.replace('_', '.')}={value}" for name, value in begun.settings.items())
+        given = "".join(f", {_setting(name, value)}" for name, value in settings.items())
         return (
-            f"{self.name} of {release}, by the rules of {rules}{settings}: {self.events_read:,} events in {lines:,} lines of "
+            f"{self.name} of {release}, by the rules of {rules}{given}: {self.events_read:,} events in {lines:,} lines of "
             f"{files} files of {len(nodes)} nodes"
         )
 
@@ -167,6 +167,12 @@ class Recording:
                     f"{event.file}:{event.line}: the line says {name} {shown(told)}, and the metadata log says {name} "
                     f"{shown(recorded)} of the same change: {record.text}; they are not of one run"
                 )
+
+
+def _setting(name: str, value: object) -> str:
+    """A constant and its value, as Kafka calls it where it is one that start-up lines tell."""
+    called = name.replace("_", ".") if name == "min_insync_replicas" else name
+    return f"{called}={str(value).lower() if isinstance(value, bool) else value}"
 
 
 def _told(events: Iterator[Event | None]) -> Iterator[Event]:

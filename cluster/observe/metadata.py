@@ -168,8 +168,10 @@ def _event(known: _Partition, value: bytes, at: int, file: str, offset: int) -> 
         case Kind.PARTITION | Kind.PARTITION_CHANGE:
             number, topic = fields.number("i"), fields.raw(16)
             if number == known.number and topic in known.ids:
-                told = _created(known, fields, version) if kind == Kind.PARTITION else _changed(known, fields)
-                says = Says.CREATES if kind == Kind.PARTITION else Says.CHANGES
+                if kind == Kind.PARTITION:
+                    says, told = Says.CREATES, _created(known, fields, version)
+                else:
+                    says, told = Says.CHANGES, _changed(known, fields, f"{file}: the record at offset {offset}")
                 return Event(at, CONTROLLER, says, told, file, offset, _text(says, told, offset))
         case Kind.FENCE_BROKER | Kind.UNFENCE_BROKER | Kind.REGISTRATION_CHANGE:
             broker = fields.number("i")
@@ -192,15 +194,15 @@ def _created(known: _Partition, fields: _Fields, version: int) -> dict[str, Any]
     }  # fmt: skip
 
 
-def _changed(known: _Partition, fields: _Fields) -> dict[str, Any]:
+def _changed(known: _Partition, fields: _Fields, where: str) -> dict[str, Any]:
     """A change: what it does not name stays; the leader epoch rises where it names one (`PartitionRegistration.merge`)."""
     tags = fields.tagged()
     replicas = tags[2].brokers() if 2 in tags else None
     moving = [tags[tag].brokers() for tag in (3, 4) if tag in tags]  # Those that are removed, and those that are added.
     if any(moving) or (replicas is not None and set(replicas) != known.replicas):
         raise SpecUnreadable(
-            f"the metadata log tells of a reassignment of {known.topic}-{known.number}, which acked does not read, so what "
-            "it tells would be lost"
+            f"{where} of the metadata log tells of a reassignment of {known.topic}-{known.number}, which acked does not "
+            "read, so what it tells would be lost"
         )
     was, leader = known.isr, tags[1].number("i") if 1 in tags else _NO_CHANGE
     isr = tags[0].brokers() if 0 in tags else None

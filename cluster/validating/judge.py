@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event as Flag
 
+from acked.checker.audit.keys import NEWEST, release
 from acked.checker.errors import ConfigurationError
-from acked.checker.observation.subject import Subject
+from acked.checker.observation.subject import Subject, rules_of
 from acked.checker.observation.validation import Verdict, validate
 from acked.checker.observation.walking import WINDOW, Walk
 from acked.cluster.lines.following import Following
 from acked.cluster.lines.recorded import Begun, Recording
 from acked.cluster.observe.acknowledged import Presence, look_for, read_acknowledged
 from acked.cluster.observe.directories import Compared, compare, decided, find_directories, folders_of
+from acked.model.partition.versions import LATEST
 
 LIVE_WINDOW = 500
 """Steps that can be taken back of a run that goes on: promises are checked so many steps late."""
@@ -125,23 +127,33 @@ def judge(
             compared = compare(folders, verdict.held, max(held.hw for held in verdict.held))
         if asked.acknowledged is not None:
             presence = look_for(read_acknowledged(asked.acknowledged), verdict.held, verdict.in_sync, folders)
-    return Judged(verdict, recording.about(subject.rules, begun), compared, presence)
+    about = recording.about(subject.rules, begun, {**begun.settings, **asked.settings})
+    return Judged(verdict, about, compared, presence)
 
 
 def subject_of(
     begun: Begun, version: str | None, settings: Mapping[str, object], said: Callable[[str], None]
 ) -> Subject:
-    """The rules of the release that is named, else of the one in the logs; a difference is told."""
-    release = version or (begun.releases[0] if begun.releases else None)
-    if release is None:
+    """The rules of the release that is named, else of the one in the logs, and the settings; differences are told."""
+    of = f"the logs are of Kafka {', '.join(begun.releases)}"
+    if version is not None:
+        number = release(version)
+        named = NEWEST if number.name == LATEST else number.name
+        same = (f"{logged}.".startswith(f"{named}.") and rules_of(logged) == rules_of(named) for logged in begun.releases)
+        if begun.releases and not any(same):
+            said(f"{of}; the rules of {rules_of(named)} are taken, as asked for")
+    elif begun.releases:
+        named = begun.releases[0]
+        if len(begun.releases) > 1:
+            said(f"{of}; the rules of {named} are taken")
+    else:
         raise ConfigurationError(
             "no start-up line in these logs says which release of Kafka the brokers are; name it with --kafka-version"
         )
-    if version is not None and begun.releases and version not in begun.releases:
-        said(f"the logs are of Kafka {', '.join(begun.releases)}; the rules of {version} are taken, as asked for")
-    elif version is None and len(begun.releases) > 1:
-        said(f"the logs are of Kafka {', '.join(begun.releases)}; the rules of {release} are taken")
+    for name, value in settings.items():
+        if name in begun.settings and begun.settings[name] != value:
+            said(f"the logs say {name} = {begun.settings[name]}; {value} is taken, as asked for")
     brokers = sorted(begun.created["replicas"])
-    return Subject(release, brokers, {**begun.settings, **settings})
+    return Subject(named, brokers, {**begun.settings, **settings})
 
 

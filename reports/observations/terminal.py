@@ -8,7 +8,7 @@ from acked.checker.observation.events import Event
 from acked.checker.observation.validation import Verdict
 from acked.cluster.validating.judge import Judged
 from acked.reports.console import clean, glyphs_of, put_paragraph
-from acked.reports.observations.words import LIMITS, LIMITS_OF_LINES, headline, promise_counts, where, who
+from acked.reports.observations.words import LIMITS, LIMITS_OF_LINES, heading, promise_counts, where, who
 from acked.reports.units import count
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _LONGEST = 400
 def print_judged(console: Console, judged: Judged) -> None:
     """What lines, disks and producers say together."""
     glyphs, compared, presence = glyphs_of(console), judged.compared, judged.presence
-    print_verdict(console, judged.verdict, judged.about)
+    _print_verdict(console, judged)
     found: list[tuple[tuple[str, ...], str]] = []
     if compared is not None:
         batches, brokers = count(compared.batches), ", ".join(map(str, compared.brokers)) or "none"
@@ -50,12 +50,11 @@ def print_judged(console: Console, judged: Judged) -> None:
     put_paragraph(console, limits, "dim", first=_INDENT, rest=_INDENT)
 
 
-def print_verdict(console: Console, verdict: Verdict, about: str) -> None:
-    """The verdict of a validation; `about` says what was read."""
-    glyphs = glyphs_of(console)
-    sign, style = (glyphs.good, "bold green") if verdict.is_valid else (glyphs.bad, "bold red")
-    put_paragraph(console, f"{sign} {headline(verdict)}", style, rest=_INDENT)
-    put_paragraph(console, about, "dim", first=_INDENT, rest=_INDENT)
+def _print_verdict(console: Console, judged: Judged) -> None:
+    glyphs, verdict = glyphs_of(console), judged.verdict
+    sign, style = (glyphs.good, "bold green") if judged.is_valid else (glyphs.bad, "bold red")
+    put_paragraph(console, f"{sign} {heading(judged)}", style, rest=_INDENT)
+    put_paragraph(console, judged.about, "dim", first=_INDENT, rest=_INDENT)
     console.print()
     if verdict.stuck is not None:
         _print_stuck(console, verdict)

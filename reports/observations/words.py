@@ -6,7 +6,7 @@ from datetime import datetime
 
 from acked.checker.observation.events import CONTROLLER, Event, shown
 from acked.checker.observation.validation import Verdict
-from acked.cluster.validating.judge import SoFar
+from acked.cluster.validating.judge import Judged, SoFar
 from acked.reports.units import count, plural
 
 LIMITS_OF_LINES = (
@@ -26,6 +26,19 @@ def headline(verdict: Verdict) -> str:
     if verdict.broken is not None:
         return f"PROMISE BROKEN: {events} are a behaviour of the model, in which {verdict.broken.promise} does not hold"
     return f"VALID: all {events} are a behaviour of the model, and every promise holds on the way"
+
+
+def heading(judged: Judged) -> str:
+    """What lines, disks and producers say together, in a sentence: valid lines alone do not make a run so."""
+    if judged.is_valid or not judged.verdict.is_valid:
+        return headline(judged.verdict)
+    wrong = ["disks differ"] if judged.compared is not None and judged.compared.differences else []
+    if judged.presence is not None and judged.presence.missing:
+        wrong.append("acknowledged records are missing")
+    elif judged.presence is not None and not judged.presence.brokers:
+        wrong.append("no broker is in sync, at which acknowledged records could be looked for")
+    events = plural(judged.verdict.explained, "event")
+    return f"NOT VALID: all {events} are a behaviour of the model, and every promise holds, but {' and '.join(wrong)}"
 
 
 def so_far(now: SoFar) -> str:

@@ -8,6 +8,7 @@ from acked.asking.completion import known_releases
 from acked.asking.options import shows
 from acked.asking.output import Output, put_text, say
 from acked.checker.errors import ConfigurationError, ExitCode
+from acked.model.partition.versions import LATEST
 
 
 @click.command(short_help="Print the logging configuration that `acked validate` needs.")
@@ -30,7 +31,7 @@ def observe(
 
     Five loggers (of 2.8, which is read with ZooKeeper, other ones), a layout that names the thread, and filters for lines
     that come often and are not needed. With --check no configuration is printed: LOGS, files and folders of all nodes, are
-    read, lines are counted by what they tell, and what is missing is named.
+    read, lines are counted by what they tell, and what is missing or not understood is named.
 
     \b
     acked observe --kafka-version 3.9 --topic orders > observe.properties
@@ -45,11 +46,11 @@ def observe(
         raise ConfigurationError("LOGS are read with --check; without it only the configuration is printed")
     if version is None:
         raise ConfigurationError("which release the brokers are decides how they log; name it with --kafka-version")
-    from acked.checker.observation.subject import rules_of
+    from acked.checker.audit.keys import NEWEST, release
     from acked.cluster.lines.configuration import COST, Format, configuration, is_read
 
-    rules_of(version)
-    numbers = tuple(int(part) for part in version.split("-")[0].split("."))
+    number = release(version)
+    numbers = release(NEWEST).numbers if number.name == LATEST else number.numbers
     if not any(is_read(numbers, with_kraft) for with_kraft in (True, False)):
         raise ConfigurationError(
             f"the lines of Kafka {version} are not known; validation reads those of 2.8 with ZooKeeper and of KRaft "

@@ -53,11 +53,11 @@ def validate(
 ) -> int:  # fmt: skip
     """Say whether the logs of a cluster are a behaviour of the model, or which line no behaviour explains.
 
-    LOGS are the files of all brokers and controllers, rotated and compressed ones too, folders of them, or `-` for stdin,
-    from the creation of the topic on, written with the configuration that `acked observe` prints. Every line about the
-    partition is explained as steps of `partition`, in an order in which they may have happened, and promises are checked on
-    the way. If no behaviour explains a line, the answer names it, with the clause of the rules that forbids it and what else
-    might come next.
+    LOGS are the files of all brokers and controllers, one node a file, rotated and compressed ones too, folders of them, or
+    `-` for one node's lines on stdin, from the creation of the topic on, written with the configuration that `acked observe`
+    prints. Every line about the partition is explained as steps of `partition`, in an order in which they may have happened,
+    and promises are checked on the way. If no behaviour explains a line, the answer names it, with the clause of the rules
+    that forbids it and what else might come next.
 
     \b
     acked observe --kafka-version 4.1 --topic orders          how brokers are told to log it

@@ -72,6 +72,18 @@ def test_a_release_that_is_given_wins_and_the_difference_is_told(capsys: pytest.
     assert "by the rules of 3.9" in out
 
 
+def test_a_release_that_is_that_of_the_logs_is_no_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = ends(capsys, "validate", str(LINES / "k4-s1"), "-t", "t", "--kafka-version", "4.4", "-q")
+    assert (code, err) == (0, "")
+
+
+def test_a_setting_that_is_given_wins_and_the_difference_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = ends(capsys, "validate", str(LINES / "k4-s1"), "-t", "t", "-c", "min_insync_replicas=1", "-q")
+    assert code == 0
+    assert "the logs say min_insync_replicas = 2; 1 is taken, as asked for" in err
+    assert "by the rules of 4.4, min.insync.replicas=1: 29 events" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
@@ -79,7 +91,9 @@ def test_a_release_that_is_given_wins_and_the_difference_is_told(capsys: pytest.
         (["validate", str(LINES / "k4-s1" / "0.log.gz"), "-t", "t"], 150, "the logs begin in the middle"),
         (["validate", str(LINES / "k4-s1"), "-t", "orders"], 151, "no line of these logs tells of orders-0"),
         (["validate", str(LINES / "k4-s1"), "-t", "t", "-c", "min_insync=2"], 151, "partition has no constant 'min_insync'"),
-        (["validate", str(LINES / "k4-s1"), "-t", "t", "--kafka-version", "x"], 151, "'x' is not a release of Kafka"),
+        (["validate", str(LINES / "k4-s1"), "-t", "t", "--kafka-version", "x"], 151, "'x' is not a version of Kafka"),
+        (["validate", str(LINES / "k4-s1"), "-t", "t", "--kafka-version", "3.61"], 151, "Kafka 3.61 is not known here"),
+        (["observe", "--kafka-version", "5.0", "-t", "t"], 151, "Kafka 5.0 is not known here"),
         (["observe", "--kafka-version", "2.7", "-t", "t"], 151, "the lines of Kafka 2.7 are not known"),
         (["observe", "--kafka-version", "3.9", "-t", "t", "--log-format", "log4j2"], 151, "with log4j, not with log4j2"),
         (["observe", "-t", "t"], 151, "name it with --kafka-version"),
@@ -125,6 +139,50 @@ def test_what_logs_lack_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert says in out
 
 
+TIME = "2026-11-22 23:00:00.000"
+SIGNALS = "org.apache.kafka.common.utils.LoggingSignalHandler"
+ENDS = f"{TIME} INFO [SIGTERM handler] {SIGNALS} Terminating process due to signal SIGTERM"
+HAS_ENDED = f"{TIME} INFO [kafka-shutdown-hook] kafka.server.BrokerServer [BrokerServer id=0] shut down completed"
+STARTS = f"{TIME} INFO [main] {SIGNALS} Registered signal handlers for TERM, INT, HUP"
+MOVES = (
+    f"{TIME} DEBUG [x] org.apache.kafka.controller.ReplicationControlManager [QuorumController id=100] partition change for "
+    "t-0 with topic ID WSRML-6NQISUhUZmrIBTvg: replicas: [0, 1, 2] -> [0, 1], partitionEpoch: 2 -> 3"
+)
+TALKS = f"{TIME} DEBUG [x] kafka.cluster.Partition [Partition t-0 broker=0] Watermark is now at"
+
+
+def with_lines(folder: Path, *lines: str, without: tuple[str, ...] = ()) -> Path:
+    """The files of a run in which broker 0 prints some lines at its end, and nodes leave some out."""
+    for file in (LINES / "k4-s3").iterdir():
+        text = gzip.decompress(file.read_bytes()).decode()
+        kept = [line for line in text.splitlines() if not any(part in line for part in without)]
+        (folder / file.name.removesuffix(".gz")).write_text("\n".join(kept) + "\n", "utf-8")
+    with (folder / "0.log").open("a", encoding="utf-8") as last:
+        last.write("".join(f"{line}\n" for line in lines))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("lines", "without", "says"),
+    [
+        ((), ("partitionEpoch: 0 -> 1", "partitionEpoch: 1, leader"), "lines are missing: change 1 of t-0 by"),
+        ((), ("first offset: 1,",), "records are appended at offset 2, and the log ended at 1"),
+        ((), ("Log loaded for partition",), "none before tells where the log ended"),
+        ((), ("Recorded replica", "replica log end offset"), "no leader tells that it noted a fetch; log kafka.cluster"),
+        ((ENDS,), (), "the broker is told to end, and no line tells that it has shut down"),
+        ((ENDS, STARTS), (), "the broker is told to end, and no line tells that it has shut down"),
+        ((ENDS, HAS_ENDED, STARTS), (), ""),
+        ((MOVES,), (), "the first of 1, tells of a reassignment, which acked does not read"),
+        ((f"{TALKS} 7", f"{TALKS} 8"), (), "the first of 2, is worded in a way that acked does not know"),
+    ],
+)  # fmt: skip
+def test_lines_that_are_missing_or_not_understood_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: tuple[str, ...], without: tuple[str, ...], says: str
+) -> None:
+    code, out, _ = ends(capsys, "observe", str(with_lines(tmp_path, *lines, without=without)), "--topic", "t", "--check")
+    assert (code, says in out) == (150 if says else 0, True), out
+
+
 def test_a_page_shows_the_steps_before_the_line_the_line_and_why_it_is_not_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,6 +223,7 @@ def test_acknowledged_records_decide_with_the_lines(tmp_path: Path, capsys: pyte
     code, out, _ = ends(capsys, "validate", str(LINES / "k4-s1"), "-t", "t", "-q", "--acknowledged", str(file))
     assert code == 12
     assert "1 acknowledged record is not there (its log ends at 2), at offsets 2" in out
+    assert "✗ NOT VALID: all 29 events are a behaviour of the model, and every promise holds, but acknowledged records" in out
 
 
 def test_what_follow_cannot_do_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -143,6 +143,7 @@ def test_a_line_about_the_partition_in_unknown_words_is_an_error_that_shows_it(t
         f"{TIME} DEBUG [x] kafka.cluster.Partition [Partition a.t-0 broker=0] Watermark is now at 7",
         f"{TIME} DEBUG [x] some.other.Logger of broker 0 about t-0",
         "java.lang.IllegalStateException: of broker 0 about t-0",
+        "\tat kafka.cluster.Partition.makeLeader(Partition.scala:700) of broker 0 about t-0",
     ],
 )
 def test_lines_about_other_partitions_and_of_other_loggers_are_passed_over(tmp_path: Path, line: str) -> None:
@@ -152,6 +153,19 @@ def test_lines_about_other_partitions_and_of_other_loggers_are_passed_over(tmp_p
 def test_kafkas_own_layout_is_refused_because_it_names_no_thread(tmp_path: Path) -> None:
     line = "[2026-11-22 12:00:00,000] DEBUG [Partition t-0 broker=0] Recorded replica 1 … (kafka.cluster.Partition)"
     with pytest.raises(SpecUnreadable, match="do not name their threads"):
+        read(tmp_path, line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"{TIME} DEBUG kafka.cluster.Partition [Partition t-0 broker=0] Recorded replica 1 log end offset (LEO) position 1",
+        "12:00:00.000 [x] DEBUG kafka.cluster.Partition: [Partition t-0 broker=0] Recorded replica 1 log end offset",
+        '{"level": "DEBUG", "logger": "kafka.cluster.Partition", "message": "[Partition t-0 broker=0] Recorded replica 1"}',
+    ],
+)
+def test_another_layout_is_refused_and_not_passed_over(tmp_path: Path, line: str) -> None:
+    with pytest.raises(SpecUnreadable, match=r"0\.log:1: this line about t-0 has another layout"):
         read(tmp_path, line)
 
 
@@ -283,3 +297,15 @@ def test_a_running_cluster_is_told_by_kafka_configs() -> None:
     text = configuration((4, 1), Format.RUNNING, "orders")
     assert text.count("kafka-configs.sh") == 2
     assert "org.apache.kafka.storage.internals.log.UnifiedLog=TRACE" in text
+
+
+@pytest.mark.parametrize(
+    ("release", "commands", "about_controllers"),
+    [((2, 8, 2), 1, 0), ((3, 6, 2), 1, 1), ((3, 7, 1), 2, 1)],
+)
+def test_controllers_are_told_while_they_run_where_that_can_be(
+    release: tuple[int, ...], commands: int, about_controllers: int
+) -> None:
+    text = configuration(release, Format.RUNNING, "orders")
+    assert text.count("kafka-configs.sh") == commands
+    assert text.count("ReplicationControlManager=DEBUG") == about_controllers

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import io
+import re
+import struct
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from kio.records.schema import NewRecordBatch, Record
+from kio.records.writers import write_new_batch
 
 from acked.checker.errors import SpecUnreadable
 from acked.checker.observation.events import CONTROLLER, Event, Says
@@ -65,6 +72,43 @@ def test_a_copy_that_was_made_while_the_node_wrote_is_read_up_to_the_last_whole_
     cut = controller_events(data, "exercise", 0)
     assert 0 < len(cut) <= len(whole)
     assert [event.text for event in cut] == [event.text for event in whole[: len(cut)]]
+
+
+def brokers(*ids: int) -> bytes:
+    """Broker ids as a compact array (KIP-482)."""
+    return bytes([1 + len(ids)]) + b"".join(struct.pack(">i", broker) for broker in ids)
+
+
+def change_at_the_end(data: Path, tag: int, value: bytes) -> None:
+    """Adds a batch with one PartitionChangeRecord of `exercise-0`, which has one tagged field."""
+    text = gzip.decompress((OBSERVED / "metadata" / "4.1.0-controller.txt.gz").read_bytes()).decode()
+    named = re.search(r"topic ID ([\w-]{22})", text)
+    assert named is not None
+    topic = base64.urlsafe_b64decode(named[1] + "==")
+    record = b"\x01\x05\x00" + struct.pack(">i", 0) + topic + bytes([1, tag, len(value)]) + value
+    added, at = io.BytesIO(), datetime(2026, 11, 23, 12, tzinfo=UTC)
+    write_new_batch(added, NewRecordBatch(
+        partition_leader_epoch=1, attributes=0, producer_id=-1, producer_epoch=-1, base_sequence=-1,
+        records=(Record(attributes=0, timestamp=at, offset=900_000, key=None, value=record, headers=()),),
+    ))  # fmt: skip
+    with (data / FOLDER / FIRST).open("ab") as segment:
+        segment.write(added.getvalue())
+
+
+@pytest.mark.parametrize(("tag", "value"), [(2, brokers(0, 1)), (3, brokers(2)), (4, brokers(3))])
+def test_a_reassignment_is_refused_with_its_record(data: Path, tag: int, value: bytes) -> None:
+    change_at_the_end(data, tag, value)
+    with pytest.raises(SpecUnreadable, match=r"0\.log: the record at offset 900000 of .* tells of a reassignment"):
+        controller_events(data, "exercise", 0)
+
+
+@pytest.mark.parametrize(("tag", "value"), [(2, brokers(2, 0, 1)), (3, brokers()), (4, brokers())])
+def test_another_order_of_the_same_replicas_is_none(data: Path, tag: int, value: bytes) -> None:
+    before = controller_events(data, "exercise", 0)
+    change_at_the_end(data, tag, value)
+    *same, last = controller_events(data, "exercise", 0)
+    assert [event.text for event in same] == [event.text for event in before]
+    assert (last.line, last.says) == (900_000, Says.CHANGES)
 
 
 def test_damage_is_an_error(data: Path) -> None:
