@@ -69,9 +69,14 @@ def test_a_search_that_is_killed_costs_its_own_answer_alone(driver: SparkDriver)
     is_over = threading.Event()
     killed: list[int] = []
 
+    def processes() -> set[int]:
+        return {pid for pid in descendants(os.getpid()) if "acked.checker.processes" in command_of(pid)}
+
+    before = processes()  # Other tests may keep some.
+
     def kill_one() -> None:
         while not killed and not is_over.wait(0.01):
-            killed.extend([pid for pid in descendants(os.getpid()) if "acked.checker.processes" in command_of(pid)][:1])
+            killed.extend(sorted(processes() - before)[:1])
         for pid in killed:
             kill(pid)
 
