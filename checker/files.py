@@ -108,6 +108,13 @@ def write_text(path: Path, text: str, what: str) -> None:
         ) from None
 
 
+def replace_text(path: Path, text: str) -> None:
+    """A small file of ours, under its name in one step, not forced to the disk; an OSError leaves the old one as it was."""
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
+
+
 def check_writable(path: Path, what: str) -> None:
     """Fails early, before long work, where `write_text` would fail for sure."""
     if path.is_dir():

@@ -175,7 +175,7 @@ def spark_driver(settings: SparkSettings, folder: Path | None = None) -> Iterato
 def _run_directory(question: Question, options: EngineOptions) -> Iterator[RunDirectory]:
     from acked.checker.store.run_directory import DEFAULT_BUCKETS, RunDirectory
 
-    goes_on = options.disk is not None and (options.disk / "run.json").exists()
+    goes_on = options.disk is not None and RunDirectory.is_begun(options.disk)
     if goes_on and options.buckets is not None:
         raise ConfigurationError(f"{options.disk} holds a run, whose --buckets were fixed when it began; leave them out")
     if options.keeps is not None and (goes_on or options.resume is not None):

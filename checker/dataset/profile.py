@@ -8,7 +8,7 @@ from typing import Any
 
 from acked.checker.errors import ConfigurationError
 from acked.checker.optional import optional_packages
-from acked.checker.store.run_directory import FORMAT, read_commits, read_document
+from acked.checker.store.run_directory import ABOUT, FORMAT, read_commits, read_document
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Profile:
 
 def read_profile(place: Path) -> Profile:
     """The profile of a dataset or a run directory; `ConfigurationError` if the folder is neither."""
-    if (place / "run.json").is_file():
+    if (place / ABOUT).is_file():
         return _of_run(place)
     if (place / "about.json").is_file():
         return _of_dataset(place)
@@ -46,9 +46,9 @@ def _title(body: dict[str, Any]) -> str:
 
 
 def _of_run(place: Path) -> Profile:
-    about = read_document(place / "run.json")
+    about = read_document(place / ABOUT)
     if about.get("format") != FORMAT:
-        raise ConfigurationError(f"{place / 'run.json'} is not of the format {FORMAT}")
+        raise ConfigurationError(f"{place / ABOUT} is not of the format {FORMAT}")
     names: list[str] = about["identity"]["actions"]
     commits = read_commits(place)
     levels, totals = [], {name: [0, 0] for name in names}

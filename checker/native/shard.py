@@ -16,6 +16,7 @@ from acked.checker.native import quotient, slots, table
 from acked.checker.native.compile import Kernel
 from acked.checker.native.kernel import FIRE_GROUP
 from acked.checker.native.shape import Shape
+from acked.checker.question.ledger import LevelReport
 from acked.checker.question.plan import BATCH
 from acked.checker.question.result import Words
 
@@ -334,6 +335,18 @@ class Shard:
         """By check of steps: the least (source, action) of the level that violates it."""
         rows = _rows(self._best_steps, self.words + 2)
         return {bit: (tuple(row[2:]), row[1]) for bit, row in enumerate(rows) if row[0]}
+
+    def report(self, states: int, next_states: int, is_expanded: bool = True) -> LevelReport:
+        """What it found on the level at hand, of which it expanded so many states; so many of the next level are its own."""
+        return LevelReport(
+            states=states,
+            next_states=next_states,
+            enabled=tuple(self.enabled[: self._actions]),
+            new=tuple(self.new[: self._actions]),
+            bad_states=self.violating_states(),
+            bad_steps=self.violating_steps(),
+            is_expanded=is_expanded,
+        )
 
     def link(self, begin: int, end: int, edges: int, acts: int, verdicts: int) -> int:
         """Lists the steps from states begin..end-1 at three addresses; see `loops.link`."""

@@ -15,6 +15,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TypeVar
 
 from acked.checker.errors import SystemFailure
@@ -101,20 +102,9 @@ class DelayedSearch:
         except BaseException:
             self._ends.set()  # Workers have their own loops over what is read, and the pool waits for them.
             raise
-        report = LevelReport.of(
-            [
-                LevelReport(
-                    states=states if at == 0 else 0,
-                    next_states=sum(file.states for file in self._files) if at == 0 else 0,
-                    enabled=tuple(shard.enabled[: self._actions]),
-                    new=tuple(self._new[: self._actions]) if at == 0 else (0,) * self._actions,
-                    bad_states=shard.violating_states(),
-                    bad_steps=shard.violating_steps(),
-                    is_expanded=True,
-                )
-                for at, shard in enumerate(self.shards)
-            ]
-        )
+        found = LevelReport.of([shard.report(0, 0) for shard in self.shards])
+        next_states = sum(file.states for file in self._files)
+        report = replace(found, states=states, next_states=next_states, new=tuple(self._new[: self._actions]))
         return report, tuple(self._files)
 
     @property

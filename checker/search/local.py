@@ -189,7 +189,8 @@ class LocalSearch:
     def _begin(self) -> list[int] | None:
         """Finds the first level's states, or takes up what is stored; where the level to expand begins in every shard.
 
-        None if what is stored answers the question, or does not fit into memory.
+        None if what is stored answers the question, or does not fit into memory; an empty list if it does not fit, and the
+        search goes on beyond memory.
         """
         stored = self._stored
         if stored is not None and stored.commits:
@@ -371,20 +372,8 @@ class LocalSearch:
                 shard.use_kernel(self._kernel)
 
     def _report(self, begins: Sequence[int], ends: Sequence[int], is_expanded: bool) -> LevelReport:
-        return LevelReport.of(
-            [
-                LevelReport(
-                    states=end - begin,
-                    next_states=shard.count - end,
-                    enabled=tuple(shard.enabled[: len(self.question.instance.actions)]),
-                    new=tuple(shard.new[: len(self.question.instance.actions)]),
-                    bad_states=shard.violating_states(),
-                    bad_steps=shard.violating_steps(),
-                    is_expanded=is_expanded,
-                )
-                for begin, end, shard in zip(begins, ends, self.shards, strict=True)
-            ]
-        )
+        parts = zip(begins, ends, self.shards, strict=True)
+        return LevelReport.of([shard.report(end - begin, shard.count - end, is_expanded) for begin, end, shard in parts])
 
     def _report_progress(self, frontier: int) -> None:
         self._tell(sum(shard.found for shard in self.shards), frontier)

@@ -32,7 +32,6 @@ from acked.checker.native import exchange
 from acked.checker.native.compile import Kernel, ObjectCode, PortableCode, compile_portable, processor
 from acked.checker.native.shape import Shape
 from acked.checker.native.shard import address, alone, numbers, reserve
-from acked.checker.question.ledger import LevelReport
 from acked.checker.question.plan import BATCH
 from acked.checker.spark.transfer import Abandoned, FileTransfer, SocketTransfer, Transfer, announce
 from acked.checker.store.level_file import (
@@ -323,15 +322,7 @@ class Worker:
     def _finish(self, level: int, begin: int, end: int, is_expanded: bool) -> None:
         """Writes this worker's part of the next level and reports what this one held."""
         shard = self.shard
-        report = LevelReport(
-            states=end - begin,
-            next_states=shard.count - end,
-            enabled=tuple(shard.enabled[: self.plan.shape.actions]),
-            new=tuple(shard.new[: self.plan.shape.actions]),
-            bad_states=shard.violating_states(),
-            bad_steps=shard.violating_steps(),
-            is_expanded=is_expanded,
-        )
+        report = shard.report(end - begin, shard.count - end, is_expanded)
         stored = None
         if is_expanded and shard.count > end:
             path = self.home / "levels" / f"{level + 1:05}-{self.plan.attempt}-{self.worker}.states"

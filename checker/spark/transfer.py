@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from acked.checker.errors import SystemFailure
+from acked.checker.files import replace_text
 from acked.checker.sockets import read_exactly
 from acked.checker.store.level_file import cannot_write
 
@@ -59,10 +60,8 @@ class Transfer(ABC):
 
 def announce(path: Path, body: dict[str, object]) -> None:
     """A small JSON file under its name in one step; an attempt that is over has no place for it."""
-    temporary = path.with_name(f".{path.name}")
     try:
-        temporary.write_text(json.dumps(body), encoding="utf-8")
-        os.replace(temporary, path)
+        replace_text(path, json.dumps(body))
     except FileNotFoundError:
         raise Abandoned from None
     except OSError as error:

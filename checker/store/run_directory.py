@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from acked.checker.errors import ConfigurationError, SystemFailure
-from acked.checker.files import open_file
+from acked.checker.files import open_file, replace_text
 from acked.checker.question.ledger import LevelReport
 from acked.checker.question.question import Question
 from acked.checker.store.level_file import MAX_BUCKETS, LevelFile, StateCodec, cannot_write, damaged
@@ -65,11 +65,16 @@ class RunDirectory:
     # -- opening ----------------------------------------------------------------------------------------------------
 
     @classmethod
+    def is_begun(cls, path: Path) -> bool:
+        """Whether a run was begun in a folder."""
+        return (path / ABOUT).exists()
+
+    @classmethod
     def create(cls, path: Path, question: Question, buckets: int = DEFAULT_BUCKETS) -> RunDirectory:
         """A new run in a folder that does not exist yet, is empty, or has what a run leaves that ended before it began."""
         if not 1 <= buckets <= MAX_BUCKETS:
             raise ConfigurationError(f"{buckets} buckets are requested; choose from 1 to {MAX_BUCKETS:,}")
-        if (path / ABOUT).exists():
+        if cls.is_begun(path):
             raise ConfigurationError(f"{path} already holds a run; resume it with --resume {path}, or name another folder")
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -91,10 +96,10 @@ class RunDirectory:
         if not path.is_dir():
             raise SystemFailure(f"there is no run directory {path}; a search with --run-dir {path} would make it")
         if not (path / ABOUT).is_file():
-            raise SystemFailure(f"{path} is not a run directory: {path / 'run.json'} is missing")
+            raise SystemFailure(f"{path} is not a run directory: {path / ABOUT} is missing")
         about = read_document(path / ABOUT)
         if about.get("format") != FORMAT:
-            raise SystemFailure(f"{path / 'run.json'} is of format {about.get('format')!r}, and this acked reads {FORMAT}")
+            raise SystemFailure(f"{path / ABOUT} is of format {about.get('format')!r}, and this acked reads {FORMAT}")
         refuse_another_question(path / ABOUT, about.get("identity", {}), identity_of(question))
         run = cls(path, int(about["buckets"]), about["layout"], about["identity"])
         try:
@@ -154,7 +159,7 @@ class RunDirectory:
             )
         elif self.layout != codec.fingerprint:
             raise SystemFailure(
-                f"{self.path / 'run.json'} describes files of another version of acked; start over in another folder"
+                f"{self.path / ABOUT} describes files of another version of acked; start over in another folder"
             )
 
     def commit_path(self, number: int) -> Path:
@@ -282,10 +287,8 @@ def _holds_nothing(path: Path) -> bool:
 def write_document(path: Path, body: Mapping[str, object]) -> None:
     """A JSON file with a checksum of its content, under its name in one step."""
     text = json.dumps({**body, "checksum": _checksum(body)}, indent=1)
-    temporary = path.with_name(f".{path.name}.part")
     try:
-        temporary.write_text(text + "\n", encoding="utf-8")
-        os.replace(temporary, path)
+        replace_text(path, text + "\n")
     except OSError as error:
         raise cannot_write(path, error) from None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, SupportsIndex, overload
+from typing import Any, Protocol, SupportsIndex, TypeVar, overload
 
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.domain import Constants, Path
@@ -71,38 +71,23 @@ class _Constants(Mapping[str, int]):
         return len(self._constants)
 
 
-class _Leaves(tuple[Leaf, ...]):
-    """Leaves that note which of them were looked at."""
+_Item = TypeVar("_Item")
+
+
+class _Noted(list[_Item]):
+    """Leaves or their codes, that note which of them were looked at, by the numbers of the leaves."""
 
     seen: set[int]
 
     @overload
-    def __getitem__(self, number: SupportsIndex) -> Leaf: ...
+    def __getitem__(self, number: SupportsIndex) -> _Item: ...
     @overload
-    def __getitem__(self, number: slice) -> tuple[Leaf, ...]: ...
-    def __getitem__(self, number: Any) -> Any:
-        self.seen.update(range(len(self)) if isinstance(number, slice) else (number,))
-        return tuple.__getitem__(self, number)
-
-    def __iter__(self) -> Iterator[Leaf]:
-        self.seen.update(range(len(self)))
-        return tuple.__iter__(self)
-
-
-class _Codes(list[Expr]):
-    """Codes that note which of them were looked at, by the numbers of their leaves."""
-
-    seen: set[int]
-
-    @overload
-    def __getitem__(self, number: SupportsIndex) -> Expr: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Expr]: ...
+    def __getitem__(self, number: slice) -> list[_Item]: ...
     def __getitem__(self, number: Any) -> Any:
         self.seen.update(range(len(self)) if isinstance(number, slice) else (number,))
         return list.__getitem__(self, number)
 
-    def __iter__(self) -> Iterator[Expr]:
+    def __iter__(self) -> Iterator[_Item]:
         self.seen.update(range(len(self)))
         return list.__iter__(self)
 
@@ -110,7 +95,7 @@ class _Codes(list[Expr]):
 class _Schema(Schema):
     """What a trace may ask of a layout, and nothing else of it: how leaves are packed is the same question of all of them."""
 
-    def __init__(self, whole: Schema, leaves: _Leaves, constants: _Constants) -> None:
+    def __init__(self, whole: Schema, leaves: _Noted[Leaf], constants: _Constants) -> None:
         self.leaves, self.constants = leaves, constants  # type: ignore[assignment]
         # By paths, which all who share have in common.
         self.by_path, self.counts, self.logs = whole.by_path, whole.counts, whole.logs
@@ -122,7 +107,7 @@ class Watched:
     def __init__(self, ground: Ground) -> None:
         self.asked: dict[str, int] = {}
         self.seen: set[int] = set()
-        leaves, self._codes = _Leaves(ground.schema.leaves), _Codes(ground.codes())
+        leaves, self._codes = _Noted(ground.schema.leaves), _Noted(ground.codes())
         leaves.seen = self._codes.seen = self.seen
         constants = _Constants(ground.constants, self.asked)
         self.constants: Constants = constants

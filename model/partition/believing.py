@@ -245,7 +245,6 @@ def loses_requests(s: State, broker: Replica) -> None:
     if not requests_name_incarnation.on:
         return
 
-
     def lose(c: Candidate) -> None:
         mine = s.believer[c]
         _loses_requests_of(s, c, broker, truth(True))
