@@ -93,7 +93,7 @@ class CompactMemory(Memory):
     def _size_after(self, lines: int) -> int:
         for (up, down), (share, whole) in STEPS:
             size = lines * up // down
-            if self._bytes_of(size) * whole <= self.memory * share and (up < 2 * down or lines < DOUBLE_UNTIL):
+            if self._bytes_of(size) * whole <= self.memory * share:
                 return size
         return lines + lines // 16 + 1
 

@@ -15,6 +15,7 @@ from acked.checker.native.language import (
     at,
     compare_and_swap,
     fetch_add,
+    high_product,
     load_acquire,
     match_bucket,
     minimum,
@@ -77,14 +78,10 @@ LINE = 8
 """Words of a line: one cache line."""
 LOW_BITS = 31
 """How many bits of a remainder stand in its slot's word, beside the low half of the hash and the bit of what is taken."""
-FAR = 48
-"""How many candidates before its turn a line is prefetched."""
 BLOCK = 64
-"""Candidates whose lines are read before any of them is inserted."""
-RING = 127
-"""Mask of the ring that keeps what was computed of a candidate: its line, its word, its field, and whether it was new."""
-RING_WORDS = 4
-assert FAR + BLOCK <= RING
+"""Candidates whose lines are read before any of them is inserted, while those of as many others are prefetched."""
+RING_WORDS = 8 * BLOCK
+"""Words for what was computed of two blocks: lines, words and fields, and which of the known ones count."""
 SPARE_WORDS = 4
 """Words of an entry that is put aside while the table grows: the line, the word, the rest of the field, and the level."""
 
@@ -99,48 +96,58 @@ def lower(x: U64, bits: U64) -> U64:
     return x >> bits if bits < 64 else 0
 
 
-def word_of(h: U64, rest: U64, offset: U64, rest_bits: U64) -> U64:
+def kept_of(rest: U64, offset: U64, rest_bits: U64) -> U64:
+    """What is kept of a state beside half of its hash, the first 64 bits; in a field of fewer there are no more."""
+    return rest | (offset << rest_bits if FIELD_BITS < 64 else shifted(offset, rest_bits))
+
+
+def word_of(h: U64, kept: U64) -> U64:
     """The word of a slot: the low half of the hash, the first bits of what else is kept, and that the slot is taken."""
-    kept = rest | shifted(offset, rest_bits)
     return (h << 32) | ((kept & ((1 << LOW_BITS) - 1)) << 1) | 1
 
 
-def top_of(rest: U64, upper: U64, offset: U64, rest_bits: U64) -> U64:
+def top_of(kept: U64, upper: U64, offset: U64, rest_bits: U64) -> U64:
     """The bits of the rest and the offset that have no room in the word of a slot."""
-    kept = rest | shifted(offset, rest_bits)
+    if FIELD_BITS < 64:
+        return kept >> LOW_BITS
     above = upper | lower(offset, 64 - rest_bits)
     if rest_bits >= 64:
         above = upper | (offset << (rest_bits - 64))
     return (kept >> LOW_BITS) | (above << (64 - LOW_BITS))
 
 
-def rest_of(context: P64, state: P64) -> U64:
+def rest_of(state: P64, split: U64) -> U64:
     """The words of a state but the first, without gaps: the first 64 bits."""
     rest = 0
     if W == 2:
         rest = state[1]
     if W == 3:
-        rest = state[1] | shifted(state[2], context[SPLIT])
+        rest = state[1] | shifted(state[2], split)
     return rest
 
 
-def upper_of(context: P64, state: P64) -> U64:
+def upper_of(state: P64, split: U64) -> U64:
     """The words of a state but the first, without gaps: what is beyond 64 bits."""
-    return lower(state[2], 64 - context[SPLIT]) if W == 3 else 0
+    return lower(state[2], 64 - split) if W == 3 else 0
 
 
-def look_for_line(context: P64, candidate: P64, h: U64, t: U64) -> None:
-    """The first look at candidate t, of hash h: finds its line and what stands there if it is known; prefetches the line."""
-    product = (h >> 32) * context[BUCKETS]
-    line = context[TABLE] + owner_of(h, context[WORKERS]) * context[STRIDE] + (product >> 32) * (LINE * 8)
-    prefetch(p64(line), 0)
-    offset = (product & 0xFFFFFFFF) >> context[SHARE]
-    rest = rest_of(context, candidate)
-    top = top_of(rest, upper_of(context, candidate), offset, context[REST_BITS])
-    ring = at(p64(context[HOMES]), (t & RING) * RING_WORDS)
-    ring[0] = line
-    ring[1] = word_of(h, rest, offset, context[REST_BITS])
-    ring[2] = top << (context[LEVEL_BITS] + context[DISPLACEMENT_BITS])
+def find_lines(
+    table: U64, workers: U64, stride: U64, lines: U64, share: U64, rest_bits: U64, split: U64, below: U64,
+    homes: P64, words: P64, fields: P64, candidates: P64, hashes: P64, n: U64,
+) -> None:  # fmt: skip
+    """Of n candidates: the address of the line of each, and the word and the field that stand there if it is known.
+
+    Of a field, `below` bits are not the state's. Numbers and no context, and no branch, so that it is done with vectors.
+    """
+    for j in range(n):
+        h = hashes[j]
+        candidate = at(candidates, j * W)
+        product = (h >> 32) * lines
+        offset = (product & 0xFFFFFFFF) >> share
+        kept = kept_of(rest_of(candidate, split), offset, rest_bits)
+        homes[j] = table + owner_of(h, workers) * stride + (product >> 32) * (LINE * 8)
+        words[j] = word_of(h, kept)
+        fields[j] = top_of(kept, upper_of(candidate, split), offset, rest_bits) << below
 
 
 def match_line(line: P64, word: U64) -> U64:
@@ -177,6 +184,8 @@ def take(line: P64, k: U64, word: U64, field: U64, workers: U64) -> U64:
     """Writes an entry into a free slot; 0 if the slot is not free any more."""
     part = field << (k % FIELDS * FIELD_BITS)
     if workers == 1:
+        if line[k] != 0:
+            return 0
         line[k] = word
         line[LINE_SLOTS + k // FIELDS] = line[LINE_SLOTS + k // FIELDS] | part
         return 1
@@ -186,17 +195,15 @@ def take(line: P64, k: U64, word: U64, field: U64, workers: U64) -> U64:
     return 1
 
 
-def enter(context: P64, mine: P64, candidate: P64, count: U64, limit: U64) -> U64:
-    """Looks for a candidate from its line on, and inserts it if it is new.
+def enter(home: U64, word: U64, wanted: U64, level: U64, level_bits: U64, far: U64, workers: U64, is_room: U64) -> U64:
+    """Looks for a candidate from its line on, no further than `far`, and inserts it if it is new.
 
     The level it was found on; 0 if it is new; NOWHERE if it is new and there is no room.
     """
-    level_bits = context[LEVEL_BITS]
-    line = p64(mine[0])
-    wanted = mine[2]
+    line = p64(home)
     passed = 0
-    while passed >> context[DISPLACEMENT_BITS] == 0:
-        found = match_line(line, mine[1])
+    while passed < far:
+        found = match_line(line, word)
         seen = level_in(line, found, wanted, level_bits)
         if seen != 0:
             return seen
@@ -205,10 +212,9 @@ def enter(context: P64, mine: P64, candidate: P64, count: U64, limit: U64) -> U6
             passed += 1
             wanted += 1 << level_bits
             line = at(line, LINE)
-        elif count >= limit:
+        elif is_room == 0:
             return NOWHERE
-        elif take(line, trailing_zeros(free), mine[1], wanted | context[LEVEL], context[WORKERS]):
-            copy_state(at(p64(context[STATES]), count * W), candidate)
+        elif take(line, trailing_zeros(free), word, wanted | level, workers):
             return 0
     return NOWHERE
 
@@ -219,48 +225,78 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
     Counts, by action, those whose target was not reached before this level. Of a block of candidates those are told first, by
     no branch, that stand where they are looked for first; then the others are looked for one by one, most of them new.
     """
+    table = context[TABLE]
+    workers = context[WORKERS]
+    stride = context[STRIDE]
+    lines = context[BUCKETS]
+    share = context[SHARE]
+    rest_bits = context[REST_BITS]
+    split = context[SPLIT]
     level_bits = context[LEVEL_BITS]
+    below = level_bits + context[DISPLACEMENT_BITS]
+    far = 1 << context[DISPLACEMENT_BITS]
     level = context[LEVEL]
     level_mask = (1 << level_bits) - 1
     others = level_bits + 64 - FIELD_BITS
+    own = p64(context[STATES])
     count = context[COUNT]
     limit = count + room
     new = p64(context[NEW])
-    ring = p64(context[HOMES])
+    homes = p64(context[HOMES])
+    words = at(homes, 2 * BLOCK)
+    fields = at(homes, 4 * BLOCK)
+    counted = at(homes, 6 * BLOCK)
     pending = p64(context[SEEN])
-    for t in range(minimum(FAR, n)):
-        look_for_line(context, at(candidates, t * W), hashes[t], t)
+    ahead = minimum(BLOCK, n)
+    find_lines(table, workers, stride, lines, share, rest_bits, split, below, homes, words, fields, candidates, hashes, ahead)
+    for i in range(ahead):
+        prefetch(p64(homes[i]), 0)
     begin = 0
     while begin < n:
         end = minimum(begin + BLOCK, n)
+        ahead = minimum(BLOCK, n - end)
+        here = begin & BLOCK
+        there = BLOCK - here
+        find_lines(
+            table, workers, stride, lines, share, rest_bits, split, below, at(homes, there), at(words, there),
+            at(fields, there), at(candidates, end * W), at(hashes, end), ahead,
+        )  # fmt: skip
         left = 0
-        for t in range(begin, end):
-            if t + FAR < n:
-                look_for_line(context, at(candidates, (t + FAR) * W), hashes[t + FAR], t + FAR)
-            mine = at(ring, (t & RING) * RING_WORDS)
-            line = p64(mine[0])
-            found = match_line(line, mine[1])
-            k = trailing_zeros(found) if found & 255 else 0
+        for i in range(end - begin):
+            if i < ahead:
+                prefetch(p64(homes[there + i]), 0)
+            line = p64(homes[here + i])
+            found = match_line(line, words[here + i])
+            k = trailing_zeros(found | 256) & 7
             field = field_of(line, k)
             seen = field & level_mask
-            known = (found & 255 != 0) & (seen != 0) & ((((field ^ mine[2]) >> level_bits) << others) == 0)
-            pending[left] = t
+            known = (found & 255 != 0) & (seen != 0) & ((((field ^ fields[here + i]) >> level_bits) << others) == 0)
+            # An entry never leaves, and the first free slot is taken first: while it is free, nothing else was inserted here.
+            free = trailing_zeros((found >> 8) | (1 << LINE)) if found & 255 == 0 else LINE
+            pending[left] = (free << 32) | i
             left += 1 - known
             prefetch(line, LINE if found == 0 else 0)
             counts = known & (seen == level)
-            mine[3] = counts
-            new[acts[t]] += counts
-        for i in range(left):
-            t = pending[i]
-            seen = enter(context, at(ring, (t & RING) * RING_WORDS), at(candidates, t * W), count, limit)
+            counted[i] = counts
+            new[acts[begin + i]] += counts
+        for p in range(left):
+            i = pending[p] & 0xFFFFFFFF
+            free = pending[p] >> 32
+            home = homes[here + i]
+            word = words[here + i]
+            wanted = fields[here + i]
+            seen = 0
+            if free == LINE or count >= limit or take(p64(home), free, word, wanted | level, workers) == 0:
+                seen = enter(home, word, wanted, level, level_bits, far, workers, 1 if count < limit else 0)
             if seen == NOWHERE:
                 # Those behind it are asked again, and counted then.
-                for late in range(t + 1, end):
-                    new[acts[late]] -= ring[(late & RING) * RING_WORDS + 3]
+                for late in range(i + 1, end - begin):
+                    new[acts[begin + late]] -= counted[late]
                 context[COUNT] = count
-                return t
+                return begin + i
+            copy_state(at(own, count * W), at(candidates, (begin + i) * W))
             count += seen == 0
-            new[acts[t]] += (seen == 0) | (seen == level)
+            new[acts[begin + i]] += (seen == 0) | (seen == level)
         begin = end
     context[COUNT] = count
     return n
@@ -289,15 +325,26 @@ def upper_in(rest_bits: U64, top: U64) -> U64:
     return (top >> (64 - LOW_BITS)) & ((1 << (rest_bits - 64)) - 1) if rest_bits >= 64 else 0
 
 
-def tag_in(home: U64, offset: U64, buckets: U64, share: U64) -> U64:
+def inverse_of(lines: U64) -> U64:
+    """What `tag_in` multiplies with instead of dividing by a number of lines."""
+    return ((1 << 64) - 1) // lines
+
+
+def tag_in(home: U64, offset: U64, lines: U64, share: U64, inverse: U64) -> U64:
     """The upper half of the hash: the one number whose product with the number of lines has this home and this offset."""
-    return ((home << 32) + (offset << share) + buckets - 1) // buckets
+    least = (home << 32) + (offset << share)
+    # No more than the quotient, and at most two less than it rounded up.
+    tag = high_product(least, inverse)
+    tag += tag * lines < least
+    tag += tag * lines < least
+    return tag
 
 
 def restore(context: P64, home: U64, word: U64, top: U64, state: P64) -> None:
     """Writes the state of an entry."""
     rest_bits = context[REST_BITS]
-    tag = tag_in(home, offset_in(rest_bits, word, top), context[BUCKETS], context[SHARE])
+    lines = context[BUCKETS]
+    tag = tag_in(home, offset_in(rest_bits, word, top), lines, context[SHARE], inverse_of(lines))
     rest = rest_in(rest_bits, word, top)
     if W == 2:
         state[1] = rest
@@ -335,14 +382,16 @@ def place(context: P64, table: P64, fill: P8, number: U64, word: U64, top: U64, 
     """Puts an entry, in the next layout, into the first line with room from its own on; 0 if there is none near."""
     slots = context[NEXT_SLOTS]
     fields = context[NEXT_FIELDS]
-    displacement = 0
-    while fill[number + displacement] == slots:
-        displacement += 1
-    if displacement >> context[NEXT_DISPLACEMENT_BITS] != 0 or number + displacement >= context[NEXT_BUCKETS] + PAD - 1:
+    at_line = number
+    k = fill[at_line]
+    while k == slots:
+        at_line += 1
+        k = fill[at_line]
+    displacement = at_line - number
+    if displacement >> context[NEXT_DISPLACEMENT_BITS] != 0 or at_line >= context[NEXT_BUCKETS] + PAD - 1:
         return 0
-    k = fill[number + displacement]
-    fill[number + displacement] = k + 1
-    line = at(table, (number + displacement) * LINE)
+    fill[at_line] = k + 1
+    line = at(table, at_line * LINE)
     level_bits = context[NEXT_LEVEL_BITS]
     field = (top << (level_bits + context[NEXT_DISPLACEMENT_BITS])) | (displacement << level_bits) | level
     line[k] = word
@@ -350,7 +399,20 @@ def place(context: P64, table: P64, fill: P8, number: U64, word: U64, top: U64, 
     return 1
 
 
-def move(context: P64, table: P64, fill: P8, b: U64, word: U64, field: U64, spared: U64) -> U64:
+def set_aside(context: P64, number: U64, word: U64, top: U64, level: U64, spared: U64) -> U64:
+    """Keeps an entry that cannot be placed yet; how many are kept now, NOWHERE if it failed."""
+    # Lines up to its own may still hold entries that have not moved: only near the start, for a few.
+    if (spared + 1) * SPARE_WORDS > SPARE_SLOTS:
+        return NOWHERE
+    aside = at(p64(context[SPARE]), spared * SPARE_WORDS)
+    aside[0] = number
+    aside[1] = word
+    aside[2] = top
+    aside[3] = level
+    return spared + 1
+
+
+def move(context: P64, table: P64, fill: P8, b: U64, word: U64, field: U64, inverse: U64, spared: U64) -> U64:
     """Moves an entry of line b to where it belongs in the next layout; how many are put aside now, NOWHERE if it failed."""
     rest_bits = context[REST_BITS]
     level_bits = context[LEVEL_BITS]
@@ -358,23 +420,34 @@ def move(context: P64, table: P64, fill: P8, b: U64, word: U64, field: U64, spar
     level = field & ((1 << level_bits) - 1)
     home = b - ((field >> level_bits) & ((1 << displacement_bits) - 1))
     top = field >> (level_bits + displacement_bits)
-    tag = tag_in(home, offset_in(rest_bits, word, top), context[BUCKETS], context[SHARE])
+    tag = tag_in(home, offset_in(rest_bits, word, top), context[BUCKETS], context[SHARE], inverse)
     product = tag * context[NEXT_BUCKETS]
     offset = (product & 0xFFFFFFFF) >> context[NEXT_SHARE]
     rest = rest_in(rest_bits, word, top)
-    next_word = word_of(word >> 32, rest, offset, rest_bits)
-    next_top = top_of(rest, upper_in(rest_bits, top), offset, rest_bits)
+    kept = kept_of(rest, offset, rest_bits)
+    next_word = word_of(word >> 32, kept)
+    next_top = top_of(kept, upper_in(rest_bits, top), offset, rest_bits)
     if product >> 32 > b:
         return spared if place(context, table, fill, product >> 32, next_word, next_top, level) else NOWHERE
-    # Lines up to this one may still hold entries that have not moved: only near the start, for a few.
-    if (spared + 1) * SPARE_WORDS > SPARE_SLOTS:
-        return NOWHERE
-    aside = at(p64(context[SPARE]), spared * SPARE_WORDS)
-    aside[0] = product >> 32
-    aside[1] = next_word
-    aside[2] = next_top
-    aside[3] = level
-    return spared + 1
+    return set_aside(context, product >> 32, next_word, next_top, level, spared)
+
+
+def move_doubled(context: P64, table: P64, fill: P8, b: U64, word: U64, field: U64, place_of: U64, spared: U64) -> U64:
+    """As `move`, where there will be twice the lines: the first bit of the offset, which stands at a place among what is
+    kept, becomes the last of the line's number, and nothing else changes."""
+    level_bits = context[LEVEL_BITS]
+    displacement_bits = context[DISPLACEMENT_BITS]
+    level = field & ((1 << level_bits) - 1)
+    home = b - ((field >> level_bits) & ((1 << displacement_bits) - 1))
+    top = field >> (level_bits + displacement_bits)
+    in_word = place_of < LOW_BITS
+    bit = (word >> (place_of + 1)) & 1 if in_word else (top >> (place_of - LOW_BITS)) & 1
+    next_word = word - (bit << (place_of + 1)) if in_word else word
+    next_top = top if in_word else top - (bit << (place_of - LOW_BITS))
+    number = 2 * home + bit
+    if number > b:
+        return spared if place(context, table, fill, number, next_word, next_top, level) else NOWHERE
+    return set_aside(context, number, next_word, next_top, level, spared)
 
 
 def grow(context: P64) -> U64:
@@ -383,10 +456,14 @@ def grow(context: P64) -> U64:
     fill = p8(context[FILL])
     field_mask = (1 << (FIELD_BITS - 1) << 1) - 1
     old = p64(context[HOMES])
+    lines = context[BUCKETS]
+    inverse = inverse_of(lines)
+    doubles = context[NEXT_BUCKETS] == 2 * lines
+    place_of = context[REST_BITS] + 31 - context[SHARE]
     for k in range(context[NEXT_BUCKETS] + PAD + 1):
         fill[k] = 0
     spared = 0
-    b = context[BUCKETS] + PAD
+    b = lines + PAD
     while b > 0:
         b -= 1
         line = at(table, b * LINE)
@@ -394,8 +471,13 @@ def grow(context: P64) -> U64:
             old[w] = line[w]
             line[w] = 0
         for slot in unrolled(LINE_SLOTS):
-            if old[slot] != 0:
-                spared = move(context, table, fill, b, old[slot], field_of(old, slot) & field_mask, spared)
+            word = old[slot]
+            if word != 0:
+                field = field_of(old, slot) & field_mask
+                if doubles:
+                    spared = move_doubled(context, table, fill, b, word, field, place_of, spared)
+                else:
+                    spared = move(context, table, fill, b, word, field, inverse, spared)
                 if spared == NOWHERE:
                     context[STATUS] = BROKEN
                     return 0
@@ -408,8 +490,8 @@ def grow(context: P64) -> U64:
 
 
 FUNCTIONS = (
-    hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, word_of,
-    top_of, rest_of, upper_of, look_for_line, match_line, field_of, awaited_field, level_in, take, enter, absorb, insert,
-    offset_in, rest_in, upper_in, tag_in, restore, collect, place, move, grow,
+    hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, kept_of, word_of,
+    top_of, rest_of, upper_of, find_lines, match_line, field_of, awaited_field, level_in, take, enter, absorb, insert,
+    offset_in, rest_in, upper_in, inverse_of, tag_in, restore, collect, place, set_aside, move, move_doubled, grow,
 )  # fmt: skip
 """Everything that is translated, callees first."""

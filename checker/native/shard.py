@@ -21,7 +21,7 @@ from acked.checker.question.plan import BATCH
 from acked.checker.question.result import Words
 
 FIRST_BUCKETS = 1 << 9
-RING_WORDS = max(table.RING + 1, (quotient.RING + 1) * quotient.RING_WORDS)
+RING_WORDS = max(table.RING + 1, quotient.RING_WORDS)
 PAGE = 2 << 20
 _NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 

@@ -87,8 +87,8 @@ def hash_rest(words: P64) -> U64:
     """A mix of all words but the first."""
     h = MIX_2
     for w in unrolled(W - 1):
-        x = (h ^ words[w + 1]) + MIX_1
-        h = (x * MIX_2) ^ high_product(x, MIX_2)
+        x = (h ^ words[w + 1]) * MIX_2
+        h = x ^ (x >> 32)
     return h
 
 
